@@ -4,9 +4,10 @@
  * @see CLI-2 and CLI-3 in docs/specification.md
  */
 
-import type { Json, JsonObject } from '../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../machines/base/json.ts';
 import { gatewayLost } from '../machines/mcp/call-faults.ts';
 import { ConnectionLost, type ControlClient, connectControl } from '../runtime/control/client.ts';
+import type { Ask, Params, Result } from '../runtime/control/contract.ts';
 import { homeMethods } from '../runtime/control/home-methods.ts';
 import { oneLine } from './terminal.ts';
 
@@ -52,8 +53,8 @@ export interface CallSource {
   readonly complain: (text: string) => void;
 }
 
-export function createCall(source: CallSource): (method: string, params?: JsonObject) => Promise<Json> {
-  return async (method, params = {}) => {
+export function createAsk(source: CallSource): Ask {
+  const call = async (method: string, params: JsonObject = {}): Promise<Json> => {
     const client = await connectControl(source.gateway.socket);
     if (client === undefined) return runHere(method, params, source);
     try {
@@ -62,18 +63,16 @@ export function createCall(source: CallSource): (method: string, params?: JsonOb
       client.close();
     }
   };
+  return call as Ask;
 }
 
 /** Calls a tool. Resolves with its result, or with `error` where it has none, a lost connection included. */
-export async function callTool(
-  client: ControlClient,
-  params: JsonObject & { readonly name: string },
-): Promise<JsonObject> {
+export async function callTool(client: ControlClient, params: Params<'mcp.call'>): Promise<Result<'mcp.call'>> {
   try {
-    return (await client.call('mcp.call', params)) as JsonObject;
+    return await client.ask('mcp.call', params);
   } catch (thrown) {
     if (!(thrown instanceof ConnectionLost)) throw thrown;
-    return { error: { ...gatewayLost(params.name, thrown.wasSent) } };
+    return { error: gatewayLost(params.name, thrown.wasSent) };
   }
 }
 
@@ -83,8 +82,8 @@ async function runHere(method: string, params: JsonObject, { gateway, env, compl
   const { commands } = await import('../runtime/control/commands.ts');
   const command = commands.get(method);
   if (command?.access !== 'home') throw new NotRunning(gateway);
-  const notify = (kind: string, note: JsonObject | string): void => {
-    if (kind === 'note' && typeof note === 'object') complain(`${oneLine(String(note.text))}\n`);
+  const notify = (kind: string, note: object | string): void => {
+    if (kind === 'note' && isJsonObject(note)) complain(`${oneLine(String(note.text))}\n`);
   };
   const result = await command.run(params, { source: { home, env } }, { notify, onEnd: () => () => {} });
   return JSON.parse(JSON.stringify(result ?? null)) as Json;

@@ -1,7 +1,7 @@
 /** What a command is given: its words, the gateway, the home, and where to write. */
 
-import type { Json, JsonObject } from '../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../machines/base/names.ts';
+import type { Ask } from '../runtime/control/contract.ts';
 import type { GatewayPlace } from './call.ts';
 
 export interface CommandContext {
@@ -13,7 +13,7 @@ export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: Output;
   /** Asks the daemon, or runs a command of the home here where no daemon runs. */
-  readonly call: (method: string, params?: JsonObject) => Promise<Json>;
+  readonly ask: Ask;
 }
 
 export interface Output {

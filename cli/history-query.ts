@@ -6,11 +6,12 @@
 
 import type { JsonObject } from '../machines/base/json.ts';
 import { rowLimit } from '../machines/base/row-limits.ts';
+import type { ById, EventChoice, HistoryQuery } from '../runtime/control/contract.ts';
 import { type CommandContext, textFlag } from './context.ts';
 import { dim } from './terminal.ts';
 
 /** The flags that narrow a list. */
-export function queryOf(context: CommandContext): JsonObject {
+export function queryOf(context: CommandContext): Partial<HistoryQuery> {
   const limit = limitOf(context);
   return {
     ...(limit === undefined ? {} : { limit }),
@@ -19,7 +20,7 @@ export function queryOf(context: CommandContext): JsonObject {
 }
 
 /** The event that a command means: an id or key, and what chooses where an id came to several routes. */
-export function askedEvent(context: CommandContext): JsonObject {
+export function askedEvent(context: CommandContext): EventChoice & ById {
   return { id: context.args[0] ?? '', ...flagsOf(context, ['route', 'profile']) };
 }
 

@@ -6,7 +6,7 @@
 import { homedir } from 'node:os';
 import { placedPaths } from '../actors/socket-place.ts';
 import { homeOf, runSocketOf, unwritableHome } from '../machines/config/profile.ts';
-import { createCall, type GatewayPlace, HomeRefused, NotRunning } from './call.ts';
+import { createAsk, type GatewayPlace, HomeRefused, NotRunning } from './call.ts';
 import type { ExitCode } from './catalogue.ts';
 import type { Output } from './context.ts';
 import { standardOutput } from './output.ts';
@@ -46,14 +46,14 @@ export async function runWords(
       }
       try {
         const run = await command.load();
-        const call = createCall({ gateway, env, complain: out.complain });
+        const ask = createAsk({ gateway, env, complain: out.complain });
         return await run({
           args,
           flags,
           gateway,
           env,
           out,
-          call,
+          ask,
           get home() {
             if (gateway.home === undefined) throw new HomeRefused();
             return gateway.home;

@@ -26,7 +26,7 @@ import {
   watchedPaths,
   writtenFolders,
 } from './config/loaded-home.ts';
-import type { CommandHost } from './control/commands.ts';
+import type { CommandHost } from './control/command.ts';
 import { createDaemonView } from './control/daemon-view.ts';
 import { Refusal } from './control/refusal.ts';
 import { createControlServer } from './control/server.ts';

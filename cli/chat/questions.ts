@@ -6,6 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { inQuotes, shownJson, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
+import type { ApprovalDetail, Ask } from '../../runtime/control/contract.ts';
 import { oneLine, plain } from '../terminal.ts';
 import type { Lines } from './lines.ts';
 import type { ChatScreen } from './screen.ts';
@@ -13,7 +14,7 @@ import type { ChatScreen } from './screen.ts';
 export interface QuestionPorts {
   readonly lines: Pick<Lines, 'answer'>;
   readonly screen: Pick<ChatScreen, 'say' | 'set' | 'note'>;
-  readonly call: (method: string, params: JsonObject) => Promise<Json>;
+  readonly ask: Ask;
   readonly signal: AbortSignal;
 }
 
@@ -22,13 +23,13 @@ const mostChoices = 50;
 
 /** Asks, and answers the gateway. One that is answered or withdrawn meanwhile is let go. */
 export async function askQuestion(id: string, ports: QuestionPorts): Promise<void> {
-  const row = await ports.call('approvals.show', { id }).catch(() => undefined);
-  if (!isJsonObject(row)) return;
+  const row = await ports.ask('approvals.show', { id }).catch(() => undefined);
+  if (row === undefined) return;
   for (;;) {
     const given = row.kind === 'form' ? await fillIn(row, ports) : await yesOrNo(row, ports);
     if (given === undefined) return;
     try {
-      await ports.call('approvals.answer', { id, by: 'chat', ...given });
+      await ports.ask('approvals.answer', { id, by: 'chat', ...given });
       return;
     } catch (thrown) {
       ports.screen.note(`  ${oneLine(thrown instanceof Error ? thrown.message : String(thrown))}`);
@@ -43,17 +44,17 @@ interface Given {
 }
 
 async function yesOrNo(
-  { id, tool, server, message, detail }: JsonObject,
+  { id, tool, server, message, detail }: ApprovalDetail,
   ports: QuestionPorts,
 ): Promise<Given | undefined> {
   const { screen, lines, signal } = ports;
-  screen.say(`? ${oneLine(String(tool))} of ${oneLine(String(server))} wants a yes`);
+  screen.say(`? ${oneLine(tool ?? '')} of ${oneLine(server)} wants a yes`);
   const shown = plain(withoutGaps(shownJson(detail ?? {})));
   screen.say(shown.slice(0, longestDetail).replace(/^/gm, '    '));
   const left = shown.length - longestDetail;
   // Nobody may be led to say yes to the harmless beginning of a long call.
   if (left > 0) screen.set(`${left} more characters are not shown; agent approvals show ${id} shows them all`);
-  const words = oneLine(wordsOfServer(String(server), String(message ?? ''), 'tool'));
+  const words = oneLine(wordsOfServer(server, message, 'tool'));
   if (words !== '') screen.set(words);
   for (;;) {
     const line = await lines.answer('  allow it? [y/n] ', signal);
@@ -63,9 +64,9 @@ async function yesOrNo(
   }
 }
 
-async function fillIn({ server, message, detail }: JsonObject, ports: QuestionPorts): Promise<Given | undefined> {
+async function fillIn({ server, message, detail }: ApprovalDetail, ports: QuestionPorts): Promise<Given | undefined> {
   const { screen, lines, signal } = ports;
-  screen.say(`? ${oneLine(wordsOfServer(String(server), String(message ?? ''), 'form'))}`);
+  screen.say(`? ${oneLine(wordsOfServer(server, message, 'form'))}`);
   const { properties, required } = isJsonObject(detail) ? detail : {};
   const needed: readonly Json[] = Array.isArray(required) ? required : [];
   const values: Record<string, Json> = {};

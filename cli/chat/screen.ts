@@ -5,6 +5,7 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { TurnResult } from '../../runtime/control/contract.ts';
 import type { Output } from '../context.ts';
 import { dim, oneLine, plain, wrapped } from '../terminal.ts';
 import { createFlow } from './flow.ts';
@@ -13,7 +14,7 @@ export interface ChatScreen {
   /** A notification of the turn under way. */
   event(event: JsonObject): void;
   /** The result of `chat.say`. */
-  outcome(outcome: JsonObject): void;
+  outcome(outcome: TurnResult): void;
   /** Lines of their own. */
   say(text: string): void;
   /** A sentence on lines of their own, set in. */
@@ -74,9 +75,9 @@ export function createScreen(out: Output, isTerminal: boolean): ChatScreen {
         note('  (cancelled)');
         return;
       }
-      if (outcome === 'failed') out.complain(`agent: ${oneLine(String(reason))}\n`);
+      if (outcome === 'failed') out.complain(`agent: ${oneLine(reason ?? '')}\n`);
       if (!isTerminal) return;
-      const money = cost === undefined ? [] : [`cost ${String(cost)}`];
+      const money = cost === undefined ? [] : [`cost ${cost}`];
       const parts = [count(Number(steps), 'step'), `${String(input_tokens)}+${String(output_tokens)} tokens`, ...money];
       note(`  ${parts.join(' · ')}`);
     },

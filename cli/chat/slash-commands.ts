@@ -6,13 +6,14 @@
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { nearest } from '../../machines/config/nearest.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
+import type { ChatOpened } from '../../runtime/control/contract.ts';
 import type { Output } from '../context.ts';
 import { oneLine, table } from '../terminal.ts';
 import type { ChatScreen } from './screen.ts';
 
 export interface SlashPorts {
-  readonly client: Pick<ControlClient, 'call'>;
-  readonly opened: JsonObject;
+  readonly client: Pick<ControlClient, 'ask'>;
+  readonly opened: ChatOpened;
   readonly screen: ChatScreen;
   readonly out: Output;
 }
@@ -67,13 +68,13 @@ export async function runSlashCommand(line: string, ports: SlashPorts): Promise<
 }
 
 async function listTools(_: string, { client, opened, screen, out }: SlashPorts): Promise<void> {
-  const rows = (await client.call('chat.tools', { session: opened.session ?? '' })) as unknown as readonly JsonObject[];
+  const rows = await client.ask('chat.tools', { session: opened.session });
   if (rows.length === 0) screen.note('  no tools');
   else screen.say(tableOf(out, ['TOOL', 'WHAT IT DOES'], rows, ['name', 'description']));
 }
 
 async function listQuestions({ client, screen, out }: SlashPorts): Promise<void> {
-  const rows = (await client.call('approvals.list')) as unknown as readonly JsonObject[];
+  const rows = await client.ask('approvals.list');
   if (rows.length === 0) screen.note('  nothing waits for a yes');
   else screen.say(tableOf(out, ['ID', 'WHAT', 'SERVER', 'MESSAGE'], rows, ['id', 'tool', 'server', 'message']));
 }
@@ -85,22 +86,20 @@ async function answer(rest: string, grant: boolean, { client, screen }: SlashPor
     screen.note(id === '' ? '  name the question; /approve lists them' : '  the values must be a JSON object');
     return;
   }
-  await client.call('approvals.answer', { id, grant, values, by: 'chat' });
+  await client.ask('approvals.answer', { id, grant, values, by: 'chat' });
   screen.note(grant ? `  approved ${oneLine(id)}` : `  denied ${oneLine(id)}`);
 }
 
 async function reloadServers(_: string, { client, opened, screen, out }: SlashPorts): Promise<void> {
-  await client.call('gateway.reload');
-  const rows = ((await client.call('mcp.list')) as unknown as readonly JsonObject[]).filter(
-    ({ profile }) => profile === opened.profile,
-  );
+  await client.ask('gateway.reload');
+  const rows = (await client.ask('mcp.list')).filter(({ profile }) => profile === opened.profile);
   screen.note('  read again');
   if (rows.length > 0)
     screen.say(tableOf(out, ['SERVER', 'STATE', 'TOOLS', 'WHY'], rows, ['name', 'state', 'tools', 'error']));
 }
 
 async function forget(_: string, { client, opened, screen }: SlashPorts): Promise<void> {
-  await client.call('chat.new', { session: opened.session ?? '' });
+  await client.ask('chat.new', { session: opened.session });
   screen.note('  forgotten');
 }
 
@@ -112,7 +111,12 @@ function showHelp(_: string, { screen }: SlashPorts): Promise<void> {
   return Promise.resolve();
 }
 
-function tableOf(out: Output, head: readonly string[], rows: readonly JsonObject[], keys: readonly string[]): string {
+function tableOf<Row>(
+  out: Output,
+  head: readonly string[],
+  rows: readonly Row[],
+  keys: readonly (keyof Row)[],
+): string {
   const cells = rows.map((row) => keys.map((key) => oneLine(String(row[key] ?? ''))));
   return table(out, head, cells).trimEnd();
 }

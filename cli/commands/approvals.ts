@@ -1,7 +1,7 @@
 /** `agent approvals …`: the questions that wait for a person. @see TRU-3, SRV-1 and SEC-7 in docs/specification.md */
 
-import type { JsonObject } from '../../machines/base/json.ts';
 import { shownJson, shownText, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
+import type { ApprovalRow } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
@@ -9,21 +9,10 @@ import { followUntilEnd } from '../follow.ts';
 import { ago, bold, dim, oneLine, printJson, printJsonLine, table } from '../terminal.ts';
 import { parseObject } from './mcp.ts';
 
-interface ApprovalRow {
-  readonly id: string;
-  readonly kind: string;
-  readonly server: string;
-  readonly profile: string;
-  readonly tool?: string;
-  readonly message: string;
-  readonly asked_at: string;
-  readonly expires_at: string;
-}
-
 /** Lists what waits; with --watch goes on and prints each question as it is asked. */
 export async function listApprovals(context: CommandContext): Promise<ExitCode> {
   if (hasFlag(context, 'watch')) return watchApprovals(context);
-  const rows = (await context.call('approvals.list')) as unknown as readonly ApprovalRow[];
+  const rows = await context.ask('approvals.list');
   if (hasFlag(context, 'json')) printJson(context, rows);
   else if (rows.length === 0) context.out.print('Nothing waits for an approval.\n');
   else context.out.print(tableOf(context, rows));
@@ -32,7 +21,7 @@ export async function listApprovals(context: CommandContext): Promise<ExitCode> 
 
 export async function showApproval(context: CommandContext): Promise<ExitCode> {
   const id = context.args[0] ?? '';
-  const row = (await context.call('approvals.show', { id })) as unknown as ApprovalRow & { readonly detail: unknown };
+  const row = await context.ask('approvals.show', { id });
   if (hasFlag(context, 'json')) {
     printJson(context, row);
     return 0;
@@ -78,25 +67,25 @@ async function answer(context: CommandContext, grant: boolean): Promise<ExitCode
     context.out.complain(`agent: --values must be a JSON object, such as '{"name": "Ada"}'\n`);
     return 2;
   }
-  await context.call('approvals.answer', { id, grant, values });
+  await context.ask('approvals.answer', { id, grant, values });
   context.out.print(grant ? `Approved ${oneLine(id)}.\n` : `Denied ${oneLine(id)}.\n`);
   return 0;
 }
 
 async function watchApprovals(context: CommandContext): Promise<ExitCode> {
   const client = await connectGateway(context.gateway);
-  const show = (row: JsonObject): void => {
+  const show = (row: ApprovalRow): void => {
     if (hasFlag(context, 'json')) printJsonLine(context, row);
     else {
-      const what = String(row.tool ?? row.kind);
+      const { id, server, tool, kind, message } = row;
       context.out.print(
-        `${oneLine(String(row.id))}  ${oneLine(String(row.server))}  ${oneLine(what)}  ${oneLine(wordsOfServer(String(row.server), String(row.message), String(row.kind)))}\n`,
+        `${oneLine(id)}  ${oneLine(server)}  ${oneLine(tool ?? kind)}  ${oneLine(wordsOfServer(server, message, kind))}\n`,
       );
     }
   };
-  client.onNotification((_, row) => show(row));
+  client.on('approvals.asked', show);
   return followUntilEnd(client, context.gateway, async () => {
-    const { pending } = (await client.call('approvals.watch')) as { readonly pending: readonly JsonObject[] };
+    const { pending } = await client.ask('approvals.watch');
     if (context.out.isTerminal && !hasFlag(context, 'json')) {
       context.out.print(dim(context.out, 'agent approvals approve <id> or deny <id> answers; Ctrl-C ends this\n'));
     }

@@ -5,9 +5,9 @@
  */
 
 import { readText, writeFileAtomic } from '../../actors/files.ts';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
+import type { ApprovalRow, ChatOpened } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { createLines, type Lines } from '../chat/lines.ts';
@@ -26,7 +26,7 @@ export async function chat(context: CommandContext): Promise<ExitCode> {
   const paths = homePaths(context.home);
   const client = await connectGateway(context.gateway);
   try {
-    const opened = (await client.call('chat.open', profileOf(context))) as JsonObject;
+    const opened = await client.ask('chat.open', profileOf(context));
     const historyFile = `${paths.state}/chat-history`;
     const isTerminal = process.stdin.isTTY === true && context.out.isTerminal;
     const history = isTerminal ? ((await readText(historyFile)) ?? '').split('\n').filter(Boolean) : [];
@@ -47,7 +47,7 @@ export async function chat(context: CommandContext): Promise<ExitCode> {
 
 interface Session {
   readonly client: ControlClient;
-  readonly opened: JsonObject;
+  readonly opened: ChatOpened;
   readonly isTerminal: boolean;
   /** Newest first. */
   readonly history: readonly string[];
@@ -77,34 +77,33 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
     leave = () => resolve(0);
   });
 
-  client.onNotification((method, event) => {
-    if (method === 'chat.event') {
-      if (event.kind === 'call') turn?.calls.set(String(event.id), String(event.tool));
-      if (event.kind === 'result') turn?.calls.delete(String(event.id));
-      screen.event(event);
-    }
-    if (method === 'approvals.asked' && event.profile === opened.profile) asked(event);
+  client.on('chat.event', (event) => {
+    if (event.kind === 'call') turn?.calls.set(String(event.id), String(event.tool));
+    if (event.kind === 'result') turn?.calls.delete(String(event.id));
+    screen.event(event);
+  });
+  client.on('approvals.asked', (row) => {
+    if (row.profile === opened.profile) asked(row);
   });
 
   /** A question of this turn is put at once; one of other work is only told of. */
-  function asked({ id, kind, tool, server }: JsonObject): void {
+  function asked(row: ApprovalRow): void {
+    const { id, kind, tool, server } = row;
     const now = turn;
-    const isOurs = now !== undefined && [...now.calls.values()].some((name) => comesFrom(name, { tool, server }));
+    const isOurs = now !== undefined && [...now.calls.values()].some((name) => comesFrom(name, row));
     if (isTerminal && isOurs) {
-      const ports = { lines, screen, call: client.call, signal: now.ended.signal };
-      now.questions = now.questions.then(() => askQuestion(String(id), ports));
+      const ports = { lines, screen, ask: client.ask, signal: now.ended.signal };
+      now.questions = now.questions.then(() => askQuestion(id, ports));
     } else if (isTerminal || isOurs) {
-      const what = `${oneLine(String(tool ?? kind))} of ${oneLine(String(server))}`;
-      screen.note(
-        `  ${String(id)} waits for a yes: ${what}; ${isTerminal ? '/approve' : 'agent approvals approve'} ${String(id)}`,
-      );
+      const what = `${oneLine(tool ?? kind)} of ${oneLine(server)}`;
+      screen.note(`  ${id} waits for a yes: ${what}; ${isTerminal ? '/approve' : 'agent approvals approve'} ${id}`);
     }
   }
 
   async function say(text: string): Promise<void> {
     turn = { ended: new AbortController(), calls: new Map(), isCancelling: false, questions: Promise.resolve() };
     try {
-      const outcome = (await client.call('chat.say', { session: opened.session ?? '', text })) as JsonObject;
+      const outcome = await client.ask('chat.say', { session: opened.session, text });
       if (outcome.outcome === 'failed') hasFailed = true;
       turn.ended.abort();
       await turn.questions;
@@ -124,11 +123,11 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
       turn.isCancelling = true;
       if (isAsking) out.print('\n');
       screen.note('  stopping; once more to leave');
-      client.call('chat.cancel', { session: opened.session ?? '' }).catch(() => {});
+      client.ask('chat.cancel', { session: opened.session }).catch(() => {});
     }
   });
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.once(signal, () => leave());
-  await client.call('approvals.watch');
+  await client.ask('approvals.watch');
   if (isTerminal) greet(screen, context, opened);
 
   let isOver = false;
@@ -157,9 +156,9 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
 }
 
 /** A question to allow a call names its tool; a form that a server wants filled in names the server alone. */
-function comesFrom(call: string, { tool, server }: Record<'tool' | 'server', Json | undefined>): boolean {
+function comesFrom(call: string, { tool, server }: Pick<ApprovalRow, 'tool' | 'server'>): boolean {
   if (tool !== undefined) return call === tool;
-  return call.startsWith(`mcp__${String(server).replace(/\W/g, '_')}__`);
+  return call.startsWith(`mcp__${server.replace(/\W/g, '_')}__`);
 }
 
 function ended(thrown: unknown, screen: ChatScreen): ExitCode {
@@ -169,10 +168,10 @@ function ended(thrown: unknown, screen: ChatScreen): ExitCode {
   return 1;
 }
 
-function greet(screen: ChatScreen, { out }: CommandContext, { model, profile, tools }: JsonObject): void {
-  const where = profile === 'default' ? '' : ` of profile ${oneLine(String(profile))}`;
+function greet(screen: ChatScreen, { out }: CommandContext, { model, profile, tools }: ChatOpened): void {
+  const where = profile === 'default' ? '' : ` of profile ${oneLine(profile)}`;
   screen.say(
-    `${bold(out, oneLine(String(model)))}${where}, ${count(Number(tools), 'tool')}. /help lists the commands; Ctrl-C stops a turn, then leaves.`,
+    `${bold(out, oneLine(model))}${where}, ${count(tools, 'tool')}. /help lists the commands; Ctrl-C stops a turn, then leaves.`,
   );
 }
 

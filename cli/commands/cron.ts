@@ -1,43 +1,21 @@
 /** `agent cron …`: the jobs of a profile, when they are due and what became of them. @see CRN-1 in docs/specification.md */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type {
+  ChangedJob,
+  FiringRow,
+  JobChoice,
+  JobRow,
+  Method,
+  Params,
+  Result,
+} from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { labelled } from '../labelled.ts';
 import { ago, bold, indented, inTime, oneLine, printJson, table } from '../terminal.ts';
 
-interface JobRow {
-  readonly id: string;
-  readonly name: string;
-  readonly profile: string;
-  readonly schedule?: string;
-  readonly timezone?: string;
-  readonly state: string;
-  readonly deliver?: string;
-  readonly next_due?: string | null;
-  readonly run?: string;
-  readonly problem?: string;
-  readonly why?: string;
-}
-
-interface JobDetail extends JobRow {
-  readonly prompt: string;
-  readonly skills: readonly string[];
-  readonly model?: string;
-  readonly on_failure?: string;
-  readonly grace_seconds: number;
-  readonly next: readonly string[];
-  readonly history?: readonly HistoryRow[];
-}
-
-interface HistoryRow {
-  readonly at: string;
-  readonly cause: string;
-  readonly status: string;
-  readonly due_at?: string;
-  readonly reason?: string;
-  readonly run?: string;
-}
+type CronMethod = Extract<Method, `cron.${string}`>;
 
 export async function addJob(context: CommandContext): Promise<ExitCode> {
   const [name = '', schedule] = context.args;
@@ -58,14 +36,14 @@ export async function addJob(context: CommandContext): Promise<ExitCode> {
     ...(grace === undefined ? {} : { grace_seconds: Number(grace) }),
     ...(hasFlag(context, 'paused') ? { paused: true } : {}),
   };
-  const row = await call<JobRow>(context, 'cron.add', { name, record, force: hasFlag(context, 'force') });
+  const row = await call(context, 'cron.add', { name, record, force: hasFlag(context, 'force') });
   if (hasFlag(context, 'json')) printJson(context, row);
-  else context.out.print(`Added ${bold(context.out, oneLine(row.name))}. ${whenOf(row, context)}\n`);
+  else context.out.print(`Added ${bold(context.out, oneLine(row.name ?? row.id))}. ${whenOf(row, context)}\n`);
   return 0;
 }
 
 export async function listJobs(context: CommandContext): Promise<ExitCode> {
-  const rows = await call<readonly JobRow[]>(context, 'cron.list');
+  const rows = await call(context, 'cron.list', {});
   if (hasFlag(context, 'json')) {
     printJson(context, rows);
   } else if (rows.length === 0) {
@@ -120,7 +98,7 @@ function inZone(iso: string, zone: string | undefined): string {
 export async function showJob(context: CommandContext): Promise<ExitCode> {
   const limit = textFlag(context, 'limit');
   const params = { ...jobOf(context), ...(limit === undefined ? {} : { limit: Number(limit) }) };
-  const job = await call<JobDetail>(context, 'cron.show', params);
+  const job = await call(context, 'cron.show', params);
   if (hasFlag(context, 'json')) {
     printJson(context, job);
     return 0;
@@ -146,21 +124,21 @@ export async function showJob(context: CommandContext): Promise<ExitCode> {
 }
 
 export async function pauseJob(context: CommandContext): Promise<ExitCode> {
-  const row = await call<JobRow>(context, 'cron.pause', jobOf(context));
+  const row = await call(context, 'cron.pause', jobOf(context));
   if (hasFlag(context, 'json')) printJson(context, row);
-  else context.out.print(`Paused ${oneLine(row.name)}: it is not fired until it is resumed.\n`);
+  else context.out.print(`Paused ${oneLine(row.name ?? row.id)}: it is not fired until it is resumed.\n`);
   return 0;
 }
 
 export async function resumeJob(context: CommandContext): Promise<ExitCode> {
-  const row = await call<JobRow>(context, 'cron.resume', jobOf(context));
+  const row = await call(context, 'cron.resume', jobOf(context));
   if (hasFlag(context, 'json')) printJson(context, row);
-  else context.out.print(`Resumed ${oneLine(row.name)}. ${whenOf(row, context)}\n`);
+  else context.out.print(`Resumed ${oneLine(row.name ?? row.id)}. ${whenOf(row, context)}\n`);
   return 0;
 }
 
 export async function runJob(context: CommandContext): Promise<ExitCode> {
-  const fired = await call<{ readonly run: string }>(context, 'cron.run', {
+  const fired = await call(context, 'cron.run', {
     ...jobOf(context),
     ...optional('context', textFlag(context, 'context')),
     force: hasFlag(context, 'force'),
@@ -171,13 +149,13 @@ export async function runJob(context: CommandContext): Promise<ExitCode> {
 }
 
 export async function removeJob(context: CommandContext): Promise<ExitCode> {
-  const gone = await call<{ readonly removed: string }>(context, 'cron.remove', jobOf(context));
+  const gone = await call(context, 'cron.remove', jobOf(context));
   if (hasFlag(context, 'json')) printJson(context, gone);
   else context.out.print(`Removed ${oneLine(gone.removed)}. A run of it that is under way goes on.\n`);
   return 0;
 }
 
-function historyTable(context: CommandContext, rows: readonly HistoryRow[]): string {
+function historyTable(context: CommandContext, rows: readonly FiringRow[]): string {
   const nowMs = Date.now();
   return table(
     context.out,
@@ -194,7 +172,7 @@ function historyTable(context: CommandContext, rows: readonly HistoryRow[]): str
 }
 
 /** When it will be fired, in a sentence. */
-function whenOf(row: JobRow, { out }: CommandContext): string {
+function whenOf(row: ChangedJob, { out }: CommandContext): string {
   const { next_due, schedule, state, problem, timezone } = row;
   if (problem !== undefined) return oneLine(problem);
   if (state === 'paused' || state === 'disabled') return `It is ${state}.`;
@@ -204,12 +182,11 @@ function whenOf(row: JobRow, { out }: CommandContext): string {
   return out.isTerminal ? `Next: ${inTime(next_due, Date.now())}, at ${at}.` : `Next: ${at}`;
 }
 
-async function call<Answer>(context: CommandContext, method: string, params: JsonObject = {}): Promise<Answer> {
-  const asked = { ...params, ...optional('profile', textFlag(context, 'profile')) };
-  return (await context.call(method, asked)) as unknown as Answer;
+function call<M extends CronMethod>(context: CommandContext, method: M, params: Params<M>): Promise<Result<M>> {
+  return context.ask(method, { ...params, ...optional('profile', textFlag(context, 'profile')) });
 }
 
-function jobOf(context: CommandContext): JsonObject {
+function jobOf(context: CommandContext): JobChoice {
   return { job: context.args[0] ?? '' };
 }
 

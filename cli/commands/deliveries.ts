@@ -1,6 +1,6 @@
 /** `agent deliveries …`: texts on their way to targets, dead letters, and the targets. @see DLV-4 and CLI-2 in docs/specification.md */
 
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { OutgoingRow, Params, Swept, TargetRow } from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { whole } from '../draw.ts';
@@ -8,57 +8,8 @@ import { queryOf, tellNextPage } from '../history-query.ts';
 import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
 import { ago, inTime, oneLine, printJson, table } from '../terminal.ts';
 
-interface SendingRow {
-  readonly id: string;
-  readonly target: string;
-  readonly chat_id?: string;
-  readonly route: string;
-  readonly status: string;
-  readonly attempts: number;
-  readonly reason?: string;
-  readonly queued_at: string;
-  readonly next_try_at?: string;
-  readonly paused_until?: string;
-  readonly pause_reason?: string;
-}
-
-interface SendingDetail extends SendingRow {
-  readonly delivery_id: string;
-  readonly profile: string;
-  readonly event: string;
-  readonly failed_run?: string;
-  readonly message_id?: string;
-  readonly ended_at?: string;
-  readonly record: {
-    readonly text: string;
-    /** The pieces of a long text that have arrived. */
-    readonly sent?: { readonly pieces: number; readonly of: number };
-  };
-}
-
-interface TargetRow {
-  readonly name: string;
-  readonly profile: string;
-  readonly state: string;
-  readonly since: string;
-  readonly account?: string;
-  readonly home_channel?: string;
-  readonly paused_until?: string;
-  readonly pause_reason?: string;
-  readonly note?: string;
-  readonly error?: string;
-}
-
-/** What was done to all of them. */
-interface Sweep {
-  readonly retried?: number;
-  readonly dropped?: number;
-  readonly left: number;
-  readonly refusals: readonly { readonly id: string; readonly code: string; readonly error: string }[];
-}
-
 export async function listSendings(context: CommandContext): Promise<ExitCode> {
-  const rows = (await context.call('deliveries.list', sendingQuery(context))) as unknown as readonly SendingRow[];
+  const rows = await context.ask('deliveries.list', sendingQuery(context));
   if (hasFlag(context, 'json')) {
     printJson(context, rows);
     return 0;
@@ -93,13 +44,13 @@ export async function listSendings(context: CommandContext): Promise<ExitCode> {
 }
 
 export async function showSending(context: CommandContext): Promise<ExitCode> {
-  const answer = await context.call('deliveries.show', { id: context.args[0] ?? '' });
+  const answer = await context.ask('deliveries.show', { id: context.args[0] ?? '' });
   if (hasFlag(context, 'json')) {
     printJson(context, answer);
     return 0;
   }
   const { out } = context;
-  const { record, ...row } = answer as unknown as SendingDetail;
+  const { record, ...row } = answer;
   const nowMs = Date.now();
   const { sent } = record;
   out.print(
@@ -142,7 +93,7 @@ function noteOf({ paused_until: until, pause_reason: why, note }: TargetRow, now
 }
 
 export async function listTargets(context: CommandContext): Promise<ExitCode> {
-  const rows = (await context.call('deliveries.targets')) as unknown as readonly TargetRow[];
+  const rows = await context.ask('deliveries.targets');
   if (hasFlag(context, 'json')) {
     printJson(context, rows);
     return 0;
@@ -181,7 +132,7 @@ export async function listTargets(context: CommandContext): Promise<ExitCode> {
 async function change(
   context: CommandContext,
   method: 'deliveries.retry' | 'deliveries.drop',
-  words: (row: SendingRow) => string,
+  words: (row: OutgoingRow) => string,
 ): Promise<ExitCode> {
   const [id] = context.args;
   const all = hasFlag(context, 'all');
@@ -189,14 +140,14 @@ async function change(
     context.out.complain('agent: name one delivery, or give --all for every dead letter\n');
     return 2;
   }
-  const params: JsonObject = all
+  const params: Params<typeof method> = all
     ? { ...sendingQuery(context), all: true }
     : { id: id ?? '', force: hasFlag(context, 'force') };
-  const answer = await context.call(method, params);
-  const { left, refusals } = { left: 0, refusals: [], ...(all ? (answer as unknown as Sweep) : {}) };
+  const answer = await context.ask(method, params);
+  const { left, refusals } = 'left' in answer ? answer : { left: 0, refusals: [] };
   if (hasFlag(context, 'json')) printJson(context, answer);
   else {
-    context.out.print(`${oneLine(all ? countWords(answer) : words(answer as unknown as SendingRow))}\n`);
+    context.out.print(`${oneLine('left' in answer ? countWords(answer) : words(answer))}\n`);
     for (const { id: one, error, code } of refusals)
       context.out.complain(`agent: ${oneLine(`${one}: ${error} [${code}]`)}\n`);
     if (left > refusals.length) context.out.complain(`agent: and ${left - refusals.length} more\n`);
@@ -204,14 +155,13 @@ async function change(
   return left === 0 ? 0 : 1;
 }
 
-function countWords(answer: Json): string {
-  const { retried, dropped, left } = answer as unknown as Sweep;
+function countWords({ retried, dropped, left }: Swept): string {
   const many = (count: number): string => counted(count, 'dead letter');
   const done = retried === undefined ? `Dropped ${many(dropped ?? 0)}.` : `Trying ${many(retried)} again.`;
   return left === 0 ? done : `${done} ${left} could not be touched:`;
 }
 
-function sendingQuery(context: CommandContext): JsonObject {
+function sendingQuery(context: CommandContext): Params<'deliveries.list'> {
   const target = textFlag(context, 'target');
   return { ...queryOf(context), ...(target === undefined ? {} : { target }) };
 }

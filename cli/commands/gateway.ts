@@ -3,10 +3,11 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
+import type { ListenerStatus } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
@@ -60,26 +61,25 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
     const client = await connectControl(paths.socket);
     if (client !== undefined) {
       // One that fails to listen may end before it answers.
-      const status = await client.call('gateway.status').catch(() => undefined);
+      const status = await client.ask('gateway.status').catch(() => undefined);
       client.close();
-      if (!isJsonObject(status) || !/^(?:booting|up)\b/.test(String(status.state))) {
+      if (status === undefined || !/^(?:booting|up)\b/.test(status.state)) {
         await wait(pollMs);
         continue;
       }
-      const { url, enabled, fault } = status.webhook as JsonObject;
-      if (url === null && typeof fault === 'string') {
-        context.out.print(`The gateway runs (pid ${String(status.pid)}); webhooks do not.\n`);
+      const { url, enabled, fault } = status.webhook;
+      if (url === null && fault !== undefined) {
+        context.out.print(`The gateway runs (pid ${status.pid}); webhooks do not.\n`);
         context.out.complain(`agent: ${oneLine(fault)}\n`);
         return 0;
       }
       if (url !== null || enabled === false) {
-        const page = (status.inspector as JsonObject | undefined)?.fault;
-        if (typeof page === 'string')
-          context.out.complain(`agent: the inspector page is not served: ${oneLine(page)}\n`);
+        const page = status.inspector.fault;
+        if (page !== undefined) context.out.complain(`agent: the inspector page is not served: ${oneLine(page)}\n`);
         context.out.print(
           url === null
-            ? `The gateway runs (pid ${String(status.pid)}); webhooks are not enabled: agent gateway setup\n`
-            : `The gateway runs (pid ${String(status.pid)}) and listens on ${String(url)}\n`,
+            ? `The gateway runs (pid ${status.pid}); webhooks are not enabled: agent gateway setup\n`
+            : `The gateway runs (pid ${status.pid}) and listens on ${url}\n`,
         );
         return 0;
       }
@@ -107,7 +107,7 @@ function readableLine(line: string): string {
 export async function stopGateway(context: CommandContext): Promise<ExitCode> {
   const client = await connectGateway(context.gateway);
   try {
-    await client.call('gateway.stop');
+    await client.ask('gateway.stop');
     await client.closed;
   } finally {
     client.close();
@@ -117,7 +117,7 @@ export async function stopGateway(context: CommandContext): Promise<ExitCode> {
 }
 
 export async function reloadGateway(context: CommandContext): Promise<ExitCode> {
-  await context.call('gateway.reload');
+  await context.ask('gateway.reload');
   context.out.print('The configuration was read again.\n');
   return 0;
 }
@@ -125,28 +125,24 @@ export async function reloadGateway(context: CommandContext): Promise<ExitCode> 
 const labelWidth = 11;
 
 export async function showStatus(context: CommandContext): Promise<ExitCode> {
-  const status = (await context.call('gateway.status')) as JsonObject;
+  const status = await context.ask('gateway.status');
   if (hasFlag(context, 'json')) {
     printJson(context, status);
     return 0;
   }
-  const webhook = status.webhook as JsonObject;
-  const config = status.config as JsonObject;
-  const inspector = status.inspector as JsonObject;
-  const counts = (value: unknown): string =>
-    Object.entries(value as JsonObject)
-      .map(([name, count]) => `${String(count)} ${name}`)
+  const { webhook, config, inspector } = status;
+  const counts = (value: Readonly<Record<string, number>>): string =>
+    Object.entries(value)
+      .map(([name, count]) => `${count} ${name}`)
       .join(', ') || 'none';
-  const place = ({ url, enabled }: JsonObject): string =>
-    typeof url === 'string' ? url : enabled === true ? 'enabled, does not listen' : 'not enabled';
-  const rows: readonly (readonly [label: string, ...lines: readonly unknown[]])[] = [
-    ['pid', `${String(status.pid)}, version ${String(status.version)}, up ${String(status.uptime_seconds)} s`],
+  const place = ({ url, enabled }: ListenerStatus): string =>
+    url ?? (enabled ? 'enabled, does not listen' : 'not enabled');
+  const rows: readonly (readonly [label: string, ...lines: readonly (string | undefined)[]])[] = [
+    ['pid', `${status.pid}, version ${status.version}, up ${status.uptime_seconds} s`],
     ['home', status.home],
     [
       'config',
-      config.in_force === true
-        ? 'in force as it is on disk'
-        : 'the one on disk is refused; the last good one stays in force',
+      config.in_force ? 'in force as it is on disk' : 'the one on disk is refused; the last good one stays in force',
       // A front that cannot stand is the fault of both, and told once.
       config.fault === webhook.fault ? undefined : config.fault,
     ],
@@ -157,7 +153,7 @@ export async function showStatus(context: CommandContext): Promise<ExitCode> {
     ['actors', counts(status.actors)],
   ];
   for (const [label, ...lines] of rows) {
-    const told = lines.filter((one) => one !== undefined).map((one) => oneLine(String(one)));
+    const told = lines.filter((one) => one !== undefined).map(oneLine);
     context.out.print(`${label.padEnd(labelWidth)}${told.join(`\n${' '.repeat(labelWidth)}`)}\n`);
   }
   return 0;

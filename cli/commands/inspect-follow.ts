@@ -26,7 +26,7 @@ export async function followActors(context: CommandContext): Promise<ExitCode> {
     if (value !== undefined) query[name] = value;
   }
   if (hasFlag(context, 'full') && asJson) query.full = true;
-  return followUntilEnd(client, context.gateway, async () => void (await client.call('inspect.follow', query)));
+  return followUntilEnd(client, context.gateway, async () => void (await client.ask('inspect.follow', query)));
 }
 
 function recordLine({ out }: CommandContext, record: JsonObject): string {

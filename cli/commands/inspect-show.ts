@@ -2,41 +2,18 @@
  * `agent inspect show`: one actor in full, with its chart drawn. @see INS-2 in docs/specification.md
  */
 
+import type { ActorShown } from '../../runtime/control/contract.ts';
 import type { Chart } from '../../runtime/inspector/wire.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { drawChart, eventText, factsText, line, type Piece, styleOf, whole } from '../draw.ts';
 import { ago, oneLine, plain, printJson } from '../terminal.ts';
 
-/** As `inspect.show` answers: times are ISO 8601. */
-interface ActorShown {
-  readonly id: string;
-  readonly machine: string;
-  readonly state: string;
-  readonly since: string;
-  readonly why?: string;
-  readonly tags: readonly string[];
-  readonly meta?: Parameters<typeof factsText>[0];
-  readonly description: string;
-  readonly rule: string;
-  readonly context: unknown;
-  readonly timers: readonly { readonly label: string; readonly event: string; readonly due: string }[];
-  readonly steps: readonly {
-    readonly at: string;
-    readonly event: string;
-    readonly from: string;
-    readonly to: string;
-    readonly why?: string;
-  }[];
-  readonly events: readonly { readonly at: string; readonly type: string; readonly from: string }[];
-  readonly children: readonly string[];
-}
-
 const mostContextLines = 60;
 const mostSteps = 16;
 
 export async function showActor(context: CommandContext): Promise<ExitCode> {
-  const actor = (await context.call('inspect.show', { actor: context.args[0] ?? '' })) as unknown as ActorShown;
+  const actor = await context.ask('inspect.show', { actor: context.args[0] ?? '' });
   if (hasFlag(context, 'json')) {
     printJson(context, actor);
     return 0;
@@ -123,7 +100,7 @@ function steps({ out }: CommandContext, { steps: taken }: ActorShown): string[] 
 /** A ward has no chart, and an older daemon no such command. */
 async function chartOf(context: CommandContext, machine: string): Promise<Chart | undefined> {
   try {
-    return (await context.call('inspect.chart', { machine })) as unknown as Chart;
+    return await context.ask('inspect.chart', { machine });
   } catch {
     return undefined;
   }

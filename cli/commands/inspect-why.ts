@@ -3,7 +3,7 @@
  * @see INS-2 and DUR-2 in docs/specification.md
  */
 
-import type { Chapter, Stair, Story } from '../../runtime/inspector/wire.ts';
+import type { Chapter, Stair } from '../../runtime/inspector/wire.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { line, type Piece, type Style, whole } from '../draw.ts';
@@ -19,7 +19,7 @@ const marks: Readonly<Record<Stair['result'], readonly [mark: string, style: Sty
 };
 
 export async function explainDelivery(context: CommandContext): Promise<ExitCode> {
-  const story = (await context.call('inspect.why', askedEvent(context))) as unknown as Story;
+  const story = await context.ask('inspect.why', askedEvent(context));
   if (hasFlag(context, 'json')) {
     printJson(context, story);
     return 0;

@@ -3,8 +3,7 @@
  * @see INS-2 and SEC-1 in docs/specification.md
  */
 
-import type { JsonObject } from '../../machines/base/json.ts';
-import type { ActorRow, DeltaMessage, SnapshotMessage, Vitals } from '../../runtime/inspector/wire.ts';
+import type { ActorRow, DeltaMessage, Vitals } from '../../runtime/inspector/wire.ts';
 import { connectGateway, NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
@@ -23,10 +22,10 @@ export async function inspect(context: CommandContext): Promise<ExitCode> {
 
 export async function showTree(context: CommandContext): Promise<ExitCode> {
   if (hasFlag(context, 'json')) {
-    printJson(context, await context.call('inspect.tree'));
+    printJson(context, await context.ask('inspect.tree'));
     return 0;
   }
-  const { actors, more } = (await context.call('inspect.watch')) as unknown as SnapshotMessage;
+  const { actors, more } = await context.ask('inspect.watch');
   context.out.print(`${drawTree(context.out, { rows: actors, more, nowMs: Date.now() }).join('\n')}\n`);
   return 0;
 }
@@ -35,11 +34,11 @@ export async function showTree(context: CommandContext): Promise<ExitCode> {
 async function watchTree(context: CommandContext): Promise<ExitCode> {
   const client = await connectGateway(context.gateway);
   const rows = new Map<string, ActorRow>();
-  client.onNotification((_, params) => apply(rows, params));
-  const first = (await client.call('inspect.watch').catch((thrown: unknown) => {
+  client.on('inspect.delta', (delta) => apply(rows, delta));
+  const first = await client.ask('inspect.watch').catch((thrown: unknown) => {
     client.close();
     throw thrown;
-  })) as unknown as SnapshotMessage;
+  });
   const standing = new Map(first.actors.map((row) => [row.id, row]));
   // What came before the answer was read is newer than the answer.
   for (const [id, row] of rows) standing.set(id, row);
@@ -72,8 +71,7 @@ async function watchTree(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-function apply(rows: Map<string, ActorRow>, params: JsonObject): void {
-  const { changed, gone } = params as unknown as DeltaMessage;
+function apply(rows: Map<string, ActorRow>, { changed, gone }: DeltaMessage): void {
   for (const id of gone) rows.delete(id);
   for (const row of changed) rows.set(row.id, row);
 }
@@ -90,7 +88,7 @@ function headline({ started, url, home }: Vitals, nowMs: number, rows: ReadonlyM
 
 /** Ends every session of the page, in every browser. */
 async function endSessions(context: CommandContext): Promise<ExitCode> {
-  const { ended } = (await context.call('inspect.endSessions')) as { readonly ended: number };
+  const { ended } = await context.ask('inspect.endSessions');
   if (hasFlag(context, 'json')) printJson(context, { ended });
   else context.out.print(`${ended} ${ended === 1 ? 'session' : 'sessions'} of the inspector page ended.\n`);
   return 0;
@@ -100,8 +98,8 @@ async function endSessions(context: CommandContext): Promise<ExitCode> {
 async function openPage(context: CommandContext): Promise<ExitCode> {
   const client = await connectGateway(context.gateway);
   try {
-    const opened = new Promise<boolean>((resolve) => client.onNotification(() => resolve(true)));
-    const { url } = (await client.call('inspect.link')) as { readonly url: string };
+    const opened = new Promise<boolean>((resolve) => client.on('inspect.opened', () => resolve(true)));
+    const { url } = await client.ask('inspect.link');
     const { env, out } = context;
     if (hasFlag(context, 'json')) {
       printJson(context, { url });

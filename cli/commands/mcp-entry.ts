@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, profileFlag, textFlag } from '../context.ts';
 import { oneLine, printJson } from '../terminal.ts';
-import { type ProbeReport, parseObject, printReport, profileOf } from './mcp.ts';
+import { parseObject, printReport, profileOf } from './mcp.ts';
 
 /** Connects first and shows what it found; writes only what could be reached, unless told otherwise. */
 export async function addServer(context: CommandContext): Promise<ExitCode> {
@@ -18,9 +18,9 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
   /** What a person has to do before it connects. */
   let login: string | undefined;
   const asked = { ...profileOf(context), server: name, entry };
-  if (hasFlag(context, 'no-test')) await context.call('mcp.test', { ...asked, connect: false });
+  if (hasFlag(context, 'no-test')) await context.ask('mcp.test', { ...asked, connect: false });
   else {
-    const report = (await context.call('mcp.test', asked)) as unknown as ProbeReport;
+    const report = await context.ask('mcp.test', asked);
     // A server that wants a login was reached, and nobody can log in to what is not configured.
     if (report.needs_login === true) login = report.error;
     else if (!hasFlag(context, 'json') || !report.ok) printReport(context, name, report);

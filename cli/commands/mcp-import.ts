@@ -191,7 +191,7 @@ async function write(context: CommandContext, { chosen, plan, place, env }: Writ
   let failed = false;
   for (const { name, entry, variables } of chosen) {
     try {
-      await context.call('mcp.test', { server: name, entry, profile: place.profile, connect: false });
+      await context.ask('mcp.test', { server: name, entry, profile: place.profile, connect: false });
     } catch (thrown) {
       out.complain(`agent: ${oneLine(name)}: ${oneLine((thrown as Error).message)}; it is not added\n`);
       failed = true;

@@ -32,7 +32,7 @@ export async function reauthorize(context: CommandContext): Promise<ExitCode> {
     return 2;
   }
   const rows = all
-    ? ((await context.call('mcp.oauthServers')) as unknown as readonly { profile: string; server: string }[])
+    ? await context.ask('mcp.oauthServers')
     : [{ server: server ?? '', profile: textFlag(context, 'profile') ?? 'default' }];
   if (rows.length === 0) {
     context.out.print('No server logs in by OAuth.\n');
@@ -79,7 +79,7 @@ async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> 
   typed.on('line', (line) => {
     if (line.trim() === '') return;
     client
-      .call('mcp.loginPaste', { ...where, url: line })
+      .ask('mcp.loginPaste', { ...where, url: line })
       .catch((error: Error) => cancelled || out.complain(`agent: ${oneLine(error.message)}\n`));
   });
   client.onNotification((_, progress) => {
@@ -93,7 +93,7 @@ async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> 
   try {
     const flow = textFlag(context, 'flow');
     const asked = { ...where, ...(flow === undefined ? {} : { flow }), ...(again === undefined ? {} : { again }) };
-    await client.call('mcp.login', asked);
+    await client.ask('mcp.login', asked);
     endCountdown();
     out.print(`Logged in to ${oneLine(server)}.\n`);
     return 'loggedIn';

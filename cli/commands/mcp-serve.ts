@@ -54,7 +54,7 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
   const watch = async (client: ControlClient): Promise<void> => {
     client.onNotification(announceChange);
     try {
-      await client.call('mcp.watch', bounds);
+      await client.ask('mcp.watch', bounds);
     } catch (thrown) {
       client.close();
       throw thrown;
@@ -114,8 +114,7 @@ async function createServer(context: CommandContext, bounds: JsonObject): Promis
 }
 
 /** A gateway that is gone for now has none, and the client is served when it is back. */
-async function instructionsOf({ call }: CommandContext, bounds: JsonObject): Promise<string | undefined> {
-  const answer = await call('mcp.instructions', bounds).catch(() => ({}));
-  const { instructions } = answer as { readonly instructions?: string };
-  return instructions;
+async function instructionsOf({ ask }: CommandContext, bounds: JsonObject): Promise<string | undefined> {
+  const answer = await ask('mcp.instructions', bounds).catch(() => undefined);
+  return answer?.instructions;
 }

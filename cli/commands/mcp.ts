@@ -1,46 +1,14 @@
 /** `agent mcp …`: the servers, their tools, calls, tests and logs. @see CLI-5 and CON-4 in docs/specification.md */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { ProbeReport, Result, ServerRow, ToolRow } from '../../runtime/control/contract.ts';
 import { callTool as askTool, connectGateway } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { ago, bold, dim, oneLine, plain, printJson, table, wrapped } from '../terminal.ts';
 
-interface ServerRow {
-  readonly name: string;
-  readonly profile: string;
-  readonly state: string;
-  readonly transport: string;
-  readonly era: string | null;
-  readonly tools: number;
-  readonly since: string;
-  readonly error?: string;
-  /** Which of its tools, and why. */
-  readonly left_out?: readonly string[];
-}
-
-interface ToolRow {
-  readonly name: string;
-  readonly server: string;
-  readonly tool: string;
-  readonly description: string;
-  readonly available: boolean;
-}
-
-export interface ProbeReport {
-  readonly ok: boolean;
-  readonly error?: string;
-  readonly era?: string;
-  readonly milliseconds?: number;
-  readonly tools?: readonly { readonly name: string; readonly description: string }[];
-  readonly filtered?: number;
-  readonly left_out?: readonly string[];
-  /** It was reached, and only a person can go on. */
-  readonly needs_login?: boolean;
-}
-
 export async function listServers(context: CommandContext): Promise<ExitCode> {
-  const rows = (await context.call('mcp.list')) as unknown as readonly ServerRow[];
+  const rows = await context.ask('mcp.list');
   if (hasFlag(context, 'json')) {
     printJson(context, rows);
     return 0;
@@ -91,7 +59,7 @@ function withoutPlace({ name, error = '' }: ServerRow): string {
 export async function listTools(context: CommandContext): Promise<ExitCode> {
   const server = context.args[0];
   const params = { ...profileOf(context), ...(server === undefined ? {} : { server }) };
-  const rows = (await context.call('mcp.tools', params)) as unknown as readonly ToolRow[];
+  const rows = await context.ask('mcp.tools', params);
   if (hasFlag(context, 'json')) {
     printJson(context, rows);
     return 0;
@@ -155,7 +123,7 @@ export async function callTool(context: CommandContext): Promise<ExitCode> {
 /** Connects once, apart from the daemon's connections, and tells what was found. */
 export async function testServer(context: CommandContext): Promise<ExitCode> {
   const [server = ''] = context.args;
-  const report = (await context.call('mcp.test', { ...profileOf(context), server })) as unknown as ProbeReport;
+  const report = await context.ask('mcp.test', { ...profileOf(context), server });
   if (hasFlag(context, 'json')) printJson(context, report);
   else printReport(context, server, report);
   return report.ok ? 0 : report.needs_login === true ? 4 : 1;
@@ -165,7 +133,7 @@ export async function showServerLog(context: CommandContext): Promise<ExitCode> 
   const [server = ''] = context.args;
   const lines = textFlag(context, 'lines');
   const params = { ...profileOf(context), server, ...(lines === undefined ? {} : { lines: Number(lines) }) };
-  const found = (await context.call('mcp.logs', params)) as readonly string[];
+  const found = await context.ask('mcp.logs', params);
   for (const line of found) context.out.print(`${oneLine(line)}\n`);
   return 0;
 }
@@ -174,10 +142,10 @@ export async function showServerLog(context: CommandContext): Promise<ExitCode> 
 export async function reloadServers(context: CommandContext): Promise<ExitCode> {
   const [server] = context.args;
   if (server === undefined) {
-    await context.call('gateway.reload');
+    await context.ask('gateway.reload');
     context.out.print('The configuration was read again.\n');
   } else {
-    await context.call('mcp.reconnect', { ...profileOf(context), server });
+    await context.ask('mcp.reconnect', { ...profileOf(context), server });
     context.out.print(`${oneLine(server)} is being connected anew; see \`agent mcp list\`.\n`);
   }
   return 0;
@@ -186,7 +154,7 @@ export async function reloadServers(context: CommandContext): Promise<ExitCode> 
 export function printReport(context: CommandContext, server: string, report: ProbeReport): void {
   const { out } = context;
   if (!report.ok) {
-    out.complain(`agent: ${oneLine(report.error ?? `mcp server "${server}": cannot be reached`)}\n`);
+    out.complain(`agent: ${oneLine(report.error)}\n`);
     return;
   }
   const tools = report.tools ?? [];
@@ -204,18 +172,17 @@ export function printReport(context: CommandContext, server: string, report: Pro
   }
 }
 
-function printAnswer(context: CommandContext, answer: JsonObject): ExitCode {
-  const { error } = answer as { readonly error?: { readonly code: string; readonly message: string } };
+function printAnswer(context: CommandContext, answer: Result<'mcp.call'>): ExitCode {
   if (hasFlag(context, 'json')) {
     printJson(context, answer);
-    return error === undefined && answer.isError !== true ? 0 : 1;
+    return 'error' in answer || answer.isError ? 1 : 0;
   }
-  if (error !== undefined) {
-    context.out.complain(`agent: ${oneLine(error.message)} [${error.code}]\n`);
+  if ('error' in answer) {
+    context.out.complain(`agent: ${oneLine(answer.error.message)} [${answer.error.code}]\n`);
     return 1;
   }
-  for (const block of answer.content as readonly JsonObject[]) context.out.print(`${plain(spellBlock(block))}\n`);
-  return answer.isError === true ? 1 : 0;
+  for (const block of answer.content) context.out.print(`${plain(spellBlock(block))}\n`);
+  return answer.isError ? 1 : 0;
 }
 
 /** A block in words: text as it is, everything else by what it is. */

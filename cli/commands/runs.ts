@@ -1,52 +1,16 @@
 /** `agent runs …`: agent runs, waiting, under way and ended. @see CLI-5 and DIS-3 in docs/specification.md */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { RunDetail } from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { queryOf, tellNextPage } from '../history-query.ts';
 import { counted, labelled, moment, reasonOf, routeOf, span, statusOf, titled, titledText } from '../labelled.ts';
 import { ago, dim, indented, oneLine, printJson, table } from '../terminal.ts';
 
-interface RunRow {
-  readonly id: string;
-  readonly route: string;
-  readonly event: string;
-  readonly status: string;
-  readonly attempt: number;
-  readonly superseded: number;
-  readonly reason?: string;
-  readonly queued_at: string;
-  readonly question?: string;
-}
-
-interface RunDetail extends RunRow {
-  readonly delivery_id: string;
-  readonly profile: string;
-  readonly kind: string;
-  readonly started_at?: string;
-  readonly ended_at?: string;
-  readonly prompt: string;
-  readonly response: string | null;
-  readonly steps?: number;
-  readonly input_tokens?: number;
-  readonly output_tokens?: number;
-  readonly cost?: number;
-  readonly delivery?: DeliveryOfRun;
-  /** The notice that it failed. */
-  readonly notice?: DeliveryOfRun;
-}
-
-interface DeliveryOfRun {
-  readonly target: string;
-  readonly chat?: string;
-  readonly status: string;
-  readonly messageId?: string;
-  readonly attempts?: number;
-}
-
 /** Without a gateway the runs are those on disk, and a note on standard error says so (COA-3). */
 export async function listRuns(context: CommandContext): Promise<ExitCode> {
-  const rows = (await context.call('runs.list', queryOf(context))) as unknown as readonly RunRow[];
+  const rows = await context.ask('runs.list', queryOf(context));
   if (hasFlag(context, 'json')) {
     printJson(context, rows);
     return 0;
@@ -82,10 +46,10 @@ export async function listRuns(context: CommandContext): Promise<ExitCode> {
 export async function showRun(context: CommandContext): Promise<ExitCode> {
   const withTranscript = hasFlag(context, 'transcript');
   const params = { id: context.args[0] ?? '', ...(withTranscript ? { transcript: true } : {}) };
-  const { transcript, ...run } = (await context.call('runs.show', params)) as JsonObject;
+  const { transcript, ...run } = await context.ask('runs.show', params);
   if (hasFlag(context, 'json')) printJson(context, { ...run, ...(withTranscript ? { transcript } : {}) });
   else {
-    context.out.print(spellRun(context, run as unknown as RunDetail, withTranscript));
+    context.out.print(spellRun(context, run, withTranscript));
     for (const entry of (transcript ?? []) as readonly JsonObject[])
       context.out.print(`\n${spellEntry(context, entry)}`);
   }
@@ -123,7 +87,7 @@ function spentBy({ steps, input_tokens, output_tokens, cost }: RunDetail): strin
   return `${counted(steps, 'step')}, ${tokens}${cost === undefined ? '' : `, cost ${cost}`}`;
 }
 
-function arrivalOf({ target, chat, status, messageId, attempts = 0 }: DeliveryOfRun): string {
+function arrivalOf({ target, chat, status, messageId, attempts = 0 }: NonNullable<RunDetail['delivery']>): string {
   const place = chat === undefined ? target : `${target}, ${chat}`;
   const as = messageId === undefined ? '' : ` as ${messageId}`;
   return `${place}: ${status}${as}, ${counted(attempts, 'try', 'tries')}`;
@@ -131,12 +95,9 @@ function arrivalOf({ target, chat, status, messageId, attempts = 0 }: DeliveryOf
 
 export async function cancelRun(context: CommandContext): Promise<ExitCode> {
   const id = context.args[0] ?? '';
-  const answer = (await context.call('runs.cancel', { id })) as JsonObject;
+  const answer = await context.ask('runs.cancel', { id });
   if (hasFlag(context, 'json')) printJson(context, answer);
-  else
-    context.out.print(
-      answer.cancelled === undefined ? `Run ${oneLine(id)} is ending.\n` : `Cancelled ${oneLine(id)}.\n`,
-    );
+  else context.out.print('cancelling' in answer ? `Run ${oneLine(id)} is ending.\n` : `Cancelled ${oneLine(id)}.\n`);
   return 0;
 }
 

@@ -1,55 +1,20 @@
 /** `agent webhook show`: one route in words, without its secret. @see CLI-5 and RTE-1 in docs/specification.md */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { RouteDetail } from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, type Output, textFlag } from '../context.ts';
 import { counted, labelled, moment, titled, titledText } from '../labelled.ts';
 import { dim, printJson } from '../terminal.ts';
 
-interface RouteDetail {
-  readonly name: string;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly deliver: string;
-  readonly description: string;
-  readonly source: 'static' | 'dynamic';
-  readonly profile: string;
-  readonly enabled: boolean;
-  readonly problem?: string;
-  readonly definition: Definition;
-}
-
-interface Definition {
-  readonly filters: readonly JsonObject[];
-  readonly script?: string;
-  readonly scriptTimeoutMs: number;
-  readonly coalesce?: Coalesce;
-  readonly cronJob?: string;
-  readonly concurrency?: number;
-  readonly skills: readonly string[];
-  readonly toolsets?: readonly string[];
-  readonly deliverExtra: JsonObject;
-  readonly onFailure?: string;
-  readonly onFailureExtra?: JsonObject;
-  readonly deliverOnly: boolean;
-  readonly prompt?: string;
-  readonly createdAt?: string;
-}
-
-interface Coalesce {
-  readonly key: string;
-  readonly windowMs: number;
-  readonly maxWaitMs: number;
-}
-
 export async function showWebhook(context: CommandContext): Promise<ExitCode> {
   const profile = textFlag(context, 'profile');
-  const row = await context.call('webhook.show', {
+  const row = await context.ask('webhook.show', {
     name: context.args[0] ?? '',
     ...(profile === undefined ? {} : { profile }),
   });
   if (hasFlag(context, 'json')) printJson(context, row);
-  else context.out.print(spellRoute(context.out, row as unknown as RouteDetail));
+  else context.out.print(spellRoute(context.out, row));
   return 0;
 }
 
@@ -79,12 +44,12 @@ function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): st
   return titled(out, row.name, row.enabled ? 'enabled' : 'disabled') + head + text;
 }
 
-function leadsTo({ cronJob, deliverOnly }: Definition): string {
+function leadsTo({ cronJob, deliverOnly }: RouteDetail['definition']): string {
   if (cronJob !== undefined) return `the cron job ${cronJob}`;
   return deliverOnly ? 'a delivery, without a run' : 'an agent run';
 }
 
-function spellBurst({ key, windowMs, maxWaitMs }: Coalesce): string {
+function spellBurst({ key, windowMs, maxWaitMs }: NonNullable<RouteDetail['definition']['coalesce']>): string {
   return `one for events alike in ${key}, once none has come for ${windowMs / 1_000} s or after ${maxWaitMs / 1_000} s`;
 }
 

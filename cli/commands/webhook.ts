@@ -2,55 +2,12 @@
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
+import type { HistoryDetail, HistoryRow, RouteRow } from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { askedEvent, queryOf, tellNextPage } from '../history-query.ts';
 import { labelled, moment, reasonOf, routeOf, statusOf, titled, titledText } from '../labelled.ts';
 import { ago, bold, oneLine, plain, printJson, table } from '../terminal.ts';
-
-interface RouteRow {
-  readonly name: string;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly deliver: string;
-  readonly description: string;
-  /** Absent in a row of what cannot be used. */
-  readonly profile?: string;
-  readonly enabled?: boolean;
-  readonly problem?: string;
-}
-
-interface DeliveryRow {
-  readonly key: string;
-  readonly delivery_id: string;
-  readonly profile: string;
-  readonly route: string;
-  readonly event: string;
-  readonly status: string;
-  readonly reason?: string;
-  readonly received_at: string;
-  readonly attempts: number;
-  readonly question?: string;
-  /** The equal refusals that it stands for. */
-  readonly alike?: Alike;
-}
-
-interface Alike {
-  readonly count: number;
-  readonly first_at: string;
-  readonly last_at: string;
-}
-
-/** One with what its record keeps, and its run where it has one. */
-interface DeliveryDetail extends DeliveryRow {
-  readonly record: {
-    readonly scheme?: string;
-    readonly body: string;
-    readonly work?: string;
-    readonly replayOf?: string;
-  };
-  readonly run?: object;
-}
 
 export async function subscribeWebhook(context: CommandContext): Promise<ExitCode> {
   const events = textFlag(context, 'events');
@@ -81,12 +38,12 @@ export async function subscribeWebhook(context: CommandContext): Promise<ExitCod
     return 2;
   }
   const profile = bound ?? named;
-  const created = (await context.call('webhook.subscribe', {
+  const created = await context.ask('webhook.subscribe', {
     name: context.args[0] ?? '',
     record,
     force: hasFlag(context, 'force'),
     ...optional('profile', profile),
-  })) as unknown as RouteRow & { readonly secret: string };
+  });
   if (hasFlag(context, 'json')) printJson(context, created);
   else {
     context.out.print(
@@ -100,7 +57,7 @@ export async function subscribeWebhook(context: CommandContext): Promise<ExitCod
 }
 
 export async function listWebhooks(context: CommandContext): Promise<ExitCode> {
-  const rows = (await context.call('webhook.list')) as unknown as readonly RouteRow[];
+  const rows = await context.ask('webhook.list');
   if (hasFlag(context, 'json')) {
     printJson(context, rows);
   } else if (rows.length === 0) {
@@ -133,7 +90,7 @@ function stateOf({ enabled }: RouteRow): string {
 
 export async function removeWebhook(context: CommandContext): Promise<ExitCode> {
   const name = context.args[0] ?? '';
-  await context.call('webhook.remove', { name, ...optional('profile', textFlag(context, 'profile')) });
+  await context.ask('webhook.remove', { name, ...optional('profile', textFlag(context, 'profile')) });
   context.out.print(`Removed ${oneLine(name)}.\n`);
   return 0;
 }
@@ -146,13 +103,13 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
     context.out.complain('agent: --payload is not JSON\n');
     return 2;
   }
-  const answer = (await context.call('webhook.test', {
+  const answer = await context.ask('webhook.test', {
     name: context.args[0] ?? '',
     ...(parsed === undefined ? {} : { payload: parsed }),
     ...optional('sample', textFlag(context, 'sample')),
     ...optional('event', textFlag(context, 'event')),
     ...optional('profile', textFlag(context, 'profile')),
-  })) as unknown as { readonly status: number; readonly body: string };
+  });
   if (hasFlag(context, 'json')) printJson(context, answer);
   else context.out.print(`HTTP ${answer.status}\n${plain(answer.body)}\n`);
   return answer.status >= 200 && answer.status < 300 ? 0 : 1;
@@ -166,12 +123,12 @@ export async function listDeliveries(context: CommandContext): Promise<ExitCode>
       context.out.complain(`agent: --${stray} is for the list; beside an id --route and --profile choose\n`);
       return 2;
     }
-    const found = await context.call('webhook.delivery', askedEvent(context));
+    const found = await context.ask('webhook.delivery', askedEvent(context));
     if (hasFlag(context, 'json')) printJson(context, found);
-    else context.out.print(spellDelivery(context, found as unknown as DeliveryDetail));
+    else context.out.print(spellDelivery(context, found));
     return 0;
   }
-  const rows = (await context.call('webhook.deliveries', queryOf(context))) as unknown as readonly DeliveryRow[];
+  const rows = await context.ask('webhook.deliveries', queryOf(context));
   if (hasFlag(context, 'json')) {
     printJson(context, rows);
     return 0;
@@ -202,11 +159,11 @@ export async function listDeliveries(context: CommandContext): Promise<ExitCode>
 }
 
 /** Refused requests that are one row; its time is that of the last. */
-function alikeOf({ count, first_at: first }: Alike): string {
+function alikeOf({ count, first_at: first }: NonNullable<HistoryRow['alike']>): string {
   return `×${count.toLocaleString('en')} since ${first.slice(0, 10)} ${first.slice(11, 16)} UTC`;
 }
 
-function spellDelivery({ out }: CommandContext, detail: DeliveryDetail): string {
+function spellDelivery({ out }: CommandContext, detail: HistoryDetail): string {
   const { key, delivery_id: id, event, reason, attempts, received_at, record, run, question, alike } = detail;
   const head = labelled(out, [
     ['Route', routeOf(detail)],
@@ -226,10 +183,7 @@ function spellDelivery({ out }: CommandContext, detail: DeliveryDetail): string 
 }
 
 export async function replayDelivery(context: CommandContext): Promise<ExitCode> {
-  const answer = (await context.call('webhook.replay', askedEvent(context))) as unknown as {
-    readonly status: number;
-    readonly body: string;
-  };
+  const answer = await context.ask('webhook.replay', askedEvent(context));
   if (hasFlag(context, 'json')) printJson(context, answer);
   else context.out.print(`HTTP ${answer.status}\n${plain(answer.body)}\n`);
   return answer.status >= 200 && answer.status < 300 ? 0 : 1;

@@ -6,32 +6,21 @@
 import type { Server, Tool } from '@modelcontextprotocol/server';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { type CallFault, gatewayLost } from '../../machines/mcp/call-faults.ts';
+import type { ToolRow } from '../../runtime/control/contract.ts';
 import { callTool, NotRunning } from '../call.ts';
 import { type ServedGateway, withGateway } from './gateway.ts';
 
-interface ToolRow {
-  readonly name: string;
-  readonly description: string;
-  readonly input_schema: JsonObject;
-  readonly output_schema?: JsonObject;
-  readonly title?: string;
-  readonly icons?: Tool['icons'];
-  readonly annotations?: Tool['annotations'];
-  readonly _meta?: JsonObject;
-}
-
 export function serveTools(server: Server, gateway: ServedGateway): void {
   server.setRequestHandler('tools/list', async (_, { mcpReq }) => {
-    const rows = await withGateway(gateway, mcpReq, (client) => client.call('mcp.tools', gateway.bounds));
+    const rows = await withGateway(gateway, mcpReq, (client) => client.ask('mcp.tools', gateway.bounds));
     if (rows === undefined) throw new NotRunning(gateway.place);
-    return { tools: (rows as unknown as readonly ToolRow[]).map(toolOf) };
+    return { tools: rows.map(toolOf) };
   });
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, { mcpReq }) => {
     const params = { ...gateway.bounds, name, arguments: args as JsonObject, caller: 'serve' };
     const answer = await withGateway(gateway, mcpReq, (client) => callTool(client, params));
     if (answer === undefined) return failure(gatewayLost(name, false));
-    const { error } = answer as { readonly error?: CallFault };
-    return error === undefined ? (answer as never) : failure(error);
+    return 'error' in answer ? failure(answer.error) : (answer as never);
   });
 }
 
@@ -41,10 +30,10 @@ function toolOf({ name, description, input_schema, output_schema, title, icons, 
     description,
     inputSchema: input_schema as Tool['inputSchema'],
     ...(output_schema === undefined ? {} : { outputSchema: output_schema as NonNullable<Tool['outputSchema']> }),
-    ...(title === undefined ? {} : { title }),
-    ...(icons === undefined ? {} : { icons }),
-    ...(annotations === undefined ? {} : { annotations }),
-    ...(_meta === undefined ? {} : { _meta }),
+    ...(title === undefined ? {} : { title: title as string }),
+    ...(icons === undefined ? {} : { icons: icons as NonNullable<Tool['icons']> }),
+    ...(annotations === undefined ? {} : { annotations: annotations as NonNullable<Tool['annotations']> }),
+    ...(_meta === undefined ? {} : { _meta: _meta as JsonObject }),
   };
 }
 

@@ -5,7 +5,6 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { JsonObject } from '../../machines/base/json.ts';
 import type { CommandContext } from '../context.ts';
 import { oneLine } from '../terminal.ts';
 
@@ -29,33 +28,33 @@ const ended: ReadonlySet<string> = new Set([
 ]);
 const longestShown = 300;
 
-export async function sendFirstEvent({ call }: Pick<CommandContext, 'call'>): Promise<FirstEvent> {
-  await call('webhook.subscribe', { name: route, record: { prompt, deliver: 'log' }, force: true });
+export async function sendFirstEvent({ ask }: Pick<CommandContext, 'ask'>): Promise<FirstEvent> {
+  await ask('webhook.subscribe', { name: route, record: { prompt, deliver: 'log' }, force: true });
   try {
-    const answer = (await call('webhook.test', {
+    const answer = await ask('webhook.test', {
       name: route,
       event: 'setup',
       payload: { message: 'it works.' },
-    })) as { readonly status: number; readonly body: string };
+    });
     const id = deliveryOf(answer.body);
     if (answer.status !== 202 || id === undefined) {
       return { kind: 'failed', why: `it was answered HTTP ${answer.status}: ${oneLine(answer.body)}` };
     }
-    return await outcomeOf(id, call);
+    return await outcomeOf(id, ask);
   } finally {
-    await call('webhook.remove', { name: route }).catch(() => {});
+    await ask('webhook.remove', { name: route }).catch(() => {});
   }
 }
 
-async function outcomeOf(id: string, call: CommandContext['call']): Promise<FirstEvent> {
+async function outcomeOf(id: string, ask: CommandContext['ask']): Promise<FirstEvent> {
   for (let waitedMs = 0; waitedMs < patienceMs; waitedMs += pollMs) {
-    const row = (await call('webhook.delivery', { id })) as JsonObject;
-    const status = String(row.status);
+    const row = await ask('webhook.delivery', { id });
+    const { status } = row;
     if (ended.has(status)) {
-      const { response, reason } = { ...(row.run as JsonObject | undefined), ...row } as JsonObject;
+      const { response, reason } = { ...row.run, ...row };
       if (status !== 'delivered')
-        return { kind: 'failed', why: `it ended as ${status}: ${oneLine(String(reason ?? 'no reason is known'))}` };
-      const said = typeof response === 'string' ? ` The agent said: ${oneLine(response).slice(0, longestShown)}` : '';
+        return { kind: 'failed', why: `it ended as ${status}: ${oneLine(reason ?? 'no reason is known')}` };
+      const said = response !== undefined ? ` The agent said: ${oneLine(response).slice(0, longestShown)}` : '';
       return { kind: 'went', told: `The event was signed, accepted, run and delivered to the log.${said}` };
     }
     await wait(pollMs);

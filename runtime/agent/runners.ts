@@ -12,7 +12,7 @@ import type { LoadedProfile } from '../../actors/config/load-config.ts';
 import type { AgentRunner, AgentRunRequest, Logger } from '../../actors/ports.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
-import type { CommandHost } from '../control/commands.ts';
+import type { CommandHost } from '../control/command.ts';
 import { openRunSocket } from '../control/run-socket.ts';
 import type { Servers } from '../mcp/servers.ts';
 import { mainFile } from '../system/package-files.ts';

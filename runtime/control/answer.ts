@@ -6,7 +6,8 @@
 
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
-import { type CommandHost, type CommandPeer, commands } from './commands.ts';
+import type { CommandHost, CommandPeer } from './command.ts';
+import { commands } from './commands.ts';
 import { type RpcRequest, rpcCodes, spellError, spellResult } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 

@@ -8,73 +8,64 @@ import { cut, type JsonObject } from '../../machines/base/json.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import type { ChatView } from '../agent/chat-view.ts';
 import type { TurnOutcome } from '../agent/chats.ts';
-import type { Command, CommandHost } from './commands.ts';
+import { type Command, type Commands, daemonOf, textOf } from './command.ts';
+import type { TurnResult } from './contract.ts';
 import { Refusal } from './refusal.ts';
 
 const longestDescription = 200;
 
-export const chatCommands: readonly (readonly [string, Command])[] = [
-  [
-    'chat.open',
-    {
-      access: 'daemon',
-      run: async (params, host, peer) => {
-        const chat = chatOf(host);
-        const profile = typeof params.profile === 'string' && params.profile !== '' ? params.profile : 'default';
-        const obstacle = chat.obstacle(profile);
-        if (obstacle === 'noProfile') {
-          throw new Refusal('profile-unknown', `profile "${profile}" is not configured or not served`);
-        }
-        if (obstacle === 'noModel') {
-          throw new Refusal(
-            'chat-no-model',
-            `profile "${profile}" has no model to talk to; set agent.model in its config.yaml: provider, base_url and name, and api_key: \${MODEL_KEY} with the key in .env`,
-          );
-        }
-        const opened = chat.open(profile, (event) => peer.notify('chat.event', event));
-        if (opened === undefined) {
-          throw new Refusal('gateway-busy', 'the gateway is busy starting or stopping; try again in a moment');
-        }
-        peer.onEnd(() => chat.close(opened.session));
-        return { ...opened, tools: (await chat.tools(opened.session)).length };
-      },
+export const chatCommands = {
+  'chat.open': {
+    access: 'daemon',
+    run: async (params, host, peer) => {
+      const { chat } = daemonOf(host);
+      const profile = typeof params.profile === 'string' && params.profile !== '' ? params.profile : 'default';
+      const obstacle = chat.obstacle(profile);
+      if (obstacle === 'noProfile') {
+        throw new Refusal('profile-unknown', `profile "${profile}" is not configured or not served`);
+      }
+      if (obstacle === 'noModel') {
+        throw new Refusal(
+          'chat-no-model',
+          `profile "${profile}" has no model to talk to; set agent.model in its config.yaml: provider, base_url and name, and api_key: \${MODEL_KEY} with the key in .env`,
+        );
+      }
+      const opened = chat.open(profile, (event) => peer.notify('chat.event', event));
+      if (opened === undefined) {
+        throw new Refusal('gateway-busy', 'the gateway is busy starting or stopping; try again in a moment');
+      }
+      peer.onEnd(() => chat.close(opened.session));
+      return { ...opened, tools: (await chat.tools(opened.session)).length };
     },
-  ],
-  [
-    'chat.say',
-    ofChat(async (chat, session, params) => {
-      const { text } = params;
-      if (typeof text !== 'string' || text === '')
-        throw new Refusal('params-missing', 'the parameter "text" is missing');
-      const turn = chat.say(session, text);
-      if (turn === undefined) throw busy();
-      return outcomeJson(await turn);
-    }),
-  ],
-  ['chat.cancel', ofChat((chat, session) => ({ cancelling: chat.cancel(session) }))],
-  [
-    'chat.new',
-    ofChat((chat, session) => {
-      if (!chat.renew(session)) throw busy();
-      return { forgotten: true };
-    }),
-  ],
-  [
-    'chat.tools',
-    ofChat(async (chat, session) =>
-      (await chat.tools(session)).map(({ name, description }) => ({
-        name,
-        description: cut(stripTags(description), longestDescription),
-      })),
-    ),
-  ],
-];
+  },
 
-function ofChat(run: (chat: ChatView, session: string, params: JsonObject) => unknown): Command {
+  'chat.say': ofChat(async (chat, session, params) => {
+    const turn = chat.say(session, textOf(params, 'text'));
+    if (turn === undefined) throw busy();
+    return outcomeJson(await turn);
+  }),
+
+  'chat.cancel': ofChat((chat, session) => ({ cancelling: chat.cancel(session) })),
+  'chat.new': ofChat((chat, session) => {
+    if (!chat.renew(session)) throw busy();
+    return { forgotten: true };
+  }),
+
+  'chat.tools': ofChat(async (chat, session) =>
+    (await chat.tools(session)).map(({ name, description }) => ({
+      name,
+      description: cut(stripTags(description), longestDescription),
+    })),
+  ),
+} satisfies Partial<Commands>;
+
+function ofChat<Answer>(
+  run: (chat: ChatView, session: string, params: JsonObject) => Answer | Promise<Answer>,
+): Command<Answer> {
   return {
     access: 'daemon',
     run: async (params, host) => {
-      const chat = chatOf(host);
+      const { chat } = daemonOf(host);
       const session = String(params.session ?? '');
       if (!chat.isOpen(session)) throw new Refusal('chat-unknown', 'the chat session is not open any more');
       return run(chat, session, params);
@@ -82,18 +73,11 @@ function ofChat(run: (chat: ChatView, session: string, params: JsonObject) => un
   };
 }
 
-function chatOf({ daemon }: CommandHost): ChatView {
-  if (daemon === undefined) {
-    throw new Refusal('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
-  }
-  return daemon.chat;
-}
-
 function busy(): Refusal {
   return new Refusal('chat-busy', 'the chat session is answering; cancel the turn or wait for its end');
 }
 
-function outcomeJson(outcome: TurnOutcome): JsonObject {
+function outcomeJson(outcome: TurnOutcome): TurnResult {
   if (outcome.kind === 'cancelled') return { outcome: 'cancelled' };
   const { steps, inputTokens, outputTokens, cost } = outcome.spending;
   return {

@@ -7,6 +7,7 @@
 import { constants } from 'node:buffer';
 import { connect, type Socket } from 'node:net';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { Ask, Notices } from './contract.ts';
 import { createLineSplitter } from './lines.ts';
 import { type RpcError, readMessage, spellRequest } from './protocol.ts';
 import { Refusal } from './refusal.ts';
@@ -24,8 +25,12 @@ export class ConnectionLost extends Refusal {
 }
 
 export interface ControlClient {
-  /** Resolves with the result; rejects with a Refusal where the daemon refuses. */
+  readonly ask: Ask;
+  /** The same for a method that is known at run time only. */
   call(method: string, params?: JsonObject): Promise<Json>;
+  /** Calls back with each notification of a name. */
+  on<Name extends keyof Notices>(name: Name, listener: (params: Notices[Name]) => void): void;
+  /** Calls back with each notification of any name. */
   onNotification(listener: (method: string, params: JsonObject) => void): void;
   /** Resolves when the daemon closed the connection. */
   readonly closed: Promise<void>;
@@ -62,7 +67,7 @@ interface Waiting {
 
 function clientOf(socket: Socket): ControlClient {
   const waiting = new Map<number, Waiting>();
-  let listener: (method: string, params: JsonObject) => void = () => {};
+  const listeners: ((method: string, params: JsonObject) => void)[] = [];
   let next = 1;
   const settle = (id: string | number | null, act: (one: Waiting) => void): void => {
     const one = typeof id === 'number' ? waiting.get(id) : undefined;
@@ -82,7 +87,7 @@ function clientOf(socket: Socket): ControlClient {
       const message = readMessage(line);
       if (message.kind === 'result') settle(message.id, ({ resolve }) => resolve(message.result));
       else if (message.kind === 'error') refuse(message.id, refusalOf(message.error));
-      else if (message.kind === 'notification') listener(message.method, message.params);
+      else if (message.kind === 'notification') for (const one of listeners) one(message.method, message.params);
     },
     () => socket.destroy(),
   );
@@ -97,21 +102,25 @@ function clientOf(socket: Socket): ControlClient {
       resolve();
     });
   });
+  const call = (method: string, params: JsonObject = {}): Promise<Json> =>
+    new Promise((resolve, reject) => {
+      if (socket.destroyed || socket.writableEnded) {
+        reject(new ConnectionLost('the connection to the gateway is closed', false));
+        return;
+      }
+      const id = next;
+      next += 1;
+      waiting.set(id, { resolve, reject });
+      socket.write(spellRequest({ id, method, params }));
+    });
   return {
-    call: (method, params = {}) =>
-      new Promise((resolve, reject) => {
-        if (socket.destroyed || socket.writableEnded) {
-          reject(new ConnectionLost('the connection to the gateway is closed', false));
-          return;
-        }
-        const id = next;
-        next += 1;
-        waiting.set(id, { resolve, reject });
-        socket.write(spellRequest({ id, method, params }));
-      }),
-    onNotification(to) {
-      listener = to;
+    call,
+    // What comes over the socket has the type that the contract gives it.
+    ask: call as Ask,
+    on: (name, listener) => {
+      listeners.push((method, params) => method === name && listener(params as never));
     },
+    onNotification: (listener) => void listeners.push(listener),
     closed,
     close: () => socket.end(),
   };

@@ -6,7 +6,6 @@
 
 import { randomUUID } from 'node:crypto';
 import { loadHome } from '../../actors/config/load-config.ts';
-import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import { hintsOf } from '../../machines/config/hints.ts';
@@ -18,6 +17,17 @@ import { findSample, type SealedSample, sealSample } from '../../machines/webhoo
 import { sealEvent } from '../../machines/webhook/scheme.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
 import { chatCommands } from './chat-commands.ts';
+import {
+  type Command,
+  type CommandHost,
+  type Commands,
+  daemonOf,
+  ofDaemon,
+  ofHome,
+  refuse,
+  textOf,
+} from './command.ts';
+import type { HistoryQuery, Result, RunHistory } from './contract.ts';
 import { cronCommands } from './cron-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
 import { choiceOf, spellChoice } from './event-choice.ts';
@@ -25,7 +35,6 @@ import {
   type AskedRoute,
   askedRouteOf,
   type HomeDesk,
-  type HomeSource,
   listRoutes,
   profileOf,
   readDesk,
@@ -37,147 +46,99 @@ import { inspectCommands } from './inspect-commands.ts';
 import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { offerCommands } from './offer-commands.ts';
-import { Refusal } from './refusal.ts';
-import type { DaemonView, HistoryQuery, RunHistory } from './view.ts';
+import type { DaemonView } from './view.ts';
 
-export interface CommandHost {
-  readonly source: HomeSource;
-  /** Of this program. */
-  readonly version?: string;
-  /** Absent where the command line runs a command of the home by itself. */
-  readonly daemon?: DaemonView;
-  /** The home that the daemon has in force; absent likewise. */
-  readonly desk?: () => HomeDesk;
-  /** Finds the command of a method; in the whole table unless given. */
-  readonly commandOf?: (method: string) => Command | undefined;
-}
-
-/** The one who asked, for subscriptions. */
-export interface CommandPeer {
-  /** Params that are a text are JSON already. */
-  notify(method: string, params: JsonObject | string): void;
-  /** Calls back once who asked has left; returns what takes that back. */
-  onEnd(end: () => void): () => void;
-}
-
-export interface Command {
-  readonly access: 'home' | 'daemon';
-  readonly run: (params: JsonObject, host: CommandHost, peer: CommandPeer) => Promise<unknown>;
-}
-
-export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
+const table: Commands = {
   ...mcpCommands,
   ...offerCommands,
   ...linkCommands,
   ...deliveryCommands,
   ...chatCommands,
   ...cronCommands,
-  ['gateway.status', ofDaemon((daemon) => daemon.status())],
-  [
-    'gateway.stop',
-    ofDaemon((daemon) => {
-      daemon.stop();
-      return { stopping: true };
-    }),
-  ],
-  [
-    'gateway.reload',
-    ofDaemon(async (daemon) => {
-      await daemon.reload();
-      return { reloaded: true };
-    }),
-  ],
-  ['webhook.list', ofHome((host) => listRoutes(deskOf(host), host.daemon?.url()))],
-  ['webhook.show', ofHome((host, params) => showRoute(deskOf(host), askedRoute(params), host.daemon?.url()))],
-  [
-    'webhook.subscribe',
-    ofHome((host, params) =>
-      subscribe(
-        deskOf(host),
-        {
-          name: textOf(params, 'name'),
-          profile: profileOf(params.profile),
-          record: (params.record ?? {}) as JsonObject,
-          force: params.force === true,
-        },
-        host.daemon?.url(),
-      ),
+  'gateway.status': ofDaemon((daemon) => daemon.status()),
+  'gateway.stop': ofDaemon((daemon) => {
+    daemon.stop();
+    return { stopping: true };
+  }),
+
+  'gateway.reload': ofDaemon(async (daemon) => {
+    await daemon.reload();
+    return { reloaded: true };
+  }),
+
+  'webhook.list': ofHome((host) => listRoutes(deskOf(host), host.daemon?.url())),
+  'webhook.show': ofHome((host, params) => showRoute(deskOf(host), askedRoute(params), host.daemon?.url())),
+  'webhook.subscribe': ofHome((host, params) =>
+    subscribe(
+      deskOf(host),
+      {
+        name: textOf(params, 'name'),
+        profile: profileOf(params.profile),
+        record: (params.record ?? {}) as JsonObject,
+        force: params.force === true,
+      },
+      host.daemon?.url(),
     ),
-  ],
-  [
-    'webhook.remove',
-    ofHome(async (host, params) => {
-      const name = textOf(params, 'name');
-      await unsubscribe(deskOf(host), name, profileOf(params.profile));
-      return { removed: name };
-    }),
-  ],
-  ['webhook.test', { access: 'daemon', run: testRoute }],
-  ['webhook.deliveries', ofDaemon((daemon, params) => daemon.deliveries(queryOf(params)))],
-  [
-    'webhook.delivery',
-    ofDaemon((daemon, params) => {
-      const id = textOf(params, 'id');
-      const choice = choiceOf(params);
-      const found = daemon.delivery(id, choice);
-      return (
-        found ??
-        refuse(
-          'delivery-unknown',
-          `no delivery ${spellChoice(id, choice)} is in the history; \`agent webhook deliveries\` lists them`,
-        )
-      );
-    }),
-  ],
-  [
-    'webhook.replay',
-    ofDaemon(async (daemon, params) => {
-      const id = textOf(params, 'id');
-      const choice = choiceOf(params);
-      const answer = await daemon.replay(id, choice);
-      return (
-        answer ?? refuse('delivery-unknown', `no delivery ${spellChoice(id, choice)} is in the history with its body`)
-      );
-    }),
-  ],
-  ['config.check', ofHome(({ source }) => loadHome(source).diagnostics)],
-  [
-    'config.hints',
-    ofHome(({ source }) => {
-      const { profiles } = loadHome(source);
-      const routes = [...profiles.values()].flatMap(({ settings }) => settings.webhook.routes);
-      return [...profiles].flatMap(([name, { settings }]) =>
-        hintsOf(
-          settings,
-          routes.filter(({ route }) => route.profile === name),
-        ),
-      );
-    }),
-  ],
-  ['config.schema', ofHome(() => configSchema())],
-  ['runs.list', ofRuns((runs, params) => runs.runs(queryOf(params)))],
-  [
-    'runs.show',
-    ofRuns((runs, params) => {
-      const id = textOf(params, 'id');
-      const found = runs.run(id, { transcript: params.transcript === true });
-      return found ?? refuse('run-unknown', `no run "${id}" is in the history; \`agent runs list\` lists them`);
-    }),
-  ],
+  ),
+
+  'webhook.remove': ofHome(async (host, params) => {
+    const name = textOf(params, 'name');
+    await unsubscribe(deskOf(host), name, profileOf(params.profile));
+    return { removed: name };
+  }),
+
+  'webhook.test': { access: 'daemon', run: testRoute },
+  'webhook.deliveries': ofDaemon((daemon, params) => daemon.deliveries(queryOf(params))),
+  'webhook.delivery': ofDaemon((daemon, params) => {
+    const id = textOf(params, 'id');
+    const choice = choiceOf(params);
+    const found = daemon.delivery(id, choice);
+    return (
+      found ??
+      refuse(
+        'delivery-unknown',
+        `no delivery ${spellChoice(id, choice)} is in the history; \`agent webhook deliveries\` lists them`,
+      )
+    );
+  }),
+
+  'webhook.replay': ofDaemon(async (daemon, params) => {
+    const id = textOf(params, 'id');
+    const choice = choiceOf(params);
+    const answer = await daemon.replay(id, choice);
+    return (
+      answer ?? refuse('delivery-unknown', `no delivery ${spellChoice(id, choice)} is in the history with its body`)
+    );
+  }),
+
+  'config.check': ofHome(({ source }) => loadHome(source).diagnostics),
+  'config.hints': ofHome(({ source }) => {
+    const { profiles } = loadHome(source);
+    const routes = [...profiles.values()].flatMap(({ settings }) => settings.webhook.routes);
+    return [...profiles].flatMap(([name, { settings }]) =>
+      hintsOf(
+        settings,
+        routes.filter(({ route }) => route.profile === name),
+      ),
+    );
+  }),
+
+  'config.schema': ofHome(() => configSchema()),
+  'runs.list': ofRuns((runs, params) => runs.runs(queryOf(params))),
+  'runs.show': ofRuns((runs, params) => {
+    const id = textOf(params, 'id');
+    const found = runs.run(id, { transcript: params.transcript === true });
+    return found ?? refuse('run-unknown', `no run "${id}" is in the history; \`agent runs list\` lists them`);
+  }),
+
   ...inspectCommands,
-  ['runs.cancel', ofDaemon((daemon, params) => cancelRun(daemon, textOf(params, 'id')))],
-]);
+  'runs.cancel': ofDaemon((daemon, params) => cancelRun(daemon, textOf(params, 'id'))),
+};
 
-function ofHome(run: (host: CommandHost, params: JsonObject) => unknown): Command {
-  return { access: 'home', run: async (params, host) => run(host, params) };
-}
-
-function ofDaemon(run: (daemon: DaemonView, params: JsonObject) => unknown): Command {
-  return { access: 'daemon', run: async (params, host) => run(daemonOf(host), params) };
-}
+export const commands: ReadonlyMap<string, Command> = new Map(Object.entries(table));
 
 /** Asks the daemon, or the journal on disk where none runs; a `note` then says so. */
-function ofRuns(ask: (runs: RunHistory, params: JsonObject) => unknown): Command {
+function ofRuns<Answer>(ask: (runs: RunHistory, params: JsonObject) => Answer): Command<Answer> {
   return {
     access: 'home',
     run: async (params, { daemon, source }, peer) => {
@@ -192,12 +153,8 @@ function ofRuns(ask: (runs: RunHistory, params: JsonObject) => unknown): Command
   };
 }
 
-function daemonOf({ daemon }: CommandHost): DaemonView {
-  return daemon ?? refuse('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
-}
-
 /** Signs a payload by the recommended scheme, or a sample by its platform's own, and posts it to the gateway itself. */
-async function testRoute(params: JsonObject, host: CommandHost): Promise<JsonObject> {
+async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<'webhook.test'>> {
   const asked = askedRoute(params);
   const daemon = daemonOf(host);
   const base =
@@ -254,7 +211,7 @@ function testEvent(
   return { headers: secret === undefined ? {} : signV2(secret, Math.floor(Date.now() / 1_000), body), body };
 }
 
-async function cancelRun(daemon: DaemonView, id: string): Promise<JsonObject> {
+async function cancelRun(daemon: DaemonView, id: string): Promise<Result<'runs.cancel'>> {
   const verdict = await daemon.cancelRun(id, 'the command line');
   switch (verdict.kind) {
     case 'cancelled':
@@ -286,15 +243,4 @@ function queryOf(params: JsonObject): HistoryQuery {
     ...(typeof params.before === 'string' ? { before: params.before } : {}),
     ...(typeof params.status === 'string' ? { status: params.status } : {}),
   };
-}
-
-function textOf(params: JsonObject, name: string): string {
-  const value = params[name];
-  return typeof value === 'string' && value !== ''
-    ? value
-    : refuse('params-missing', `the parameter "${name}" is missing`);
-}
-
-function refuse(code: FaultCode, message: string): never {
-  throw new Refusal(code, message);
 }

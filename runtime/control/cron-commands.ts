@@ -14,7 +14,8 @@ import { changeJob, putJob, removeJob } from '../../machines/cron/edit-jobs.ts';
 import { type CronJob, checkNewJob, type JobRest, restOf, timingOf, usualGraceMs } from '../../machines/cron/job.ts';
 import { neverWord, nextTimes, noSchedule } from '../cron/plan.ts';
 import type { CronView, JobStanding } from '../cron/view.ts';
-import type { Command, CommandHost } from './commands.ts';
+import { type CommandHost, type Commands, daemonOf, ofHome, textOf } from './command.ts';
+import type { ChangedJob, JobDetail, JobRow, Result } from './contract.ts';
 import { homeOf, notServed, profileOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 
@@ -31,24 +32,20 @@ const shownTimes = 5;
 const usualRows = 10;
 const mostRows = 1_000;
 
-export const cronCommands: readonly (readonly [string, Command])[] = [
-  ['cron.list', ofHome(listJobs)],
-  ['cron.show', ofHome(showJob)],
-  ['cron.add', ofHome(addJob)],
-  ['cron.pause', ofHome((host, params) => setPaused(host, params, true))],
-  ['cron.resume', ofHome((host, params) => setPaused(host, params, false))],
-  ['cron.remove', ofHome(dropJob)],
-  ['cron.run', { access: 'daemon', run: runJob }],
-];
+export const cronCommands = {
+  'cron.list': ofHome(listJobs),
+  'cron.show': ofHome(showJob),
+  'cron.add': ofHome(addJob),
+  'cron.pause': ofHome((host, params) => setPaused(host, params, true)),
+  'cron.resume': ofHome((host, params) => setPaused(host, params, false)),
+  'cron.remove': ofHome(dropJob),
+  'cron.run': { access: 'daemon', run: runJob },
+} satisfies Partial<Commands>;
 
-function ofHome(run: (host: CommandHost, params: JsonObject) => unknown): Command {
-  return { access: 'home', run: async (params, host) => run(host, params) };
-}
-
-function listJobs(host: CommandHost, params: JsonObject): readonly JsonObject[] {
+function listJobs(host: CommandHost, params: JsonObject): Result<'cron.list'> {
   const home = homeOf(host);
   const only = params.profile === undefined ? undefined : served(home, profileOf(params.profile));
-  const rows: JsonObject[] = [];
+  const rows: JobRow[] = [];
   for (const [profile, { paths }] of home.profiles) {
     if (only !== undefined && profile !== only) continue;
     const store = storeIn(paths.cron, profile, host);
@@ -60,7 +57,7 @@ function listJobs(host: CommandHost, params: JsonObject): readonly JsonObject[] 
   return rows.map((row) => shown(host, row));
 }
 
-function showJob(host: CommandHost, params: JsonObject): JsonObject {
+function showJob(host: CommandHost, params: JsonObject): JobDetail {
   const { profile, job } = findJob(host, params);
   const view = host.daemon?.cron;
   const asked = typeof params.limit === 'number' ? params.limit : usualRows;
@@ -84,7 +81,7 @@ function showJob(host: CommandHost, params: JsonObject): JsonObject {
 }
 
 /** The record is held to its rules before it is written; all findings come at once. */
-async function addJob(host: CommandHost, params: JsonObject): Promise<JsonObject> {
+async function addJob(host: CommandHost, params: JsonObject): Promise<ChangedJob> {
   const home = homeOf(host);
   const profile = served(home, profileOf(params.profile));
   const given = isJsonObject(params.record) ? params.record : {};
@@ -129,7 +126,7 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<JsonObject
 }
 
 /** A pause that is ended says when: nothing that was due within is made up for. */
-async function setPaused(host: CommandHost, params: JsonObject, paused: boolean): Promise<JsonObject> {
+async function setPaused(host: CommandHost, params: JsonObject, paused: boolean): Promise<ChangedJob> {
   const { profile, store, job } = findJob(host, params);
   const changes: Record<string, Json | undefined> = paused
     ? { paused: true }
@@ -141,18 +138,15 @@ async function setPaused(host: CommandHost, params: JsonObject, paused: boolean)
   return answer(host, profile, store, job.id);
 }
 
-async function dropJob(host: CommandHost, params: JsonObject): Promise<JsonObject> {
+async function dropJob(host: CommandHost, params: JsonObject): Promise<Result<'cron.remove'>> {
   const { profile, store, job } = findJob(host, params);
   await change(store, (text) => removeJob(text, job.id));
   host.daemon?.cron.look();
   return { removed: job.name, id: job.id, profile };
 }
 
-async function runJob(params: JsonObject, host: CommandHost): Promise<JsonObject> {
-  const view = host.daemon?.cron;
-  if (view === undefined) {
-    throw new Refusal('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
-  }
+async function runJob(params: JsonObject, host: CommandHost): Promise<Result<'cron.run'>> {
+  const view = daemonOf(host).cron;
   const ref = textOf(params, 'job');
   const profile = served(homeOf(host), profileOf(params.profile));
   const context = typeof params.context === 'string' && params.context !== '' ? params.context : undefined;
@@ -191,7 +185,7 @@ async function change(store: JobsStore, edit: (text: string) => string | undefin
 }
 
 /** The job as it stands after a change, the daemon told of it. */
-function answer(host: CommandHost, profile: ProfileName, store: JobsStore, id: string): JsonObject {
+function answer(host: CommandHost, profile: ProfileName, store: JobsStore, id: string): ChangedJob {
   const view = host.daemon?.cron;
   view?.look();
   const job = store.find(id);
@@ -199,12 +193,12 @@ function answer(host: CommandHost, profile: ProfileName, store: JobsStore, id: s
 }
 
 /** What leaves the daemon passes its judge of secrets; without one, people read their own file. */
-function shown({ daemon }: CommandHost, row: JsonObject): JsonObject {
+function shown<Row extends object>({ daemon }: CommandHost, row: Row): Row {
   return daemon === undefined ? row : daemon.cron.redact(row);
 }
 
 /** In a daemon the chart says how the job stands; without one its record does. */
-function rowOf(job: CronJob, profile: ProfileName, view: CronView | undefined): JsonObject {
+function rowOf(job: CronJob, profile: ProfileName, view: CronView | undefined): JobRow {
   const timing = timingOf(job, knowsZone);
   const [first] = nextTimes(job, timing, Date.now(), { nextDue, count: 1 });
   const rest = restOf(job);
@@ -286,12 +280,6 @@ function ambiguousJob(ref: string, profile: string, ids: readonly string[]): Ref
     'cron-job-ambiguous',
     `${ids.length} cron jobs are named "${ref}" in profile "${profile}"; name one by its id: ${ids.join(', ')}`,
   );
-}
-
-function textOf(params: JsonObject, name: string): string {
-  const value = params[name];
-  if (typeof value === 'string' && value !== '') return value;
-  throw new Refusal('params-missing', `the parameter "${name}" is missing`);
 }
 
 function iso(atMs: number): string {

@@ -35,7 +35,8 @@ import type { McpView } from '../mcp/view.ts';
 import type { Decisions } from '../webhook/event-log.ts';
 import { type Alike, createFindEvent } from '../webhook/find-event.ts';
 import { type ReplayPorts, replayEvent } from '../webhook/replay.ts';
-import type { DaemonView, DeliveryDesk, HistoryQuery, SeenRun } from './view.ts';
+import type { ActorShown, DeliveryDesk, HistoryQuery, SeenRun } from './contract.ts';
+import type { DaemonView } from './view.ts';
 
 export interface ViewPorts {
   readonly root: AnyActorRef;
@@ -198,7 +199,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
 }
 
 /** With times as people and scripts read them. */
-function spellActor(details: ActorDetails | undefined): object | undefined {
+function spellActor(details: ActorDetails | undefined): ActorShown | undefined {
   if (details === undefined) return undefined;
   const { since, steps, events, timers, ...rest } = details;
   return {
@@ -231,12 +232,12 @@ function refusedRows({ refused }: Decisions, query: HistoryQuery) {
   return rows;
 }
 
-function alikeOf(alike: Alike | undefined): JsonObject {
+function alikeOf(alike: Alike | undefined): Pick<DeliveryRow, 'alike'> {
   if (alike === undefined) return {};
   const { count, firstKey, firstAtMs, lastAtMs } = alike;
   return { alike: { count, first_key: firstKey, first_at: iso(firstAtMs), last_at: iso(lastAtMs) } };
 }
 
-function faultOf(fault: string | undefined): JsonObject {
+function faultOf(fault: string | undefined): { readonly fault?: string } {
   return fault === undefined ? {} : { fault };
 }

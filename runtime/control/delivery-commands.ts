@@ -5,47 +5,29 @@
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
-import type { Command, CommandHost } from './commands.ts';
-import { Refusal } from './refusal.ts';
-import type { DeliveryDesk, SendingQuery, Sweep } from './view.ts';
+import { type Commands, ofDaemon, textOf } from './command.ts';
+import type { SendingQuery, Sweep, Swept } from './contract.ts';
 
-export const deliveryCommands: ReadonlyMap<string, Command> = new Map<string, Command>([
-  ['deliveries.list', asking((desk, params) => desk.list(queryOf(params)))],
-  ['deliveries.show', asking((desk, params) => desk.show(idOf(params)))],
-  [
-    'deliveries.retry',
-    asking(async (desk, params) =>
-      params.all === true
-        ? sweepOf('retried', await desk.retryAll(queryOf(params)))
-        : desk.retry(idOf(params), { force: params.force === true }),
-    ),
-  ],
-  [
-    'deliveries.drop',
-    asking(async (desk, params) =>
-      params.all === true ? sweepOf('dropped', await desk.dropAll(queryOf(params))) : desk.drop(idOf(params)),
-    ),
-  ],
-  ['deliveries.targets', asking((desk) => desk.targets())],
-]);
+export const deliveryCommands = {
+  'deliveries.list': ofDaemon(({ sendings }, params) => sendings.list(queryOf(params))),
+  'deliveries.show': ofDaemon(({ sendings }, params) => sendings.show(textOf(params, 'id'))),
+  'deliveries.retry': ofDaemon(async ({ sendings }, params) =>
+    params.all === true
+      ? sweepOf('retried', await sendings.retryAll(queryOf(params)))
+      : sendings.retry(textOf(params, 'id'), { force: params.force === true }),
+  ),
 
-function sweepOf(name: 'retried' | 'dropped', { done, left, refusals }: Sweep): JsonObject {
-  return { [name]: done, left, refusals: refusals.map((one) => ({ ...one })) };
-}
+  'deliveries.drop': ofDaemon(async ({ sendings }, params) =>
+    params.all === true
+      ? sweepOf('dropped', await sendings.dropAll(queryOf(params)))
+      : sendings.drop(textOf(params, 'id')),
+  ),
 
-function asking(run: (desk: DeliveryDesk, params: JsonObject) => unknown): Command {
-  return { access: 'daemon', run: async (params, host) => run(deskOf(host), params) };
-}
+  'deliveries.targets': ofDaemon(({ sendings }) => sendings.targets()),
+} satisfies Partial<Commands>;
 
-function deskOf({ daemon }: CommandHost): DeliveryDesk {
-  if (daemon === undefined)
-    throw new Refusal('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
-  return daemon.sendings;
-}
-
-function idOf({ id }: JsonObject): string {
-  if (typeof id === 'string' && id !== '') return id;
-  throw new Refusal('params-missing', 'the parameter "id" is missing');
+function sweepOf(name: 'retried' | 'dropped', { done, ...rest }: Sweep): Swept {
+  return { [name]: done, ...rest };
 }
 
 function queryOf({ limit, route, profile, status, target, before }: JsonObject): SendingQuery {

@@ -1,7 +1,7 @@
 /** Which of the events that came under one id a command means, as its parameters say it. @see DUR-2 in docs/specification.md */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { EventChoice } from './view.ts';
+import type { EventChoice } from './contract.ts';
 
 export function choiceOf({ route, profile }: JsonObject): EventChoice {
   return {

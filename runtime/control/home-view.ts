@@ -19,6 +19,7 @@ import type { RouteWithSecret } from '../../machines/config/route.ts';
 import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
 import { createSourceReader, subscriptionContext } from '../webhook/route-sources.ts';
 import type { RouteSources } from '../webhook/route-table.ts';
+import type { Result, RouteDetail, RouteRow } from './contract.ts';
 import { Refusal } from './refusal.ts';
 
 export interface HomeSource {
@@ -60,9 +61,9 @@ export function readDesk(source: HomeSource): HomeDesk {
 }
 
 /** The rows of `webhook list`: static and dynamic routes, and what cannot be used. */
-export function listRoutes({ home, sources, problems }: HomeDesk, baseUrl: string | undefined): JsonObject[] {
+export function listRoutes({ home, sources, problems }: HomeDesk, baseUrl: string | undefined): Result<'webhook.list'> {
   const rowOf = routeRows(home, baseUrl);
-  const rows: JsonObject[] = sources.configured.map(rowOf);
+  const rows: RouteRow[] = sources.configured.map(rowOf);
   const taken = new Set(sources.configured.map(({ route }) => `${route.profile}/${route.name}`));
   for (const store of sources.subscriptions.values()) {
     const { routes, problems: broken, fault } = store.current();
@@ -81,11 +82,11 @@ export function listRoutes({ home, sources, problems }: HomeDesk, baseUrl: strin
 }
 
 /** One route with everything but its secret. */
-export function showRoute(desk: HomeDesk, asked: AskedRoute, baseUrl: string | undefined): JsonObject {
+export function showRoute(desk: HomeDesk, asked: AskedRoute, baseUrl: string | undefined): RouteDetail {
   const entry = askedRouteOf(desk, asked);
   return {
     ...routeRows(desk.home, baseUrl)(entry),
-    definition: entry.route as unknown as JsonObject,
+    definition: entry.route,
   };
 }
 
@@ -99,7 +100,7 @@ export async function subscribe(
   { home, sources }: HomeDesk,
   request: SubscriptionRequest,
   baseUrl: string | undefined,
-): Promise<JsonObject> {
+): Promise<Result<'webhook.subscribe'>> {
   const { name, profile, record, force } = request;
   const isStatic = sources.configured.some(({ route }) => route.name === name && route.profile === profile);
   if (isStatic) {
@@ -208,7 +209,7 @@ function refuse(code: FaultCode, message: string): never {
 }
 
 /** Spells routes as rows, each with what it names that is not there now, whatever stood when the home was read. */
-function routeRows(home: LoadedHome, baseUrl: string | undefined): (entry: RouteWithSecret) => JsonObject {
+function routeRows(home: LoadedHome, baseUrl: string | undefined): (entry: RouteWithSecret) => RouteRow {
   const base = baseUrl ?? configuredUrl(home);
   const looseEndsOf = findLooseEnds(home);
   return (entry) => {
@@ -217,7 +218,7 @@ function routeRows(home: LoadedHome, baseUrl: string | undefined): (entry: Route
   };
 }
 
-function routeRow({ route }: RouteWithSecret, base: string): JsonObject {
+function routeRow({ route }: RouteWithSecret, base: string): RouteRow {
   const name = encodeURIComponent(route.name);
   const path = route.profile === defaultProfile ? `/webhooks/${name}` : `/p/${route.profile}/webhooks/${name}`;
   return {
@@ -232,7 +233,7 @@ function routeRow({ route }: RouteWithSecret, base: string): JsonObject {
   };
 }
 
-function brokenRow(name: string, problem: string): JsonObject {
+function brokenRow(name: string, problem: string): RouteRow {
   return { name, url: '', events: [], deliver: '', description: '', problem };
 }
 

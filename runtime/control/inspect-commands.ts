@@ -8,104 +8,88 @@ import { existsSync } from 'node:fs';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { createSessionFile, sessionsPath } from '../inspector/session-file.ts';
 import { createPageSessions, type EndedSessions } from '../inspector/sessions.ts';
-import type { FollowQuery } from '../inspector/watcher.ts';
-import type { Command, CommandHost } from './commands.ts';
+import { type Commands, daemonOf, ofDaemon, optionalText, textOf } from './command.ts';
+import type { FollowQuery } from './contract.ts';
 import { choiceOf, spellChoice } from './event-choice.ts';
 import { Refusal } from './refusal.ts';
-import type { DaemonView } from './view.ts';
 
-export const inspectCommands: readonly (readonly [string, Command])[] = [
-  ['inspect.tree', ofDaemon((daemon) => daemon.tree())],
-  [
-    'inspect.show',
-    ofDaemon((daemon, params) => {
-      const actor = textOf(params, 'actor');
-      const found = daemon.actor(actor);
-      if (found !== undefined) return found;
-      throw new Refusal('actor-unknown', `no actor lives at "${actor}"; \`agent inspect tree\` lists them`);
-    }),
-  ],
-  [
-    'inspect.why',
-    ofDaemon((daemon, params) => {
-      const id = textOf(params, 'id');
-      const choice = choiceOf(params);
-      const story = daemon.why(id, choice);
-      if (story !== undefined) return story;
+export const inspectCommands = {
+  'inspect.tree': ofDaemon((daemon) => daemon.tree()),
+  'inspect.show': ofDaemon((daemon, params) => {
+    const actor = textOf(params, 'actor');
+    const found = daemon.actor(actor);
+    if (found !== undefined) return found;
+    throw new Refusal('actor-unknown', `no actor lives at "${actor}"; \`agent inspect tree\` lists them`);
+  }),
+
+  'inspect.why': ofDaemon((daemon, params) => {
+    const id = textOf(params, 'id');
+    const choice = choiceOf(params);
+    const story = daemon.why(id, choice);
+    if (story !== undefined) return story;
+    throw new Refusal(
+      'delivery-unknown',
+      `no delivery ${spellChoice(id, choice)} is in the history; \`agent webhook deliveries\` lists them`,
+    );
+  }),
+
+  'inspect.chart': ofDaemon(async (daemon, params) => {
+    const machine = textOf(params, 'machine');
+    const chart = await daemon.chart(machine);
+    if (chart !== undefined) return chart;
+    throw new Refusal('chart-unknown', `no chart is named "${machine}"; \`agent inspect tree\` shows each actor's`);
+  }),
+
+  'inspect.link': {
+    access: 'daemon',
+    run: (_, host, peer) => {
+      let isThere = true;
+      peer.onEnd(() => {
+        isThere = false;
+      });
+      const verdict = daemonOf(host).link(() => {
+        if (isThere) peer.notify('inspect.opened', {});
+      });
+      if (verdict.kind === 'link') return Promise.resolve({ url: verdict.url });
+      throw new Refusal('inspector-closed', verdict.why);
+    },
+  },
+
+  'inspect.endSessions': {
+    access: 'home',
+    run: async (_, { daemon, source }) => {
+      const { count, isKept } = await (daemon === undefined ? endKeptSessions(source.home) : daemon.endSessions());
+      if (isKept) return { ended: count };
       throw new Refusal(
-        'delivery-unknown',
-        `no delivery ${spellChoice(id, choice)} is in the history; \`agent webhook deliveries\` lists them`,
+        'sessions-unwritable',
+        `state/inspector-sessions.json: cannot be written; ${count} sessions are ended, and back after a restart unless the file is deleted`,
       );
-    }),
-  ],
-  [
-    'inspect.chart',
-    ofDaemon(async (daemon, params) => {
-      const machine = textOf(params, 'machine');
-      const chart = await daemon.chart(machine);
-      if (chart !== undefined) return chart;
-      throw new Refusal('chart-unknown', `no chart is named "${machine}"; \`agent inspect tree\` shows each actor's`);
-    }),
-  ],
-  [
-    'inspect.link',
-    {
-      access: 'daemon',
-      run: (_, host, peer) => {
-        let isThere = true;
-        peer.onEnd(() => {
-          isThere = false;
-        });
-        const verdict = daemonOf(host).link(() => {
-          if (isThere) peer.notify('inspect.opened', {});
-        });
-        if (verdict.kind === 'link') return Promise.resolve({ url: verdict.url });
-        throw new Refusal('inspector-closed', verdict.why);
-      },
     },
-  ],
-  [
-    'inspect.endSessions',
-    {
-      access: 'home',
-      run: async (_, { daemon, source }) => {
-        const { count, isKept } = await (daemon === undefined ? endKeptSessions(source.home) : daemon.endSessions());
-        if (isKept) return { ended: count };
-        throw new Refusal(
-          'sessions-unwritable',
-          `state/inspector-sessions.json: cannot be written; ${count} sessions are ended, and back after a restart unless the file is deleted`,
-        );
-      },
+  },
+
+  'inspect.watch': {
+    access: 'daemon',
+    run: (_, host, peer) => {
+      const daemon = daemonOf(host);
+      // Followed before the snapshot is taken, so that nothing falls between the two.
+      peer.onEnd(daemon.feed.follow((delta) => peer.notify('inspect.delta', delta)));
+      return Promise.resolve(daemon.feed.snapshot());
     },
-  ],
-  [
-    'inspect.watch',
-    {
-      access: 'daemon',
-      run: (_, host, peer) => {
-        const daemon = daemonOf(host);
-        // Followed before the snapshot is taken, so that nothing falls between the two.
-        peer.onEnd(daemon.feed.follow((delta) => peer.notify('inspect.delta', delta as unknown as JsonObject)));
-        return Promise.resolve(daemon.feed.snapshot());
-      },
+  },
+
+  'inspect.follow': {
+    access: 'daemon',
+    run: (params, host, peer) => {
+      const daemon = daemonOf(host);
+      const query = queryOf(params);
+      const tell = (record: JsonObject | string): void => peer.notify('inspect.record', record);
+      peer.onEnd(daemon.follow(query, tell));
+      // A tool that comes late meets the living before it hears of their steps.
+      if (query.full === true) for (const record of daemon.introduce(query)) tell(record);
+      return Promise.resolve({ snapshot: daemon.tree() });
     },
-  ],
-  [
-    'inspect.follow',
-    {
-      access: 'daemon',
-      run: (params, host, peer) => {
-        const daemon = daemonOf(host);
-        const query = queryOf(params);
-        const tell = (record: JsonObject | string): void => peer.notify('inspect.record', record);
-        peer.onEnd(daemon.follow(query, tell));
-        // A tool that comes late meets the living before it hears of their steps.
-        if (query.full === true) for (const record of daemon.introduce(query)) tell(record);
-        return Promise.resolve({ snapshot: daemon.tree() });
-      },
-    },
-  ],
-];
+  },
+} satisfies Partial<Commands>;
 
 /** Ends the sessions in their file, where no daemon has them in memory. */
 async function endKeptSessions(home: string): Promise<EndedSessions> {
@@ -117,27 +101,12 @@ async function endKeptSessions(home: string): Promise<EndedSessions> {
   ).endAll();
 }
 
-function ofDaemon(run: (daemon: DaemonView, params: JsonObject) => unknown): Command {
-  return { access: 'daemon', run: async (params, host) => run(daemonOf(host), params) };
-}
-
-function daemonOf({ daemon }: CommandHost): DaemonView {
-  if (daemon !== undefined) return daemon;
-  throw new Refusal('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
-}
-
 function queryOf(params: JsonObject): FollowQuery {
   const query: Record<string, string | true> = {};
   for (const name of ['actor', 'machine', 'route', 'server', 'delivery']) {
-    const value = params[name];
-    if (typeof value === 'string' && value !== '') query[name] = value;
+    const value = optionalText(params, name);
+    if (value !== undefined) query[name] = value;
   }
   if (params.full === true) query.full = true;
   return query;
-}
-
-function textOf(params: JsonObject, name: string): string {
-  const value = params[name];
-  if (typeof value === 'string' && value !== '') return value;
-  throw new Refusal('params-missing', `the parameter "${name}" is missing`);
 }

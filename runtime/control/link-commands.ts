@@ -9,16 +9,17 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { type InstallLink, readInstallLink } from '../../machines/mcp/install-link.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import { runLinkDialog } from '../mcp/link-dialog.ts';
-import type { Command, CommandHost } from './commands.ts';
+import type { CommandHost, Commands } from './command.ts';
+import type { LinkReading, Result } from './contract.ts';
 import { homeOf, profileOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 
-export const linkCommands: readonly (readonly [string, Command])[] = [
-  ['link.read', { access: 'home', run: readLink }],
-  ['link.add', { access: 'home', run: addLink }],
-];
+export const linkCommands = {
+  'link.read': { access: 'home', run: readLink },
+  'link.add': { access: 'home', run: addLink },
+} satisfies Partial<Commands>;
 
-async function readLink(params: JsonObject, host: CommandHost): Promise<JsonObject> {
+async function readLink(params: JsonObject, host: CommandHost): Promise<LinkReading> {
   const { name, config } = linkOf(params);
   return {
     name,
@@ -31,7 +32,7 @@ async function readLink(params: JsonObject, host: CommandHost): Promise<JsonObje
 }
 
 /** The person has seen the link's config: it is taken from the link, never from the answer. */
-async function addLink(params: JsonObject, { source }: CommandHost): Promise<JsonObject> {
+async function addLink(params: JsonObject, { source }: CommandHost): Promise<Result<'link.add'>> {
   const link = linkOf(params);
   const wanted = typeof params.name === 'string' && params.name !== '' ? params.name : link.name;
   const profile = profileOf(params.profile);

@@ -16,167 +16,157 @@ import type { ListName } from '../../machines/mcp/offers.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { CallRequest } from '../mcp/calls.ts';
 import type { McpView } from '../mcp/view.ts';
-import type { Command, CommandHost, CommandPeer } from './commands.ts';
+import {
+  type Command,
+  type CommandHost,
+  type CommandPeer,
+  type Commands,
+  daemonOf,
+  optionalText,
+  textOf,
+} from './command.ts';
+import type { Result, ToolRow } from './contract.ts';
 import { notServed, profileOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 
 const usualLines = 100;
 const mostLines = 10_000;
 
-export const mcpCommands: readonly (readonly [string, Command])[] = [
-  ['mcp.list', ofServers((mcp) => mcp.list())],
-  [
-    'mcp.tools',
-    ofServers((mcp, params) => {
-      const profile = profileIn(mcp, params);
-      const server = optionalText(params, 'server');
-      if (server !== undefined) knownIn(mcp, profile, server, lentIn(params));
-      const allows = allowedBy(params);
-      return mcp.tools(profile, server).filter((row) => allows(toolIn(row)));
-    }),
-  ],
-  [
-    'mcp.call',
-    {
-      access: 'daemon',
-      run: async (params, host, peer) => {
-        const mcp = mcpOf(host);
-        const profile = profileIn(mcp, params);
-        const name = textOf(params, 'name');
-        const answer = await whileAsked(peer, (signal) =>
-          mcp.call({
-            profile,
-            name,
-            args: isJsonObject(params.arguments) ? params.arguments : {},
-            ...callerOf(params, peer),
-            ...(filtersOf(params).length === 0 ? {} : { allows: allowedBy(params) }),
-            signal,
-          }),
-        );
-        return answer.kind === 'result' ? answer.result : { error: answer.fault };
-      },
-    },
-  ],
-  [
-    'mcp.reconnect',
-    ofServers((mcp, params) => {
-      const profile = profileIn(mcp, params);
-      const server = textOf(params, 'server');
-      if (knownIn(mcp, profile, server) === 'disabled') throw disabledServer(server);
-      if (!mcp.reconnect(profile, server)) throw unknownServer(server, namesIn(mcp, profile));
-      return { reconnecting: server };
-    }),
-  ],
-  [
-    'mcp.logs',
-    ofServers((mcp, params) => {
-      const lines = typeof params.lines === 'number' ? Math.min(mostLines, Math.max(1, params.lines)) : usualLines;
-      const profile = profileIn(mcp, params);
-      const server = textOf(params, 'server');
-      knownIn(mcp, profile, server);
-      return mcp.logs(profile, server, lines);
-    }),
-  ],
-  [
-    'mcp.watch',
-    {
-      access: 'daemon',
-      run: (params, host, peer) => {
-        const mcp = mcpOf(host);
-        const profile = profileIn(mcp, params);
-        const tell = (lists: readonly ListName[]): void => {
-          for (const list of lists) peer.notify(`mcp.${list}Changed`, {});
-        };
-        peer.onEnd(mcp.onListsChanged(profile, tell));
-        return Promise.resolve({ watching: profile });
-      },
-    },
-  ],
-  [
-    'mcp.login',
-    {
-      access: 'daemon',
-      run: async (params, host, peer) => {
-        const flow = optionalText(params, 'flow');
-        if (flow !== undefined && flow !== 'browser' && flow !== 'device') {
-          throw new Refusal('login-flow', `flow is "browser" or "device", not "${flow}"`);
-        }
-        const mcp = mcpOf(host);
-        const verdict = await whileAsked(peer, (signal) =>
-          mcp.logins.login({
-            profile: profileIn(mcp, params),
-            server: textOf(params, 'server'),
-            ...(flow === undefined ? {} : { flow }),
-            startedFrom: params.from === 'page' ? 'page' : 'terminal',
-            again: params.again === true,
-            signal,
-            tell: (progress) => peer.notify('mcp.loginProgress', { ...progress }),
-          }),
-        );
-        switch (verdict.kind) {
-          case 'loggedIn':
-            return { logged_in: textOf(params, 'server') };
-          case 'stopped':
-            throw new Refusal('login-stopped', verdict.why);
-          case 'refused':
-            throw new Refusal(verdict.code, verdict.message);
-        }
-      },
-    },
-  ],
-  [
-    'mcp.loginPaste',
-    ofServers((mcp, params) => {
-      const server = textOf(params, 'server');
-      const taken = mcp.logins.paste(profileIn(mcp, params), server, textOf(params, 'url'));
-      if (!taken)
-        throw new Refusal(
-          'login-paste',
-          `no login to "${server}" waits for this; paste the whole address that the browser ended at`,
-        );
-      return { taken: server };
-    }),
-  ],
-  ['mcp.oauthServers', ofServers((mcp) => mcp.oauthServers())],
-  ['mcp.test', { access: 'home', run: testServer }],
-  ['approvals.list', ofServers((mcp) => mcp.approvals())],
-  [
-    'approvals.show',
-    ofServers((mcp, params) => {
-      const id = textOf(params, 'id');
-      return mcp.approval(id) ?? refuseApproval(id);
-    }),
-  ],
-  [
-    'approvals.answer',
-    ofServers((mcp, params) => {
-      const id = textOf(params, 'id');
-      const values = isJsonObject(params.values) ? params.values : undefined;
-      const verdict = mcp.answer(id, params.grant === true, optionalText(params, 'by') ?? 'cli', values);
-      switch (verdict.kind) {
-        case 'taken':
-          return { answered: id };
-        case 'unknown':
-          return refuseApproval(id);
-        case 'refused':
-          throw new Refusal('approval-values', `approval ${id}: ${verdict.reason}; give the values anew`);
-      }
-    }),
-  ],
-  [
-    'approvals.watch',
-    {
-      access: 'daemon',
-      run: (_, host, peer) => {
-        const mcp = mcpOf(host);
-        peer.onEnd(mcp.onAsked((row) => peer.notify('approvals.asked', row)));
-        return Promise.resolve({ pending: mcp.approvals() });
-      },
-    },
-  ],
-];
+export const mcpCommands = {
+  'mcp.list': ofServers((mcp) => mcp.list()),
+  'mcp.tools': ofServers((mcp, params) => {
+    const profile = profileIn(mcp, params);
+    const server = optionalText(params, 'server');
+    if (server !== undefined) knownIn(mcp, profile, server, lentIn(params));
+    const allows = allowedBy(params);
+    return mcp.tools(profile, server).filter((row) => allows(toolIn(row)));
+  }),
 
-export function ofServers(run: (mcp: McpView, params: JsonObject) => unknown): Command {
+  'mcp.call': {
+    access: 'daemon',
+    run: async (params, host, peer) => {
+      const mcp = mcpOf(host);
+      const profile = profileIn(mcp, params);
+      const name = textOf(params, 'name');
+      const answer = await whileAsked(peer, (signal) =>
+        mcp.call({
+          profile,
+          name,
+          args: isJsonObject(params.arguments) ? params.arguments : {},
+          ...callerOf(params, peer),
+          ...(filtersOf(params).length === 0 ? {} : { allows: allowedBy(params) }),
+          signal,
+        }),
+      );
+      return answer.kind === 'result' ? answer.result : { error: answer.fault };
+    },
+  },
+
+  'mcp.reconnect': ofServers((mcp, params) => {
+    const profile = profileIn(mcp, params);
+    const server = textOf(params, 'server');
+    if (knownIn(mcp, profile, server) === 'disabled') throw disabledServer(server);
+    if (!mcp.reconnect(profile, server)) throw unknownServer(server, namesIn(mcp, profile));
+    return { reconnecting: server };
+  }),
+
+  'mcp.logs': ofServers((mcp, params) => {
+    const lines = typeof params.lines === 'number' ? Math.min(mostLines, Math.max(1, params.lines)) : usualLines;
+    const profile = profileIn(mcp, params);
+    const server = textOf(params, 'server');
+    knownIn(mcp, profile, server);
+    return mcp.logs(profile, server, lines);
+  }),
+
+  'mcp.watch': {
+    access: 'daemon',
+    run: (params, host, peer) => {
+      const mcp = mcpOf(host);
+      const profile = profileIn(mcp, params);
+      const tell = (lists: readonly ListName[]): void => {
+        for (const list of lists) peer.notify(`mcp.${list}Changed`, {});
+      };
+      peer.onEnd(mcp.onListsChanged(profile, tell));
+      return Promise.resolve({ watching: profile });
+    },
+  },
+
+  'mcp.login': {
+    access: 'daemon',
+    run: async (params, host, peer) => {
+      const flow = optionalText(params, 'flow');
+      if (flow !== undefined && flow !== 'browser' && flow !== 'device') {
+        throw new Refusal('login-flow', `flow is "browser" or "device", not "${flow}"`);
+      }
+      const mcp = mcpOf(host);
+      const verdict = await whileAsked(peer, (signal) =>
+        mcp.logins.login({
+          profile: profileIn(mcp, params),
+          server: textOf(params, 'server'),
+          ...(flow === undefined ? {} : { flow }),
+          startedFrom: params.from === 'page' ? 'page' : 'terminal',
+          again: params.again === true,
+          signal,
+          tell: (progress) => peer.notify('mcp.loginProgress', progress),
+        }),
+      );
+      switch (verdict.kind) {
+        case 'loggedIn':
+          return { logged_in: textOf(params, 'server') };
+        case 'stopped':
+          throw new Refusal('login-stopped', verdict.why);
+        case 'refused':
+          throw new Refusal(verdict.code, verdict.message);
+      }
+    },
+  },
+
+  'mcp.loginPaste': ofServers((mcp, params) => {
+    const server = textOf(params, 'server');
+    const taken = mcp.logins.paste(profileIn(mcp, params), server, textOf(params, 'url'));
+    if (!taken)
+      throw new Refusal(
+        'login-paste',
+        `no login to "${server}" waits for this; paste the whole address that the browser ended at`,
+      );
+    return { taken: server };
+  }),
+
+  'mcp.oauthServers': ofServers((mcp) => mcp.oauthServers()),
+  'mcp.test': { access: 'home', run: testServer },
+  'approvals.list': ofServers((mcp) => mcp.approvals()),
+  'approvals.show': ofServers((mcp, params) => {
+    const id = textOf(params, 'id');
+    return mcp.approval(id) ?? refuseApproval(id);
+  }),
+
+  'approvals.answer': ofServers((mcp, params) => {
+    const id = textOf(params, 'id');
+    const values = isJsonObject(params.values) ? params.values : undefined;
+    const verdict = mcp.answer(id, params.grant === true, optionalText(params, 'by') ?? 'cli', values);
+    switch (verdict.kind) {
+      case 'taken':
+        return { answered: id };
+      case 'unknown':
+        return refuseApproval(id);
+      case 'refused':
+        throw new Refusal('approval-values', `approval ${id}: ${verdict.reason}; give the values anew`);
+    }
+  }),
+
+  'approvals.watch': {
+    access: 'daemon',
+    run: (_, host, peer) => {
+      const mcp = mcpOf(host);
+      peer.onEnd(mcp.onAsked((row) => peer.notify('approvals.asked', row)));
+      return Promise.resolve({ pending: mcp.approvals() });
+    },
+  },
+} satisfies Partial<Commands>;
+
+export function ofServers<Answer>(
+  run: (mcp: McpView, params: JsonObject) => Answer | Promise<Answer>,
+): Command<Answer> {
   return { access: 'daemon', run: async (params, host) => run(mcpOf(host), params) };
 }
 
@@ -211,7 +201,7 @@ export function callerOf(
     ...(program === undefined ? {} : { program }),
     ...(run === undefined ? {} : { run }),
     ...(traceparent === undefined ? {} : { traceparent }),
-    onProgress: (progress) => peer.notify('mcp.progress', { ...progress } as JsonObject),
+    onProgress: (progress) => peer.notify('mcp.progress', progress),
     onWaiting: (question) =>
       peer.notify('mcp.waiting', { question, message: `waits for approval ${question}: \`agent approvals\`` }),
   };
@@ -238,22 +228,19 @@ function lentIn({ lent }: JsonObject): readonly string[] | undefined {
   return Array.isArray(lent) ? lent.map(String) : undefined;
 }
 
-export function toolIn({ server, name }: JsonObject): ServerTool {
+export function toolIn({ server, name }: Pick<ToolRow, 'server' | 'name'>): ServerTool {
   return { server: String(server), name: String(name) };
 }
 
-export function mcpOf({ daemon }: CommandHost): McpView {
-  if (daemon === undefined) {
-    throw new Refusal('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
-  }
-  return daemon.mcp;
+export function mcpOf(host: CommandHost): McpView {
+  return daemonOf(host).mcp;
 }
 
 /**
  * Connects once, to a configured server or to the entry that is given; or only reads that. Lives apart from the daemon's
  * connections.
  */
-async function testServer(params: JsonObject, { source, version = '0' }: CommandHost): Promise<unknown> {
+async function testServer(params: JsonObject, { source, version = '0' }: CommandHost): Promise<Result<'mcp.test'>> {
   const name = textOf(params, 'server');
   const profile = profileOf(params.profile);
   const settings = isJsonObject(params.entry)
@@ -325,15 +312,4 @@ export function profileIn(mcp: McpView, params: JsonObject): ProfileName {
   const profile = profileOf(params.profile);
   if (!mcp.serves(profile)) throw notServed(profile);
   return profile;
-}
-
-export function optionalText(params: JsonObject, name: string): string | undefined {
-  const value = params[name];
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-export function textOf(params: JsonObject, name: string): string {
-  const value = optionalText(params, name);
-  if (value === undefined) throw new Refusal('params-missing', `the parameter "${name}" is missing`);
-  return value;
 }

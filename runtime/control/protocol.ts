@@ -51,7 +51,7 @@ export function spellRequest({ id, method, params }: RpcRequest): string {
 }
 
 /** Params that are a text are JSON already. */
-export function spellNotification(method: string, params: JsonObject | string): string {
+export function spellNotification(method: string, params: object | string): string {
   return notificationParts(method, params).join('');
 }
 
@@ -59,7 +59,7 @@ export function spellNotification(method: string, params: JsonObject | string): 
 const beginnings = new Map<string, string>();
 
 /** A notification in parts, for a stream that joins many of them at once. */
-export function notificationParts(method: string, params: JsonObject | string): readonly [string, string, string] {
+export function notificationParts(method: string, params: object | string): readonly [string, string, string] {
   let beginning = beginnings.get(method);
   if (beginning === undefined) {
     beginning = `{"jsonrpc":"2.0","method":"${method}","params":`;

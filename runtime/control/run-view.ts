@@ -8,7 +8,8 @@
 import { isWithin, toolFilter } from '../../machines/agent/toolset.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { splitGlobs } from '../../machines/mcp/glob.ts';
-import { type Command, type CommandHost, commands } from './commands.ts';
+import type { Command, CommandHost } from './command.ts';
+import { commands } from './commands.ts';
 import { mcpOf, toolIn } from './mcp-commands.ts';
 import { Refusal } from './refusal.ts';
 

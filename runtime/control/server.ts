@@ -13,7 +13,7 @@ import { causeOf, type Fault } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { liesAside } from '../../machines/config/profile.ts';
 import { answerRequest } from './answer.ts';
-import type { CommandHost } from './commands.ts';
+import type { CommandHost } from './command.ts';
 import { createLineSplitter } from './lines.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { longestLine, notificationParts, readMessage, rpcCodes, spellError } from './protocol.ts';

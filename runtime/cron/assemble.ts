@@ -12,10 +12,9 @@ import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JobFinding, Opened } from '../../actors/webhook/claim-delivery.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
 import { createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
 import type { CronJobInput } from '../../machines/cron/cron-job.machine.ts';
-import type { SeenRun } from '../control/view.ts';
+import type { SeenRun } from '../control/contract.ts';
 import type { NextId } from '../system/ids.ts';
 import { wireCronJob } from './cron-jobs.ts';
 import { findingOf } from './job-finding.ts';
@@ -32,7 +31,7 @@ export interface CronHalfPorts extends Pick<CronSchedulePorts, 'steadyMs' | 'eve
   readonly open: (opened: Opened) => void;
   readonly nextId: NextId;
   /** The judge of what is secret, for the rows that people read. */
-  readonly redact: (row: JsonObject) => JsonObject;
+  readonly redact: <Row extends object>(row: Row) => Row;
   readonly seenRun: SeenRun;
   readonly compiling: CompileOptions;
   readonly nowMs: () => number;

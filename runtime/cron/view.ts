@@ -7,11 +7,10 @@
 import type { CronEventRecord } from '../../actors/cron/fire-cron-job.ts';
 import type { JobsStore } from '../../actors/cron/jobs.store.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import { deliveryRow } from '../../machines/webhook/record.ts';
-import type { SeenRun } from '../control/view.ts';
+import type { FiringRow, SeenRun } from '../control/contract.ts';
 import { eventsOfJobs } from '../dispatch/history.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 import { type CronSchedule, clockJob, cronKey, type HandVerdict } from './schedule.ts';
@@ -29,12 +28,12 @@ export interface CronView {
   /** Undefined for a job that no chart keeps. */
   standing(profile: string, job: string): JobStanding | undefined;
   /** What became of a job's firings, newest first. */
-  history(profile: string, job: string, limit: number): readonly JsonObject[];
+  history(profile: string, job: string, limit: number): readonly FiringRow[];
   run(profile: string, ref: string, how: { readonly context?: string; readonly force: boolean }): Promise<HandVerdict>;
   /** The jobs of a profile as they are in force. */
   store(profile: string): JobsStore | undefined;
   /** The judge of what is secret. */
-  redact(row: JsonObject): JsonObject;
+  redact<Row extends object>(row: Row): Row;
   /** A file has changed; no need to wait for the next look. */
   look(): void;
 }
@@ -43,7 +42,7 @@ export interface CronViewPorts {
   readonly schedule: CronSchedule;
   readonly ward: () => WardHandle<CronJobInput> | undefined;
   readonly keeper: JournalKeeper;
-  readonly redact: (row: JsonObject) => JsonObject;
+  readonly redact: <Row extends object>(row: Row) => Row;
   readonly seenRun: SeenRun;
 }
 
@@ -80,7 +79,7 @@ export function createCronView({ schedule, ward, keeper, redact, seenRun }: Cron
   };
 }
 
-function rowOf(event: CronEventRecord, keeper: JournalKeeper, seenRun: SeenRun): JsonObject {
+function rowOf(event: CronEventRecord, keeper: JournalKeeper, seenRun: SeenRun): FiringRow {
   const { work } = event;
   const run = work === undefined ? undefined : keeper.journal()?.get('runs', work)?.value;
   const row = deliveryRow(event, work && run ? seenRun(work, run) : undefined);

@@ -18,7 +18,7 @@ import { groupContext } from '../../machines/webhook/coalescing-group.machine.ts
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import type { ProfileDesk } from '../agent/profile-tools.ts';
-import type { DeliveryDesk, SeenRun } from '../control/view.ts';
+import type { DeliveryDesk, SeenRun } from '../control/contract.ts';
 import { assembleCron, type CronHalf } from '../cron/assemble.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { countDelivery, countRun } from '../observe/metrics-counts.ts';

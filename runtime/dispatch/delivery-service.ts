@@ -8,12 +8,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { StoredRecord, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordWriter } from '../../actors/store/record-writer.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
 import { noticeKey } from '../../machines/webhook/failure-notice.ts';
 import { asSeen, type DeliveryRecord, isOver, sendingRow } from '../../machines/webhook/record.ts';
+import type { DeadLetterQuery, DeliveryDesk, OutgoingRow, SendingQuery, Sweep } from '../control/contract.ts';
 import { Refusal } from '../control/refusal.ts';
-import type { DeadLetterQuery, DeliveryDesk, SendingQuery, Sweep } from '../control/view.ts';
 import type { Wards } from '../system/wards.ts';
 import { runOf } from './deliveries.ts';
 import { deliveriesLike } from './history.ts';
@@ -79,14 +78,14 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     });
   }
 
-  const rowOf = ({ key, record }: Found): JsonObject =>
+  const rowOf = ({ key, record }: Found): OutgoingRow =>
     redact({
       ...sendingRow(key, record, ports.platforms.placeOf(record)),
       ...pauseIn(record),
     });
 
   /** What waits behind a platform's pause says so, and until when. */
-  function pauseIn(record: DeliveryRecord): JsonObject {
+  function pauseIn(record: DeliveryRecord): Partial<OutgoingRow> {
     const pause = ports.platforms.pauseOf(record);
     if (pause === undefined) return {};
     const untilMs = Math.max(pause.untilMs, record.dueAtMs ?? 0);

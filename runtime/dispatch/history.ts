@@ -14,7 +14,7 @@ import {
   targetMark,
   workMark,
 } from '../../machines/webhook/marks.ts';
-import type { HistoryQuery, SeenRun, SendingQuery } from '../control/view.ts';
+import type { HistoryQuery, SeenRun, SendingQuery } from '../control/contract.ts';
 import { newestFirst, type Question } from './newest-first.ts';
 
 /** The events of a route, of a status that their rows show, or of both. */

@@ -10,9 +10,9 @@ import { readLmdbJournal } from '../../actors/store/lmdb-journal.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
+import type { RunHistory } from '../control/contract.ts';
 import type { HomeSource } from '../control/home-view.ts';
 import { Refusal } from '../control/refusal.ts';
-import type { RunHistory } from '../control/view.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { createRunHistory } from './run-history.ts';
 

@@ -15,7 +15,6 @@ import {
 import type { PlatformTarget } from '../../actors/dispatch/targets/platform-target.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
 import { inProfile } from '../../machines/base/names.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { PlatformSettings } from '../../machines/config/settings.ts';
@@ -27,6 +26,7 @@ import type {
   VerifyResult,
 } from '../../machines/dispatch/platform-connection.machine.ts';
 import { type SendOutcome, transient } from '../../machines/dispatch/send-outcome.ts';
+import type { TargetRow } from '../control/contract.ts';
 import { createRespawns } from '../system/respawns.ts';
 import { createTargetLane, type TargetLane } from './target-lane.ts';
 
@@ -87,7 +87,7 @@ export interface LiveTargets {
   crashed(key: string, error: unknown): void;
   /** Looks at a target that failed, or asked for a pause, again: for a person who has mended it. */
   check(profile: string, name: string): void;
-  rows(): readonly JsonObject[];
+  rows(): readonly TargetRow[];
   /** The gateway stops: what waits for its place goes on with the next start. */
   park(): void;
   /** Ends what a crashed gateway left behind. */
@@ -268,7 +268,7 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
       entry.lane?.probe();
     },
     rows() {
-      const rows: JsonObject[] = [];
+      const rows: TargetRow[] = [];
       for (const entry of kept.values()) {
         const { key, profile, settings, target, lane } = entry;
         const seen = stateOf(key);

@@ -4,10 +4,10 @@
  */
 
 import type { Collection, JournalReader, Records } from '../../actors/store/journal.ts';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { Json } from '../../machines/base/json.ts';
 import { noticeKey } from '../../machines/webhook/failure-notice.ts';
 import { type EventRecord, type RunRecord, runRow } from '../../machines/webhook/record.ts';
-import type { HistoryQuery, RunHistory, SeenRun } from '../control/view.ts';
+import type { HistoryQuery, RunDetail, RunHistory, SeenRun } from '../control/contract.ts';
 import { runsLike } from './history.ts';
 import { newestFirst } from './newest-first.ts';
 
@@ -65,7 +65,10 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
 }
 
 /** What a run waits for, where that is a person. */
-export function questionOf(run: string | undefined, waiting: ReadonlyMap<string, string>): JsonObject {
+export function questionOf(
+  run: string | undefined,
+  waiting: ReadonlyMap<string, string>,
+): { readonly question?: string } {
   const question = run === undefined ? undefined : waiting.get(run);
   return question === undefined ? {} : { question };
 }
@@ -83,7 +86,7 @@ export function matches(
 }
 
 /** In the spelling of all rows; absent where the runner does not know. */
-function spendingOf({ steps, inputTokens, outputTokens, cost }: RunRecord): JsonObject {
+function spendingOf({ steps, inputTokens, outputTokens, cost }: RunRecord): Partial<RunDetail> {
   return {
     ...(steps === undefined ? {} : { steps }),
     ...(inputTokens === undefined ? {} : { input_tokens: inputTokens }),

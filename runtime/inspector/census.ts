@@ -6,20 +6,10 @@
 
 import type { AnyActorRef } from 'xstate';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
+import type { ActorNode } from '../control/contract.ts';
 import { machineOf } from './address.ts';
 import type { Sinces } from './sinces.ts';
 import { stateOf, viewOf } from './snapshot-view.ts';
-
-export interface ActorNode {
-  readonly id: string;
-  readonly machine: string;
-  readonly state: string;
-  /** ISO 8601. */
-  readonly since: string;
-  readonly children: readonly ActorNode[];
-  /** How many children a ward has beyond those listed. */
-  readonly more?: number;
-}
 
 export interface CensusPorts {
   readonly root: AnyActorRef;

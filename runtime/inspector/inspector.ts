@@ -9,7 +9,7 @@ import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Watched } from '../../machines/base/lean-actor.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
-import type { CommandHost } from '../control/commands.ts';
+import type { CommandHost } from '../control/command.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { createTurns } from '../system/turns.ts';
 import { findActor } from './census.ts';

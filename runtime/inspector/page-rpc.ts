@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { answerRequest } from '../control/answer.ts';
-import type { CommandHost } from '../control/commands.ts';
+import type { CommandHost } from '../control/command.ts';
 import {
   longestLine,
   type RpcRequest,

@@ -8,6 +8,7 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { FollowQuery } from '../control/contract.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { machineOf } from './address.ts';
 import { createStepFormat, quoted, stepOf } from './format-steps.ts';
@@ -15,17 +16,6 @@ import { effectMachine, type Rows } from './rows.ts';
 import { stateOf, viewOf } from './snapshot-view.ts';
 import type { Subject, Subjects } from './subjects.ts';
 import type { Inspected, Microstep, Tap } from './tap.ts';
-
-export interface FollowQuery {
-  /** Part of the actor's address. */
-  readonly actor?: string;
-  readonly machine?: string;
-  readonly route?: string;
-  readonly server?: string;
-  readonly delivery?: string;
-  /** Events received and whole snapshots too, as the tools of Stately want them; else spawns and steps. */
-  readonly full?: boolean;
-}
 
 export interface Watcher {
   /** Calls back with the JSON of every record that fits until the returned function is called. */

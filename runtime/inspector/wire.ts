@@ -38,6 +38,11 @@ export interface ActorRow {
   readonly meta?: ActorFacts;
 }
 
+/** A living actor, and the question that it waits for while a person must answer. */
+export interface LivingRow extends ActorRow {
+  readonly question?: string;
+}
+
 /** What tells one actor from another, and what filters ask for. */
 export interface ActorFacts {
   readonly profile?: string;

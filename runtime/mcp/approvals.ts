@@ -8,6 +8,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { ApprovalContext, ApprovalInput } from '../../machines/mcp/approval.machine.ts';
 import { checkElicitationValues } from '../../machines/mcp/elicitation-values.ts';
+import type { ApprovalDetail, ApprovalRow } from '../control/contract.ts';
 
 export type ApprovalAnswer = {
   /** `tooMany`: as many questions of the same run or caller are open already, and no person was asked. */
@@ -43,8 +44,8 @@ export interface Approvals {
   ask(question: Question, answered: (answer: ApprovalAnswer) => void, runs?: readonly string[]): string;
   withdraw(id: string): void;
   answer(id: string, grant: boolean, by: string, values?: JsonObject): AnswerVerdict;
-  list(): readonly JsonObject[];
-  show(id: string): JsonObject | undefined;
+  list(): readonly ApprovalRow[];
+  show(id: string): ApprovalDetail | undefined;
   /** The questions that a run waits for, oldest first. */
   ofRun(run: string): readonly WaitingQuestion[];
   /** The runs that wait for a person, each with its oldest question's id. */
@@ -55,7 +56,7 @@ export interface Approvals {
    */
   whileAsked(run: string, changed: (waits: boolean) => void): () => void;
   /** Calls back with each question as it is asked, until the returned function is called. */
-  onAsked(listener: (row: JsonObject) => void): () => void;
+  onAsked(listener: (row: ApprovalRow) => void): () => void;
   /** The chart of a question has ended, or is announced. */
   settled(id: string, answer: ApprovalAnswer): void;
   announced(context: ApprovalContext): void;
@@ -77,7 +78,7 @@ export function createApprovals(
   const waiting = new Map<string, Waiting>();
   /** By run or caller, how many of its questions are open. */
   const openOf = new Map<string, number>();
-  const listeners = new Set<(row: JsonObject) => void>();
+  const listeners = new Set<(row: ApprovalRow) => void>();
   let last = 0;
 
   const contextOf = (id: string): ApprovalContext | undefined => ward().get(id)?.getSnapshot().context;
@@ -149,7 +150,7 @@ export function createApprovals(
       return { kind: 'taken' };
     },
     list() {
-      const rows: JsonObject[] = [];
+      const rows: ApprovalRow[] = [];
       ward().each((_, child) => {
         rows.push(rowOf(child.getSnapshot().context as ApprovalContext));
         return true;
@@ -207,7 +208,7 @@ function askerOf(run: string | undefined, profile: string, caller: string | unde
   return caller === undefined ? undefined : `caller/${profile}/${caller}`;
 }
 
-function rowOf({ id, profile, server, run, kind, tool, message, askedAtMs, timeoutMs }: ApprovalContext): JsonObject {
+function rowOf({ id, profile, server, run, kind, tool, message, askedAtMs, timeoutMs }: ApprovalContext): ApprovalRow {
   return {
     id,
     kind,

@@ -14,21 +14,8 @@ import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import { chooseTools } from '../../machines/mcp/tool-filter.ts';
 import { registerNames, type Utility } from '../../machines/mcp/tool-name.ts';
+import type { ProbeReport } from '../control/contract.ts';
 import { authorised, readFailures } from './oauth-access.ts';
-
-export type ProbeReport =
-  | {
-      readonly ok: true;
-      readonly era: string;
-      readonly milliseconds: number;
-      readonly tools: readonly { readonly name: string; readonly tool: string; readonly description: string }[];
-      /** Tools that the filter leaves out. */
-      readonly filtered: number;
-      /** Which of its tools are left out, and why. */
-      readonly left_out?: readonly string[];
-      readonly instructions?: string;
-    }
-  | { readonly ok: false; readonly error: string; readonly needs_login?: true };
 
 export interface ProbePorts {
   readonly profile: string;

@@ -13,6 +13,7 @@ import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
+import type { ApprovalDetail, ApprovalRow, ServerRow, ToolRow } from '../control/contract.ts';
 import type { LoginDesk } from '../oauth/login-desk.ts';
 import type { Redactor } from '../observe/redact.ts';
 import type { AnswerVerdict } from './approvals.ts';
@@ -23,10 +24,10 @@ import { connectionKey } from './sessions.ts';
 
 export interface McpView {
   serves(profile: string): boolean;
-  list(): readonly JsonObject[];
+  list(): readonly ServerRow[];
   /** How many connections stand in each state. */
   states(): Readonly<Record<string, number>>;
-  tools(profile: string, server?: string): readonly JsonObject[];
+  tools(profile: string, server?: string): readonly ToolRow[];
   call(request: CallRequest): Promise<CallAnswer>;
   /** Whether an entry of that name is there, and enabled. */
   standing(profile: string, server: string): 'enabled' | 'disabled' | 'unknown';
@@ -38,10 +39,10 @@ export interface McpView {
   readonly offers: Offers;
   /** What the servers say of their use, where the caller may use a tool of them; undefined where none says anything. */
   instructions(profile: string, allows: (tool: ServerTool) => boolean): string | undefined;
-  approvals(): readonly JsonObject[];
-  approval(id: string): JsonObject | undefined;
+  approvals(): readonly ApprovalRow[];
+  approval(id: string): ApprovalDetail | undefined;
   answer(id: string, grant: boolean, by: string, values?: JsonObject): AnswerVerdict;
-  onAsked(listener: (row: JsonObject) => void): () => void;
+  onAsked(listener: (row: ApprovalRow) => void): () => void;
   readonly logins: LoginDesk;
   /** The servers of a profile, or of all, that log in by OAuth. */
   oauthServers(): readonly { readonly profile: string; readonly server: string }[];
@@ -81,7 +82,7 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
     serves: (profile) => servers.serves(profile),
     list() {
       const places = new Map(reconcile.keys().map((key, index) => [key, index]));
-      const rows: { readonly place: number; readonly row: JsonObject }[] = [];
+      const rows: { readonly place: number; readonly row: ServerRow }[] = [];
       each(({ value, since, context }) => {
         const { profile, server } = context;
         const leftOut = servers.registry(profile)?.leftOut(server) ?? [];

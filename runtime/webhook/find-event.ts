@@ -8,8 +8,8 @@
 import type { Journal } from '../../actors/store/journal.ts';
 import { idMark } from '../../machines/webhook/marks.ts';
 import { type EventRecord, repeatsId } from '../../machines/webhook/record.ts';
+import type { EventChoice } from '../control/contract.ts';
 import { Refusal } from '../control/refusal.ts';
-import type { EventChoice } from '../control/view.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 
 /** Equal requests of one sender that were refused. */

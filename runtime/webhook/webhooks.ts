@@ -29,7 +29,7 @@ import {
   requestContext,
 } from '../../machines/webhook/webhook-request.machine.ts';
 import type { ProfileDesk } from '../agent/profile-tools.ts';
-import type { DeliveryDesk, SeenRun } from '../control/view.ts';
+import type { DeliveryDesk, SeenRun } from '../control/contract.ts';
 import type { CronView } from '../cron/view.ts';
 import { assembleWork, type WorkHalf } from '../dispatch/assemble.ts';
 import type { CancelRun } from '../dispatch/cancel-run.ts';

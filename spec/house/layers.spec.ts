@@ -12,6 +12,8 @@ interface Room {
 const builtIn = /^node:/;
 const base = /^machines\/base\//;
 const config = /^machines\/config\//;
+/** The types of the control socket's methods. */
+const contract = /^runtime\/control\/contract\.ts$/;
 const rules = /^machines\/(?!.*\.machine\.ts)/;
 
 /** The first room that holds a file is its room. What is not listed may not be imported. */
@@ -57,11 +59,18 @@ const rooms: readonly Room[] = [
     holds: under('runtime/inspector/page/'),
     may: [
       /^runtime\/inspector\/(page\/|wire\.ts$)/,
+      contract,
       /^machines\/base\/(json|page-proof|shown-json|status|waiting)\.ts$/,
       /^preact(\/(hooks|compat))?$/,
       /^elkjs\//,
     ],
     why: 'the page is built apart, for a browser, and knows the daemon by its words alone',
+  },
+  {
+    name: 'the control contract',
+    holds: (path) => contract.test(path),
+    may: [rules, /^runtime\/inspector\/wire\.ts$/],
+    why: 'every side of the socket takes its types from it, so it knows records and rules alone',
   },
   {
     name: 'runtime',
@@ -79,7 +88,7 @@ const rooms: readonly Room[] = [
       /^machines\/mcp\/(call-faults|install-link|link-guards|add-server\.machine|foreign-files|glob|plan-import)\.ts$/,
       /^actors\/(binding|files|socket-place)\.ts$/,
       /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
-      /^runtime\/control\/(client|commands|home-methods)\.ts$/,
+      /^runtime\/control\/(client|commands|contract|home-methods)\.ts$/,
       /^runtime\/(daemon|system\/example-home|mcp\/link-dialog|doctor\/examine)\.ts$/,
       /^runtime\/inspector\/wire\.ts$/,
       /^cli\//,

@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import { signatureVerifier } from '../../../machines/webhook/signature.ts';
-import { type CommandHost, commands } from '../../../runtime/control/commands.ts';
+import type { CommandHost } from '../../../runtime/control/command.ts';
+import { commands } from '../../../runtime/control/commands.ts';
 import type { Refusal } from '../../../runtime/control/refusal.ts';
 import type { DaemonView } from '../../../runtime/control/view.ts';
 import { makeHome } from '../../support/home.ts';
@@ -89,11 +90,11 @@ t.test('DUR-2 · histories are asked for within bounds, by route and status', as
 t.test('CLI-5 · what the history does not hold has its code, and what it holds is told whole', async (t) => {
   const stopped: string[] = [];
   const host = hostOf(t, {
-    status: () => ({ pid: 1 }),
+    status: () => ({ pid: 1 }) as never,
     stop: () => void stopped.push('stopped'),
     reload: async () => void stopped.push('reloaded'),
     delivery: (id) => (id === 'd1' ? ({ delivery_id: id } as never) : undefined),
-    replay: async (id) => (id === 'd1' ? { status: 202 } : undefined),
+    replay: async (id) => (id === 'd1' ? { status: 202, body: '' } : undefined),
     run: (id, more) => (id === 'r1' ? ({ id, transcript: more?.transcript === true } as never) : undefined),
   });
   t.same(await ask(host, 'gateway.status'), { pid: 1 });
@@ -101,7 +102,7 @@ t.test('CLI-5 · what the history does not hold has its code, and what it holds 
   t.same(await ask(host, 'gateway.stop'), { stopping: true });
   t.same(stopped, ['reloaded', 'stopped']);
   t.same(await ask(host, 'webhook.delivery', { id: 'd1' }), { delivery_id: 'd1' });
-  t.same(await ask(host, 'webhook.replay', { id: 'd1' }), { status: 202 });
+  t.same(await ask(host, 'webhook.replay', { id: 'd1' }), { status: 202, body: '' });
   t.same(await ask(host, 'runs.show', { id: 'r1' }), { id: 'r1', transcript: false });
   t.same(await ask(host, 'runs.show', { id: 'r1', transcript: true }), { id: 'r1', transcript: true });
   t.equal(await codeOf(ask(host, 'webhook.delivery', { id: 'x' })), 'delivery-unknown');

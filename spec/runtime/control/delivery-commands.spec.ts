@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import type { CommandHost, CommandPeer } from '../../../runtime/control/commands.ts';
+import type { Command, CommandHost, CommandPeer } from '../../../runtime/control/command.ts';
 import { deliveryCommands } from '../../../runtime/control/delivery-commands.ts';
 
 t.test(
@@ -23,7 +23,9 @@ t.test(
       [{ profile: 7, target: null }, { limit: 50 }],
     ];
     for (const [params, expected] of rows) {
-      await deliveryCommands.get('deliveries.list')?.run(params, host, {} as CommandPeer);
+      await new Map<string, Command>(Object.entries(deliveryCommands))
+        .get('deliveries.list')
+        ?.run(params, host, {} as CommandPeer);
       t.same(asked.at(-1), expected, JSON.stringify(params));
     }
   },

@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ListName } from '../../../machines/mcp/offers.ts';
-import type { CommandHost } from '../../../runtime/control/commands.ts';
+import type { Command, CommandHost } from '../../../runtime/control/command.ts';
+import type { ApprovalRow } from '../../../runtime/control/contract.ts';
 import { mcpCommands } from '../../../runtime/control/mcp-commands.ts';
 import type { Refusal } from '../../../runtime/control/refusal.ts';
 import type { DaemonView } from '../../../runtime/control/view.ts';
@@ -52,7 +53,7 @@ function stage(t: Test, view: Partial<McpView> = {}) {
     },
   };
   const run = async (name: string, params: JsonObject = {}, from: CommandHost = host): Promise<unknown> => {
-    const command = new Map(mcpCommands).get(name);
+    const command = new Map<string, Command>(Object.entries(mcpCommands)).get(name);
     return command === undefined ? t.fail(`no command ${name}`) : command.run(params, from, peer);
   };
   const leave = (): void => {
@@ -69,7 +70,7 @@ const codeOf = (asked: Promise<unknown>): Promise<string> =>
 
 t.test('CLI-3 · CLI-5 · without a daemon only what tests a server is answered', async (t) => {
   const { run, alone } = stage(t);
-  for (const [name, { access }] of mcpCommands) {
+  for (const [name, { access }] of Object.entries(mcpCommands)) {
     t.equal(access, name === 'mcp.test' ? 'home' : 'daemon', name);
     if (access === 'daemon')
       t.equal(await codeOf(run(name, { name: 'x', server: 'x', id: 'x' }, alone)), 'gateway-not-running', name);
@@ -174,7 +175,7 @@ t.test(
   async (t) => {
     const read: unknown[] = [];
     const { run } = stage(t, {
-      list: () => [{ name: 'notes' }],
+      list: () => [{ name: 'notes' } as never],
       oauthServers: () => [{ profile: 'default', server: 'hub' }],
       reconnect: (_, server) => server === 'notes',
       logs: (...asked) => {
@@ -203,7 +204,7 @@ t.test(
 t.test('CON-4 · TRU-3 · who watches tools or questions hears of them until it leaves', async (t) => {
   const left: string[] = [];
   let changed = (_: readonly ListName[]): void => {};
-  let asked = (_: JsonObject): void => {};
+  let asked = (_: ApprovalRow): void => {};
   const { run, told, leave } = stage(t, {
     onListsChanged: (_, listener) => {
       changed = listener;
@@ -213,12 +214,12 @@ t.test('CON-4 · TRU-3 · who watches tools or questions hears of them until it 
       asked = listener;
       return () => void left.push('questions');
     },
-    approvals: () => [{ id: 'a1' }],
+    approvals: () => [{ id: 'a1' } as never],
   });
   t.same(await run('mcp.watch'), { watching: 'default' });
   t.same(await run('approvals.watch'), { pending: [{ id: 'a1' }] });
   changed(['tools', 'prompts']);
-  asked({ id: 'a2' });
+  asked({ id: 'a2' } as ApprovalRow);
   t.same(told, [
     ['mcp.toolsChanged', {}],
     ['mcp.promptsChanged', {}],
@@ -270,8 +271,8 @@ t.test(
 t.test('TRU-3 · SRV-1 · questions are shown and answered; what is none, or does not fit, is refused', async (t) => {
   const answers: unknown[] = [];
   const { run } = stage(t, {
-    approvals: () => [{ id: 'a1' }],
-    approval: (id) => (id === 'a1' ? { id, detail: {} } : undefined),
+    approvals: () => [{ id: 'a1' } as never],
+    approval: (id) => (id === 'a1' ? ({ id, detail: {} } as never) : undefined),
     answer: (id, grant, by, values) => {
       answers.push([id, grant, by, values]);
       if (id !== 'a1') return { kind: 'unknown' };

@@ -1,9 +1,10 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import type { Command } from '../../../runtime/control/command.ts';
 import { offerCommands } from '../../../runtime/control/offer-commands.ts';
 import type { OfferCaller } from '../../../runtime/mcp/offers.ts';
 
-const commands = new Map(offerCommands);
+const commands = new Map<string, Command>(Object.entries(offerCommands));
 
 /** The commands over offers that record the caller, and a peer that can leave. */
 function stage() {
@@ -70,7 +71,7 @@ t.test(
     const { run } = stage();
     await t.rejects(run('mcp.readResource'), { code: 'params-missing', message: 'the parameter "uri" is missing' });
     await t.rejects(run('mcp.getPrompt'), { code: 'params-missing' });
-    for (const [name, { access, run: bare }] of offerCommands) {
+    for (const [name, { access, run: bare }] of Object.entries(offerCommands)) {
       t.equal(access, 'daemon', name);
       await t.rejects(run(name, { profile: 'none' }), { code: 'profile-unknown' }, name);
       await t.rejects(bare({}, {} as never, { notify: () => {}, onEnd: () => () => {} }), {

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { connectControl } from '../../../runtime/control/client.ts';
-import type { CommandHost } from '../../../runtime/control/commands.ts';
+import type { CommandHost } from '../../../runtime/control/command.ts';
 import { Refusal } from '../../../runtime/control/refusal.ts';
 import { createControlServer } from '../../../runtime/control/server.ts';
 import type { DaemonView } from '../../../runtime/control/view.ts';
@@ -64,7 +64,7 @@ t.test('CLI-3 · answers go to those who asked, each by its number, in whatever 
   const answers: ((value: object) => void)[] = [];
   const { client } = await serve(t, {
     replay: () => new Promise((resolve) => answers.push(resolve as (value: object) => void)),
-    status: () => ({ pid: 1 }),
+    status: () => ({ pid: 1 }) as never,
   });
   const slow = client.call('webhook.replay', { id: 'a' });
   t.same(await client.call('gateway.status'), { pid: 1 }, 'one that waits holds nobody up');
@@ -161,7 +161,7 @@ t.test('LIF-13 · CLI-3 · an answer of any size arrives whole, however late it 
   const { path, lines } = await serve(t, {
     status: () => {
       asked = true;
-      return { text };
+      return { text } as never;
     },
   });
   const { socket, ask } = await rawReader(path);
@@ -215,7 +215,7 @@ t.test('LIF-13 · CLI-3 · a stream that its reader cannot follow never costs an
   const { path, lines } = await serve(t, {
     status: () => {
       asked = true;
-      return { text: 'x'.repeat(size) };
+      return { text: 'x'.repeat(size) } as never;
     },
     tree: () => ({ id: 'supervisor' }) as never,
     follow: (_query, given) => {
@@ -238,7 +238,7 @@ t.test('LIF-13 · CLI-3 · a stream that its reader cannot follow never costs an
 });
 
 t.test('CLI-3 · CON-2 · one that listens no more answers who is there until it hangs up', async (t) => {
-  const { client, server, path } = await serve(t, { status: () => ({ pid: 1 }) });
+  const { client, server, path } = await serve(t, { status: () => ({ pid: 1 }) as never });
   await client.call('gateway.status');
 
   server.stopListening();

@@ -3,14 +3,15 @@ import t, { type Test } from 'tap';
 import * as cron from '../../../cli/commands/cron.ts';
 import type { CommandContext } from '../../../cli/context.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../machines/base/json.ts';
-import type { CommandHost } from '../../../runtime/control/commands.ts';
+import type { Command, CommandHost } from '../../../runtime/control/command.ts';
+import type { Ask } from '../../../runtime/control/contract.ts';
 import { cronCommands } from '../../../runtime/control/cron-commands.ts';
 import { Refusal } from '../../../runtime/control/refusal.ts';
 import type { HandVerdict } from '../../../runtime/cron/schedule.ts';
 import type { CronView, JobStanding } from '../../../runtime/cron/view.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';
 
-const commands = new Map(cronCommands);
+const commands = new Map<string, Command>(Object.entries(cronCommands));
 const peer = { notify: () => {}, onEnd: () => () => {} };
 
 interface Rig {
@@ -56,7 +57,9 @@ async function refusal(call: Promise<Json>): Promise<{ readonly code: string; re
 
 t.test('CRN-1 · only firing needs the daemon', (t) => {
   t.same(
-    cronCommands.filter(([, { access }]) => access === 'daemon').map(([name]) => name),
+    Object.entries(cronCommands)
+      .filter(([, { access }]) => access === 'daemon')
+      .map(([name]) => name),
     ['cron.run'],
   );
   t.end();
@@ -174,7 +177,7 @@ t.test('CRN-1 · a daemon says how jobs stand, hears of changes, and fires', asy
   const view: CronView = {
     standing: () => standing,
     history: (_profile, _job, limit) => [
-      { at: '2026-06-01T09:00:00.000Z', cause: 'schedule', status: 'delivered', limit },
+      { at: '2026-06-01T09:00:00.000Z', cause: 'schedule', status: 'delivered', delivery_id: `${limit}` },
     ],
     run: async (...given) => {
       asked.push(given);
@@ -188,7 +191,7 @@ t.test('CRN-1 · a daemon says how jobs stand, hears of changes, and fires', asy
   };
   const { call } = rig(t, view);
   t.match(await call('cron.add', digest), { state: 'running', run: 'r0', since: '1970-01-01T00:00:00.000Z' });
-  t.match(await call('cron.show', { job: 'digest', limit: 3 }), { history: [{ cause: 'schedule', limit: 3 }] });
+  t.match(await call('cron.show', { job: 'digest', limit: 3 }), { history: [{ cause: 'schedule', delivery_id: '3' }] });
   await call('cron.pause', { job: 'digest' });
   await call('cron.remove', { job: 'digest' });
   t.equal(looks, 3);
@@ -275,7 +278,7 @@ function shell({ home, call }: Rig) {
           stderr += text;
         },
       },
-      call,
+      ask: call as Ask,
     });
     return { code, stdout, stderr };
   };

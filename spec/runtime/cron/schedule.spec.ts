@@ -9,6 +9,7 @@ import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import type { Opened } from '../../../actors/webhook/claim-delivery.ts';
 import { done } from '../../../machines/base/fault.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import type { FiringRow } from '../../../runtime/control/contract.ts';
 import { assembleCron, type CronHalf } from '../../../runtime/cron/assemble.ts';
 import { createIds } from '../../../runtime/system/ids.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';
@@ -35,7 +36,7 @@ interface Rig {
   /** Ends a run, and tells of it unless nobody does. */
   end(run: string, told?: boolean): Promise<void>;
   standing(job?: string, profile?: string): string | undefined;
-  history(job?: string): readonly JsonObject[];
+  history(job?: string): readonly FiringRow[];
   nowMs(): number;
 }
 

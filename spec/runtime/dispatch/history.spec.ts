@@ -12,7 +12,7 @@ import {
   isOver,
   type RunRecord,
 } from '../../../machines/webhook/record.ts';
-import type { SeenRun, SendingQuery } from '../../../runtime/control/view.ts';
+import type { SeenRun, SendingQuery } from '../../../runtime/control/contract.ts';
 import { deliveriesLike, eventsLike, eventsOfJobs, runsLike } from '../../../runtime/dispatch/history.ts';
 import { newestFirst, type Question } from '../../../runtime/dispatch/newest-first.ts';
 import { timeKey } from '../../../runtime/system/ids.ts';

@@ -26,10 +26,10 @@ t.test(
     t.match(report, { ok: true, era: 'legacy', milliseconds: Number });
     if (report.ok) {
       t.same(
-        report.tools.map(({ name }) => name),
+        report.tools?.map(({ name }) => name),
         ['echo', 'add', 'list_resources', 'read_resource'].map((name) => `mcp__my_peer__${name}`),
       );
-      t.equal(report.tools[0]?.description, 'Says the text again');
+      t.equal(report.tools?.[0]?.description, 'Says the text again');
       t.equal(report.filtered, 8);
     }
     const pids = numbersIn(pidFile);

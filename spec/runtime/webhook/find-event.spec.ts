@@ -2,8 +2,8 @@ import t from 'tap';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { EventRecord } from '../../../machines/webhook/record.ts';
+import type { EventChoice } from '../../../runtime/control/contract.ts';
 import { Refusal } from '../../../runtime/control/refusal.ts';
-import type { EventChoice } from '../../../runtime/control/view.ts';
 import { createFindEvent, eventsOfId, type FoundEvent } from '../../../runtime/webhook/find-event.ts';
 
 const plain: EventRecord = {

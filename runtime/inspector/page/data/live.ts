@@ -5,11 +5,10 @@
  */
 
 import { runsAtQuestions } from '../../../../machines/base/waiting.ts';
-import type { DeltaMessage, SnapshotMessage, StepRow, Vitals } from '../../wire.ts';
+import type { DeltaMessage, LivingRow, SnapshotMessage, StepRow, Vitals } from '../../wire.ts';
 import { createCell } from './cell.ts';
 import type { StreamedEvent } from './event-blocks.ts';
 import { guarded, listenOnce } from './listen.ts';
-import type { LivingRow } from './rows.ts';
 import { fetchProven, forgetProof } from './session.ts';
 
 export type Link = 'connecting' | 'live' | 'lost' | 'refused';

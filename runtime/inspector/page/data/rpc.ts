@@ -5,6 +5,7 @@
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
+import type { Ask, Method, Params, Result } from '../../../control/contract.ts';
 import { link } from './live.ts';
 import { fetchProven } from './session.ts';
 
@@ -29,17 +30,18 @@ let last = 0;
 const unreachable = 'unreachable';
 
 /** Resolves with the result; rejects with an RpcRefusal. */
-export async function call<Result = Json>(method: string, params: JsonObject = {}): Promise<Result> {
+export const call: Ask = async (method: string, params: object = {}) => {
   const response = await post(method, params, 'application/json');
-  return resultOf((await response.json()) as RpcMessage) as Result;
-}
+  // The daemon answers by the contract.
+  return resultOf((await response.json()) as RpcMessage) as never;
+};
 
 /** The same, with the notifications that come before the result; aborting ends the command. */
-export async function stream<Result = Json>(
-  method: string,
-  params: JsonObject,
+export async function stream<M extends Method>(
+  method: M,
+  params: Params<M>,
   { signal, heard }: { readonly signal: AbortSignal; readonly heard: (method: string, params: JsonObject) => void },
-): Promise<Result> {
+): Promise<Result<M>> {
   const response = await post(method, params, 'application/x-ndjson', signal);
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
@@ -51,34 +53,34 @@ export async function stream<Result = Json>(
     for (const line of lines) {
       if (line.trim() === '') continue;
       const message = JSON.parse(line) as RpcMessage;
-      if (message.method === undefined) return resultOf(message) as Result;
+      if (message.method === undefined) return resultOf(message) as Result<M>;
       heard(message.method, message.params ?? {});
     }
   }
 }
 
 /** Fetches what the daemon tells at an address of its own; undefined where there is nothing. */
-export async function look<Result>(path: string): Promise<Result | undefined> {
+export async function look<Found>(path: string): Promise<Found | undefined> {
   const response = await fetchProven(path);
   if (response.status === 404) return undefined;
   if (!response.ok) throw new RpcRefusal(`the daemon answered ${response.status}`, String(response.status));
-  return (await response.json()) as Result;
+  return (await response.json()) as Found;
 }
 
-export type Asked<Result> =
+export type Asked<Found> =
   | { readonly kind: 'waiting' }
-  | { readonly kind: 'there'; readonly value: Result }
+  | { readonly kind: 'there'; readonly value: Found }
   | { readonly kind: 'refused'; readonly why: string; readonly code: string };
 
-export interface Asking<Result> {
-  readonly asked: Asked<Result>;
+export interface Asking<Found> {
+  readonly asked: Asked<Found>;
   /** Asks again; what was there stays until the new answer is. */
   again(): void;
 }
 
 /** Asks with every change of the key, and again when the daemon is back. What an old question answers is dropped. */
-export function useAsked<Result>(key: string, ask: () => Promise<Result>): Asking<Result> {
-  const [state, setState] = useState<{ key: string; asked: Asked<Result> }>({ key, asked: { kind: 'waiting' } });
+export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<Found> {
+  const [state, setState] = useState<{ key: string; asked: Asked<Found> }>({ key, asked: { kind: 'waiting' } });
   const turn = useRef(0);
   const asker = useRef(ask);
   asker.current = ask;
@@ -118,7 +120,7 @@ export function wordsOf(error: unknown): { readonly why: string; readonly code: 
   return { why: 'the daemon cannot be reached', code: unreachable };
 }
 
-async function post(method: string, params: JsonObject, accept: string, signal?: AbortSignal): Promise<Response> {
+async function post(method: string, params: object, accept: string, signal?: AbortSignal): Promise<Response> {
   last += 1;
   const response = await fetchProven('./rpc', {
     method: 'POST',

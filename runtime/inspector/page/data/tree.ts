@@ -4,8 +4,8 @@
  * @see INS-2 in docs/specification.md
  */
 
+import type { LivingRow } from '../../wire.ts';
 import { lastPart } from './format.ts';
-import type { LivingRow } from './rows.ts';
 import { type Standing, standingOf, wordsOfActor } from './standing.ts';
 
 export interface TreeFilter {

@@ -6,6 +6,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { JsonObject } from '../../../../machines/base/json.ts';
+import type { HistoryRow } from '../../../control/contract.ts';
 import {
   endOf,
   isFull,
@@ -18,7 +19,6 @@ import {
   withNewest,
   withOlder,
 } from './listed.ts';
-import type { DeliveryRow } from './rows.ts';
 import { type Asked, call, useAsked, wordsOf } from './rpc.ts';
 import { useFresh } from './use-fresh.ts';
 
@@ -31,7 +31,7 @@ const tooMany = `no more than the newest ${mostHeld.toLocaleString('en')} are sh
 const changing = /^(webhookRequest|coalescingGroup|agentRun|delivery|cronJob|approval)$/;
 
 export interface DeliveryHistory {
-  readonly asked: Asked<Listed<DeliveryRow>>;
+  readonly asked: Asked<Listed<HistoryRow>>;
   /** Older ones are being asked for. */
   readonly busy: boolean;
   /** Why older ones could not be had; empty otherwise. */
@@ -39,14 +39,14 @@ export interface DeliveryHistory {
   /** One page more. */
   older(): void;
   /** Pages more, until one holds what is looked for or none is left. */
-  search(holds: (row: DeliveryRow) => boolean): void;
+  search(holds: (row: HistoryRow) => boolean): void;
 }
 
 /** What is held for one filter. */
 interface Held {
   readonly key: string;
-  newest?: readonly DeliveryRow[];
-  listed: Listed<DeliveryRow>;
+  newest?: readonly HistoryRow[];
+  listed: Listed<HistoryRow>;
   busy: boolean;
   why: string;
   /** The older ones are being asked for anew. */
@@ -56,8 +56,7 @@ interface Held {
 export function useHistory(filter: { readonly route: string; readonly status: string }): DeliveryHistory {
   const params: JsonObject = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ''));
   const key = JSON.stringify(params);
-  const list = (more: JsonObject): Promise<readonly DeliveryRow[]> =>
-    call<readonly DeliveryRow[]>('webhook.deliveries', { ...params, ...more });
+  const list = (more: JsonObject): Promise<readonly HistoryRow[]> => call('webhook.deliveries', { ...params, ...more });
   const { asked, again } = useAsked(`events ${key}`, () => list({ limit: newestRows }));
   useFresh(changing, again);
   const [, redraw] = useState({});
@@ -106,8 +105,8 @@ export function useHistory(filter: { readonly route: string; readonly status: st
   }
 
   /** Undefined where all that is held is the newest page. */
-  async function listedAnew(newest: readonly DeliveryRow[]): Promise<Listed<DeliveryRow> | undefined> {
-    const first = withNewest<DeliveryRow>(nothingListed, newest, newestRows);
+  async function listedAnew(newest: readonly HistoryRow[]): Promise<Listed<HistoryRow> | undefined> {
+    const first = withNewest<HistoryRow>(nothingListed, newest, newestRows);
     let anew = first;
     while (goesOn() && lacks(anew, mine.listed)) {
       const before = endOf(anew);
@@ -118,11 +117,11 @@ export function useHistory(filter: { readonly route: string; readonly status: st
   const { newest } = mine;
   useEffect(() => void sweep(), [newest]);
 
-  async function goBack(limit: number, isEnough: (rows: readonly DeliveryRow[]) => boolean): Promise<void> {
+  async function goBack(limit: number, isEnough: (rows: readonly HistoryRow[]) => boolean): Promise<void> {
     Object.assign(mine, { busy: true, why: '', listed: reaching(mine.listed) });
     redraw({});
     try {
-      for (let found: readonly DeliveryRow[] = []; goesOn() && !mine.listed.isWhole && !isEnough(found); ) {
+      for (let found: readonly HistoryRow[] = []; goesOn() && !mine.listed.isWhole && !isEnough(found); ) {
         if (isFull(mine.listed)) {
           mine.why = tooMany;
           break;

@@ -5,7 +5,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { ActorDetails, ActorRow, StepRow, TimerRow } from '../../wire.ts';
+import type { ActorDetails, ActorRow, LivingRow, StepRow, TimerRow } from '../../wire.ts';
 import { useCell } from '../data/cell.ts';
 import { arrowId } from '../data/chart-graph.ts';
 import { useNow } from '../data/clock.ts';
@@ -14,7 +14,6 @@ import { hashOf } from '../data/hash.ts';
 import { living } from '../data/live.ts';
 import { mergeSteps } from '../data/merge-steps.ts';
 import { usePlayed } from '../data/player.ts';
-import type { LivingRow } from '../data/rows.ts';
 import { look, useAsked } from '../data/rpc.ts';
 import { wordsOfActor } from '../data/standing.ts';
 import { Age, Clock, Fact, JsonText, Nothing, Scrolled, withCode } from '../parts/basics.tsx';

@@ -7,9 +7,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { shownJson, shownText, withoutGaps } from '../../../../machines/base/shown-json.ts';
+import type { LinkReading } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { go } from '../data/place.ts';
-import type { LinkReading } from '../data/rows.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { Refused, Scrolled } from '../parts/basics.tsx';
 import { Dialog } from '../parts/dialog.tsx';
@@ -30,7 +30,7 @@ export function AddServer({ link, onClose }: { readonly link: string; readonly o
   async function readingOf(from: string, chosen: string): Promise<LinkReading | undefined> {
     setBusy(true);
     try {
-      return await call<LinkReading>('link.read', { url: from.trim(), profile: chosen });
+      return await call('link.read', { url: from.trim(), profile: chosen });
     } catch (error) {
       // The next link begins anew, with a profile that is always there.
       setProfile('default');
@@ -59,7 +59,7 @@ export function AddServer({ link, onClose }: { readonly link: string; readonly o
   async function add(reading: LinkReading): Promise<void> {
     setBusy(true);
     try {
-      const { added } = await call<{ added: string }>('link.add', { url: url.trim(), name, profile });
+      const { added } = await call('link.add', { url: url.trim(), name, profile });
       announce(`${added} is added; it is connected by itself.`);
       onClose();
       go('servers', `${profile}/${added}`);

@@ -8,12 +8,12 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { JsonObject } from '../../../../machines/base/json.ts';
 import { wordsOfServer } from '../../../../machines/base/shown-json.ts';
+import type { ApprovalRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
 import { spellCountdown } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { lineUp, nextLeaveMs, nextOpen, type Shown } from '../data/questions.ts';
-import type { ApprovalRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useSteady } from '../data/steady.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -24,7 +24,7 @@ const changing = /^approval$/;
 const headingId = 'approvals-heading';
 
 export function Approvals({ place }: { readonly place: Place }): JSX.Element {
-  const { asked, again } = useAsked('approvals', () => call<readonly ApprovalRow[]>('approvals.list'));
+  const { asked, again } = useAsked('approvals', () => call('approvals.list'));
   useFresh(changing, again);
   const section = useRef<HTMLElement>(null);
   const line = useLine(asked.kind === 'there' ? asked.value : undefined);
@@ -106,7 +106,7 @@ function Question({
   readonly onAnswered: () => void;
 }): JSX.Element {
   const article = useRef<HTMLElement>(null);
-  const { asked } = useAsked(`approval ${row.id}`, () => call<ApprovalRow>('approvals.show', { id: row.id }));
+  const { asked } = useAsked(`approval ${row.id}`, () => call('approvals.show', { id: row.id }));
   const [busy, setBusy] = useState(false);
   const [answered, setAnswered] = useState('');
   const [why, setWhy] = useState('');

@@ -5,10 +5,10 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { JobRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
 import { spellClock, spellCountdown } from '../data/format.ts';
-import type { JobDetail, JobRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { standingOfState, standingOfStatus } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -18,7 +18,7 @@ import { Chip } from '../parts/chip.tsx';
 const changing = /^(cronJob|agentRun)$/;
 
 export function Cron(): JSX.Element {
-  const { asked, again } = useAsked('cron', () => call<readonly JobRow[]>('cron.list'));
+  const { asked, again } = useAsked('cron', () => call('cron.list'));
   const [open, setOpen] = useState('');
   useFresh(changing, again);
   return (
@@ -61,7 +61,7 @@ function Job({ row, open, onOpen, onChanged }: JobProps): JSX.Element {
   const rests = row.state === 'paused' || row.state === 'disabled';
   const due = row.next_due === undefined || row.next_due === null ? undefined : Date.parse(row.next_due);
 
-  async function tell(method: string, done: string): Promise<void> {
+  async function tell(method: 'cron.pause' | 'cron.resume' | 'cron.run', done: string): Promise<void> {
     setBusy(true);
     try {
       await call(method, { job: row.id, profile: row.profile });
@@ -112,7 +112,7 @@ function Job({ row, open, onOpen, onChanged }: JobProps): JSX.Element {
 
 function Details({ row }: { readonly row: JobRow }): JSX.Element {
   const { asked, again } = useAsked(`job ${row.profile}/${row.id}`, () =>
-    call<JobDetail>('cron.show', { job: row.id, profile: row.profile }),
+    call('cron.show', { job: row.id, profile: row.profile }),
   );
   useFresh(changing, again);
   return (

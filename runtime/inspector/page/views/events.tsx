@@ -7,11 +7,11 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { historyStatuses } from '../../../../machines/base/status.ts';
 import { waitingForYou } from '../../../../machines/base/waiting.ts';
+import type { HistoryRow } from '../../../control/contract.ts';
 import { counted } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';
 import type { Listed } from '../data/listed.ts';
 import { go, goFiltered } from '../data/place.ts';
-import type { DeliveryRow } from '../data/rows.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { wordsOfRow } from '../data/standing.ts';
 import { type DeliveryHistory, useHistory } from '../data/use-history.ts';
@@ -30,9 +30,9 @@ export function Events({ place }: { readonly place: Place }): JSX.Element {
   // The daemon knows no such status: a run that waits is under way.
   const history = useHistory({ route, status: isWaiting ? 'running' : status });
   const { asked } = history;
-  const routes = useAsked('routes', () => call<readonly { readonly name: string }[]>('webhook.list'));
+  const routes = useAsked('routes', () => call('webhook.list'));
   const listed = asked.kind === 'there' ? asked.value : undefined;
-  const holdsAll = (row: DeliveryRow): boolean => holds(row, q) && (!isWaiting || row.question !== undefined);
+  const holdsAll = (row: HistoryRow): boolean => holds(row, q) && (!isWaiting || row.question !== undefined);
   const rows = useMemo(() => (listed?.rows ?? []).filter(holdsAll), [listed, q, isWaiting]);
   const at = rows.findIndex((row) => keyOf(row) === chosen || row.delivery_id === chosen);
   const names =
@@ -146,7 +146,7 @@ export function Events({ place }: { readonly place: Place }): JSX.Element {
 }
 
 /** What was looked at is said, so that nobody takes a page for the history. */
-function totalWords({ rows, isWhole }: Listed<DeliveryRow>, found: number | undefined): string {
+function totalWords({ rows, isWhole }: Listed<HistoryRow>, found: number | undefined): string {
   const count = rows.length.toLocaleString('en');
   if (found === undefined)
     return isWhole ? counted(rows.length, 'delivery', 'deliveries') : `${count} newest deliveries`;
@@ -160,10 +160,10 @@ function BackButton({
   holds,
 }: {
   readonly history: DeliveryHistory;
-  readonly listed: Listed<DeliveryRow>;
+  readonly listed: Listed<HistoryRow>;
   readonly isQuiet: boolean;
   /** What is searched for; absent where one page more is wanted. */
-  readonly holds?: (row: DeliveryRow) => boolean;
+  readonly holds?: (row: HistoryRow) => boolean;
 }): JSX.Element {
   const words = holds === undefined ? 'Older' : 'Search older';
   return (
@@ -183,7 +183,7 @@ function NoRow({
   isFiltered,
   back,
 }: {
-  readonly listed: Listed<DeliveryRow>;
+  readonly listed: Listed<HistoryRow>;
   readonly isFiltered: boolean;
   readonly back: JSX.Element | null;
 }): JSX.Element {
@@ -210,7 +210,7 @@ function NoRow({
   );
 }
 
-function keyOf(row: DeliveryRow): string {
+function keyOf(row: HistoryRow): string {
   return row.alike?.first_key ?? row.key ?? row.delivery_id;
 }
 
@@ -219,7 +219,7 @@ function EventItem({
   chosen,
   onChoose,
 }: {
-  readonly row: DeliveryRow;
+  readonly row: HistoryRow;
   readonly chosen: boolean;
   readonly onChoose: () => void;
 }): JSX.Element {
@@ -255,7 +255,7 @@ function EventItem({
   );
 }
 
-function holds(row: DeliveryRow, text: string): boolean {
+function holds(row: HistoryRow, text: string): boolean {
   if (text === '') return true;
   const wanted = text.toLowerCase();
   return [row.delivery_id, row.event, row.reason ?? '', row.route, row.status, wordsOfRow(row).text].some((held) =>

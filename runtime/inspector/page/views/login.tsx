@@ -6,8 +6,8 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { ServerRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
-import type { ServerRow } from '../data/rows.ts';
 import { call, stream, wordsOf } from '../data/rpc.ts';
 import { Refused } from '../parts/basics.tsx';
 import { Dialog } from '../parts/dialog.tsx';

@@ -6,13 +6,13 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { ServerRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { counted } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { living } from '../data/live.ts';
 import { go } from '../data/place.ts';
-import type { ServerRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -26,7 +26,7 @@ const changing = /^(serverConnection|servers|browserLogin|deviceLogin)$/;
 
 export function Servers({ place }: { readonly place: Place }): JSX.Element {
   const { chosen, query } = place;
-  const { asked, again } = useAsked('servers', () => call<readonly ServerRow[]>('mcp.list'));
+  const { asked, again } = useAsked('servers', () => call('mcp.list'));
   useFresh(changing, again);
   const isAdding = query.add !== undefined;
   return (
@@ -109,9 +109,7 @@ function ServerPane({ row }: { readonly row: ServerRow }): JSX.Element {
   const connection = useConnection(row);
   const [tab, setTab] = useState<'tools' | 'log'>('tools');
   const [loggingIn, setLoggingIn] = useState(false);
-  const oauth = useAsked('oauth servers', () =>
-    call<readonly { readonly profile: string; readonly server: string }[]>('mcp.oauthServers'),
-  );
+  const oauth = useAsked('oauth servers', () => call('mcp.oauthServers'));
   const canLogIn =
     oauth.asked.kind === 'there' &&
     oauth.asked.value.some(({ profile, server }) => profile === row.profile && server === row.name);
@@ -198,7 +196,7 @@ const logLines = 300;
 
 function Log({ row }: { readonly row: ServerRow }): JSX.Element {
   const { asked, again } = useAsked(`log ${idOf(row)}`, () =>
-    call<readonly string[]>('mcp.logs', { server: row.name, profile: row.profile, lines: logLines }),
+    call('mcp.logs', { server: row.name, profile: row.profile, lines: logLines }),
   );
   return (
     <Answered asked={asked}>

@@ -7,6 +7,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Json } from '../../../../machines/base/json.ts';
+import type { HistoryDetail } from '../../../control/contract.ts';
 import type { Chapter, Stair, Story } from '../../wire.ts';
 import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
@@ -14,7 +15,6 @@ import { spellStep } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { living } from '../data/live.ts';
 import { go } from '../data/place.ts';
-import type { DeliveryDetail } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { type Standing, sendTwice, settledText, wordsOfRow } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -31,8 +31,8 @@ const resultStandings: Readonly<Record<Stair['result'], Standing>> = {
 };
 
 export function StoryPane({ id }: { readonly id: string }): JSX.Element {
-  const { asked, again } = useAsked(`story ${id}`, () => call<Story>('inspect.why', { id }));
-  const detail = useAsked(`delivery ${id}`, () => call<DeliveryDetail>('webhook.delivery', { id }));
+  const { asked, again } = useAsked(`story ${id}`, () => call('inspect.why', { id }));
+  const detail = useAsked(`delivery ${id}`, () => call('webhook.delivery', { id }));
   useFresh(changing, () => {
     again();
     detail.again();
@@ -74,7 +74,7 @@ function Actions({
   detail,
 }: {
   readonly story: Story;
-  readonly detail: DeliveryDetail | undefined;
+  readonly detail: HistoryDetail | undefined;
 }): JSX.Element {
   const [busy, setBusy] = useState(false);
   const outgoing = story.chapters.find(({ kind, state }) => kind === 'delivery' && settledText.test(state));
@@ -82,7 +82,7 @@ function Actions({
   async function replay(): Promise<void> {
     setBusy(true);
     try {
-      const { status, body } = await call<{ status: number; body: Json }>('webhook.replay', { id: story.key });
+      const { status, body } = await call('webhook.replay', { id: story.key });
       const fresh = deliveryIdOf(body);
       announce(`Replayed: the gateway answered ${status}.`, status >= 400);
       if (fresh !== undefined) go('events', fresh);
@@ -173,7 +173,7 @@ function ChapterPart({ chapter }: { readonly chapter: Chapter }): JSX.Element {
 }
 
 /** What came in, and the records of what it led to. */
-function Papers({ detail }: { readonly detail: DeliveryDetail }): JSX.Element {
+function Papers({ detail }: { readonly detail: HistoryDetail }): JSX.Element {
   const { record, run, delivery, notice } = detail;
   return (
     <div class="papers">

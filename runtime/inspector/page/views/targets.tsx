@@ -6,11 +6,11 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { OutgoingRow, TargetRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
 import { spellCountdown } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
-import type { OutgoingRow, TargetRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { sendTwice, settledText, standingOfState, standingOfStatus } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -34,7 +34,7 @@ export function Targets(): JSX.Element {
 }
 
 function Platforms(): JSX.Element {
-  const { asked, again } = useAsked('targets', () => call<readonly TargetRow[]>('deliveries.targets'));
+  const { asked, again } = useAsked('targets', () => call('deliveries.targets'));
   useFresh(changing, again);
   return (
     <Answered asked={asked}>
@@ -99,9 +99,7 @@ function Pause({ row }: { readonly row: TargetRow }): JSX.Element | null {
 
 function Outgoing(): JSX.Element {
   const { asked, again } = useAsked('outgoing', async () => {
-    const found = await Promise.all(
-      notThere.map((status) => call<readonly OutgoingRow[]>('deliveries.list', { status, limit: mostRows })),
-    );
+    const found = await Promise.all(notThere.map((status) => call('deliveries.list', { status, limit: mostRows })));
     return found.flat().sort((one, other) => Date.parse(other.queued_at) - Date.parse(one.queued_at));
   });
   useFresh(changing, again);
@@ -141,10 +139,11 @@ function Letter({ row, onChanged }: { readonly row: OutgoingRow; readonly onChan
   const now = useNow();
   const isUnsure = row.status === 'unknown';
 
-  async function tell(method: string, done: string, force: boolean): Promise<void> {
+  async function tell(method: 'deliveries.retry' | 'deliveries.drop', done: string, force: boolean): Promise<void> {
     setBusy(true);
     try {
-      const { paused_until: until } = await call<OutgoingRow>(method, { id: row.id, ...(force ? { force } : {}) });
+      const answer = await call(method, { id: row.id, ...(force ? { force } : {}) });
+      const until = 'paused_until' in answer ? answer.paused_until : undefined;
       const waits = method === 'deliveries.retry' && until !== undefined;
       announce(waits ? `The platform asks for a pause for ${spellCountdown(Date.parse(until) - now)}.` : done);
       onChanged();

@@ -3,8 +3,8 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isJsonObject, type JsonObject } from '../../../../machines/base/json.ts';
+import type { Result, ServerRow, ToolRow } from '../../../control/contract.ts';
 import { hashOf } from '../data/hash.ts';
-import type { CallAnswer, ServerRow, ToolRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Answered, JsonText, LongText, Nothing, Refused } from '../parts/basics.tsx';
@@ -14,7 +14,7 @@ const changing = /^serverConnection$/;
 
 export function Tools({ row }: { readonly row: ServerRow }): JSX.Element {
   const { asked, again } = useAsked(`tools ${row.profile}/${row.name}`, () =>
-    call<readonly ToolRow[]>('mcp.tools', { server: row.name, profile: row.profile }),
+    call('mcp.tools', { server: row.name, profile: row.profile }),
   );
   useFresh(changing, again);
   return (
@@ -68,7 +68,7 @@ function Tool({ tool, profile }: { readonly tool: ToolRow; readonly profile: str
 type Call =
   | { readonly kind: 'none' }
   | { readonly kind: 'running' }
-  | { readonly kind: 'answered'; readonly answer: CallAnswer; readonly tookMs: number }
+  | { readonly kind: 'answered'; readonly answer: Result<'mcp.call'>; readonly tookMs: number }
   | { readonly kind: 'refused'; readonly why: string };
 
 function ToolBody({ tool, profile }: { readonly tool: ToolRow; readonly profile: string }): JSX.Element {
@@ -86,7 +86,7 @@ function ToolBody({ tool, profile }: { readonly tool: ToolRow; readonly profile:
     const began = performance.now();
     setMade({ kind: 'running' });
     try {
-      const answer = await call<CallAnswer>('mcp.call', { name: tool.name, arguments: values, profile });
+      const answer = await call('mcp.call', { name: tool.name, arguments: values, profile });
       setMade({ kind: 'answered', answer, tookMs: performance.now() - began });
     } catch (error) {
       setMade({ kind: 'refused', why: wordsOf(error).why });
@@ -129,14 +129,14 @@ function Outcome({ made }: { readonly made: Call }): JSX.Element | null {
   if (made.kind === 'refused') return <Refused why={made.why} />;
   if (made.kind !== 'answered') return null;
   const { answer, tookMs } = made;
-  if (answer.error !== undefined) return <Refused why={`${answer.error.message} [${answer.error.code}]`} />;
-  const texts = (answer.content ?? []).map((block) =>
+  if ('error' in answer) return <Refused why={`${answer.error.message} [${answer.error.code}]`} />;
+  const texts = answer.content.map((block) =>
     typeof block.text === 'string' ? block.text : JSON.stringify(block, null, 2),
   );
   return (
-    <section class={`outcome${answer.isError === true ? ' bad' : ''}`} aria-label="Result">
+    <section class={`outcome${answer.isError ? ' bad' : ''}`} aria-label="Result">
       <p class="muted">
-        {answer.isError === true ? 'The tool says that it failed' : 'Result'} · {Math.round(tookMs)} ms
+        {answer.isError ? 'The tool says that it failed' : 'Result'} · {Math.round(tookMs)} ms
       </p>
       {texts.map((text) => (
         <LongText key={text} text={text} label="Result" />

@@ -1,5 +1,4 @@
 import t from 'tap';
-import type { LivingRow } from '../../../../../runtime/inspector/page/data/rows.ts';
 import {
   countStandings,
   everything,
@@ -7,6 +6,7 @@ import {
   treeLines,
   valuesOf,
 } from '../../../../../runtime/inspector/page/data/tree.ts';
+import type { LivingRow } from '../../../../../runtime/inspector/wire.ts';
 
 const row = (id: string, parent: string | null, more: Partial<LivingRow> = {}): LivingRow => ({
   id,

@@ -1,0 +1,531 @@
+/**
+ * The contract of the control socket: the parameters and the result of every method, and the queries that the rooms below
+ * answer. Types only, shared by the handlers, the client, the command line, the inspector's page and the specs. Parameters
+ * come from outside, so handlers check them at run time all the same. Times are ISO 8601 unless a name ends in `Ms`.
+ * @see CLI-3, CON-4 and INS-2 in docs/specification.md
+ */
+
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { Diagnostic } from '../../machines/config/diagnostic.ts';
+import type { Route } from '../../machines/config/route.ts';
+import type { CallFault } from '../../machines/mcp/call-faults.ts';
+import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
+import type {
+  DeliveryRecord,
+  DeliveryRow,
+  EventRecord,
+  RunRecord,
+  RunRow,
+  SendingRow,
+} from '../../machines/webhook/record.ts';
+import type {
+  ActorDetails,
+  Chart,
+  DeltaMessage,
+  EventRow,
+  SnapshotMessage,
+  StepRow,
+  Story,
+  TimerRow,
+} from '../inspector/wire.ts';
+
+/** What each method takes and answers. */
+export interface Contract {
+  'approvals.answer': {
+    params: { readonly id: string; readonly grant?: boolean; readonly by?: string; readonly values?: JsonObject };
+    result: { readonly answered: string };
+  };
+  'approvals.list': { params: object; result: readonly ApprovalRow[] };
+  'approvals.show': { params: ById; result: ApprovalDetail };
+  'approvals.watch': { params: object; result: { readonly pending: readonly ApprovalRow[] } };
+  'chat.cancel': { params: InChat; result: { readonly cancelling: boolean } };
+  'chat.new': { params: InChat; result: { readonly forgotten: true } };
+  'chat.open': { params: InProfile; result: ChatOpened };
+  'chat.say': { params: InChat & { readonly text: string }; result: TurnResult };
+  'chat.tools': { params: InChat; result: readonly ToolSummary[] };
+  'config.check': { params: object; result: readonly Diagnostic[] };
+  'config.hints': { params: object; result: readonly string[] };
+  'config.schema': { params: object; result: object };
+  'cron.add': {
+    params: InProfile & { readonly name: string; readonly record: JsonObject; readonly force?: boolean };
+    result: ChangedJob;
+  };
+  'cron.list': { params: InProfile; result: readonly JobRow[] };
+  'cron.pause': { params: JobChoice; result: ChangedJob };
+  'cron.remove': {
+    params: JobChoice;
+    result: { readonly removed: string; readonly id: string; readonly profile: string };
+  };
+  'cron.resume': { params: JobChoice; result: ChangedJob };
+  'cron.run': {
+    params: JobChoice & { readonly context?: string; readonly force?: boolean };
+    result: { readonly run: string; readonly profile: string };
+  };
+  'cron.show': { params: JobChoice & { readonly limit?: number }; result: JobDetail };
+  'deliveries.drop': { params: SendingChoice; result: OutgoingRow | Swept };
+  'deliveries.list': { params: Partial<SendingQuery>; result: readonly OutgoingRow[] };
+  'deliveries.retry': { params: SendingChoice & { readonly force?: boolean }; result: OutgoingRow | Swept };
+  'deliveries.show': { params: ById; result: OutgoingDetail };
+  'deliveries.targets': { params: object; result: readonly TargetRow[] };
+  'gateway.reload': { params: object; result: { readonly reloaded: true } };
+  'gateway.status': { params: object; result: GatewayStatus };
+  'gateway.stop': { params: object; result: { readonly stopping: true } };
+  'inspect.chart': { params: { readonly machine: string }; result: Chart };
+  'inspect.endSessions': { params: object; result: { readonly ended: number } };
+  'inspect.follow': { params: FollowQuery; result: { readonly snapshot: ActorNode } };
+  'inspect.link': { params: object; result: { readonly url: string } };
+  'inspect.show': { params: { readonly actor: string }; result: ActorShown };
+  'inspect.tree': { params: object; result: ActorNode };
+  'inspect.watch': { params: object; result: SnapshotMessage };
+  'inspect.why': { params: EventChoice & ById; result: Story };
+  'link.add': {
+    params: InProfile & { readonly url: string; readonly name?: string };
+    result: { readonly added: string; readonly profile: string };
+  };
+  'link.read': { params: InProfile & { readonly url: string }; result: LinkReading };
+  'mcp.call': {
+    params: Caller & { readonly name: string; readonly arguments?: JsonObject };
+    result: ShapedResult | Failed;
+  };
+  'mcp.getPrompt': { params: Caller & { readonly name: string; readonly arguments?: JsonObject }; result: Offered };
+  'mcp.instructions': { params: Caller; result: { readonly instructions?: string } };
+  'mcp.list': { params: object; result: readonly ServerRow[] };
+  'mcp.login': {
+    params: ServerChoice & { readonly flow?: string; readonly from?: 'page'; readonly again?: boolean };
+    result: { readonly logged_in: string };
+  };
+  'mcp.loginPaste': { params: ServerChoice & { readonly url: string }; result: { readonly taken: string } };
+  'mcp.logs': { params: ServerChoice & { readonly lines?: number }; result: readonly string[] };
+  'mcp.oauthServers': { params: object; result: readonly { readonly profile: string; readonly server: string }[] };
+  'mcp.prompts': { params: Caller; result: readonly JsonObject[] };
+  'mcp.readResource': { params: Caller & { readonly uri: string }; result: Offered };
+  'mcp.reconnect': { params: ServerChoice; result: { readonly reconnecting: string } };
+  'mcp.resourceTemplates': { params: Caller; result: readonly JsonObject[] };
+  'mcp.resources': { params: Caller; result: readonly JsonObject[] };
+  'mcp.test': {
+    params: ServerChoice & { readonly entry?: JsonObject; readonly connect?: boolean };
+    result: ProbeReport;
+  };
+  'mcp.tools': { params: Caller & { readonly server?: string }; result: readonly ToolRow[] };
+  'mcp.watch': { params: Caller; result: { readonly watching: string } };
+  'runs.cancel': { params: ById; result: { readonly cancelled: string } | { readonly cancelling: string } };
+  'runs.list': { params: Partial<HistoryQuery>; result: readonly RunRow[] };
+  'runs.show': { params: ById & { readonly transcript?: boolean }; result: RunDetail };
+  'webhook.deliveries': { params: Partial<HistoryQuery>; result: readonly HistoryRow[] };
+  'webhook.delivery': { params: EventChoice & ById; result: HistoryDetail };
+  'webhook.list': { params: object; result: readonly RouteRow[] };
+  'webhook.remove': { params: RouteChoice; result: { readonly removed: string } };
+  'webhook.replay': { params: EventChoice & ById; result: { readonly status: number; readonly body: string } };
+  'webhook.show': { params: RouteChoice; result: RouteDetail };
+  'webhook.subscribe': {
+    params: RouteChoice & { readonly record?: JsonObject; readonly force?: boolean };
+    result: RouteRow & { readonly secret: string };
+  };
+  'webhook.test': {
+    params: RouteChoice & { readonly payload?: Json; readonly sample?: string; readonly event?: string };
+    result: { readonly status: number; readonly body: string };
+  };
+}
+
+/** What the daemon sends unasked to a peer that subscribed or waits for an answer. */
+export interface Notices {
+  'approvals.asked': ApprovalRow;
+  'chat.event': JsonObject;
+  'inspect.delta': DeltaMessage;
+  /** The link was opened. */
+  'inspect.opened': object;
+  'inspect.record': JsonObject;
+  'mcp.loginProgress': JsonObject;
+}
+
+export type Method = keyof Contract;
+export type Params<M extends Method> = Contract[M]['params'];
+export type Result<M extends Method> = Contract[M]['result'];
+/** The methods that need no parameter. */
+export type PlainMethod = { [M in Method]: object extends Params<M> ? M : never }[Method];
+
+/** Asks the daemon; resolves with the result of the method, rejects with a Refusal where the daemon refuses. */
+export interface Ask {
+  <M extends Method>(method: M, params: Params<M>): Promise<Result<M>>;
+  <M extends PlainMethod>(method: M): Promise<Result<M>>;
+}
+
+export interface InProfile {
+  /** Absent: the default profile or, in a list, all of them. */
+  readonly profile?: string;
+}
+
+export interface ById {
+  readonly id: string;
+}
+
+export interface InChat {
+  readonly session: string;
+}
+
+export interface JobChoice extends InProfile {
+  /** Its id or its name. */
+  readonly job: string;
+}
+
+export interface RouteChoice extends InProfile {
+  readonly name: string;
+}
+
+export interface ServerChoice extends InProfile {
+  readonly server: string;
+}
+
+/** On whose behalf a tool is called or an offer read. */
+export interface Caller extends InProfile {
+  readonly caller?: string;
+  readonly program?: string;
+  readonly run?: string;
+  /** As W3C Trace Context serializes it. */
+  readonly traceparent?: string;
+  /** Globs that narrow what the caller may use, separated by commas. */
+  readonly toolsets?: string;
+  /** The toolsets of the caller's run. */
+  readonly lent?: readonly string[];
+}
+
+/** Which of the events that came under one id is meant: an id is its sender's, and is told apart by route alone. */
+export interface EventChoice {
+  readonly route?: string;
+  readonly profile?: string;
+}
+
+export interface HistoryQuery extends EventChoice {
+  /** The most rows to answer. */
+  readonly limit: number;
+  readonly status?: string;
+  /** Only rows before this key: the next page. */
+  readonly before?: string;
+}
+
+export interface SendingQuery extends HistoryQuery {
+  /** By any of its names. */
+  readonly target?: string;
+}
+
+/** Which of the dead letters. */
+export type DeadLetterQuery = Pick<SendingQuery, 'route' | 'profile' | 'target'>;
+
+/** One delivery by its id, or with `all` every dead letter that fits. */
+export type SendingChoice = ById | (DeadLetterQuery & { readonly all: true });
+
+/** Only records that fit all that is given. */
+export interface FollowQuery {
+  /** Part of the actor's address. */
+  readonly actor?: string;
+  readonly machine?: string;
+  readonly route?: string;
+  readonly server?: string;
+  readonly delivery?: string;
+  /** Events received and whole snapshots too, as the tools of Stately want them; else spawns and steps. */
+  readonly full?: boolean;
+}
+
+export interface ApprovalRow {
+  readonly id: string;
+  readonly kind: 'tool' | 'form';
+  readonly server: string;
+  readonly profile: string;
+  readonly tool?: string;
+  /** The key of the run that waits for the answer. */
+  readonly run?: string;
+  readonly message: string;
+  readonly asked_at: string;
+  readonly expires_at: string;
+}
+
+export interface ApprovalDetail extends ApprovalRow {
+  /** The arguments of the call, or the schema of the form. */
+  readonly detail: Json;
+}
+
+export interface ChatOpened extends InChat {
+  readonly profile: string;
+  readonly provider: string;
+  readonly model: string;
+  /** How many the model is offered. */
+  readonly tools: number;
+}
+
+export interface TurnResult {
+  readonly outcome: string;
+  readonly text?: string;
+  readonly reason?: string;
+  /** Questions to the model. */
+  readonly steps?: number;
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly cost?: number;
+}
+
+export interface ToolSummary {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** A job; or an entry of `jobs.json` that is none, or that file where it cannot be read. */
+export interface JobRow {
+  readonly id: string;
+  readonly name: string;
+  readonly profile: string;
+  readonly schedule?: string;
+  readonly timezone?: string;
+  readonly state: string;
+  readonly deliver?: string;
+  readonly next_due?: string | null;
+  readonly since?: string;
+  readonly run?: string;
+  readonly problem?: string;
+  readonly why?: string;
+}
+
+/** Another process may have removed the job in the meantime. */
+export type ChangedJob = Partial<JobRow> & Pick<JobRow, 'id' | 'profile'>;
+
+export interface JobDetail extends JobRow {
+  readonly prompt: string;
+  readonly skills: readonly string[];
+  readonly model?: string;
+  readonly deliver_extra: JsonObject;
+  readonly on_failure?: string;
+  readonly on_failure_extra?: JsonObject;
+  readonly grace_seconds: number;
+  readonly created_at?: string;
+  readonly next: readonly string[];
+  /** Newest first; absent without a daemon. */
+  readonly history?: readonly FiringRow[];
+}
+
+export interface FiringRow {
+  readonly at: string;
+  readonly cause: string;
+  readonly status: string;
+  readonly due_at?: string;
+  readonly reason?: string;
+  readonly run?: string;
+  readonly delivery_id: string;
+}
+
+/** A delivery to a target. */
+export interface OutgoingRow extends SendingRow {
+  /** The platform asks for a pause until then. */
+  readonly paused_until?: string;
+  readonly pause_reason?: string;
+}
+
+export interface OutgoingDetail extends OutgoingRow {
+  readonly record: DeliveryRecord;
+}
+
+/** The outcome of an action on many deliveries. */
+export interface Sweep {
+  readonly done: number;
+  readonly left: number;
+  /** Why, for the first of those that are left. */
+  readonly refusals: readonly { readonly id: string; readonly code: string; readonly error: string }[];
+}
+
+export interface Swept extends Omit<Sweep, 'done'> {
+  readonly retried?: number;
+  readonly dropped?: number;
+}
+
+export interface TargetRow {
+  readonly name: string;
+  readonly target: string;
+  readonly profile: string;
+  readonly state: string;
+  readonly since: string;
+  readonly account?: string;
+  readonly home_channel?: string;
+  /** Deliveries in its queue. */
+  readonly waiting?: number;
+  /** The platform asks for a pause until then. */
+  readonly paused_until?: string;
+  readonly pause_reason?: string;
+  readonly note?: string;
+  readonly error?: string;
+}
+
+export interface ListenerStatus {
+  readonly enabled: boolean;
+  readonly url: string | null;
+  readonly fault?: string;
+}
+
+export interface GatewayStatus {
+  readonly pid: number;
+  readonly version: string;
+  readonly uptime_seconds: number;
+  readonly home: string;
+  readonly state: string;
+  readonly config: { readonly in_force: boolean; readonly fault?: string };
+  readonly webhook: ListenerStatus;
+  readonly inspector: ListenerStatus;
+  readonly journal: string;
+  /** MCP connections by state. */
+  readonly servers: Readonly<Record<string, number>>;
+  /** Living actors by machine. */
+  readonly actors: Readonly<Record<string, number>>;
+}
+
+export interface ActorNode {
+  readonly id: string;
+  readonly machine: string;
+  readonly state: string;
+  readonly since: string;
+  readonly children: readonly ActorNode[];
+  /** How many children a ward has beyond those listed. */
+  readonly more?: number;
+}
+
+/** As the page's `GET /actor/<id>`, with times as people and scripts read them. */
+export interface ActorShown extends Omit<ActorDetails, 'since' | 'timers' | 'steps' | 'events'> {
+  readonly since: string;
+  readonly timers: readonly (Omit<TimerRow, 'started' | 'due'> & { readonly started: string; readonly due: string })[];
+  readonly steps: readonly (Pick<StepRow, 'event' | 'from' | 'to' | 'why'> & { readonly at: string })[];
+  readonly events: readonly (Omit<EventRow, 'at'> & { readonly at: string })[];
+}
+
+/** A link as it was read for one profile. */
+export interface LinkReading {
+  readonly name: string;
+  readonly kind: 'command' | 'url';
+  readonly config: JsonObject;
+  /** A sentence for each setting of the entry that lowers a guard. */
+  readonly lowers: readonly string[];
+  /** The profile has a server of that name. */
+  readonly taken: boolean;
+  /** The profiles that it may be added to. */
+  readonly profiles: readonly string[];
+}
+
+/** A call without a result. */
+export interface Failed {
+  readonly error: CallFault;
+}
+
+/** The protocol's answer, or why there is none. */
+export type Offered = Json | undefined | Failed;
+
+export interface ServerRow {
+  readonly name: string;
+  readonly profile: string;
+  readonly state: string;
+  readonly transport: string;
+  readonly era: string | null;
+  /** How many are registered. */
+  readonly tools: number;
+  readonly since: string;
+  readonly error?: string;
+  /** Which of its tools, and why. */
+  readonly left_out?: readonly string[];
+}
+
+export interface ToolRow {
+  readonly name: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly description: string;
+  readonly available: boolean;
+  readonly input_schema: Json;
+  readonly output_schema?: Json;
+  readonly title?: Json;
+  readonly icons?: Json;
+  readonly annotations?: JsonObject;
+  readonly _meta?: JsonObject;
+}
+
+/** What a connection of its own found; where none was asked for, that the entry can be read. */
+export type ProbeReport =
+  | {
+      readonly ok: true;
+      readonly needs_login?: never;
+      readonly era?: string;
+      readonly milliseconds?: number;
+      readonly tools?: readonly { readonly name: string; readonly tool: string; readonly description: string }[];
+      /** Tools that the filter leaves out. */
+      readonly filtered?: number;
+      /** Which of its tools are left out, and why. */
+      readonly left_out?: readonly string[];
+      readonly instructions?: string;
+    }
+  /** With `needs_login` it was reached, and only a person can go on. */
+  | { readonly ok: false; readonly error: string; readonly needs_login?: true };
+
+export interface RunDetail extends RunRow {
+  readonly prompt: string;
+  readonly response: string | null;
+  /** Questions to the model. */
+  readonly steps?: number;
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly cost?: number;
+  readonly delivery?: DeliveryRecord;
+  /** The notice that it failed. */
+  readonly notice?: DeliveryRecord;
+  /** Where it is asked for. */
+  readonly transcript?: Json;
+}
+
+/** An event of the history. */
+export interface HistoryRow extends DeliveryRow {
+  /** The journal's key, which is unique where delivery ids repeat. */
+  readonly key: string;
+}
+
+export interface HistoryDetail extends HistoryRow {
+  readonly record: EventRecord;
+  readonly run?: RunRecord;
+  readonly delivery?: DeliveryRecord;
+  /** That its run failed, as it was sent to `on_failure`. */
+  readonly notice?: DeliveryRecord;
+}
+
+/** A route; or what cannot be used: a route, a file or a line of one, without source, profile and state. */
+export interface RouteRow {
+  readonly name: string;
+  readonly url: string;
+  /** Empty accepts all. */
+  readonly events: readonly string[];
+  readonly deliver: string;
+  readonly description: string;
+  readonly source?: Route['source'];
+  readonly profile?: string;
+  readonly enabled?: boolean;
+  readonly problem?: string;
+}
+
+export interface RouteDetail extends RouteRow {
+  readonly definition: Route;
+}
+
+/** A run's record as people are told it: one that a crash cut off waits, whatever the disk still says. */
+export type SeenRun = (key: string, record: RunRecord) => RunRecord;
+
+/** The agent runs of a journal. */
+export interface RunHistory {
+  /** The rows of the runs that fit, newest first. */
+  runs(query: HistoryQuery): readonly RunRow[];
+  /** One run with its prompt, response and delivery; undefined where there is none of that id. */
+  run(id: string, more?: { readonly transcript?: boolean }): RunDetail | undefined;
+}
+
+/** Deliveries to targets. Refuses what is not known and what must not be. */
+export interface DeliveryDesk {
+  list(query: SendingQuery): readonly OutgoingRow[];
+  /** One by its id, or by the id of its event. */
+  show(id: string): OutgoingDetail;
+  retry(id: string, how: { readonly force: boolean }): Promise<OutgoingRow>;
+  drop(id: string): Promise<OutgoingRow>;
+  /** All dead letters that fit, the oldest first; one that cannot be touched holds up no other. */
+  retryAll(query: DeadLetterQuery): Promise<Sweep>;
+  dropAll(query: DeadLetterQuery): Promise<Sweep>;
+  /** The configured targets with the state of their connections. */
+  targets(): readonly TargetRow[];
+}
