@@ -9,14 +9,8 @@ import { gatewayLost } from '../machines/mcp/call-faults.ts';
 import { ConnectionLost, type ControlClient, connectControl } from '../runtime/control/client.ts';
 import type { Ask, Params, Result } from '../runtime/control/contract.ts';
 import { homeMethods } from '../runtime/control/home-methods.ts';
+import type { GatewayPlace } from './context.ts';
 import { oneLine } from './terminal.ts';
-
-/** Where a command reaches its gateway. */
-export interface GatewayPlace {
-  readonly socket: string;
-  /** Undefined in a run, whose program has a socket alone (SEC-4). */
-  readonly home: string | undefined;
-}
 
 export class NotRunning extends Error {
   constructor({ home, socket }: GatewayPlace) {

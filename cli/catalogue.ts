@@ -5,10 +5,7 @@
  */
 
 import { deliveryStatuses, historyStatuses, runStatuses } from '../machines/base/status.ts';
-import type { CommandContext } from './context.ts';
-
-/** 130 is 128 and the number of SIGINT, as shells have it. */
-export type ExitCode = 0 | 1 | 2 | 3 | 4 | 130;
+import type { CommandContext, ExitCode } from './context.ts';
 
 /** The names that a word may be completed by. */
 export const nameKinds = [

@@ -2,7 +2,16 @@
 
 import { defaultProfile, type ProfileName, profileName } from '../machines/base/names.ts';
 import type { Ask } from '../runtime/control/contract.ts';
-import type { GatewayPlace } from './call.ts';
+
+/** 130 is 128 and the number of SIGINT, as shells have it. */
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 130;
+
+/** Where a command reaches its gateway. */
+export interface GatewayPlace {
+  readonly socket: string;
+  /** Undefined in a run, whose program has a socket alone (SEC-4). */
+  readonly home: string | undefined;
+}
 
 export interface CommandContext {
   readonly args: readonly string[];

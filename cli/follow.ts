@@ -1,8 +1,8 @@
 /** Goes on with a command that shows what happens until somebody ends it: the user, or the gateway. */
 
 import type { ControlClient } from '../runtime/control/client.ts';
-import { type GatewayPlace, NotRunning } from './call.ts';
-import type { ExitCode } from './catalogue.ts';
+import { NotRunning } from './call.ts';
+import type { ExitCode, GatewayPlace } from './context.ts';
 
 /**
  * Asks for the stream and waits for its end. Ctrl-C is the user's: 0. A gateway that ends or dies leaves nothing to show,

@@ -7,9 +7,9 @@
 import { readdirSync } from 'node:fs';
 import type { Json, JsonObject } from '../machines/base/json.ts';
 import { type ControlClient, connectControl } from '../runtime/control/client.ts';
-import type { GatewayPlace } from './call.ts';
 import type { NameKind } from './catalogue.ts';
 import type { Candidate } from './complete.ts';
+import type { GatewayPlace } from './context.ts';
 
 /** A person waits for the key to have its effect. */
 const longestMs = 400;

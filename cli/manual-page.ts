@@ -4,7 +4,8 @@
  * @see CLI-2 in docs/specification.md
  */
 
-import { type CliCommand, type ExitCode, type Flag, globalFlags } from './catalogue.ts';
+import { type CliCommand, type Flag, globalFlags } from './catalogue.ts';
+import type { ExitCode } from './context.ts';
 import { exitMeanings, files, manual, variables } from './manual.ts';
 import { flagWords, usageLine } from './usage.ts';
 

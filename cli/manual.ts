@@ -4,7 +4,7 @@
  * @see CLI-2 in docs/specification.md
  */
 
-import type { ExitCode } from './catalogue.ts';
+import type { ExitCode } from './context.ts';
 
 export interface ManualEntry {
   /** Paragraphs. */

@@ -6,9 +6,8 @@
 import { homedir } from 'node:os';
 import { placedPaths } from '../actors/socket-place.ts';
 import { homeOf, runSocketOf, unwritableHome } from '../machines/config/profile.ts';
-import { createAsk, type GatewayPlace, HomeRefused, NotRunning } from './call.ts';
-import type { ExitCode } from './catalogue.ts';
-import type { Output } from './context.ts';
+import { createAsk, HomeRefused, NotRunning } from './call.ts';
+import type { ExitCode, GatewayPlace, Output } from './context.ts';
 import { standardOutput } from './output.ts';
 import { parseWords } from './parse.ts';
 import { plain } from './terminal.ts';

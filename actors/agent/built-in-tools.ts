@@ -4,22 +4,15 @@
  * @see DIS-5 in docs/specification.md
  */
 
-import type { Question, ToolOffer } from '../../machines/agent/model-talk.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
+import type { Question } from '../../machines/agent/model-talk.ts';
 import type { SearchSettings } from '../../machines/config/settings.ts';
 import { type AskPerson, createClarify } from './clarify.ts';
 import { createFetchPublic, type FetchPublic } from './fetch-public.ts';
-import type { ToolAnswer } from './model-loop.ts';
+import type { BuiltInTool } from './model-loop.ts';
 import type { ModelVerdict } from './stream-model.ts';
 import { createVisionAnalyze } from './vision-analyze.ts';
 import { createWebExtract } from './web-extract.ts';
 import { createWebSearch } from './web-search.ts';
-
-export interface BuiltInTool {
-  readonly offer: ToolOffer;
-  /** Resolves with an answer, never rejects. The arguments are as the model gave them. */
-  readonly call: (args: JsonObject, signal: AbortSignal) => Promise<ToolAnswer>;
-}
 
 export interface BuiltInPorts {
   readonly search?: SearchSettings;

@@ -6,7 +6,7 @@
 
 import { cut, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
-import type { BuiltInTool } from './built-in-tools.ts';
+import type { BuiltInTool } from './model-loop.ts';
 
 export interface ClarifyQuestion {
   readonly message: string;

@@ -22,6 +22,13 @@ export interface ToolAnswer {
   readonly tokens?: Tokens;
 }
 
+/** A tool that a run has without any server. */
+export interface BuiltInTool {
+  readonly offer: ToolOffer;
+  /** Resolves with an answer, never rejects. The arguments are as the model gave them. */
+  readonly call: (args: JsonObject, signal: AbortSignal) => Promise<ToolAnswer>;
+}
+
 export interface RunTools {
   readonly offers: readonly ToolOffer[];
   /** Resolves with an answer, never rejects. */

@@ -5,8 +5,8 @@
  */
 
 import type { Question } from '../../machines/agent/model-talk.ts';
-import type { BuiltInTool } from './built-in-tools.ts';
 import type { FetchPublic } from './fetch-public.ts';
+import type { BuiltInTool } from './model-loop.ts';
 import type { ModelVerdict } from './stream-model.ts';
 
 const timeoutMs = 20_000;

@@ -7,8 +7,8 @@
 import { readableText } from '../../machines/agent/readable-text.ts';
 import { cut } from '../../machines/base/json.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
-import type { BuiltInTool } from './built-in-tools.ts';
 import type { FetchPublic } from './fetch-public.ts';
+import type { BuiltInTool } from './model-loop.ts';
 
 const timeoutMs = 20_000;
 const maxBytes = 2_097_152;

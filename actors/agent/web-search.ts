@@ -8,8 +8,7 @@ import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { SearchSettings } from '../../machines/config/settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import { createStopSignal } from '../stop-signal.ts';
-import type { BuiltInTool } from './built-in-tools.ts';
-import type { ToolAnswer } from './model-loop.ts';
+import type { BuiltInTool, ToolAnswer } from './model-loop.ts';
 
 const timeoutMs = 20_000;
 const maxBytes = 2_097_152;

@@ -2,9 +2,18 @@
  * Keeps rows as bytes, one behind another in large blocks outside the heap. A block whose last row is gone is filled anew.
  */
 
-import type { Keeping } from './memory-tables.ts';
 import { codecs } from './record-bytes.ts';
-import type { TableName } from './tables.ts';
+import type { Head, Row, TableName } from './tables.ts';
+
+/** How a table keeps its rows. */
+export interface Keeping<Kept> {
+  keep(row: Row): Kept;
+  /** Hears of a row that is gone. */
+  drop(kept: Kept): void;
+  head(kept: Kept): Head;
+  row(kept: Kept): Row;
+  bytes(kept: Kept): number;
+}
 
 interface Block {
   readonly bytes: Buffer;

@@ -4,23 +4,13 @@
  */
 
 import { Roster } from '../../machines/base/roster.ts';
-import { createByteStore } from './byte-store.ts';
-import { type Head, type KeyRange, type Row, type Table, type TableName, type Tables, tableNames } from './tables.ts';
+import { createByteStore, type Keeping } from './byte-store.ts';
+import { type KeyRange, type Row, type Table, type TableName, type Tables, tableNames } from './tables.ts';
 import { weightOf } from './weight.ts';
 
 export interface MemoryTables {
   readonly tables: Tables;
   usedBytes(): number;
-}
-
-/** How a table keeps its rows. */
-export interface Keeping<Kept> {
-  keep(row: Row): Kept;
-  /** Hears of a row that is gone. */
-  drop(kept: Kept): void;
-  head(kept: Kept): Head;
-  row(kept: Kept): Row;
-  bytes(kept: Kept): number;
 }
 
 const asGiven: Keeping<Row> = {

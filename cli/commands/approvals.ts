@@ -3,7 +3,7 @@
 import { shownJson, shownText, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
 import type { ApprovalRow } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { followUntilEnd } from '../follow.ts';
 import { ago, bold, dim, oneLine, printJson, printJsonLine, table } from '../terminal.ts';

@@ -9,12 +9,11 @@ import { homePaths } from '../../machines/config/profile.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
 import type { ApprovalRow, ChatOpened } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
-import type { ExitCode } from '../catalogue.ts';
 import { createLines, type Lines } from '../chat/lines.ts';
 import { askQuestion } from '../chat/questions.ts';
 import { type ChatScreen, count, createScreen } from '../chat/screen.ts';
 import { runSlashCommand } from '../chat/slash-commands.ts';
-import type { CommandContext } from '../context.ts';
+import type { CommandContext, ExitCode } from '../context.ts';
 import { bold, oneLine } from '../terminal.ts';
 import { profileOf } from './mcp.ts';
 

@@ -6,11 +6,9 @@
 
 import { homedir } from 'node:os';
 import { homeOf, homePaths } from '../../machines/config/profile.ts';
-import type { GatewayPlace } from '../call.ts';
-import type { ExitCode } from '../catalogue.ts';
 import { type Candidate, expectedAt } from '../complete.ts';
 import { completionScripts } from '../completion-scripts.ts';
-import type { CommandContext } from '../context.ts';
+import type { CommandContext, ExitCode, GatewayPlace } from '../context.ts';
 import { oneLine } from '../terminal.ts';
 
 /** A menu has no room for more. */

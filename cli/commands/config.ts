@@ -1,7 +1,7 @@
 /** `agent config …`: findings at their places, and the schema for editors. @see CFG-2 and CFG-4 */
 
 import { printDiagnostic } from '../../machines/config/diagnostic.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { oneLine, plain, printJson } from '../terminal.ts';
 

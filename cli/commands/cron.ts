@@ -10,7 +10,7 @@ import type {
   Params,
   Result,
 } from '../../runtime/control/contract.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { labelled } from '../labelled.ts';
 import { ago, bold, indented, inTime, oneLine, printJson, table } from '../terminal.ts';

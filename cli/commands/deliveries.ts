@@ -1,7 +1,7 @@
 /** `agent deliveries …`: texts on their way to targets, dead letters, and the targets. @see DLV-4 and CLI-2 in docs/specification.md */
 
 import type { OutgoingRow, Params, Swept, TargetRow } from '../../runtime/control/contract.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { whole } from '../draw.ts';
 import { queryOf, tellNextPage } from '../history-query.ts';

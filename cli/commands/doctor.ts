@@ -1,7 +1,7 @@
 /** `agent doctor`: what keeps the gateway from working, and how to mend it. @see CLI-2 in docs/specification.md */
 
 import type { Told } from '../../runtime/doctor/examine.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, type Output } from '../context.ts';
 import { dim, inColour, oneLine, printJson, wrapped } from '../terminal.ts';
 import { version } from '../version.ts';

@@ -9,7 +9,7 @@ import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import type { ListenerStatus } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { oneLine, printJson } from '../terminal.ts';
 import { version } from '../version.ts';

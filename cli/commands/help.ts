@@ -1,6 +1,6 @@
 /** `agent help`: the manual in the terminal, or as Markdown. @see CLI-2 in docs/specification.md */
 
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { helpOn } from '../help.ts';
 import { markdownManual } from '../manual-markdown.ts';

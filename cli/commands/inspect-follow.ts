@@ -5,7 +5,7 @@
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import { connectGateway } from '../call.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { eventText, line } from '../draw.ts';
 import { followUntilEnd } from '../follow.ts';

@@ -4,7 +4,7 @@
 
 import type { ActorShown } from '../../runtime/control/contract.ts';
 import type { Chart } from '../../runtime/inspector/wire.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { drawChart, eventText, factsText, line, type Piece, styleOf, whole } from '../draw.ts';
 import { ago, oneLine, plain, printJson } from '../terminal.ts';

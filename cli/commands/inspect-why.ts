@@ -4,7 +4,7 @@
  */
 
 import type { Chapter, Stair } from '../../runtime/inspector/wire.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { line, type Piece, type Style, whole } from '../draw.ts';
 import { askedEvent } from '../history-query.ts';

@@ -5,7 +5,7 @@
 
 import type { ActorRow, DeltaMessage, Vitals } from '../../runtime/inspector/wire.ts';
 import { connectGateway, NotRunning } from '../call.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { drawTree, line, type Piece } from '../draw.ts';
 import { openForward } from '../forward-file.ts';

@@ -16,7 +16,7 @@ import type { AddServerContext, AddServerEvent } from '../../machines/mcp/add-se
 import { readInstallLink } from '../../machines/mcp/install-link.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import { runLinkDialog } from '../../runtime/mcp/link-dialog.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, profileFlag } from '../context.ts';
 import { bold, oneLine } from '../terminal.ts';
 import { mainUrl } from '../version.ts';

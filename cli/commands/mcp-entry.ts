@@ -2,7 +2,7 @@
 
 import { addServerEntry, type EntryPlace, removeServerEntry } from '../../actors/config/server-entries.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, profileFlag, textFlag } from '../context.ts';
 import { oneLine, printJson } from '../terminal.ts';
 import { parseObject, printReport, profileOf } from './mcp.ts';

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { openBrowser } from '../browser.ts';
 import { connectGateway } from '../call.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { startCountdown } from '../countdown.ts';
 import { bold, oneLine } from '../terminal.ts';

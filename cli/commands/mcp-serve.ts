@@ -13,7 +13,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { backoffMs } from '../../machines/base/restart.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
 import { connectGateway } from '../call.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, textFlag } from '../context.ts';
 import { serveOffers } from '../serve/offers.ts';
 import { serveTools } from '../serve/tools.ts';

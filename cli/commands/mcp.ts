@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { ProbeReport, Result, ServerRow, ToolRow } from '../../runtime/control/contract.ts';
 import { callTool as askTool, connectGateway } from '../call.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { ago, bold, dim, oneLine, plain, printJson, table, wrapped } from '../terminal.ts';
 

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { RunDetail } from '../../runtime/control/contract.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { queryOf, tellNextPage } from '../history-query.ts';
 import { counted, labelled, moment, reasonOf, routeOf, span, statusOf, titled, titledText } from '../labelled.ts';

@@ -3,7 +3,7 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { homePaths } from '../../machines/config/profile.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { launchdPlist } from '../launchd-plist.ts';
 import { systemdUnit, systemHome } from '../systemd-unit.ts';

@@ -11,7 +11,7 @@ import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { canAsk, loadPrompts, type Prompts, QuestionsLeft } from '../prompts.ts';
 import { type Answers, answersOf, hasAnswers, linesAsked, secretOf } from '../setup/answers.ts';

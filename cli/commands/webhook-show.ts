@@ -2,7 +2,7 @@
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { RouteDetail } from '../../runtime/control/contract.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, type Output, textFlag } from '../context.ts';
 import { counted, labelled, moment, titled, titledText } from '../labelled.ts';
 import { dim, printJson } from '../terminal.ts';

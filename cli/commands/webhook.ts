@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import type { HistoryDetail, HistoryRow, RouteRow } from '../../runtime/control/contract.ts';
-import type { ExitCode } from '../catalogue.ts';
+import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { askedEvent, queryOf, tellNextPage } from '../history-query.ts';
 import { labelled, moment, reasonOf, routeOf, statusOf, titled, titledText } from '../labelled.ts';

@@ -7,7 +7,7 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
-import type { GatewayPlace } from '../call.ts';
+import type { GatewayPlace } from '../context.ts';
 
 export interface ServedGateway {
   readonly place: GatewayPlace;

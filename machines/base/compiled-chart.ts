@@ -21,7 +21,9 @@ import {
   sendOf,
   spread,
 } from './compiled-actions.ts';
-import { mostSteps } from './compiled-snapshot.ts';
+
+/** Steps of one chart that can be told apart; a time in milliseconds leaves room for so many until the year 2248. */
+export const mostSteps = 1_024;
 
 type Guard = (args: Args) => boolean;
 type Choosing = Showing & { readonly state: number };

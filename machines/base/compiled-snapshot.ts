@@ -1,7 +1,7 @@
 /** What a compiled actor shows of itself: like the interpreter's snapshot, with the time of its state and its last steps. */
 
 import type { AnyActorRef } from 'xstate';
-import type { Chart } from './compiled-chart.ts';
+import { type Chart, mostSteps } from './compiled-chart.ts';
 
 export interface TrailStep {
   /** Unix milliseconds. */
@@ -10,9 +10,6 @@ export interface TrailStep {
   readonly from: string;
   readonly to: string;
 }
-
-/** Steps of one chart that can be told apart; a time in milliseconds leaves room for so many until the year 2248. */
-export const mostSteps = 1_024;
 
 /** One number for a step and its time: a list of pairs would take twice the room, in every request. */
 export function packedStep(atMs: number, index: number): number {

@@ -516,6 +516,10 @@ export interface RunHistory {
   run(id: string, more?: { readonly transcript?: boolean }): RunDetail | undefined;
 }
 
+export type LinkVerdict =
+  | { readonly kind: 'link'; readonly url: string }
+  | { readonly kind: 'refused'; readonly why: string };
+
 /** Deliveries to targets. Refuses what is not known and what must not be. */
 export interface DeliveryDesk {
   list(query: SendingQuery): readonly OutgoingRow[];

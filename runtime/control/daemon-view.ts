@@ -28,8 +28,9 @@ import { createRunHistory, matches, questionOf } from '../dispatch/run-history.t
 import { countActors, describeTree } from '../inspector/census.ts';
 import type { Inspector } from '../inspector/inspector.ts';
 import { stateOf, viewOf } from '../inspector/snapshot-view.ts';
-import { type StorySources, tellStory } from '../inspector/story.ts';
+import { tellStory } from '../inspector/story.ts';
 import { noWork, type WorkOfRun } from '../inspector/story-calls.ts';
+import type { StorySources } from '../inspector/story-sources.ts';
 import type { ActorDetails } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { Decisions } from '../webhook/event-log.ts';

@@ -5,7 +5,6 @@ import type { ChatView } from '../agent/chat-view.ts';
 import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import type { Feed } from '../inspector/feed.ts';
-import type { LinkVerdict } from '../inspector/inspector.ts';
 import type { EndedSessions } from '../inspector/sessions.ts';
 import type { Chart, Story } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
@@ -19,6 +18,7 @@ import type {
   HistoryDetail,
   HistoryQuery,
   HistoryRow,
+  LinkVerdict,
   Result,
   RunHistory,
 } from './contract.ts';

@@ -10,6 +10,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { Watched } from '../../machines/base/lean-actor.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
 import type { CommandHost } from '../control/command.ts';
+import type { LinkVerdict } from '../control/contract.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { createTurns } from '../system/turns.ts';
 import { findActor } from './census.ts';
@@ -39,10 +40,6 @@ export interface InspectorPorts {
   readonly nowMs: () => number;
   readonly log: Logger;
 }
-
-export type LinkVerdict =
-  | { readonly kind: 'link'; readonly url: string }
-  | { readonly kind: 'refused'; readonly why: string };
 
 export interface ListenerState {
   readonly enabled: boolean;

@@ -5,9 +5,9 @@
  */
 
 import type { OutcomeKind } from '../../machines/webhook/reply.ts';
-import type { StorySources } from './story.ts';
 import { answerCommands } from './story-calls.ts';
 import { outcomeOf } from './story-request.ts';
+import type { StorySources } from './story-sources.ts';
 import { iso } from './story-words.ts';
 
 /** What ended a request, and what helps. A duplicate and an ignored event are as they should be unless a person disagrees. */

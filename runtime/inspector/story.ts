@@ -6,45 +6,14 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import {
-  type DeliveryRecord,
-  type EventRecord,
-  type GroupRecord,
-  isOver,
-  type RunRecord,
-} from '../../machines/webhook/record.ts';
+import { isOver, type RunRecord } from '../../machines/webhook/record.ts';
 import type { PlatformPause } from '../dispatch/target-lane.ts';
-import type { Alike } from '../webhook/find-event.ts';
-import { callChapters, questionChapters, type WorkOfRun, waitingWords } from './story-calls.ts';
+import { callChapters, questionChapters, waitingWords } from './story-calls.ts';
 import { requestStairs } from './story-request.ts';
+import type { StorySources } from './story-sources.ts';
 import { cureFor, verdictOn } from './story-verdict.ts';
 import { counted, iso, seconds } from './story-words.ts';
 import type { Chapter, Stair, StepRow, Story } from './wire.ts';
-
-export interface StorySources extends WorkOfRun {
-  readonly key: string;
-  readonly event: EventRecord;
-  /** The equal requests that were refused with it. */
-  readonly alike?: Alike;
-  /** The status that a row of the history shows. */
-  readonly status: string;
-  readonly run?: { readonly key: string; readonly record: RunRecord };
-  readonly delivery?: {
-    readonly key: string;
-    readonly record: DeliveryRecord;
-    readonly pause?: PlatformPause | undefined;
-  };
-  /** The delivery of the notice that its run failed. */
-  readonly notice?: StorySources['delivery'];
-  /** The burst that the event waits in. */
-  readonly group?: { readonly key: string; readonly record: GroupRecord };
-  /** What was said between a run and its model, where it was kept. */
-  readonly transcript: readonly JsonObject[];
-  /** Steps of an actor that were seen or that it remembers itself. */
-  readonly stepsOf: (actor: string) => readonly StepRow[];
-  /** The state of a living actor; undefined for one that has ended. */
-  readonly stateOf: (actor: string) => string | undefined;
-}
 
 export function tellStory(sources: StorySources): Story {
   const { key, event, status } = sources;

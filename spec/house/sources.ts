@@ -8,7 +8,10 @@ export interface SourceFile {
   readonly text: string;
   /** Text without comments and string contents, line for line. */
   readonly code: string;
+  /** Static, type-only and dynamic ones alike. */
   readonly imports: readonly string[];
+  /** Those that are resolved when they are reached, long after both files are loaded. */
+  readonly dynamic: readonly string[];
 }
 
 const floors = ['machines', 'actors', 'runtime', 'cli'] as const;
@@ -28,17 +31,23 @@ function readSource(path: string): SourceFile {
     text,
     code: withoutWords(text),
     imports: importsOf(text).map((specifier) => resolved(path, specifier)),
+    dynamic: [...bareOf(text).matchAll(dynamicImport)].map(([, specifier = '']) => resolved(path, specifier)),
   };
 }
 
-/** Static, type-only and dynamic imports alike. */
+const dynamicImport = /\bimport\(\s*'([^'\n]+)'/g;
+
+function bareOf(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+}
+
 function importsOf(text: string): string[] {
-  const bare = text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+  const bare = bareOf(text);
   const found = [
     // A statement begins its line, and nothing else of that form does.
     ...bare.matchAll(/^(?:import|export)\b[^;']*?\bfrom '([^'\n]+)';$/gm),
     ...bare.matchAll(/^import '([^'\n]+)';$/gm),
-    ...bare.matchAll(/\bimport\(\s*'([^'\n]+)'/g),
+    ...bare.matchAll(dynamicImport),
   ];
   return [...new Set(found.map(([, specifier]) => specifier ?? ''))];
 }

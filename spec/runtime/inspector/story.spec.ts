@@ -1,8 +1,9 @@
 import t from 'tap';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import type { OutcomeKind } from '../../../machines/webhook/reply.ts';
-import { type StorySources, tellStory } from '../../../runtime/inspector/story.ts';
+import { tellStory } from '../../../runtime/inspector/story.ts';
 import { noWork } from '../../../runtime/inspector/story-calls.ts';
+import type { StorySources } from '../../../runtime/inspector/story-sources.ts';
 
 const event: EventRecord = {
   deliveryId: 'd1',
