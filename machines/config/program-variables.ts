@@ -68,7 +68,9 @@ const notReferring: readonly { readonly path: readonly string[]; readonly keep: 
 
 function secretsOf(routes: Json): Json {
   if (!isJsonObject(routes)) return routes;
-  return Object.values(routes).map((route) => (isJsonObject(route) ? (route.secret ?? null) : route));
+  return Object.values(routes).map((route) =>
+    isJsonObject(route) ? [route.secret ?? null, route.verify_token ?? null] : route,
+  );
 }
 
 /** A value that lacks the path, or is no object on its way, stays as it is. */

@@ -108,8 +108,10 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
       'profile-missing',
     );
   }
+  const verifyToken = unread('verify_token') ? undefined : (written.verify_token as string | undefined);
   const signing = readSigning(written, { publicUrl: context.publicUrl, unread }, refuse);
-  const secret = unread('secret') ? undefined : secretOf(written, context, refuse);
+  const found = unread('secret') ? undefined : secretOf(written, context, refuse);
+  const secret = found?.kind === 'shared' && verifyToken !== undefined ? { ...found, verifyToken } : found;
   const warnings: EntryFinding[] = [];
   const own = written.secret === undefined ? undefined : secret;
   for (const text of own === undefined ? [] : textsOfSecret(own)) {

@@ -6,6 +6,7 @@
 
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import type { ConfigPath } from './document.ts';
+import { unresolvedReference } from './interpolate.ts';
 import type { Route } from './route.ts';
 import type { Algorithm, Place, SignatureScheme, Timestamp } from './signature-scheme.ts';
 import { type SourceName, sourceOf } from './sources.ts';
@@ -32,6 +33,22 @@ export function readSigning(
   const signature = isJsonObject(given) ? readScheme(given, refuse) : undefined;
   const at = unread('delivery_id') || !isJsonObject(written.delivery_id) ? undefined : written.delivery_id;
   const deliveryIdAt = at && readPlace(at, ['delivery_id'], refuse);
+  const token = unread('verify_token') ? '' : written.verify_token;
+  if (sourceOf(sender)?.handshake === 'meta' && token === undefined) {
+    refuse(
+      ['source'],
+      'needs a verify_token: the text that you type beside the callback URL, which Meta repeats when it asks for it',
+      'verify-token-missing',
+    );
+  }
+  const unset = typeof token === 'string' ? unresolvedReference(token) : undefined;
+  if (unset !== undefined) {
+    refuse(
+      ['verify_token'],
+      `has a verify_token that refers to "${unset}", which is not set; set ${unset} in the profile's .env or in the environment`,
+      'secret-unresolved',
+    );
+  }
   const schemes = signature === undefined ? sourceOf(sender)?.schemes : [signature];
   const needsUrl = schemes?.some(({ signed }) => signed.includes('{url}')) === true;
   if (needsUrl && publicUrl === undefined) {

@@ -168,9 +168,13 @@ function readRoutes(
   for (const [name, route] of Object.entries(objectAt(written, ...prefix.map(String)))) {
     if (!isJsonObject(route)) continue;
     const unread = findings.unreadAt([...prefix, name]);
-    const { secret: own, ...rest } = route;
-    // Only the secret is interpolated: a prompt's braces are templates, and `${…}` in them is the user's text.
-    const resolved = own === undefined ? rest : { ...rest, secret: interpolate(own, source.scope) };
+    const { secret: own, verify_token: token, ...rest } = route;
+    // Only the secrets are interpolated: a prompt's braces are templates, and `${…}` in them is the user's text.
+    const resolved = {
+      ...rest,
+      ...(own === undefined ? {} : { secret: interpolate(own, source.scope) }),
+      ...(token === undefined ? {} : { verify_token: interpolate(token, source.scope) }),
+    };
     const read = readRoute(name, resolved, {
       source: 'static',
       profile: source.profile,

@@ -47,6 +47,7 @@ export const routeSchema = {
     },
     source: { enum: sourceNames, description: 'The provider that sends: how it signs and where its ids stand.' },
     signature: signatureSchema,
+    verify_token: { ...text, minLength: 1, description: 'What the provider repeats when it asks for this address.' },
     delivery_id: { ...placeSchema, description: 'Where the id of the delivery stands, where no source says so.' },
     profile: { ...text, description: 'The only profile whose prefix reaches this route.' },
     prompt: { ...text, description: 'Template of the prompt; without one the whole payload.' },
@@ -150,7 +151,13 @@ export interface Route {
 /** How a route's requests are authenticated. Kept apart from the route so that no context can hold it. */
 export type RouteSecret =
   /** `older` fit too, while senders still use them. */
-  | { readonly kind: 'shared'; readonly secret: string; readonly older?: readonly string[] }
+  | {
+      readonly kind: 'shared';
+      readonly secret: string;
+      readonly older?: readonly string[];
+      /** What the provider repeats in its handshake (SRC-2). */
+      readonly verifyToken?: string;
+    }
   | { readonly kind: 'insecure' };
 
 /** Every text that must not be shown. */

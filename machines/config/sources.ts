@@ -18,9 +18,15 @@ export interface Source {
   readonly eventKeys?: readonly string[];
   /** Where the delivery's id stands, which is the same in each of its retries; none where the provider sends none. */
   readonly id: readonly Place[];
+  /** What the provider asks before it sends, or now and then; none unless given. */
+  readonly handshake?: HandshakeName;
+  /** The body of an answer of 2xx, where the provider reads it. */
+  readonly answer?: string;
   /** Which secret the provider gives, and how it looks; a word that begins as a secret of another kind is a finding. */
   readonly secret: { readonly is: string; readonly looks?: RegExp };
 }
+
+export type HandshakeName = 'slack' | 'zoom' | 'discord' | 'meta';
 
 const header = (name: string): Place => ({ header: name });
 const field = (path: string): Place => ({ field: path });
@@ -61,6 +67,15 @@ function standard(prefix: string): SignatureScheme {
 /** `t=…,v1=…`: the form that Stripe began. */
 function stamped(name: string, part = 'v1'): SignatureScheme {
   return hmac(name, { part, signed: '{timestamp}.{body}', timestamp: seconds({ part: 't' }) });
+}
+
+/** `v0=…` over `v0:{timestamp}:{body}`: Slack's form, which Zoom took over. */
+function versioned(prefix: string): SignatureScheme {
+  return hmac(`${prefix}-signature`, {
+    prefix: 'v0=',
+    signed: 'v0:{timestamp}:{body}',
+    timestamp: seconds(header(`${prefix}-request-timestamp`)),
+  });
 }
 
 const standardSecret = { is: 'the signing secret, which begins with whsec_', looks: /^whsec_[A-Za-z0-9+/=_-]+$/ };
@@ -214,6 +229,50 @@ export const sources = {
     event: [field('type')],
     id: [header('webhook-id')],
     secret: standardSecret,
+  },
+  slack: {
+    title: 'Slack',
+    page: 'https://docs.slack.dev/authentication/verifying-requests-from-slack',
+    schemes: [versioned('x-slack')],
+    event: [field('event.type'), field('type'), field('command')],
+    id: [field('event_id')],
+    handshake: 'slack',
+    secret: { is: 'the signing secret of the app', looks: /^[0-9a-f]{32}$/ },
+  },
+  zoom: {
+    title: 'Zoom',
+    page: 'https://developers.zoom.us/docs/api/webhooks/',
+    schemes: [versioned('x-zm')],
+    event: [field('event')],
+    id: [],
+    handshake: 'zoom',
+    secret: { is: 'the secret token of the app’s feature page' },
+  },
+  discord: {
+    title: 'Discord (interactions)',
+    page: 'https://discord.com/developers/docs/interactions/overview',
+    schemes: [
+      hmac('x-signature-ed25519', {
+        algorithm: 'ed25519',
+        signed: '{timestamp}{body}',
+        timestamp: seconds(header('x-signature-timestamp')),
+      }),
+    ],
+    event: [field('data.name'), field('data.custom_id')],
+    id: [field('id')],
+    handshake: 'discord',
+    // Without an answer of its own kind Discord shows that the interaction has failed; 64: to its author alone.
+    answer: '{"type":4,"data":{"content":"Received.","flags":64}}',
+    secret: { is: 'the public key of the application, 64 hexadecimal digits', looks: /^[0-9a-f]{64}$/i },
+  },
+  meta: {
+    title: 'Meta (WhatsApp, Messenger, Instagram)',
+    page: 'https://developers.facebook.com/docs/graph-api/webhooks/getting-started',
+    schemes: [hmac('x-hub-signature-256', { prefix: 'sha256=' })],
+    event: [field('object')],
+    id: [field('entry.0.changes.0.value.messages.0.id'), field('entry.0.messaging.0.message.mid')],
+    handshake: 'meta',
+    secret: { is: 'the app secret', looks: /^[0-9a-f]{32}$/ },
   },
   telegram: {
     title: 'Telegram',

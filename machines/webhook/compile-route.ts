@@ -10,6 +10,7 @@ import { type Source, sourceOf } from '../config/sources.ts';
 import { compileCoalesceKey } from './coalesce.ts';
 import { eventMatcher, type IdReader, idReader, type TypeReader, typeReader } from './envelope.ts';
 import { compileFilters, type FilterMatcher } from './filter.ts';
+import { compileHandshake, type Handshake } from './handshake.ts';
 import { compileKeptHeaders } from './kept-headers.ts';
 import { compileScheme } from './scheme.ts';
 import { bySecret, type SignatureVerifier, signatureVerifier } from './signature.ts';
@@ -26,6 +27,10 @@ export interface CompiledRoute {
   readonly verify: SignatureVerifier;
   /** Whether the route takes the schemes alone that it or its source names, which may read all of a request. */
   readonly isPinned: boolean;
+  /** Absent where the provider plays none. */
+  readonly handshake?: Handshake;
+  /** The body of an answer of 2xx, where the provider reads it. */
+  readonly answer?: string;
   readonly eventType: TypeReader;
   readonly deliveryId: IdReader;
   readonly acceptsEvent: (type: string) => boolean;
@@ -58,6 +63,8 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     route,
     verify: verifierOf(route, secret),
     isPinned: source !== undefined || route.signature !== undefined,
+    ...(source?.handshake === undefined ? {} : { handshake: compileHandshake(source.handshake, secret) }),
+    ...(source?.answer === undefined ? {} : { answer: source.answer }),
     eventType: typeReader(source),
     deliveryId: idReader(route, source),
     acceptsEvent: eventMatcher(route.events),

@@ -10,6 +10,8 @@ interface Named {
 }
 
 export type Outcome =
+  /** A provider's question, answered as it wants it; nothing follows (SRC-3). */
+  | { readonly kind: 'handshake'; readonly status: number; readonly body: string; readonly contentType?: string }
   | { readonly kind: 'tooLarge' | 'unknownRoute' | 'routeDisabled' | 'methodNotAllowed' | 'badSignature' | 'badBody' }
   | { readonly kind: 'rateLimited'; readonly retryAfterSeconds: number }
   | { readonly kind: 'ignoredEvent'; readonly event: string }
@@ -25,6 +27,7 @@ export interface TableReply {
   readonly status: number;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly contentType?: string;
 }
 
 /** Senders try again after this long while the gateway cannot take an event, or does not know yet what becomes of it. */
@@ -48,6 +51,10 @@ const fixed = {
 
 export function replyTo(outcome: Outcome): TableReply {
   switch (outcome.kind) {
+    case 'handshake': {
+      const { status, body, contentType } = outcome;
+      return contentType === undefined ? { status, body } : { status, body, contentType };
+    }
     case 'rateLimited':
       return refusal(statusOf(outcome), 'Rate limit exceeded', { 'retry-after': String(outcome.retryAfterSeconds) });
     case 'ignoredEvent':
@@ -73,7 +80,9 @@ export function replyTo(outcome: Outcome): TableReply {
 }
 
 /** The HTTP status of an outcome, without spelling its body. */
-export function statusOf({ kind }: Outcome): number {
+export function statusOf(outcome: Outcome): number {
+  if (outcome.kind === 'handshake') return outcome.status;
+  const { kind } = outcome;
   switch (kind) {
     case 'rateLimited':
       return 429;

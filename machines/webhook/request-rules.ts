@@ -12,6 +12,7 @@ import { parseBody } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
 import { isPing } from './envelope.ts';
 import type { ListMembership, Tried } from './filter.ts';
+import type { Greeting } from './handshake.ts';
 import { isCredentialHeader } from './kept-headers.ts';
 import { type EventRecord, sameSignature } from './record.ts';
 import { readScriptOutcome, type ScriptResult } from './script-outcome.ts';
@@ -35,6 +36,11 @@ export interface RequestDesk {
   /** Seconds until the route's window ends, where it is full. */
   readonly secondsUntilFree: (route: Route, nowMs: number) => number | undefined;
   readonly takeSlot: (route: Route, nowMs: number) => void;
+  /** The allowance of handshakes. */
+  readonly greetings: {
+    readonly secondsUntilFree: (route: Route, nowMs: number) => number | undefined;
+    readonly take: (route: Route, nowMs: number) => void;
+  };
   /** The event that claimed a signature and keeps it: a request that bears it again is a duplicate of that event. */
   readonly signatureHolder: (profile: ProfileName, digest: string, nowMs: number) => SignatureHolder | undefined;
   readonly list: (profile: ProfileName, file: string) => ListMembership | undefined;
@@ -55,16 +61,50 @@ export function checkSize(context: RequestContext, desk: RequestDesk): Known {
 }
 
 export function findRoute(context: RequestContext, desk: RequestDesk): Known {
-  if (context.method !== 'POST') return { outcome: { kind: 'methodNotAllowed' }, reason: context.method };
   const found = desk.findRoute(context.path);
-  if (found === undefined) return { outcome: { kind: 'unknownRoute' } };
+  if (found === undefined) {
+    if (context.method !== 'POST') return { outcome: { kind: 'methodNotAllowed' }, reason: context.method };
+    return { outcome: { kind: 'unknownRoute' } };
+  }
   const route = found.route;
+  const greeting = greetingByHead(context, found, desk);
+  if (greeting !== undefined) return greeting;
+  if (context.method !== 'POST') return { outcome: { kind: 'methodNotAllowed' }, reason: context.method };
   if (!route.enabled) return { route, profile: route.profile, outcome: { kind: 'routeDisabled' } };
   return { route, profile: route.profile };
 }
 
+/** A provider's question is answered before the rate window, from a small allowance of its own (SRC-3). */
+function greetingByHead(
+  context: RequestContext,
+  { route, handshake }: CompiledRoute,
+  desk: RequestDesk,
+): Known | undefined {
+  const greeting = handshake?.byHead?.({ method: context.method, query: desk.query(context.id) });
+  if (greeting === undefined || !route.enabled) return undefined;
+  return { route, profile: route.profile, ...(greetingsLeft(route, desk) ?? greetedBy(greeting)) };
+}
+
+function greetedBy({ what, ...reply }: Greeting): Known {
+  return { outcome: { kind: 'handshake', ...reply }, reason: `handshake: ${what}` };
+}
+
+/** Takes one of the allowance; a refusal where none is left. */
+function greetingsLeft(route: Route, desk: RequestDesk): Known | undefined {
+  const nowMs = desk.nowMs();
+  const seconds = desk.greetings.secondsUntilFree(route, nowMs);
+  if (seconds !== undefined) return { outcome: { kind: 'rateLimited', retryAfterSeconds: seconds } };
+  desk.greetings.take(route, nowMs);
+  return undefined;
+}
+
+/** What may be a question is read while the window is full, as far as the allowance goes. */
 export function checkRate(context: RequestContext, desk: RequestDesk): Known {
-  return context.route === undefined ? nothing : rateVerdict(context.route, desk);
+  const { route } = context;
+  if (route === undefined) return nothing;
+  const turnedAway = rateVerdict(route, desk);
+  if (turnedAway.outcome === undefined || desk.compiled(route).handshake?.byBody === undefined) return turnedAway;
+  return greetingsLeft(route, desk) === undefined ? nothing : turnedAway;
 }
 
 /**
@@ -77,12 +117,15 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
   const nowMs = desk.nowMs();
   const { id } = context;
   const { verify, isPinned } = desk.compiled(route);
-  const request = { headers: desk.headers(id), body: desk.body(id), nowMs };
-  const verdict = verify(isPinned ? widened(request, context, desk) : request);
+  const plain = { headers: desk.headers(id), body: desk.body(id), nowMs };
+  const request: SignedRequest = isPinned ? widened(plain, context, desk) : plain;
+  const verdict = verify(request);
   if (verdict.kind === 'refused') {
     return { scheme: verdict.scheme, outcome: { kind: 'badSignature' }, reason: verdict.why };
   }
   const { scheme, signed } = verdict;
+  const greeting = greetingByBody(request, context, desk);
+  if (greeting !== undefined) return { scheme, ...greeting };
   const isOnce = signed !== undefined && (signed.isTimed || !route.allowIdenticalBodies);
   const holder = signed && desk.signatureHolder(route.profile, signed.digest, nowMs);
   // A route that runs events with the same body runs its own again, but none of its neighbours'.
@@ -93,6 +136,13 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
   desk.takeSlot(route, nowMs);
   if (verdict.deprecated) desk.noteDeprecated(route, verdict.scheme);
   return isOnce ? { scheme, signatureDigest: signed.digest } : { scheme };
+}
+
+function greetingByBody({ payload }: SignedRequest, { route }: RequestContext, desk: RequestDesk): Known | undefined {
+  const byBody = route && desk.compiled(route).handshake?.byBody;
+  const read = byBody && payload?.();
+  const greeting = read && byBody(read);
+  return greeting && greetedBy(greeting);
 }
 
 /** What the schemes of a source and those of a route's own may read besides. */

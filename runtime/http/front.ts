@@ -36,7 +36,9 @@ export type BodyOutcome =
 export interface Reply {
   readonly status: number;
   readonly body: string;
-  /** Beyond Content-Type (application/json) and Content-Length, which the front writes. */
+  /** `application/json` unless given. */
+  readonly contentType?: string;
+  /** Beyond Content-Type and Content-Length, which the front writes. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -223,7 +223,7 @@ class NodeExchange implements Exchange {
       this.endsConnection();
     }
     response.writeHead(reply.status, {
-      'content-type': 'application/json',
+      'content-type': reply.contentType ?? 'application/json',
       'content-length': Buffer.byteLength(reply.body),
       ...reply.headers,
       ...(this.#isLast ? { connection: 'close' } : {}),

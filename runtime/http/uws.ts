@@ -188,7 +188,7 @@ class UwsExchange implements Exchange {
     const res = this.#res;
     res.cork(() => {
       res.writeStatus(statusLines[reply.status] ?? String(reply.status));
-      res.writeHeader('content-type', 'application/json');
+      res.writeHeader('content-type', reply.contentType ?? 'application/json');
       if (reply.headers !== undefined) {
         for (const name in reply.headers) res.writeHeader(name, reply.headers[name] ?? '');
       }

@@ -81,7 +81,9 @@ export function outcomeOf({ outcome, status, reason }: EventRecord): OutcomeKind
 }
 
 /** A body that was cut off at the cap has no declared length to be refused by. */
-function stoppedIn(outcome: OutcomeKind, { reason }: EventRecord): StateName | undefined {
+function stoppedIn(outcome: OutcomeKind, { reason, scheme }: EventRecord): StateName | undefined {
+  // A provider's question that its head alone says is answered before its signature is looked at.
+  if (outcome === 'handshake') return scheme === undefined ? 'routing' : 'verifying';
   if (outcome === 'tooLarge' && reason?.startsWith('declared') !== true) return 'readingBody';
   return decidedIn[outcome];
 }
@@ -141,6 +143,7 @@ function textsOf({ prompt }: EventRecord): Pick<Stair, 'texts'> {
 }
 
 function answer({ status }: EventRecord, outcome: OutcomeKind | undefined): string {
+  if (outcome === 'handshake') return 'as the provider wants it';
   if (outcome !== undefined) {
     return `${statusOf({ kind: outcome } as Parameters<typeof statusOf>[0])} ${outcome.startsWith('ignored') ? 'ignored' : status}`;
   }

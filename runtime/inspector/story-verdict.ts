@@ -32,6 +32,7 @@ const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cure: str
   ignoredFilter: ['Ignored: a filter does not hold.', 'Change `filters` of the route if it should have passed.'],
   ignoredScript: ['Ignored: the route’s script said so.', 'Run the script with this payload to see why.'],
   duplicate: ['Passed over: this delivery id or signature came before, within the hour.', ''],
+  handshake: ['Answered: the provider asked who listens here, before it sends events.', ''],
   pending: [
     'Put off: the delivery that has this id or signature was not over.',
     'The sender may try again after Retry-After; it is told then what became of the first.',

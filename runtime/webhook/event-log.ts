@@ -73,7 +73,9 @@ export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPo
         keeper.submit([{ kind: 'put', collection: 'events', key: context.id, value: event }], () => {});
         return;
       }
-      const event = eventOf(context, 'refused', { live, redact, headers: {}, body: '' });
+      // Who asks in a handshake need not have signed, so that is kept in memory too.
+      const isAnswered = kind === 'handshake' && status < 300;
+      const event = eventOf(context, isAnswered ? 'ignored' : 'refused', { live, redact, headers: {}, body: '' });
       refused.add(context.id, event, { ...context, address: addressOf(live) });
     },
   };

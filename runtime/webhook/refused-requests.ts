@@ -102,7 +102,7 @@ export function createRefusedRequests(): RefusedRequests {
 }
 
 /** Reasons that the gateway words itself; others carry what the sender wrote. */
-const ownWords: ReadonlySet<string> = new Set(['badSignature', 'badBody']);
+const ownWords: ReadonlySet<string> = new Set(['badSignature', 'badBody', 'handshake']);
 
 function ringOf({ route, outcome, reason = '' }: RefusedFrom): string {
   const kind = outcome?.kind ?? 'internal';

@@ -7,7 +7,7 @@ import type { ClaimDelivery, ClaimRequest } from '../../actors/webhook/claim-del
 import type { EventDraft } from '../../actors/webhook/event-claims.ts';
 import type { RunScript } from '../../actors/webhook/run-script.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
-import { replyTo } from '../../machines/webhook/reply.ts';
+import { type Outcome, replyTo, type TableReply } from '../../machines/webhook/reply.ts';
 import {
   checkRate,
   checkSize,
@@ -111,10 +111,18 @@ export function wireRequest(ports: RequestPorts) {
       },
       answer: ({ context }) => {
         const live = exchanges.get(context.id);
-        if (live !== undefined && context.outcome !== undefined) live.exchange.reply(replyTo(context.outcome));
+        if (live !== undefined && context.outcome !== undefined)
+          live.exchange.reply(replyOf(context.outcome, context.route && desk.compiled(context.route).answer));
       },
     },
   });
+}
+
+/** Where the provider reads the answer, it has the words that it knows. */
+function replyOf(outcome: Outcome, answer: string | undefined): TableReply {
+  const reply = replyTo(outcome);
+  if (answer === undefined || outcome.kind === 'handshake' || reply.status >= 300) return reply;
+  return { status: 200, body: answer };
 }
 
 const bodyFacts = {

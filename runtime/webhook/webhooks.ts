@@ -113,6 +113,8 @@ export interface Webhooks {
   close(): Promise<void>;
 }
 
+/** Handshakes of one route; a provider plays a few, and repeats one that failed. */
+const greetingsPerMinute = 10;
 const noBody = Buffer.alloc(0);
 const internalError = replyTo({ kind: 'internal' });
 const draining = replyTo({ kind: 'draining' });
@@ -150,6 +152,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const countRequest = createRequestCount(metrics);
   const answerGraceMs = (): number => Math.max(shortestGraceMs, settings().gateway.drainTimeoutMs);
   const windows = createRateWindows(() => settings().webhook.rateLimit);
+  const greetings = createRateWindows(() => greetingsPerMinute);
   const reader = createSourceReader({ log, learn: redactor.learn });
   let sources = reader.read(home());
   const routes = createRouteDesk(sources);
@@ -196,6 +199,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       },
       secondsUntilFree: windows.secondsUntilFree,
       takeSlot: windows.take,
+      greetings,
       signatureHolder: (profile, digest, atMs) => signatureHolder(keeper, signatureClaim(profile, digest), atMs),
       list: (profile, file) => deskOf(profile)?.lists.list(file),
       newDeliveryId: () => globalThis.crypto.randomUUID(),

@@ -19,11 +19,12 @@ routes:
 \`\`\`
 
 The source also says where the event type and the delivery id stand. A provider's retry has the same id and is answered
-\`200 duplicate\`. Each of these providers sends one JSON object and takes any answer of 2xx. \`agent webhook test <route>\` signs
+\`200 duplicate\`. Before it sends events, a provider may ask who listens: the gateway answers Slack, Zoom, Discord and Meta, which
+wants a \`verify_token\` on the route. \`agent webhook test <route>\` signs
 a test event as the provider would.
 
-| \`source\` | provider | how it signs | event type | delivery id | its secret |
-| --- | --- | --- | --- | --- | --- |
+| \`source\` | provider | how it signs | event type | delivery id | handshake | its secret |
+| --- | --- | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 
 A time that is signed may lie 300 s from the clock of this machine, unless the table says otherwise.
@@ -64,7 +65,7 @@ A route without \`source\` and \`signature\` takes GitHub's, GitLab's, Standard 
 `;
 }
 
-function rowOf(name: string, { title, page, schemes, event, eventKeys, id, secret }: Source): string {
+function rowOf(name: string, { title, page, schemes, event, eventKeys, id, handshake, secret }: Source): string {
   const cells = [
     `\`${name}\``,
     `[${title}](${page})`,
@@ -74,6 +75,7 @@ function rowOf(name: string, { title, page, schemes, event, eventKeys, id, secre
       ...(eventKeys === undefined ? [] : ['the first of the update’s keys']),
     ].join(', else '),
     id.map(placeText).join(', else ') || 'none',
+    handshake === undefined ? 'none' : 'answered',
     secret.is,
   ];
   return `| ${cells.join(' | ')} |`;

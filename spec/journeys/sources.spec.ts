@@ -1,6 +1,6 @@
 /** Requests as their providers sign them, to a real gateway: taken once, and by their own scheme alone. */
 
-import { createHmac } from 'node:crypto';
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import t from 'tap';
 import { runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
@@ -97,3 +97,89 @@ t.test('SRC-1 · SRC-2 · IDM-2 · providers are verified by their own schemes, 
   t.match(stdout, /genuine by stripe \(secret 2\)/);
   t.notMatch(`${stdout}${JSON.stringify(daemon.log)}`, /whsec_/);
 });
+
+t.test(
+  'SRC-3 · handshakes are answered as providers want it, beside a full window, and are in the history',
+  async (t) => {
+    const slack = '0f1e2d3c4b5a69788796a5b4c3d2e1f0';
+    const zoom = 'zoom-q8Zr4Lk2Wm7Tn1';
+    const discord = generateKeyPairSync('ed25519');
+    const discordKey = discord.publicKey.export({ format: 'der', type: 'spki' }).subarray(12).toString('hex');
+    const home = makeHome(t, { '.env': 'META_TOKEN=meta-verifies-by-this\n' });
+    const routes = {
+      slack: { source: 'slack', secret: slack },
+      zoom: { source: 'zoom', secret: zoom },
+      discord: { source: 'discord', secret: discordKey },
+      meta: { source: 'meta', secret: slack, verify_token: '${META_TOKEN}' },
+    };
+    home.write(
+      'config.yaml',
+      JSON.stringify({
+        agent: { runner: 'echo' },
+        platforms: { webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, rate_limit: 1, routes } } },
+      }),
+    );
+    const daemon = await startDaemon(t, home.path);
+    const ask = async (path: string, body?: string, headers: Record<string, string> = {}) => {
+      const init = body === undefined ? {} : { method: 'POST', body };
+      const response = await fetch(`${daemon.url}/webhooks/${path}`, { ...init, headers });
+      return [response.status, await response.text(), response.headers.get('content-type')];
+    };
+    const json = 'application/json';
+    const time = String(Math.floor(Date.now() / 1_000));
+    const versioned = (secret: string, body: string): string =>
+      `v0=${createHmac('sha256', secret).update(`v0:${time}:${body}`).digest('hex')}`;
+    const toSlack = (body: string) =>
+      ask('slack', body, { 'x-slack-request-timestamp': time, 'x-slack-signature': versioned(slack, body) });
+
+    t.match(await toSlack('{"type":"event_callback","event_id":"1"}'), [202]);
+    t.match(await toSlack('{"type":"event_callback","event_id":"2"}'), [429], 'the window is full');
+    t.same(await toSlack('{"type":"url_verification","challenge":"c1"}'), [200, '{"challenge":"c1"}', json]);
+    t.match(
+      await ask('slack', '{"type":"url_verification","challenge":"c1"}', {
+        'x-slack-request-timestamp': time,
+        'x-slack-signature': versioned('another', '{"type":"url_verification","challenge":"c1"}'),
+      }),
+      [401],
+      'not for anybody',
+    );
+    for (let count = 0; count < 20; count += 1) await toSlack(`{"type":"url_verification","challenge":"${count}"}`);
+    t.match(await toSlack('{"type":"url_verification","challenge":"c2"}'), [429], 'the allowance is small');
+
+    const validation = '{"event":"endpoint.url_validation","payload":{"plainToken":"p1"}}';
+    const encryptedToken = createHmac('sha256', zoom).update('p1').digest('hex');
+    t.same(
+      await ask('zoom', validation, { 'x-zm-request-timestamp': time, 'x-zm-signature': versioned(zoom, validation) }),
+      [200, JSON.stringify({ plainToken: 'p1', encryptedToken }), json],
+    );
+
+    const byDiscord = (body: string) => ({
+      'x-signature-timestamp': time,
+      'x-signature-ed25519': sign(null, Buffer.from(time + body), discord.privateKey).toString('hex'),
+    });
+    t.same(await ask('discord', '{"type":1}', byDiscord('{"type":1}')), [200, '{"type":1}', json]);
+    t.match(await ask('discord', '{"type":1}', byDiscord('{"type":2}')), [401], 'Discord tries a wrong one');
+    const command = '{"id":"7","type":2,"data":{"name":"deploy"}}';
+    t.match(await ask('discord', command, byDiscord(command)), [200, /"type":4/], 'in the words that Discord knows');
+
+    const hub = (token: string): string =>
+      `meta?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=${encodeURIComponent('<b>1</b>')}`;
+    t.same(await ask(hub('meta-verifies-by-this')), [200, '<b>1</b>', 'text/plain; charset=utf-8']);
+    t.match(await ask(hub('another')), [403]);
+    t.match(await ask('meta?hub.mode=subscribe'), [403]);
+    t.match(await ask('slack?hub.mode=subscribe'), [405], 'no other route takes GET');
+
+    const rows = (await cliJson(home.path, 'webhook', 'deliveries')) as unknown as readonly Row[];
+    const reasons = rows.map(({ route, status, reason }) => `${route} ${status} ${reason}`);
+    for (const row of [
+      'slack ignored handshake: url_verification',
+      'zoom ignored handshake: endpoint.url_validation',
+      'discord ignored handshake: PING',
+      'meta ignored handshake: hub.challenge',
+      'meta refused handshake: hub.challenge with a wrong verify_token',
+    ]) {
+      t.ok(reasons.includes(row), row);
+    }
+    t.notMatch(JSON.stringify([rows, daemon.log]), /meta-verifies-by-this|0f1e2d3c4b5a/);
+  },
+);

@@ -47,7 +47,9 @@ t.test('SEC-4 · CON-3 · a program has what nothing else refers to, or what age
 
   const places = [...placesIn(homeSchema, [])];
   const isFree = (path: readonly string[]): boolean =>
-    /^(workspace|agent command\b.*|platforms webhook (extra )?routes x (?!secret\b).*)$/.test(path.join(' '));
+    /^(workspace|agent command\b.*|platforms webhook (extra )?routes x (?!secret\b|verify_token$).*)$/.test(
+      path.join(' '),
+    );
   for (const path of places) {
     const written = path.reduceRight<Json>((held, key) => ({ [key]: held }), 'x ${REFERRED}') as JsonObject;
     const isLent = Object.hasOwn(variablesOfProgram(written, scope), 'REFERRED');

@@ -31,6 +31,8 @@ interface Stage {
   readonly windows?: readonly (number | undefined)[];
   readonly known?: Partial<RequestContext>;
   readonly holder?: SignatureHolder;
+  /** Answers of the allowance for handshakes. */
+  readonly greetings?: (number | undefined)[];
 }
 
 /** A desk that notes what it was asked to do, and the request as it stands before a rule. */
@@ -42,6 +44,7 @@ function stage({
   windows = [],
   known = {},
   holder,
+  greetings = [],
 }: Stage = {}) {
   const compiled = compileRoute({ route: { ...plain, ...more }, secret: given ?? { kind: 'shared', secret } });
   const done: string[] = [];
@@ -61,6 +64,10 @@ function stage({
       return windows[asked - 1];
     },
     takeSlot: ({ name }, nowMs) => void done.push(`slot of ${name} at ${nowMs}`),
+    greetings: {
+      secondsUntilFree: () => greetings.shift(),
+      take: ({ name }) => void done.push(`greeting of ${name}`),
+    },
     signatureHolder: (profile, digest, nowMs) => {
       sought.push(`${profile} ${digest.length} ${nowMs}`);
       return holder;
@@ -166,6 +173,56 @@ t.test(
     t.end();
   },
 );
+
+t.test('SRC-3 · a handshake takes no slot of the window, and one of a small allowance where that is full', (t) => {
+  const key = '0f1e2d3c4b5a69788796a5b4c3d2e1f0';
+  const body = '{"type":"url_verification","challenge":"c"}';
+  const sealed = (text: string): Stage => ({
+    route: { sender: 'slack' },
+    secret: { kind: 'shared', secret: key },
+    body: text,
+    headers: {
+      'x-slack-request-timestamp': '7',
+      'x-slack-signature': `v0=${createHmac('sha256', key).update(`v0:7:${text}`).digest('hex')}`,
+    },
+  });
+  const asked = stage(sealed(body));
+  t.match(verifySignature(asked.context, asked.desk), {
+    scheme: 'slack',
+    outcome: { kind: 'handshake', status: 200, body: '{"challenge":"c"}' },
+    reason: 'handshake: url_verification',
+  });
+  t.same(asked.done, []);
+
+  const full = stage({ ...sealed(body), windows: [9, 9, 9], greetings: [undefined, 30] });
+  t.same(checkRate(full.context, full.desk), {}, 'it is read');
+  t.same(full.done, ['greeting of r']);
+  t.match(checkRate(full.context, full.desk), { outcome: { kind: 'rateLimited', retryAfterSeconds: 9 } });
+  const event = stage({ ...sealed('{"type":"event_callback"}'), windows: [9] });
+  t.match(
+    verifySignature(event.context, event.desk),
+    { outcome: { kind: 'rateLimited' } },
+    'an event has no part in it',
+  );
+  const other = stage({ windows: [9] });
+  t.match(checkRate(other.context, other.desk), { outcome: { kind: 'rateLimited' } });
+  t.same(other.done, []);
+
+  const meta = (token: string, greetings: (number | undefined)[] = []) => {
+    const { context, desk } = stage({
+      route: { sender: 'meta' },
+      secret: { kind: 'shared', secret: key, verifyToken: 'right' },
+      known: { method: 'GET' },
+      greetings,
+    });
+    const query = `hub.mode=subscribe&hub.challenge=7&hub.verify_token=${token}`;
+    return findRoute(context, { ...desk, query: () => query }).outcome;
+  };
+  t.same(meta('right'), { kind: 'handshake', status: 200, body: '7', contentType: 'text/plain; charset=utf-8' });
+  t.match(meta('wrong'), { kind: 'handshake', status: 403 });
+  t.same(meta('right', [30]), { kind: 'rateLimited', retryAfterSeconds: 30 });
+  t.end();
+});
 
 t.test('LIM-2 · SIG-2 · SIG-4 · only a genuine request takes a slot, at the time of its verdict', (t) => {
   const forged = stage({ headers: signed('other') });

@@ -76,6 +76,7 @@ async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input
     },
     secondsUntilFree: () => undefined,
     takeSlot: () => {},
+    greetings: { secondsUntilFree: () => undefined, take: () => {} },
     signatureHolder: () => undefined,
     list: () => undefined,
     newDeliveryId: () => 'random',
