@@ -349,7 +349,7 @@ t.test('one daemon, looked at', options, async (t) => {
     t.equal(await dialog.getByRole('note').count(), 1, 'an address runs no command');
     t.same(await axeFindings(open), []);
     await show('handed', { command: 'a\u202eb', env: { 'K\u202eY': '1' } });
-    await dialog.getByText('env: it sets K\\u202eY for the command.').waitFor();
+    await dialog.getByText('env: it sets “K\\u202eY” for the command.').waitFor();
     t.equal(await dialog.getByRole('note').count(), 3, 'it runs a command, and its tools run without approval');
     await show('taking', { url: 'https://hub.example/mcp', headers: { Authorization: 'Bearer ${GITHUB_TOKEN}' } });
     await dialog.getByText('the config of the link refers to "GITHUB_TOKEN"').waitFor();
