@@ -218,9 +218,11 @@ function hmacOf(algorithm: 'hmac-sha256' | 'hmac-sha1' | 'hmac-sha512', key: Uin
 
 function keyOf(secret: string, key: SignatureScheme['key']): Buffer {
   if (key === 'text') return Buffer.from(secret, 'utf8');
-  const decoded = Buffer.from(key === 'base64' ? secret.replace(/^whsec_/, '') : secret, key);
-  // A secret that is not encoded is its own key: an empty one would be everybody's.
-  return decoded.length === 0 ? Buffer.from(secret, 'utf8') : decoded;
+  const encoded = key === 'base64' ? secret.replace(/^whsec_/, '') : secret.toLowerCase();
+  const decoded = Buffer.from(encoded, key);
+  // Decoding passes over what is no such code: of a secret that is not encoded a key would be left that can be guessed.
+  const isWhole = decoded.toString(key).replace(/=+$/, '') === encoded.replace(/=+$/, '');
+  return isWhole ? decoded : Buffer.from(secret, 'utf8');
 }
 
 function publicKeyOf(algorithm: 'ed25519' | 'ecdsa-sha256', secret: string): KeyObject | undefined {

@@ -475,6 +475,24 @@ t.test('SRC-2 · public keys verify, and a second signature of the same content 
   t.match(none.verify(request('00'.repeat(64))), { kind: 'refused', why: 'the signature does not match' });
 });
 
+t.test('SRC-2 · SEC-6 · a secret that is not encoded is its own key, and no part of it is', async (t) => {
+  const secret = 'ab@#€ - a token of GitLab';
+  const route = routeOf({ source: 'gitlab', secret });
+  const signedBy = (of: string | Buffer): Sent => ({
+    headers: {
+      'webhook-id': 'm',
+      'webhook-timestamp': seconds,
+      'webhook-signature': `v1,${hmac('sha256', of, `m.${seconds}.{}`).digest('base64')}`,
+    },
+    body: '{}',
+  });
+  t.equal(verdictOf(route, signedBy(Buffer.from(secret, 'base64'))).kind, 'refused');
+  t.equal(verdictOf(route, signedBy(Buffer.alloc(0))).kind, 'refused');
+  t.equal(verdictOf(route, signedBy(secret)).kind, 'genuine');
+  const encoded = routeOf({ source: 'gitlab', secret: whsec });
+  t.equal(verdictOf(encoded, signedBy(Buffer.from(key, 'base64'))).kind, 'genuine');
+});
+
 t.test('SRC-2 · of several secrets each fits, and the verdict says which', async (t) => {
   const body = '{}';
   const signed = (secret: string) => ({ headers: { 'x-hub-signature-256': `sha256=${hex(body, secret)}` }, body });
