@@ -9,7 +9,14 @@ import { compilePath, isJsonObject, type Json, type JsonObject, scalarText } fro
 import type { Place, SignatureScheme, Timestamp } from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
 import { hmacSha256 } from './hmac.ts';
-import { digestOf, isTimedContent, type SignatureVerdict, type SignedRequest, sameBytes } from './signature.ts';
+import {
+  decodedWhole,
+  digestOf,
+  isTimedContent,
+  type SignatureVerdict,
+  type SignedRequest,
+  sameBytes,
+} from './signature.ts';
 
 export interface SchemeVerifier {
   /** Whether the request has something where the scheme looks for a signature. */
@@ -219,10 +226,7 @@ function hmacOf(algorithm: 'hmac-sha256' | 'hmac-sha1' | 'hmac-sha512', key: Uin
 function keyOf(secret: string, key: SignatureScheme['key']): Buffer {
   if (key === 'text') return Buffer.from(secret, 'utf8');
   const encoded = key === 'base64' ? secret.replace(/^whsec_/, '') : secret.toLowerCase();
-  const decoded = Buffer.from(encoded, key);
-  // Decoding passes over what is no such code: of a secret that is not encoded a key would be left that can be guessed.
-  const isWhole = decoded.toString(key).replace(/=+$/, '') === encoded.replace(/=+$/, '');
-  return isWhole ? decoded : Buffer.from(secret, 'utf8');
+  return decodedWhole(encoded, key) ?? Buffer.from(secret, 'utf8');
 }
 
 function publicKeyOf(algorithm: 'ed25519' | 'ecdsa-sha256', secret: string): KeyObject | undefined {

@@ -232,6 +232,16 @@ function keysOf(secret: string): Keys {
   const token = Buffer.from(secret, 'utf8');
   const plain = hmacSha256(token);
   if (!secret.startsWith('whsec_')) return { plain, standard: plain, token };
-  const decoded = Buffer.from(secret.slice('whsec_'.length), 'base64');
-  return { plain, standard: decoded.length === 0 ? plain : hmacSha256(decoded), token };
+  const decoded = decodedWhole(secret.slice('whsec_'.length), 'base64');
+  return { plain, standard: decoded === undefined ? plain : hmacSha256(decoded), token };
+}
+
+/**
+ * The bytes of an encoded key; undefined where any of the text is no such code. Decoding passes over that: of a secret that
+ * is not encoded, a key would be left that can be guessed.
+ */
+export function decodedWhole(encoded: string, encoding: 'base64' | 'hex'): Buffer | undefined {
+  const bytes = Buffer.from(encoded, encoding);
+  const isWhole = bytes.toString(encoding).replace(/=+$/, '') === encoded.replace(/=+$/, '');
+  return isWhole && bytes.length > 0 ? bytes : undefined;
 }
