@@ -18,7 +18,7 @@ routes:
     prompt: 'Invoice {data.object.number} was paid.'
 \`\`\`
 
-The source also says where the event type and the delivery id stand. A provider's retry has the same id and is answered
+The source also says where the event type and the delivery id are. A provider's retry has the same id and is answered
 \`200 duplicate\`. Before it sends events, a provider may ask who listens: the gateway answers Slack, Zoom, Discord and Meta, which
 wants a \`verify_token\` on the route. \`agent webhook test <route>\` signs
 a test event as the provider would.
@@ -57,8 +57,8 @@ routes:
 | \`part\`, \`list\` | commas | the label of the signature in a list: \`v1=…,v1=…\`, or with \`list: spaces\` \`v1,… v1,…\`; one signature that fits is enough |
 | \`signed\` | {body} | what is signed: text with \`{id}\`, \`{timestamp}\`, \`{method}\`, \`{url}\` and \`{body}\` |
 | \`key\` | text | how the secret is written: \`text\`, \`base64\` (also after \`whsec_\`) or \`hex\` |
-| \`id\` | | where \`{id}\` stands: \`header\` or \`field\` |
-| \`timestamp\` | | where the time stands, \`header\`, \`field\` or \`part\`; its \`unit\` (\`s\`, \`ms\`) and \`tolerance_seconds\` (300) |
+| \`id\` | | where \`{id}\` is: \`header\` or \`field\` |
+| \`timestamp\` | | where the time is, \`header\`, \`field\` or \`part\`; its \`unit\` (\`s\`, \`ms\`) and \`tolerance_seconds\` (300) |
 
 A route without \`source\` and \`signature\` takes GitHub's, GitLab's, Standard Webhooks' and the generic schemes:
 [receive events from GitHub](receive-github-events.md).
