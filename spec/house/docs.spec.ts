@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
 import t from 'tap';
 import { pagesOf } from './pages.ts';
 
@@ -26,3 +27,30 @@ t.test('every file that a page names exists', (t) => {
   t.ok(found > 150, 'the paths are found');
   t.end();
 });
+
+t.test('every link to a heading finds it', (t) => {
+  const pages = new Map(pagesOf().map(({ path, text }) => [path, text]));
+  let found = 0;
+  for (const [page, text] of pages) {
+    for (const [, file = '', anchor = ''] of text.matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)) {
+      found += 1;
+      const target = file === '' ? page : normalize(join(dirname(page), file));
+      t.ok(anchorsOf(pages.get(target) ?? '').has(anchor), `${page} links to ${file}#${anchor}`);
+    }
+  }
+  t.ok(found > 20, 'the links are found');
+  t.end();
+});
+
+/** The anchors that GitHub makes of headings. */
+function anchorsOf(text: string): ReadonlySet<string> {
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}_ -]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
