@@ -5,7 +5,7 @@
 
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { type Job, promised } from './job.ts';
+import { type Job, joined, promised } from './job.ts';
 import type {
   Collection,
   CommitVerdict,
@@ -37,12 +37,30 @@ export function createJournal(engine: Engine, now: () => number): Journal {
   /** Whether no record was forgotten since the marks were swept. */
   let hasSwept = false;
   let sweepAtMs = Number.NEGATIVE_INFINITY;
+  /** The commits of a call of `together`, while it runs. */
+  let gathered: Job[] | undefined;
   const enqueue = <Value>(work: () => Value): Promise<Result<Value>> => promised(engine.submit, work);
 
   function submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void {
     const obstacle = unstorable(writes);
-    if (obstacle === undefined) engine.submit(new Commit(engine, writes, settled));
-    else settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) });
+    if (obstacle !== undefined) {
+      settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) });
+      return;
+    }
+    const commit = new Commit(engine, writes, settled);
+    if (gathered === undefined) engine.submit(commit);
+    else gathered.push(commit);
+  }
+
+  function together(submitAll: () => void): void {
+    const jobs: Job[] = [];
+    gathered = jobs;
+    try {
+      submitAll();
+    } finally {
+      gathered = undefined;
+    }
+    if (jobs.length > 0) engine.submit(joined(jobs));
   }
 
   async function take<In extends Collection>(collection: In, query: TakeQuery): Promise<Result<StoredRecord<In>[]>> {
@@ -106,6 +124,7 @@ export function createJournal(engine: Engine, now: () => number): Journal {
         return true as const;
       }),
     submit,
+    together,
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
     ...createReader(() => engine.tables),
     take,

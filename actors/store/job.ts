@@ -29,6 +29,21 @@ export function promised<Value>(submit: (job: Job) => void, work: () => Value): 
   });
 }
 
+/** One job of several: an engine puts all of them into one transaction. */
+export function joined(jobs: readonly Job[]): Job {
+  return {
+    run() {
+      for (const job of jobs) job.run();
+    },
+    landed() {
+      for (const job of jobs) tellLanded(job);
+    },
+    refused(reason) {
+      for (const job of jobs) tellRefused(job, reason);
+    },
+  };
+}
+
 /** Tells a job that it has landed. Whoever hears of it may fail; it has landed all the same, and the others hear of it too. */
 export function tellLanded(job: Job): void {
   try {

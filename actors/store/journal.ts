@@ -137,6 +137,11 @@ export interface Journal {
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
   /** The same for the hot path: calls back exactly once, possibly before it returns, instead of making a promise. */
   submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void;
+  /**
+   * The commits that `submitAll` submits before it returns land together: after a power cut either all of them are on disk
+   * or none is. Each still has its own verdict, and a refused one does not hold up the others.
+   */
+  together(submitAll: () => void): void;
 
   /** Reads see every commit that resolved before the call. */
   get<In extends Collection>(collection: In, key: string): StoredRecord<In> | undefined;

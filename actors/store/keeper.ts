@@ -33,6 +33,8 @@ export interface JournalKeeper {
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
   /** The same for the hot path: calls back exactly once, possibly before it returns. */
   submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void;
+  /** The commits submitted before `submitAll` returns are on disk together or not at all. */
+  together(submitAll: () => void): void;
   /** The open journal, for reading. */
   journal(): Journal | undefined;
   session(): SessionId | undefined;
@@ -100,6 +102,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     },
 
     submit,
+    together: (submitAll) => (journal === undefined ? submitAll() : journal.together(submitAll)),
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
 
     journal: () => journal,

@@ -12,6 +12,7 @@ import { readSigning, strangeSecret } from './read-signature.ts';
 import { type RouteSecret, type RouteWithSecret, templateToken, textsOfSecret } from './route.ts';
 import { insecureSecret, weaknessOf } from './secret-strength.ts';
 import type { EntryFinding } from './server-entry.ts';
+import type { BodyShape } from './sources.ts';
 import { canonicalTarget, cureOfTarget } from './targets.ts';
 
 export interface RouteContext {
@@ -202,6 +203,7 @@ function routeOf(
     ...given('toolsets', written.toolsets as readonly string[] | undefined),
     ...given('cronJob', written.cron_job === undefined ? undefined : String(written.cron_job)),
     ...given('concurrency', written.concurrency as number | undefined),
+    ...given('body', written.body as BodyShape | undefined),
     ...given('description', written.description as string | undefined),
     ...given('createdAt', written.created_at as string | undefined),
     ...given(

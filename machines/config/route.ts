@@ -8,7 +8,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { ProfileName, RouteName } from '../base/names.ts';
 import { longestTimerSeconds } from '../base/timer.ts';
 import { type Place, placeSchema, type SignatureScheme, signatureSchema } from './signature-scheme.ts';
-import { type SourceName, sourceNames } from './sources.ts';
+import { type BodyShape, bodyShapes, type SourceName, sourceNames } from './sources.ts';
 import { targetChoices } from './targets.ts';
 
 const text = { type: 'string' } as const;
@@ -47,6 +47,11 @@ export const routeSchema = {
     },
     source: { enum: sourceNames, description: 'The provider that sends: how it signs and where its ids stand.' },
     signature: signatureSchema,
+    body: {
+      enum: bodyShapes,
+      description:
+        'What a body may be: a JSON object; each: of an array each item is an event; raw: an array is one event, {"items": [...]}. Default: as the source has it, else object.',
+    },
     verify_token: { ...text, minLength: 1, description: 'What the provider repeats when it asks for this address.' },
     delivery_id: { ...placeSchema, description: 'Where the id of the delivery stands, where no source says so.' },
     profile: { ...text, description: 'The only profile whose prefix reaches this route.' },
@@ -118,6 +123,8 @@ export interface Route {
   /** A scheme of the route's own (SRC-2). */
   readonly signature?: SignatureScheme;
   readonly deliveryIdAt?: Place;
+  /** Absent: as the source has it, else `object`. */
+  readonly body?: BodyShape;
   /** Where senders reach the listener, for schemes that sign the URL. */
   readonly publicUrl?: string;
   readonly enabled: boolean;

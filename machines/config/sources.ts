@@ -20,11 +20,17 @@ export interface Source {
   readonly id: readonly Place[];
   /** What the provider asks before it sends, or now and then; none unless given. */
   readonly handshake?: HandshakeName;
+  /** An object unless given; `items` is the path of the array in an object that holds it. */
+  readonly body?: { readonly shape: BodyShape; readonly items?: string };
   /** The body of an answer of 2xx, where the provider reads it. */
   readonly answer?: string;
   /** Which secret the provider gives, and how it looks; a word that begins as a secret of another kind is a finding. */
   readonly secret: { readonly is: string; readonly looks?: RegExp };
 }
+
+/** What a route makes of a body that is an array (SRC-4): a refusal, one event for each item, or one event. */
+export const bodyShapes = ['object', 'each', 'raw'] as const;
+export type BodyShape = (typeof bodyShapes)[number];
 
 export type HandshakeName = 'slack' | 'zoom' | 'discord' | 'meta';
 

@@ -4,11 +4,13 @@
  * @see LIM-3 and SEC-3 in docs/specification.md
  */
 
-import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, lookUp } from '../base/json.ts';
 import { readJson } from '../base/read-json.ts';
+import type { BodyShape } from '../config/sources.ts';
 
 export type ParsedBody =
-  | { readonly ok: true; readonly value: JsonObject }
+  /** `items` where the body is an array. */
+  | { readonly ok: true; readonly value: JsonObject; readonly items?: readonly Json[] }
   | { readonly ok: false; readonly why: string };
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -17,11 +19,42 @@ const beginsAsObject = /^\s*\{/;
 /** No known sender's form has more than a few dozen; each costs far more than its bytes. */
 export const mostFields = 1_000;
 
-/** @param text the decoded body; undefined where it is not UTF-8 */
-export function parseBody(text: string | undefined, contentType: string | undefined): ParsedBody {
+/**
+ * @param text the decoded body; undefined where it is not UTF-8
+ * @param shape whether an array is a payload too: it becomes `{items: [...]}` (SRC-4)
+ */
+export function parseBody(
+  text: string | undefined,
+  contentType: string | undefined,
+  shape: BodyShape = 'object',
+): ParsedBody {
   if (text === undefined) return { ok: false, why: 'the body is not UTF-8' };
   if (contentType !== undefined && formType.test(contentType)) return parseForm(text);
-  return parseObject(text);
+  return shape === 'object' ? parseObject(text) : parseArray(text);
+}
+
+/** Events of one body; Azure Event Grid sends as many in a batch, others fewer. */
+export const maxItems = 5_000;
+
+export type SplitBody =
+  | { readonly ok: true; readonly items: readonly JsonObject[] }
+  | { readonly ok: false; readonly why: string; readonly isTooLong?: true };
+
+/**
+ * Returns the events of a body, or why it cannot be split; undefined where the body is one event.
+ * @param path where the array is in a body that is an object
+ */
+export function splitItems(
+  { value, items: given }: Extract<ParsedBody, { ok: true }>,
+  path?: string,
+): SplitBody | undefined {
+  const items = given ?? (path === undefined ? undefined : lookUp(value, path));
+  if (!Array.isArray(items)) return undefined;
+  if (items.length > maxItems)
+    return { ok: false, why: `the body has ${items.length} events; at most ${maxItems} are taken`, isTooLong: true };
+  const strange = items.findIndex((item) => !isJsonObject(item));
+  if (strange >= 0) return { ok: false, why: `item ${strange + 1} of the body is not an object` };
+  return { ok: true, items: items as readonly JsonObject[] };
 }
 
 /**
@@ -57,7 +90,22 @@ function hasMoreThan(most: number, form: string): boolean {
 function parseObject(text: string): ParsedBody {
   const value = readJson(text);
   if (value === undefined) return { ok: false, why: 'the body is not JSON' };
-  return isJsonObject(value) ? { ok: true, value } : { ok: false, why: 'the body is JSON but not an object' };
+  if (isJsonObject(value)) return { ok: true, value };
+  return {
+    ok: false,
+    why: Array.isArray(value)
+      ? 'the body is an array; set body: each on the route to take an event from each item, or body: raw'
+      : 'the body is JSON but not an object',
+  };
+}
+
+function parseArray(text: string): ParsedBody {
+  const value = readJson(text);
+  if (Array.isArray(value)) return { ok: true, value: { items: value }, items: value };
+  if (value === undefined) return { ok: false, why: 'the body is not JSON' };
+  return isJsonObject(value)
+    ? { ok: true, value }
+    : { ok: false, why: 'the body is JSON but neither an object nor an array' };
 }
 
 /** Decodes a body; undefined where it is not UTF-8. */

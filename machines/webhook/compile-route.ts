@@ -6,7 +6,7 @@
 
 import { noticePlace } from '../config/notice-place.ts';
 import type { Route, RouteSecret, RouteWithSecret } from '../config/route.ts';
-import { type Source, sourceOf } from '../config/sources.ts';
+import { type BodyShape, type Source, sourceOf } from '../config/sources.ts';
 import { compileCoalesceKey } from './coalesce.ts';
 import { eventMatcher, type IdReader, idReader, type TypeReader, typeReader } from './envelope.ts';
 import { compileFilters, type FilterMatcher } from './filter.ts';
@@ -31,6 +31,7 @@ export interface CompiledRoute {
   readonly handshake?: Handshake;
   /** The body of an answer of 2xx, where the provider reads it. */
   readonly answer?: string;
+  readonly body: { readonly shape: BodyShape; readonly items?: string };
   readonly eventType: TypeReader;
   readonly deliveryId: IdReader;
   readonly acceptsEvent: (type: string) => boolean;
@@ -65,6 +66,7 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     isPinned: source !== undefined || route.signature !== undefined,
     ...(source?.handshake === undefined ? {} : { handshake: compileHandshake(source.handshake, secret) }),
     ...(source?.answer === undefined ? {} : { answer: source.answer }),
+    body: route.body === undefined ? (source?.body ?? { shape: 'object' }) : { ...source?.body, shape: route.body },
     eventType: typeReader(source),
     deliveryId: idReader(route, source),
     acceptsEvent: eventMatcher(route.events),

@@ -12,6 +12,8 @@ interface Named {
 export type Outcome =
   /** A provider's question, answered as it wants it; nothing follows (SRC-3). */
   | { readonly kind: 'handshake'; readonly status: number; readonly body: string; readonly contentType?: string }
+  /** Of an array; each count is of its events. */
+  | { readonly kind: 'split'; readonly accepted: number; readonly duplicate: number; readonly ignored: number }
   | { readonly kind: 'tooLarge' | 'unknownRoute' | 'routeDisabled' | 'methodNotAllowed' | 'badSignature' | 'badBody' }
   | { readonly kind: 'rateLimited'; readonly retryAfterSeconds: number }
   | { readonly kind: 'ignoredEvent'; readonly event: string }
@@ -57,6 +59,11 @@ export function replyTo(outcome: Outcome): TableReply {
     }
     case 'rateLimited':
       return refusal(statusOf(outcome), 'Rate limit exceeded', { 'retry-after': String(outcome.retryAfterSeconds) });
+    case 'split': {
+      const { accepted, duplicate, ignored } = outcome;
+      const status = accepted > 0 ? 'accepted' : duplicate > 0 ? 'duplicate' : 'ignored';
+      return { status: statusOf(outcome), body: JSON.stringify({ status, accepted, duplicate, ignored }) };
+    }
     case 'ignoredEvent':
       return json(statusOf(outcome), { status: 'ignored', event: outcome.event });
     case 'ignoredFilter':
@@ -84,6 +91,8 @@ export function statusOf(outcome: Outcome): number {
   if (outcome.kind === 'handshake') return outcome.status;
   const { kind } = outcome;
   switch (kind) {
+    case 'split':
+      return outcome.accepted > 0 ? 202 : 200;
     case 'rateLimited':
       return 429;
     case 'ignoredEvent':

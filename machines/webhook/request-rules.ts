@@ -8,7 +8,7 @@
 import { cut, type Json, type JsonObject, spell } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
 import type { Route } from '../config/route.ts';
-import { parseBody } from './body.ts';
+import { parseBody, splitItems } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
 import { isPing } from './envelope.ts';
 import type { ListMembership, Tried } from './filter.ts';
@@ -31,6 +31,8 @@ export interface RequestDesk {
   /** What stands behind the question mark of the target, as sent. */
   readonly query: (id: string) => string | undefined;
   readonly body: (id: string) => Uint8Array;
+  /** What an event of an array has from the request that brought it; undefined for other requests. */
+  readonly partOf: (id: string) => Part | undefined;
   /** The body decoded; undefined where it is not UTF-8. */
   readonly text: (id: string) => string | undefined;
   /** Seconds until the route's window ends, where it is full. */
@@ -47,6 +49,16 @@ export interface RequestDesk {
   readonly newDeliveryId: () => string;
   /** Says that the deprecated scheme was used; the log says it once per route. */
   readonly noteDeprecated: (route: Route, scheme: string) => void;
+}
+
+/** One event of an array, as its request hands it on (SRC-4). */
+export interface Part {
+  /** From 0. */
+  readonly index: number;
+  /** Of the request: items without an id of their own are numbered after it. */
+  readonly deliveryId: string;
+  readonly scheme: string | undefined;
+  readonly signatureDigest: string | undefined;
 }
 
 export type SignatureHolder = Pick<EventRecord, 'deliveryId' | 'route'>;
@@ -127,7 +139,7 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
   const greeting = greetingByBody(request, context, desk);
   if (greeting !== undefined) return { scheme, ...greeting };
   const isOnce = signed !== undefined && (signed.isTimed || !route.allowIdenticalBodies);
-  const holder = signed && desk.signatureHolder(route.profile, signed.digest, nowMs);
+  const holder = signed && holderOf(signed.digest, context, desk);
   // A route that runs events with the same body runs its own again, but none of its neighbours'.
   if (holder !== undefined && (isOnce || holder.route !== route.name))
     return { scheme, ...repeated(context, holder, desk) };
@@ -138,6 +150,30 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
   return isOnce ? { scheme, signatureDigest: signed.digest } : { scheme };
 }
 
+/** The event that claimed a signature; of an array the first one's, where each of its events has claimed its own. */
+function holderOf(digest: string, context: RequestContext, desk: RequestDesk): SignatureHolder | undefined {
+  const { route, id } = context;
+  if (route === undefined) return undefined;
+  const nowMs = desk.nowMs();
+  const { body } = desk.compiled(route);
+  if (body.shape !== 'each') return desk.signatureHolder(route.profile, digest, nowMs);
+  const parsed = parseBody(desk.text(id), desk.headers(id)['content-type'], body.shape);
+  const split = parsed.ok ? splitItems(parsed, body.items) : undefined;
+  if (split?.ok !== true) return desk.signatureHolder(route.profile, digest, nowMs);
+  let first: SignatureHolder | undefined;
+  for (const index of split.items.keys()) {
+    const holder = desk.signatureHolder(route.profile, partDigest(digest, index), nowMs);
+    if (holder === undefined) return undefined;
+    first ??= holder;
+  }
+  return first;
+}
+
+/** Each event of an array claims the signature with its own number: of one that came before, none runs again (SEC-6). */
+export function partDigest(digest: string, index: number): string {
+  return `${digest}.${index}`;
+}
+
 function greetingByBody({ payload }: SignedRequest, { route }: RequestContext, desk: RequestDesk): Known | undefined {
   const byBody = route && desk.compiled(route).handshake?.byBody;
   const read = byBody && payload?.();
@@ -146,9 +182,14 @@ function greetingByBody({ payload }: SignedRequest, { route }: RequestContext, d
 }
 
 /** What the schemes of a source and those of a route's own may read besides. */
-function widened(request: SignedRequest, { id, method, path }: RequestContext, desk: RequestDesk): SignedRequest {
+function widened(
+  request: SignedRequest,
+  { id, method, path, route }: RequestContext,
+  desk: RequestDesk,
+): SignedRequest {
   const payload = (): JsonObject | undefined => {
-    const parsed = parseBody(desk.text(id), request.headers['content-type']);
+    const shape = route && desk.compiled(route).body.shape;
+    const parsed = parseBody(desk.text(id), request.headers['content-type'], shape);
     return parsed.ok ? parsed.value : undefined;
   };
   return { ...request, method, path, query: desk.query(id), payload };
@@ -164,15 +205,39 @@ function repeated(context: RequestContext, holder: SignatureHolder, desk: Reques
 export function parsePayload(context: RequestContext, desk: RequestDesk): Known {
   const { id, origin, route, scheme } = context;
   if (route === undefined) return nothing;
+  if (origin === 'part') return parsePart(context, desk);
   const headers = desk.headers(id);
-  const parsed = parseBody(desk.text(id), headers['content-type']);
-  const { deliveryId: idOf, eventType } = desk.compiled(route);
+  const { deliveryId: idOf, eventType, body } = desk.compiled(route);
+  const parsed = parseBody(desk.text(id), headers['content-type'], body.shape);
   const payload = parsed.ok ? parsed.value : undefined;
   const isIdSigned = scheme?.startsWith('standard-webhooks') === true;
   const given = origin === 'http' ? idOf(headers, payload, desk.body(id), isIdSigned) : undefined;
   const deliveryId = given ?? desk.newDeliveryId();
   if (!parsed.ok) return { deliveryId, outcome: { kind: 'badBody' }, reason: parsed.why };
+  const split = body.shape === 'each' && origin === 'http' ? splitItems(parsed, body.items) : undefined;
+  if (split?.ok === false) {
+    return { deliveryId, outcome: { kind: split.isTooLong ? 'tooLarge' : 'badBody' }, reason: split.why };
+  }
+  if (split !== undefined) return { deliveryId, payload: { items: split.items }, plan: 'split' };
   return { deliveryId, payload: parsed.value, event: eventType(headers, parsed.value) };
+}
+
+/** An event of an array has its own id, or its number in the request; a header's id is the request's. */
+function parsePart({ id, route }: RequestContext, desk: RequestDesk): Known {
+  const part = desk.partOf(id);
+  if (route === undefined || part === undefined) return nothing;
+  const headers = desk.headers(id);
+  const { deliveryId: idOf, eventType } = desk.compiled(route);
+  const parsed = parseBody(desk.text(id), undefined);
+  if (!parsed.ok) return { deliveryId: part.deliveryId, outcome: { kind: 'badBody' }, reason: parsed.why };
+  const { scheme, signatureDigest, index } = part;
+  const deliveryId = idOf({}, parsed.value, desk.body(id), false) ?? `${part.deliveryId}#${index + 1}`;
+  const known = { scheme, deliveryId, payload: parsed.value, event: eventType(headers, parsed.value) };
+  if (signatureDigest === undefined) return known;
+  const holder = desk.signatureHolder(route.profile, signatureDigest, desk.nowMs());
+  if (holder === undefined) return { ...known, signatureDigest };
+  const reason = sameSignature(holder, { deliveryId, route: route.name });
+  return { ...known, outcome: { kind: 'duplicate', deliveryId }, ...(reason === undefined ? {} : { reason }) };
 }
 
 export function matchEvent(context: RequestContext, desk: RequestDesk): Known {

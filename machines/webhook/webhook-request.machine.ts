@@ -19,8 +19,11 @@ import type { ScriptResult } from './script-outcome.ts';
 export interface RequestInput {
   /** The key of the exchange, and of the event if one is accepted. */
   readonly id: string;
-  /** A replayed event was verified when it first came, and takes no slot of the sender's quota. */
-  readonly origin: 'http' | 'replay';
+  /**
+   * A replayed event was verified when it first came, and an event of an array with its request; neither takes a slot of
+   * the sender's quota.
+   */
+  readonly origin: 'http' | 'replay' | 'part';
   readonly method: string;
   readonly path: string;
   readonly declaredBytes?: number | undefined;
@@ -29,8 +32,8 @@ export interface RequestInput {
   readonly replayOf?: string | undefined;
 }
 
-/** What happens to an event that passed every rule. */
-export type PlanKind = 'run' | 'group' | 'cron' | 'direct';
+/** What happens to an event that passed every rule; `split`: a request whose body is an array is no event itself. */
+export type PlanKind = 'run' | 'group' | 'cron' | 'direct' | 'split';
 
 export interface RequestContext extends RequestInput {
   /** The route as it stood when the request came; a reload does not change it midway. */
@@ -73,6 +76,8 @@ export type RequestEvent =
   /** A direct delivery that may still fail holds the id or the signature. */
   | { readonly type: 'claim.pending' }
   | { readonly type: 'claim.unavailable'; readonly reason: string }
+  /** Every event of an array has its answer. */
+  | { readonly type: 'parts.settled'; readonly outcome: Outcome; readonly reason?: string | undefined }
   | { readonly type: 'delivery.settled'; readonly delivered: boolean; readonly reason?: string };
 
 export interface ScriptInput {
@@ -117,6 +122,7 @@ export const webhookRequestMachine = setup({
     readBody: effect('readBody'),
     verifySignature: effect('verifySignature'),
     parsePayload: effect('parsePayload'),
+    splitBody: effect('splitBody'),
     matchEvent: effect('matchEvent'),
     readScript: (_, _result: ScriptResult) => effect('readScript')(),
     renderTexts: effect('renderTexts'),
@@ -130,7 +136,8 @@ export const webhookRequestMachine = setup({
   },
   guards: {
     isDecided: ({ context }) => context.outcome !== undefined,
-    isReplay: ({ context }) => context.origin === 'replay',
+    isVerified: ({ context }) => context.origin !== 'http',
+    isSplit: ({ context }) => context.plan === 'split',
     hasScript: ({ context }) => context.route?.script !== undefined,
     isLate: ({ context }) => context.isLate === true,
     waitsForDelivery: ({ context }) => context.plan === 'direct',
@@ -155,7 +162,7 @@ export const webhookRequestMachine = setup({
       entry: 'findRoute',
       always: [
         { guard: 'isDecided', target: 'answered' },
-        { guard: 'isReplay', target: 'parsing' },
+        { guard: 'isVerified', target: 'parsing' },
         { target: 'throttling' },
       ],
     },
@@ -200,7 +207,23 @@ export const webhookRequestMachine = setup({
       meta: { rule: 'LIM-3' },
       tags: ['working'],
       entry: 'parsePayload',
-      always: [{ guard: 'isDecided', target: 'answered' }, { target: 'matching' }],
+      always: [
+        { guard: 'isDecided', target: 'answered' },
+        { guard: 'isSplit', target: 'splitting' },
+        { target: 'matching' },
+      ],
+    },
+    splitting: {
+      description: 'Hands on each item of an array as an event of its own and waits for the answers of all.',
+      meta: { rule: 'SRC-4' },
+      tags: ['working'],
+      entry: 'splitBody',
+      on: {
+        'parts.settled': {
+          target: 'answered',
+          actions: { type: 'decide', params: ({ event: { outcome, reason } }) => ({ outcome, reason }) },
+        },
+      },
     },
     matching: {
       description: "Holds the event type against the route's events and the payload against its filters.",

@@ -39,7 +39,14 @@ interface Kept extends Pick<DecisionPorts, 'redact'>, Pick<EventRecord, 'headers
 const longestStrangersId = 200;
 
 /** Outcomes whose event the claim has put into the journal, or that belong to an event that is there already. */
-const journalled: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'delivered', 'deliveryFailed']);
+const journalled: ReadonlySet<string> = new Set([
+  'accepted',
+  'coalesced',
+  'cron',
+  'delivered',
+  'deliveryFailed',
+  'split',
+]);
 const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter', 'ignoredScript', 'duplicate']);
 
 export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPorts): Decisions {

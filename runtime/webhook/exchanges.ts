@@ -3,9 +3,11 @@
  * secret. One row per request, keyed by its id, gone when the request ends.
  */
 
-import type { Opened } from '../../actors/webhook/claim-delivery.ts';
+import type { ClaimDelivery, Opened } from '../../actors/webhook/claim-delivery.ts';
 import { decodeBody } from '../../machines/webhook/body.ts';
 import type { Told } from '../../machines/webhook/record.ts';
+import type { Outcome } from '../../machines/webhook/reply.ts';
+import type { Part } from '../../machines/webhook/request-rules.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import type { Exchange } from '../http/front.ts';
 import type { TracedSpan } from '../observe/tracing.ts';
@@ -25,6 +27,16 @@ export interface LiveRequest {
   scriptMs: number;
   /** Where traces are made. */
   span: TracedSpan | undefined;
+  /** Where it is an event of an array. */
+  readonly part?: LivePart;
+}
+
+/** The ways from an event of an array to the request that brought it. */
+export interface LivePart extends Part {
+  /** Claims with the other events, once each of them is ready or decided. */
+  readonly claim: ClaimDelivery;
+  /** Only the first answer counts. */
+  readonly answered: (outcome: Outcome, reason?: string) => void;
 }
 
 export interface Exchanges {

@@ -22,7 +22,7 @@ export interface ReceiverPorts {
 }
 
 /** More requests than this at the same time are told to come back: each holds a body of up to the cap. */
-const mostRequests = 10_000;
+export const maxRequests = 10_000;
 
 const healthy = { status: 200, body: JSON.stringify({ status: 'ok', platform: 'webhook' }) };
 const health405 = { ...replyTo({ kind: 'methodNotAllowed' }), headers: { allow: 'GET, HEAD' } };
@@ -47,7 +47,7 @@ export function createReceiver(ports: ReceiverPorts): ExchangeHandler {
 
 function receive(exchange: Exchange, { exchanges, wards, nextId, traces, nowMs }: ReceiverPorts): void {
   const { requests } = wards();
-  if (requests.size >= mostRequests) {
+  if (requests.size >= maxRequests) {
     exchange.reply(overloaded);
     return;
   }

@@ -30,6 +30,7 @@ import type { BodyBudget } from '../http/body-budget.ts';
 import type { BodyOutcome } from '../http/front.ts';
 import type { Wards } from '../system/wards.ts';
 import { type Exchanges, type LiveRequest, textOf, toldOf } from './exchanges.ts';
+import type { SplitBody } from './parts.ts';
 
 export interface RequestPorts {
   readonly desk: RequestDesk;
@@ -37,6 +38,7 @@ export interface RequestPorts {
   readonly bodies: BodyBudget;
   readonly claim: ClaimDelivery;
   readonly runScript: RunScript;
+  readonly splitBody: SplitBody;
   /** The trace that is kept with an event. */
   readonly traceparentOf: (live: LiveRequest | undefined) => string | undefined;
   readonly wards: () => Wards;
@@ -86,8 +88,13 @@ export function wireRequest(ports: RequestPorts) {
         };
         live.exchange.readBody(desk.maxBodyBytes(), settled, account.grow);
       },
+      splitBody: ({ context, self }) =>
+        ports.splitBody(context, exchanges.get(context.id), (settlement) =>
+          self.send({ type: 'parts.settled', ...settlement }),
+        ),
       claimDelivery: ({ context, self }) => {
-        ports.claim(claimRequestOf(context, ports), (verdict) => {
+        const claim = (context.origin === 'part' && exchanges.get(context.id)?.part?.claim) || ports.claim;
+        claim(claimRequestOf(context, ports), (verdict) => {
           const live = exchanges.get(context.id);
           switch (verdict.kind) {
             case 'granted':
@@ -111,8 +118,9 @@ export function wireRequest(ports: RequestPorts) {
       },
       answer: ({ context }) => {
         const live = exchanges.get(context.id);
-        if (live !== undefined && context.outcome !== undefined)
-          live.exchange.reply(replyOf(context.outcome, context.route && desk.compiled(context.route).answer));
+        if (live === undefined || context.outcome === undefined) return;
+        if (live.part !== undefined) live.part.answered(context.outcome, context.reason);
+        else live.exchange.reply(replyOf(context.outcome, context.route && desk.compiled(context.route).answer));
       },
     },
   });

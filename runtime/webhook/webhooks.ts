@@ -48,8 +48,9 @@ import type { Every } from '../system/ticks.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
 import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
+import { createSplitBody } from './parts.ts';
 import { createRateWindows } from './rate-windows.ts';
-import { createReceiver } from './receiver.ts';
+import { createReceiver, maxRequests } from './receiver.ts';
 import type { ReplayPorts } from './replay.ts';
 import { wireRequest } from './requests.ts';
 import { createSourceReader } from './route-sources.ts';
@@ -184,6 +185,13 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const { wards } = work;
   const scriptPlaces = createScriptPlaces(() => settings().webhook.scriptConcurrency);
 
+  const claim = createClaimDelivery({
+    keeper,
+    bursts: work.bursts,
+    findJob: work.cron.findJob,
+    placeOf: work.placeOf,
+    hasRoom: work.hasRoom,
+  });
   const requestLogic = wireRequest({
     desk: {
       nowMs,
@@ -193,6 +201,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       headers: (id) => exchanges.get(id)?.headers ?? {},
       query: (id) => exchanges.get(id)?.exchange.head.query,
       body: (id) => exchanges.get(id)?.body ?? noBody,
+      partOf: (id) => exchanges.get(id)?.part,
       text: (id) => {
         const live = exchanges.get(id);
         return live && textOf(live);
@@ -212,12 +221,15 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     exchanges,
     bodies: createBodyBudget(() => settings().webhook.maxUnverifiedBytes),
     traceparentOf: traces.traceparentOf,
-    claim: createClaimDelivery({
-      keeper,
-      bursts: work.bursts,
-      findJob: work.cron.findJob,
-      placeOf: work.placeOf,
-      hasRoom: work.hasRoom,
+    claim,
+    splitBody: createSplitBody({
+      exchanges,
+      wards,
+      nextId,
+      nowMs,
+      claim,
+      together: keeper.together,
+      maxRequests,
     }),
     runScript: async (input, signal) => {
       const { profile, name } = input.route;
@@ -264,6 +276,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         exchanges.delete(key);
         if (live === undefined) return;
         live.exchange.reply(internalError);
+        live.part?.answered({ kind: 'internal' });
         const ended = crashedRequest(key, live, routes.find, nowMs());
         countRequest(ended, nowMs());
         decisions.decided(ended, live);

@@ -107,6 +107,34 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     );
   });
 
+  check(
+    'DUR-1 · SRC-4 · commits of one call of together land together, each with a verdict of its own',
+    async (t, journal) => {
+      await journal.commit([claim('taken')]);
+      const names = Array.from({ length: 1_000 }, (_, index) => (index === 500 ? 'taken' : `n${index}`));
+      const verdicts: string[] = [];
+      let seenByTheFirst = 0;
+
+      await new Promise<void>((resolve) => {
+        journal.together(() => {
+          for (const [index, name] of names.entries()) {
+            journal.submit([put(`e${String(index).padStart(4, '0')}`, { n: index }), claim(name)], ({ kind }) => {
+              if (verdicts.length === 0)
+                seenByTheFirst = journal.list('events', { order: 'oldest', limit: 2_000 }).length;
+              if (verdicts.push(kind) === names.length) resolve();
+            });
+          }
+        });
+      });
+
+      t.equal(seenByTheFirst, 999, 'all are there once one is known to be');
+      t.same([...new Set(verdicts.toSpliced(500, 1))], ['committed']);
+      t.equal(verdicts[500], 'claimed');
+      journal.together(() => {});
+      t.same(await journal.commit([claim('after')]), { kind: 'committed' }, 'an empty call holds up nothing');
+    },
+  );
+
   check('IDM-2 · holds a claim until its time and not a millisecond longer', async (t, journal) => {
     const expiresAtMs = nowMs + hourMs;
     await journal.commit([claim('a', { expiresAtMs })]);

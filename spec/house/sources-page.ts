@@ -60,6 +60,20 @@ routes:
 | \`id\` | | where \`{id}\` is: \`header\` or \`field\` |
 | \`timestamp\` | | where the time is, \`header\`, \`field\` or \`part\`; its \`unit\` (\`s\`, \`ms\`) and \`tolerance_seconds\` (300) |
 
+## Several events in one request
+
+\`body\` says what a route makes of an array:
+
+| \`body\` | an array is |
+| --- | --- |
+| \`object\` (default) | refused with 400 |
+| \`each\` | split: each item is an event with its own type, filters, run and delivery id |
+| \`raw\` | one event, whose payload is \`{"items": [...]}\`; templates read \`{items.0.id}\` |
+
+With \`each\`, \`delivery_id: { field: id }\` is read from each item; an item without one has the id of the request and its
+number, such as \`9f1c#3\`. All events of an array are accepted in one commit or none is, at most 5,000 of them. Items with
+equal ids are one event. The answer counts them: \`{"status":"accepted","accepted":2,"duplicate":1,"ignored":0}\`.
+
 A route without \`source\` and \`signature\` takes GitHub's, GitLab's, Standard Webhooks' and the generic schemes:
 [receive events from GitHub](receive-github-events.md).
 `;

@@ -183,3 +183,82 @@ t.test(
     t.notMatch(JSON.stringify([rows, daemon.log]), /meta-verifies-by-this|0f1e2d3c4b5a/);
   },
 );
+
+t.test('SRC-4 · SEC-6 · an array is split into events that are accepted together, or kept whole', async (t) => {
+  const home = makeHome(t);
+  const signature = { header: 'X-Acme', signed: '{body}' };
+  const each = {
+    signature,
+    secret: acme,
+    body: 'each',
+    delivery_id: { field: 'id' },
+    events: ['a', 'b'],
+    prompt: 'n={id}',
+  };
+  const routes = {
+    each,
+    raw: { signature, secret: older, body: 'raw', prompt: '{items.1.id}' },
+    object: { signature, secret: square },
+  };
+  home.write(
+    'config.yaml',
+    JSON.stringify({
+      agent: { runner: 'echo' },
+      platforms: { webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, rate_limit: 100, routes } } },
+    }),
+  );
+  const daemon = await startDaemon(t, home.path);
+  const post = async (route: string, secret: string, body: string) => {
+    const headers = { 'X-Acme': createHmac('sha256', secret).update(body).digest('hex') };
+    const response = await fetch(`${daemon.url}/webhooks/${route}`, { method: 'POST', body, headers });
+    return [response.status, await response.json()];
+  };
+  const body = JSON.stringify([
+    { id: 'i1', type: 'a' },
+    { id: 'i2', type: 'b' },
+    { id: 'i1', type: 'a' },
+    { id: 'i3', type: 'other' },
+    { type: 'b' },
+  ]);
+  const first = { status: 'accepted', accepted: 3, duplicate: 1, ignored: 1 };
+  t.same(await post('each', acme, body), [202, first]);
+  t.same(
+    await post('each', acme, body),
+    [200, { status: 'duplicate', accepted: 0, duplicate: 4, ignored: 1 }],
+    'captured or repeated, it runs nothing',
+  );
+  const again = `${body.slice(0, -1)},{"id":"i4","type":"a"}]`;
+  t.match(
+    await post('each', acme, again),
+    [202, { accepted: 2, duplicate: 3, ignored: 1 }],
+    'i4, and the one without an id',
+  );
+  t.same(await post('each', acme, '[{"id":"i1","type":"a"}]'), [
+    200,
+    { status: 'duplicate', accepted: 0, duplicate: 1, ignored: 0 },
+  ]);
+  t.match(await post('each', acme, '[{"id":"i9","type":"a"},7]'), [400]);
+  t.match(await post('raw', older, '[{"id":1},{"id":2}]'), [202, { status: 'accepted' }]);
+  t.match(await post('object', square, '[{"id":1}]'), [400, { error: 'Cannot parse body' }]);
+
+  const many = JSON.stringify(Array.from({ length: 5_000 }, (_, index) => ({ id: `m${index}`, type: 'a' })));
+  t.match(await post('each', acme, many), [202, { accepted: 5_000 }]);
+  const more = JSON.stringify(Array.from({ length: 10_000 }, (_, index) => ({ id: `m${index}`, type: 'a' })));
+  t.match(await post('each', acme, more), [413]);
+
+  const rows = (await cliJson(home.path, 'webhook', 'deliveries', '--route', 'raw')) as unknown as readonly Row[];
+  t.equal(rows.length, 1);
+  const refused = (await cliJson(
+    home.path,
+    'webhook',
+    'deliveries',
+    '--status',
+    'refused',
+  )) as unknown as readonly Row[];
+  for (const reason of ['item 2 of the body is not an object', /at most 5000/, /set body: each/]) {
+    t.ok(
+      refused.some((row) => (typeof reason === 'string' ? row.reason === reason : reason.test(row.reason ?? ''))),
+      String(reason),
+    );
+  }
+});

@@ -35,7 +35,12 @@ t.test('LIM-3 · only a UTF-8 JSON object is a payload', (t) => {
   for (const [text, type, why] of [
     [undefined, undefined, 'the body is not UTF-8'],
     ['', 'application/x-www-form-urlencoded', 'the form is empty'],
-    ['[1]', undefined, 'the body is JSON but not an object'],
+    ['7', undefined, 'the body is JSON but not an object'],
+    [
+      '[1]',
+      undefined,
+      'the body is an array; set body: each on the route to take an event from each item, or body: raw',
+    ],
     ['{', undefined, 'the body is not JSON'],
   ] as const) {
     t.same(parseBody(text, type), { ok: false, why });

@@ -16,6 +16,21 @@ t.test('DIS-1 · DIS-2 · IDM-1 · RTE-2 · the table of replies', (t) => {
     [{ kind: 'ignoredScript', route: 'r' }, 200, { status: 'ignored', reason: 'script', route: 'r' }],
     [{ kind: 'duplicate', deliveryId: 'd' }, 200, { status: 'duplicate', delivery_id: 'd' }],
     [{ kind: 'accepted', ...named }, 202, { status: 'accepted', ...all }],
+    [
+      { kind: 'split', accepted: 2, duplicate: 1, ignored: 0 },
+      202,
+      { status: 'accepted', accepted: 2, duplicate: 1, ignored: 0 },
+    ],
+    [
+      { kind: 'split', accepted: 0, duplicate: 1, ignored: 3 },
+      200,
+      { status: 'duplicate', accepted: 0, duplicate: 1, ignored: 3 },
+    ],
+    [
+      { kind: 'split', accepted: 0, duplicate: 0, ignored: 0 },
+      200,
+      { status: 'ignored', accepted: 0, duplicate: 0, ignored: 0 },
+    ],
     [{ kind: 'coalesced', ...named }, 202, { status: 'coalesced', ...all }],
     [{ kind: 'cron', ...named }, 202, { status: 'accepted', ...all }],
     [

@@ -9,6 +9,7 @@ import {
   checkSize,
   findRoute,
   matchEvent,
+  type Part,
   parsePayload,
   type RequestDesk,
   readScript,
@@ -31,6 +32,9 @@ interface Stage {
   readonly windows?: readonly (number | undefined)[];
   readonly known?: Partial<RequestContext>;
   readonly holder?: SignatureHolder;
+  readonly part?: Part;
+  /** Digests that are held; unless given all are, where there is a holder. */
+  readonly held?: (digest: string) => boolean;
   /** Answers of the allowance for handshakes. */
   readonly greetings?: (number | undefined)[];
 }
@@ -44,6 +48,8 @@ function stage({
   windows = [],
   known = {},
   holder,
+  part,
+  held = () => true,
   greetings = [],
 }: Stage = {}) {
   const compiled = compileRoute({ route: { ...plain, ...more }, secret: given ?? { kind: 'shared', secret } });
@@ -56,6 +62,7 @@ function stage({
     findRoute: (path) => (path === '/webhooks/r' ? compiled : undefined),
     compiled: () => compiled,
     headers: () => headers,
+    partOf: () => part,
     query: () => undefined,
     body: () => Buffer.from(body, 'latin1'),
     text: () => (body.includes('\xff') ? undefined : body),
@@ -70,7 +77,7 @@ function stage({
     },
     signatureHolder: (profile, digest, nowMs) => {
       sought.push(`${profile} ${digest.length} ${nowMs}`);
-      return holder;
+      return held(digest) ? holder : undefined;
     },
     list: (profile, file) => {
       if (file === 'unread.txt') return { has: () => undefined };
@@ -420,3 +427,70 @@ t.test('RTE-3 · a rule asked before what it needs is known says nothing', (t) =
   t.same(done, []);
   t.end();
 });
+
+t.test('SRC-4 · an array is refused, split or kept as the route says', (t) => {
+  const rows: readonly (readonly [Partial<Route>, string, object])[] = [
+    [{}, '[{}]', { outcome: { kind: 'badBody' }, reason: /body: each/ }],
+    [{ body: 'each' }, '[{"n":1},{}]', { payload: { items: [{ n: 1 }, {}] }, plan: 'split', outcome: undefined }],
+    [{ body: 'each' }, '[]', { payload: { items: [] }, plan: 'split' }],
+    [{ body: 'each' }, '{"items":[{}]}', { payload: { items: [{}] }, plan: undefined, event: 'unknown' }],
+    [{ body: 'each' }, '[{},7]', { outcome: { kind: 'badBody' }, reason: 'item 2 of the body is not an object' }],
+    [{ body: 'each' }, '7', { outcome: { kind: 'badBody' }, reason: /neither an object nor an array/ }],
+    [{ body: 'each' }, '[', { outcome: { kind: 'badBody' }, reason: 'the body is not JSON' }],
+    [
+      { body: 'each' },
+      `[${Array.from({ length: 10_000 }, () => '{}').join()}]`,
+      { outcome: { kind: 'tooLarge' }, reason: 'the body has 10000 events; at most 5000 are taken' },
+    ],
+    [{ body: 'raw' }, '[1,"two"]', { payload: { items: [1, 'two'] }, plan: undefined, event: 'unknown' }],
+    [{ body: 'raw' }, '{"type":"a"}', { payload: { type: 'a' }, event: 'a' }],
+  ];
+  for (const [route, body, expected] of rows) {
+    const { context, desk } = stage({ route, body });
+    t.match({ plan: undefined, outcome: undefined, ...parsePayload(context, desk) }, expected, body.slice(0, 40));
+  }
+  t.end();
+});
+
+t.test(
+  'SRC-4 · IDM-2 · SEC-6 · an event of an array has its own id or its number, and its part of the signature',
+  (t) => {
+    const part: Part = { index: 2, deliveryId: 'd', scheme: 'declared', signatureDigest: 'sig.2' };
+    const known = { origin: 'part' } as const;
+    const route = { body: 'each', deliveryIdAt: { field: 'id' } } as const;
+    const headers = { 'x-github-delivery': 'of-the-request' };
+    const own = stage({ route, headers, part, known, body: '{"id":7,"type":"a.b"}' });
+    t.same(parsePayload(own.context, own.desk), {
+      scheme: 'declared',
+      deliveryId: '7',
+      payload: { id: 7, type: 'a.b' },
+      event: 'a.b',
+      signatureDigest: 'sig.2',
+    });
+    for (const more of [route, { body: 'each' } as const]) {
+      const numbered = stage({ route: more, headers, part, known });
+      t.match(parsePayload(numbered.context, numbered.desk), { deliveryId: 'd#3' });
+    }
+    const holder = { deliveryId: 'first', route: plain.name };
+    const repeated = stage({ route, part, known, holder });
+    t.match(parsePayload(repeated.context, repeated.desk), {
+      outcome: { kind: 'duplicate' },
+      reason: /delivery first/,
+    });
+
+    const body = '[{"n":1},{"n":2}]';
+    const whole = stage({ route: { body: 'each' }, body, headers: signed(body), holder });
+    t.match(verifySignature(whole.context, whole.desk), { outcome: { kind: 'duplicate' } });
+    t.same(whole.done, [], 'a captured array takes no slot');
+    const half = stage({
+      route: { body: 'each' },
+      body,
+      headers: signed(body),
+      holder,
+      held: (one) => one.endsWith('.0'),
+    });
+    t.equal(verifySignature(half.context, half.desk).outcome, undefined, 'an event that failed may run again');
+    t.match(half.done, [/^slot of r/, 'generic-v1 on r']);
+    t.end();
+  },
+);

@@ -68,6 +68,7 @@ async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input
     findRoute: () => compiled,
     compiled: () => compiled,
     headers: (id) => exchanges.get(id)?.headers ?? {},
+    partOf: (id) => exchanges.get(id)?.part,
     query: () => undefined,
     body: (id) => exchanges.get(id)?.body ?? Buffer.alloc(0),
     text: (id) => {
@@ -96,6 +97,7 @@ async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input
             hasRoom: () => true,
           })
         : (_, settled) => settled(verdict),
+    splitBody: (_, __, settled) => settled({ outcome: { kind: 'split', accepted: 2, duplicate: 1, ignored: 0 } }),
     runScript: async (asked) => {
       scripts.push(asked);
       return script ?? { kind: 'missing' };

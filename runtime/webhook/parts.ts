@@ -1,0 +1,146 @@
+/**
+ * The events of an array: spawns a request for each item, holds their claims until every one is either ready for its claim
+ * or decided, submits those together, and settles the request that brought the array by the answers of all. An array is
+ * accepted as a whole: where one event cannot be judged or written now, none is claimed, and the sender tries again.
+ * @see SRC-4 and IDM-2 in docs/specification.md
+ */
+
+import type { ClaimDelivery, ClaimRequest, ClaimVerdict } from '../../actors/webhook/claim-delivery.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { type Outcome, statusOf } from '../../machines/webhook/reply.ts';
+import { partDigest } from '../../machines/webhook/request-rules.ts';
+import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
+import type { NextId } from '../system/ids.ts';
+import type { Wards } from '../system/wards.ts';
+import { type Exchanges, type LivePart, type LiveRequest, liveRequest } from './exchanges.ts';
+
+export interface PartsPorts {
+  readonly exchanges: Exchanges;
+  readonly wards: () => Wards;
+  readonly nextId: NextId;
+  readonly nowMs: () => number;
+  readonly claim: ClaimDelivery;
+  /** What is submitted before the callback returns is on disk together or not at all. */
+  readonly together: (submitAll: () => void) => void;
+  /** How many requests may be under way, events of arrays among them. */
+  readonly maxRequests: number;
+}
+
+export interface Settlement {
+  readonly outcome: Outcome;
+  readonly reason?: string | undefined;
+}
+
+/** Calls back once, possibly before it returns. */
+export type SplitBody = (
+  parent: RequestContext,
+  live: LiveRequest | undefined,
+  settled: (settlement: Settlement) => void,
+) => void;
+
+export function createSplitBody(ports: PartsPorts): SplitBody {
+  const { exchanges, wards, nextId, nowMs, maxRequests } = ports;
+  return (parent, live, settled) => {
+    const items = (parent.payload?.items ?? []) as readonly JsonObject[];
+    const { requests } = wards();
+    if (live === undefined || requests.size + items.length > maxRequests) {
+      settled({
+        outcome: { kind: 'overloaded' },
+        reason: 'too many requests are under way for the events of this one',
+      });
+      return;
+    }
+    const { path, deliveryId = '', scheme, signatureDigest } = parent;
+    const batch = createBatch(items.length, ports, settled);
+    const receivedAtMs = nowMs();
+    for (const [index, item] of items.entries()) {
+      const id = nextId(receivedAtMs);
+      const part: LivePart = {
+        index,
+        deliveryId,
+        scheme,
+        signatureDigest: signatureDigest === undefined ? undefined : partDigest(signatureDigest, index),
+        claim: (request, verdict) => batch.claim(index, request, verdict),
+        answered: (outcome, reason) => batch.answered(index, { outcome, reason }),
+      };
+      const exchange = { head: { method: 'POST', path, headers: live.headers }, readBody() {}, reply() {} };
+      exchanges.set(id, { ...liveRequest(exchange, Buffer.from(JSON.stringify(item), 'utf8')), part });
+      if (requests.spawn(id, { id, origin: 'part', method: 'POST', path, receivedAtMs }) !== undefined) continue;
+      exchanges.delete(id);
+      part.answered({ kind: 'draining' }, 'the gateway is starting or stopping');
+    }
+  };
+}
+
+interface Waiting {
+  readonly request: ClaimRequest;
+  readonly settled: (verdict: ClaimVerdict) => void;
+}
+
+function createBatch(size: number, { claim, together }: PartsPorts, settled: (settlement: Settlement) => void) {
+  const waiting: (Waiting | undefined)[] = [];
+  const answers: Settlement[] = [];
+  let undecided = size;
+  let unanswered = size;
+  if (size === 0) settled(summary([]));
+
+  function decide(): void {
+    undecided -= 1;
+    if (undecided > 0) return;
+    const failed = answers.find((answer) => answer !== undefined && isFailure(answer));
+    const ready = waiting.filter((one) => one !== undefined);
+    if (failed === undefined) {
+      claimAll(ready, claim, together);
+      return;
+    }
+    const reason = `another event of the same body stopped it: ${failed.reason ?? failed.outcome.kind}`;
+    for (const one of ready) one.settled({ kind: 'unavailable', reason });
+  }
+
+  return {
+    claim(index: number, request: ClaimRequest, verdict: (verdict: ClaimVerdict) => void): void {
+      waiting[index] = { request, settled: verdict };
+      decide();
+    },
+    answered(index: number, answer: Settlement): void {
+      if (answers[index] !== undefined) return;
+      answers[index] = answer;
+      unanswered -= 1;
+      if (waiting[index] === undefined) decide();
+      if (unanswered === 0) settled(summary(answers));
+    },
+  };
+}
+
+/** Of several events with one id the first is claimed; the others are duplicates of it without a look at the journal. */
+function claimAll(ready: readonly Waiting[], claim: ClaimDelivery, together: PartsPorts['together']): void {
+  const ids = new Set<string>();
+  const duplicates: Waiting[] = [];
+  together(() => {
+    for (const one of ready) {
+      const { deliveryId } = one.request.event;
+      if (ids.has(deliveryId)) duplicates.push(one);
+      else claim(one.request, one.settled);
+      ids.add(deliveryId);
+    }
+  });
+  for (const { settled } of duplicates) settled({ kind: 'duplicate' });
+}
+
+function isFailure({ outcome }: Settlement): boolean {
+  return statusOf(outcome) >= 400;
+}
+
+/** One failure is the answer to all, so that the sender repeats them; those that were accepted are duplicates then. */
+function summary(answers: readonly Settlement[]): Settlement {
+  const failed = answers.findIndex(isFailure);
+  if (failed >= 0) {
+    const { outcome, reason } = answers[failed] as Settlement;
+    return { outcome, reason: `event ${failed + 1} of ${answers.length}: ${reason ?? outcome.kind}` };
+  }
+  const count = (isMeant: (kind: string) => boolean) => answers.filter(({ outcome }) => isMeant(outcome.kind)).length;
+  const duplicate = count((kind) => kind === 'duplicate');
+  const ignored = count((kind) => kind.startsWith('ignored'));
+  const accepted = answers.length - duplicate - ignored;
+  return { outcome: { kind: 'split', accepted, duplicate, ignored }, reason: `${answers.length} events` };
+}

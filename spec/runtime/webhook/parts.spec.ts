@@ -1,0 +1,130 @@
+import t from 'tap';
+import type { ClaimRequest, ClaimVerdict } from '../../../actors/webhook/claim-delivery.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { RequestContext, RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
+import type { Wards } from '../../../runtime/system/wards.ts';
+import { type Exchanges, type LivePart, liveRequest } from '../../../runtime/webhook/exchanges.ts';
+import { createSplitBody, type Settlement } from '../../../runtime/webhook/parts.ts';
+
+function stage({ items = [] as readonly JsonObject[], under = 0, isGone = false, signatureDigest = 'sig' } = {}) {
+  const exchanges: Exchanges = new Map();
+  const spawned: RequestInput[] = [];
+  const claims: { readonly id: string; readonly settled: (verdict: ClaimVerdict) => void }[] = [];
+  const settlements: Settlement[] = [];
+  const calls: string[] = [];
+  const requests = {
+    size: under,
+    spawn: (_: string, input: RequestInput) => {
+      if (isGone) return undefined;
+      spawned.push(input);
+      return {};
+    },
+  };
+  let ids = 0;
+  const split = createSplitBody({
+    exchanges,
+    wards: () => ({ requests }) as unknown as Wards,
+    nextId: () => {
+      ids += 1;
+      return `k${ids}`;
+    },
+    nowMs: () => 5,
+    claim: ({ event }, settled) => {
+      calls.push(`claim ${event.deliveryId}`);
+      claims.push({ id: event.deliveryId, settled });
+    },
+    together: (submitAll) => {
+      calls.push('begin');
+      submitAll();
+      calls.push('end');
+    },
+    maxRequests: 10,
+  });
+  const parent: RequestContext = {
+    id: 'k0',
+    origin: 'http',
+    method: 'POST',
+    path: '/webhooks/r',
+    receivedAtMs: 0,
+    deliveryId: 'd',
+    scheme: 'sendgrid',
+    signatureDigest,
+    payload: { items: items as JsonObject[] },
+  };
+  const live = liveRequest({
+    head: { method: 'POST', path: '/webhooks/r', headers: { a: 'b' } },
+    readBody() {},
+    reply() {},
+  });
+  split(parent, live, (settlement) => settlements.push(settlement));
+  const parts = spawned.map(({ id }) => exchanges.get(id)?.part as LivePart);
+  const verdicts: string[] = [];
+  const ready = (index: number, id: string): void =>
+    parts[index]?.claim({ event: { deliveryId: id } } as ClaimRequest, (verdict) => {
+      verdicts.push(`${id} ${verdict.kind}${'reason' in verdict ? `: ${verdict.reason}` : ''}`);
+    });
+  return { exchanges, spawned, parts, claims, calls, settlements, verdicts, ready };
+}
+
+const three = [{ n: 1 }, { n: 2 }, { n: 3 }];
+const accepted = { kind: 'accepted', route: 'r', event: 'e', deliveryId: 'd' } as const;
+
+t.test('SRC-4 · each item of an array is a request of its own that knows its number', (t) => {
+  const { spawned, parts, exchanges, settlements } = stage({ items: three });
+  t.match(spawned, [{ id: 'k1', origin: 'part', path: '/webhooks/r' }, { id: 'k2' }, { id: 'k3' }]);
+  t.match(parts, [
+    { index: 0, deliveryId: 'd', scheme: 'sendgrid', signatureDigest: 'sig.0' },
+    { index: 1, signatureDigest: 'sig.1' },
+    { index: 2 },
+  ]);
+  t.match(exchanges.get('k2'), { body: Buffer.from('{"n":2}'), headers: { a: 'b' } });
+  t.same(settlements, []);
+  t.end();
+});
+
+t.test('SRC-4 · claims wait for all events, are submitted together, and equal ids collapse', (t) => {
+  const { parts, ready, calls, claims, verdicts, settlements } = stage({ items: [...three, { n: 4 }] });
+  ready(2, 'a');
+  ready(0, 'b');
+  parts[1]?.answered({ kind: 'ignoredFilter', route: 'r' }, 'filter');
+  t.same(calls, [], 'one is still to be judged');
+  ready(3, 'b');
+
+  t.same(calls, ['begin', 'claim b', 'claim a', 'end']);
+  t.same(verdicts, ['b duplicate']);
+  for (const { settled } of claims) settled({ kind: 'granted', opened: { kind: 'nothing' } });
+  t.same(verdicts, ['b duplicate', 'b granted', 'a granted']);
+  t.same(settlements, []);
+  for (const index of [0, 2]) parts[index]?.answered(accepted);
+  parts[3]?.answered({ kind: 'duplicate', deliveryId: 'b' });
+  t.same(settlements, [{ outcome: { kind: 'split', accepted: 2, duplicate: 1, ignored: 1 }, reason: '4 events' }]);
+  parts[3]?.answered({ kind: 'internal' });
+  t.equal(settlements.length, 1, 'only the first answer counts');
+  t.end();
+});
+
+t.test('SRC-4 · DUR-1 · where one event cannot be judged now none is claimed, and the sender tries again', (t) => {
+  const { parts, ready, calls, verdicts, settlements } = stage({ items: three });
+  ready(0, 'a');
+  parts[1]?.answered({ kind: 'unavailable' }, 'script: could not be started');
+  ready(2, 'c');
+
+  t.same(calls, []);
+  const reason = 'another event of the same body stopped it: script: could not be started';
+  t.same(verdicts, [`a unavailable: ${reason}`, `c unavailable: ${reason}`]);
+  for (const index of [0, 2]) parts[index]?.answered({ kind: 'unavailable' }, reason);
+  t.same(settlements, [{ outcome: { kind: 'unavailable' }, reason: `event 1 of 3: ${reason}` }]);
+  t.end();
+});
+
+t.test(
+  'SRC-4 · an empty array is answered at once; one beyond the room, or of a gateway that stops, is put off',
+  (t) => {
+    t.match(stage().settlements, [{ outcome: { kind: 'split', accepted: 0, duplicate: 0, ignored: 0 } }]);
+    t.match(stage({ items: three, under: 8 }), { spawned: [], settlements: [{ outcome: { kind: 'overloaded' } }] });
+    const gone = stage({ items: three, isGone: true });
+    t.match(gone.settlements, [{ outcome: { kind: 'draining' }, reason: /^event 1 of 3/ }]);
+    t.equal(gone.exchanges.size, 0);
+    t.end();
+  },
+);
