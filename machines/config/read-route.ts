@@ -4,7 +4,7 @@
  * @see RTE-1, SIG-5, SIG-6 and PRF-1 in docs/specification.md
  */
 
-import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { defaultProfile, type ProfileName, profileName, routeName } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
 import { unresolvedReference } from './interpolate.ts';
@@ -12,7 +12,7 @@ import { readSigning, strangeSecret } from './read-signature.ts';
 import { type RouteSecret, type RouteWithSecret, templateToken, textsOfSecret } from './route.ts';
 import { insecureSecret, weaknessOf } from './secret-strength.ts';
 import type { EntryFinding } from './server-entry.ts';
-import type { BodyShape } from './sources.ts';
+import { type BodyShape, sourceOf } from './sources.ts';
 import { canonicalTarget, cureOfTarget } from './targets.ts';
 
 export interface RouteContext {
@@ -111,21 +111,26 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   }
   const verifyToken = unread('verify_token') ? undefined : (written.verify_token as string | undefined);
   const signing = readSigning(written, { publicUrl: context.publicUrl, unread }, refuse);
-  const found = unread('secret') ? undefined : secretOf(written, context, refuse);
+  const secretKey = sourceOf(signing.sender)?.secretKey ?? 'secret';
+  // What is not there or cannot be used has a finding of its own.
+  const isLacking = secretKey !== 'secret' && (verifyToken === undefined || written.secret !== undefined);
+  const found =
+    isLacking || unread('secret') || unread(secretKey)
+      ? undefined
+      : secretOf({ ...written, secret: written[secretKey] as Json }, context, refuse);
   const secret = found?.kind === 'shared' && verifyToken !== undefined ? { ...found, verifyToken } : found;
   const warnings: EntryFinding[] = [];
-  const own = written.secret === undefined ? undefined : secret;
+  const own = written[secretKey] === undefined ? undefined : secret;
   for (const text of own === undefined ? [] : textsOfSecret(own)) {
     const weak = weakOutside({ secret: text, route: name }, context);
-    if (weak !== undefined && context.allowWeakSecrets !== true) refuse(['secret'], weak, weakSecretCode);
+    if (weak !== undefined && context.allowWeakSecrets !== true) refuse([secretKey], weak, weakSecretCode);
     else if (weak !== undefined) {
-      warnings.push({ path: ['secret'], message: `route "${name}" ${weak}`, code: weakSecretCode });
+      warnings.push({ path: [secretKey], message: `route "${name}" ${weak}`, code: weakSecretCode });
     }
   }
   for (const text of secret === undefined ? [] : textsOfSecret(secret)) {
     const strange = strangeSecret(text, signing.sender);
-    if (strange !== undefined)
-      refuse(written.secret === undefined ? ['source'] : ['secret'], strange, 'secret-strange');
+    if (strange !== undefined) refuse(own === undefined ? ['source'] : [secretKey], strange, 'secret-strange');
   }
   if (own !== undefined && signing.sender === undefined && signing.signature === undefined && !isHeaderSafe(own)) {
     warnings.push({ path: ['secret'], message: `route "${name}" ${unsafeSecret}`, code: 'secret-not-header-safe' });

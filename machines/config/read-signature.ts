@@ -34,12 +34,19 @@ export function readSigning(
   const at = unread('delivery_id') || !isJsonObject(written.delivery_id) ? undefined : written.delivery_id;
   const deliveryIdAt = at && readPlace(at, ['delivery_id'], refuse);
   const token = unread('verify_token') ? '' : written.verify_token;
-  if (sourceOf(sender)?.handshake === 'meta' && token === undefined) {
+  const source = sourceOf(sender);
+  const isSecret = source?.secretKey === 'verify_token';
+  if (token === undefined && (source?.handshake === 'meta' || isSecret)) {
     refuse(
       ['source'],
-      'needs a verify_token: the text that you type beside the callback URL, which Meta repeats when it asks for it',
+      isSecret
+        ? `needs a verify_token: ${source?.secret.is}`
+        : 'needs a verify_token: the text that you type beside the callback URL, which Meta repeats when it asks for it',
       'verify-token-missing',
     );
+  }
+  if (isSecret && written.secret !== undefined) {
+    refuse(['secret'], `has a secret, which ${source?.title} does not know; give verify_token alone`, 'secret-unused');
   }
   const unset = typeof token === 'string' ? unresolvedReference(token) : undefined;
   if (unset !== undefined) {

@@ -11,7 +11,11 @@ export type Algorithm = (typeof algorithms)[number];
 export type Place =
   | { readonly header: string }
   /** A dotted path in the body; what is no text and no number is nothing. */
-  | { readonly field: string }
+  | {
+      readonly field: string;
+      /** The path of an array: the text that each of its items has there; nothing where they differ. */
+      readonly of?: string;
+    }
   | { readonly query: string };
 
 export interface Timestamp {
@@ -34,6 +38,8 @@ export interface SignatureScheme {
   readonly list?: 'commas' | 'spaces';
   /** What is signed: text with the tokens {id}, {timestamp}, {method}, {url} and {body}. */
   readonly signed: string;
+  /** Signed in a form that no such text describes; `signed` then names it for people. */
+  readonly form?: 'twilio';
   /** What the secret's text is: the key itself, or the key encoded, after `whsec_` where that stands before it. */
   readonly key: 'text' | 'base64' | 'hex';
   /** Of {id}. */

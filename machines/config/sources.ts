@@ -16,14 +16,24 @@ export interface Source {
   readonly event: readonly (Place | readonly Place[])[];
   /** Where no text says it: the first of these keys of the body that is there is the event's type. */
   readonly eventKeys?: readonly string[];
-  /** Where the delivery's id stands, which is the same in each of its retries; none where the provider sends none. */
-  readonly id: readonly Place[];
+  /**
+   * Where the delivery's id is, which is the same in each of its retries: the first that is there; of a list all must be.
+   * Empty where the provider sends none.
+   */
+  readonly id: readonly (Place | readonly Place[])[];
   /** What the provider asks before it sends, or now and then; none unless given. */
   readonly handshake?: HandshakeName;
   /** An object unless given; `items` is the path of the array in an object that holds it. */
-  readonly body?: { readonly shape: BodyShape; readonly items?: string };
-  /** The body of an answer of 2xx, where the provider reads it. */
-  readonly answer?: string;
+  readonly body?: {
+    readonly shape: BodyShape;
+    readonly items?: string;
+    /** A key of each item that is a credential: no event has it. */
+    readonly omit?: string;
+  };
+  /** The answer to what is accepted or passed over, where 202 and the gateway's own body do not do. */
+  readonly answer?: Answer;
+  /** The key of the route that holds the secret; `secret` unless given. */
+  readonly secretKey?: 'verify_token';
   /** Which secret the provider gives, and how it looks; a word that begins as a secret of another kind is a finding. */
   readonly secret: { readonly is: string; readonly looks?: RegExp };
 }
@@ -32,10 +42,27 @@ export interface Source {
 export const bodyShapes = ['object', 'each', 'raw'] as const;
 export type BodyShape = (typeof bodyShapes)[number];
 
-export type HandshakeName = 'slack' | 'zoom' | 'discord' | 'meta';
+export interface Answer {
+  /** Of the gateway unless given. */
+  readonly body?: string;
+  readonly contentType?: string;
+}
+
+export type HandshakeName =
+  | 'slack'
+  | 'zoom'
+  | 'discord'
+  | 'meta'
+  | 'notion'
+  | 'microsoft-graph'
+  | 'azure-event-grid'
+  | 'cloudevents';
 
 const header = (name: string): Place => ({ header: name });
 const field = (path: string): Place => ({ field: path });
+const query = (name: string): Place => ({ query: name });
+/** Exactly 200, with the gateway's own body. */
+const ok: Answer = {};
 
 /** HMAC-SHA256 of the body as hex, unless said otherwise. */
 function hmac(name: string, more: Partial<SignatureScheme> = {}): SignatureScheme {
@@ -242,6 +269,7 @@ export const sources = {
     schemes: [versioned('x-slack')],
     event: [field('event.type'), field('type'), field('command')],
     id: [field('event_id')],
+    answer: ok,
     handshake: 'slack',
     secret: { is: 'the signing secret of the app', looks: /^[0-9a-f]{32}$/ },
   },
@@ -251,6 +279,7 @@ export const sources = {
     schemes: [versioned('x-zm')],
     event: [field('event')],
     id: [],
+    answer: ok,
     handshake: 'zoom',
     secret: { is: 'the secret token of the app’s feature page' },
   },
@@ -268,7 +297,7 @@ export const sources = {
     id: [field('id')],
     handshake: 'discord',
     // Without an answer of its own kind Discord shows that the interaction has failed; 64: to its author alone.
-    answer: '{"type":4,"data":{"content":"Received.","flags":64}}',
+    answer: { body: '{"type":4,"data":{"content":"Received.","flags":64}}' },
     secret: { is: 'the public key of the application, 64 hexadecimal digits', looks: /^[0-9a-f]{64}$/i },
   },
   meta: {
@@ -277,6 +306,7 @@ export const sources = {
     schemes: [hmac('x-hub-signature-256', { prefix: 'sha256=' })],
     event: [field('object')],
     id: [field('entry.0.changes.0.value.messages.0.id'), field('entry.0.messaging.0.message.mid')],
+    answer: ok,
     handshake: 'meta',
     secret: { is: 'the app secret', looks: /^[0-9a-f]{32}$/ },
   },
@@ -321,7 +351,103 @@ export const sources = {
     ],
     event: [field('event-data.event')],
     id: [field('event-data.id'), field('signature.token')],
+    // Mailgun repeats a request after each other status but 406.
+    answer: ok,
     secret: { is: 'the HTTP webhook signing key of the account, not an API key', looks: /^(?!key-)/ },
+  },
+  hubspot: {
+    title: 'HubSpot',
+    page: 'https://developers.hubspot.com/docs/guides/apps/authentication/validating-requests',
+    schemes: [
+      hmac('x-hubspot-signature-v3', {
+        encoding: 'base64',
+        signed: '{method}{url}{body}{timestamp}',
+        timestamp: { at: header('x-hubspot-request-timestamp'), unit: 'ms', toleranceSeconds: 300 },
+      }),
+    ],
+    event: [field('subscriptionType')],
+    // The page says that eventId alone is not unique.
+    id: [[field('subscriptionId'), field('eventId'), field('objectId'), field('occurredAt')]],
+    body: { shape: 'each' },
+    secret: { is: 'the client secret of the app' },
+  },
+  sendgrid: {
+    title: 'SendGrid',
+    page: 'https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features',
+    schemes: [
+      hmac('x-twilio-email-event-webhook-signature', {
+        algorithm: 'ecdsa-sha256',
+        encoding: 'base64',
+        signed: '{timestamp}{body}',
+        timestamp: seconds(header('x-twilio-email-event-webhook-timestamp')),
+      }),
+    ],
+    event: [field('event')],
+    id: [field('sg_event_id')],
+    body: { shape: 'each' },
+    secret: {
+      is: 'the verification key of the signed event webhook, a public key that begins with MFkw',
+      looks: /^(?:MFkw|-----BEGIN PUBLIC KEY)/,
+    },
+  },
+  twilio: {
+    title: 'Twilio',
+    page: 'https://www.twilio.com/docs/usage/webhooks/webhooks-security',
+    schemes: [
+      hmac('x-twilio-signature', { algorithm: sha1, encoding: 'base64', signed: '{url}{sorted form}', form: 'twilio' }),
+    ],
+    event: [field('EventType'), field('MessageStatus'), field('CallStatus'), field('SmsStatus')],
+    id: [
+      header('i-twilio-idempotency-token'),
+      [field('MessageSid'), field('MessageStatus')],
+      [field('MessageSid'), field('SmsStatus')],
+    ],
+    // Twilio carries out what an answer says, and logs one that is not TwiML as an error.
+    answer: { body: '<Response></Response>', contentType: 'text/xml; charset=utf-8' },
+    secret: { is: 'the auth token of the account, 32 hexadecimal digits', looks: /^[0-9a-f]{32}$/ },
+  },
+  notion: {
+    title: 'Notion',
+    page: 'https://developers.notion.com/reference/webhooks',
+    schemes: [hmac('x-notion-signature', { prefix: 'sha256=' })],
+    event: [field('type')],
+    id: [field('id')],
+    handshake: 'notion',
+    secret: { is: 'the verification token that Notion sends first; until then any text' },
+  },
+  'microsoft-graph': {
+    title: 'Microsoft Graph',
+    page: 'https://learn.microsoft.com/en-us/graph/change-notifications-delivery-webhooks',
+    schemes: [token({ field: 'clientState', of: 'value' })],
+    event: [field('lifecycleEvent'), field('changeType')],
+    id: [field('id')],
+    body: { shape: 'each', items: 'value', omit: 'clientState' },
+    handshake: 'microsoft-graph',
+    secretKey: 'verify_token',
+    secret: { is: 'the clientState of the subscription, given as verify_token' },
+  },
+  'azure-event-grid': {
+    title: 'Azure Event Grid',
+    page: 'https://learn.microsoft.com/en-us/azure/event-grid/end-point-validation-event-grid-events-schema',
+    schemes: [token(query('code'))],
+    event: [field('eventType'), field('type')],
+    id: [field('id')],
+    body: { shape: 'each' },
+    handshake: 'azure-event-grid',
+    secret: { is: 'the text that you put behind ?code= in the address of the endpoint' },
+  },
+  cloudevents: {
+    title: 'CloudEvents',
+    page: 'https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/http-webhook.md',
+    schemes: [token(header('authorization'), 'Bearer '), token(query('access_token'))],
+    event: [header('ce-type'), field('type')],
+    id: [
+      [header('ce-source'), header('ce-id')],
+      [field('source'), field('id')],
+    ],
+    body: { shape: 'each' },
+    handshake: 'cloudevents',
+    secret: { is: 'the access token that the sender sends' },
   },
 } as const satisfies Readonly<Record<string, Source>>;
 

@@ -6,7 +6,7 @@
 
 import { noticePlace } from '../config/notice-place.ts';
 import type { Route, RouteSecret, RouteWithSecret } from '../config/route.ts';
-import { type BodyShape, type Source, sourceOf } from '../config/sources.ts';
+import { type Answer, type Source, sourceOf } from '../config/sources.ts';
 import { compileCoalesceKey } from './coalesce.ts';
 import { eventMatcher, type IdReader, idReader, type TypeReader, typeReader } from './envelope.ts';
 import { compileFilters, type FilterMatcher } from './filter.ts';
@@ -29,9 +29,9 @@ export interface CompiledRoute {
   readonly isPinned: boolean;
   /** Absent where the provider plays none. */
   readonly handshake?: Handshake;
-  /** The body of an answer of 2xx, where the provider reads it. */
-  readonly answer?: string;
-  readonly body: { readonly shape: BodyShape; readonly items?: string };
+  /** The answer to what is accepted or passed over, where the provider wants one of its own. */
+  readonly answer?: Answer;
+  readonly body: NonNullable<Source['body']>;
   readonly eventType: TypeReader;
   readonly deliveryId: IdReader;
   readonly acceptsEvent: (type: string) => boolean;

@@ -105,10 +105,11 @@ export type IdReader = (
 export function idReader({ deliveryIdAt }: Pick<Route, 'deliveryIdAt'>, source: Source | undefined): IdReader {
   const places = deliveryIdAt === undefined ? source?.id : [deliveryIdAt];
   if (places === undefined) return (headers, _, body, isIdSigned) => deliveryIdOf(headers, body, isIdSigned);
-  const readers = places.map(textReader);
+  const readers = places.map((one) => [one].flat().map(textReader));
   return (headers, payload, body) => {
-    for (const read of readers) {
-      const value = read(headers, payload);
+    for (const parts of readers) {
+      const texts = parts.map((read) => read(headers, payload));
+      const value = texts.includes(undefined) ? undefined : texts.join(' ');
       if (value !== undefined && value.length <= longestId) return idOf(value, body);
     }
     return undefined;

@@ -6,7 +6,7 @@
 
 import { createHmac } from 'node:crypto';
 import type { JsonObject } from '../base/json.ts';
-import type { RouteSecret } from '../config/route.ts';
+import { type RouteSecret, textsOfSecret } from '../config/route.ts';
 import type { HandshakeName } from '../config/sources.ts';
 import { sameBytes } from './signature.ts';
 
@@ -17,12 +17,23 @@ export interface Greeting {
   readonly body: string;
   /** `application/json` unless given. */
   readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The field of the body that a person needs, so that the history keeps its text. */
+  readonly shownField?: string;
+}
+
+interface Head {
+  readonly method: string;
+  readonly query: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Undefined where a request is no handshake. */
 export interface Handshake {
   /** Judges a request by its head alone, whatever its method, before anything is verified. */
-  readonly byHead?: (head: { readonly method: string; readonly query: string | undefined }) => Greeting | undefined;
+  readonly byHead?: (head: Head) => Greeting | undefined;
+  /** Judges the body of a request whose signature is not genuine. */
+  readonly byUnsigned?: (payload: JsonObject) => Greeting | undefined;
   /** Judges the body of a request whose signature is genuine. */
   readonly byBody?: (payload: JsonObject) => Greeting | undefined;
 }
@@ -52,7 +63,60 @@ export function compileHandshake(name: HandshakeName, secret: RouteSecret): Hand
       return { byBody: ({ type }) => (type === 1 ? { what: 'PING', status: 200, body: '{"type":1}' } : undefined) };
     case 'meta':
       return { byHead: ({ method, query }) => (method === 'GET' ? subscribed(query, secret) : undefined) };
+    case 'notion':
+      // Once the route has Notion's token, another one is somebody else's.
+      return {
+        byUnsigned: ({ verification_token: given }) =>
+          typeof given === 'string' && !notionToken.test(key)
+            ? {
+                what: 'verification_token; type in the text below at Notion and make it the secret of the route',
+                status: 200,
+                body: '{}',
+                shownField: 'verification_token',
+              }
+            : undefined,
+      };
+    case 'microsoft-graph':
+      return {
+        byHead({ method, query }) {
+          const given = method === 'POST' ? new URLSearchParams(query ?? '').get('validationToken') : null;
+          return given === null ? undefined : { what: 'validationToken', status: 200, body: given, contentType: plain };
+        },
+      };
+    case 'azure-event-grid':
+      return {
+        byHead: (head) => asked(head, new URLSearchParams(head.query ?? '').get('code') ?? '', secret),
+        byBody({ items }) {
+          const [event] = Array.isArray(items) ? (items as readonly JsonObject[]) : [];
+          const code = (event?.data as JsonObject | undefined)?.validationCode;
+          if (event?.eventType !== 'Microsoft.EventGrid.SubscriptionValidationEvent' || typeof code !== 'string')
+            return undefined;
+          return { what: event.eventType, status: 200, body: JSON.stringify({ validationResponse: code }) };
+        },
+      };
+    case 'cloudevents':
+      return { byHead: (head) => asked(head) };
   }
+}
+
+const notionToken = /^secret_/;
+const originName = /^[\x21-\x7e]{1,256}$/;
+
+/**
+ * The question of CloudEvents, whether a sender may send here. It is no login; Event Grid has the key in its address all
+ * the same, and only where that is right is it given leave.
+ * @see [CloudEvents, abuse protection](https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/http-webhook.md#4-abuse-protection)
+ */
+function asked({ method, headers }: Head, given?: string, secret?: RouteSecret): Greeting | undefined {
+  const origin = headers['webhook-request-origin'];
+  if (method !== 'OPTIONS' || origin === undefined || !originName.test(origin)) return undefined;
+  const what = 'WebHook-Request-Origin';
+  const bytes = Buffer.from(given ?? '', 'utf8');
+  const keys = secret === undefined ? [] : textsOfSecret(secret);
+  if (keys.length > 0 && !keys.some((one) => sameBytes(Buffer.from(one, 'utf8'), bytes)))
+    return { what: `${what} with a wrong code`, status: 401, body: '{"error":"Invalid signature"}' };
+  const allowed = { 'webhook-allowed-origin': origin, 'webhook-allowed-rate': '*', allow: 'POST, OPTIONS' };
+  return { what, status: 200, body: '', headers: allowed };
 }
 
 /** Meta's challenge: its token is compared in constant time, and what it wants back is text, never a page. */

@@ -11,7 +11,14 @@ interface Named {
 
 export type Outcome =
   /** A provider's question, answered as it wants it; nothing follows (SRC-3). */
-  | { readonly kind: 'handshake'; readonly status: number; readonly body: string; readonly contentType?: string }
+  | {
+      readonly kind: 'handshake';
+      readonly status: number;
+      readonly body: string;
+      readonly contentType?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly shownField?: string;
+    }
   /** Of an array; each count is of its events. */
   | { readonly kind: 'split'; readonly accepted: number; readonly duplicate: number; readonly ignored: number }
   | { readonly kind: 'tooLarge' | 'unknownRoute' | 'routeDisabled' | 'methodNotAllowed' | 'badSignature' | 'badBody' }
@@ -54,8 +61,13 @@ const fixed = {
 export function replyTo(outcome: Outcome): TableReply {
   switch (outcome.kind) {
     case 'handshake': {
-      const { status, body, contentType } = outcome;
-      return contentType === undefined ? { status, body } : { status, body, contentType };
+      const { status, body, contentType, headers } = outcome;
+      return {
+        status,
+        body,
+        ...(contentType === undefined ? {} : { contentType }),
+        ...(headers === undefined ? {} : { headers }),
+      };
     }
     case 'rateLimited':
       return refusal(statusOf(outcome), 'Rate limit exceeded', { 'retry-after': String(outcome.retryAfterSeconds) });

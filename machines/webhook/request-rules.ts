@@ -92,7 +92,11 @@ function greetingByHead(
   { route, handshake }: CompiledRoute,
   desk: RequestDesk,
 ): Known | undefined {
-  const greeting = handshake?.byHead?.({ method: context.method, query: desk.query(context.id) });
+  const greeting = handshake?.byHead?.({
+    method: context.method,
+    query: desk.query(context.id),
+    headers: desk.headers(context.id),
+  });
   if (greeting === undefined || !route.enabled) return undefined;
   return { route, profile: route.profile, ...(greetingsLeft(route, desk) ?? greetedBy(greeting)) };
 }
@@ -115,7 +119,8 @@ export function checkRate(context: RequestContext, desk: RequestDesk): Known {
   const { route } = context;
   if (route === undefined) return nothing;
   const turnedAway = rateVerdict(route, desk);
-  if (turnedAway.outcome === undefined || desk.compiled(route).handshake?.byBody === undefined) return turnedAway;
+  const { handshake } = desk.compiled(route);
+  if (turnedAway.outcome === undefined || (handshake?.byBody ?? handshake?.byUnsigned) === undefined) return turnedAway;
   return greetingsLeft(route, desk) === undefined ? nothing : turnedAway;
 }
 
@@ -133,6 +138,8 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
   const request: SignedRequest = isPinned ? widened(plain, context, desk) : plain;
   const verdict = verify(request);
   if (verdict.kind === 'refused') {
+    const unsigned = unsignedGreeting(request, context, desk);
+    if (unsigned !== undefined) return unsigned;
     return { scheme: verdict.scheme, outcome: { kind: 'badSignature' }, reason: verdict.why };
   }
   const { scheme, signed } = verdict;
@@ -148,6 +155,14 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
   desk.takeSlot(route, nowMs);
   if (verdict.deprecated) desk.noteDeprecated(route, verdict.scheme);
   return isOnce ? { scheme, signatureDigest: signed.digest } : { scheme };
+}
+
+/** A question that its provider cannot sign yet: anybody can ask it, so the allowance holds for it always. */
+function unsignedGreeting({ payload }: SignedRequest, { route }: RequestContext, desk: RequestDesk): Known | undefined {
+  const byUnsigned = route && desk.compiled(route).handshake?.byUnsigned;
+  const read = byUnsigned && payload?.();
+  const greeting = read && byUnsigned(read);
+  return route && greeting && (greetingsLeft(route, desk) ?? greetedBy(greeting));
 }
 
 /** The event that claimed a signature; of an array the first one's, where each of its events has claimed its own. */
@@ -218,7 +233,11 @@ export function parsePayload(context: RequestContext, desk: RequestDesk): Known 
   if (split?.ok === false) {
     return { deliveryId, outcome: { kind: split.isTooLong ? 'tooLarge' : 'badBody' }, reason: split.why };
   }
-  if (split !== undefined) return { deliveryId, payload: { items: split.items }, plan: 'split' };
+  if (split !== undefined) {
+    const items =
+      body.omit === undefined ? split.items : split.items.map(({ [body.omit as string]: _, ...item }) => item);
+    return { deliveryId, payload: { items }, plan: 'split' };
+  }
   return { deliveryId, payload: parsed.value, event: eventType(headers, parsed.value) };
 }
 

@@ -4,7 +4,7 @@
  * @see SRC-1, SRC-2, SIG-3 and SEC-6 in docs/specification.md
  */
 
-import { createHmac, createPublicKey, type KeyObject, verify as verifyWithKey } from 'node:crypto';
+import { createHash, createHmac, createPublicKey, type KeyObject, verify as verifyWithKey } from 'node:crypto';
 import { compilePath, isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import type { Place, SignatureScheme, Timestamp } from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
@@ -77,15 +77,18 @@ export function compileScheme(scheme: SignatureScheme, use: SchemeUse): SchemeVe
       return refused('its signature covers the public address; set platforms.webhook.extra.public_url');
     const target = `${request.path ?? ''}${request.query === undefined ? '' : `?${request.query}`}`;
     const url = `${publicUrl ?? ''}${target}`;
-    const content = contentOf(
-      { id: id ?? '', timestamp: time ?? '', method: request.method ?? 'POST', url },
-      request.body,
-    );
+    const texts = { id: id ?? '', timestamp: time ?? '', method: request.method ?? 'POST', url };
+    const contents = scheme.form === 'twilio' ? twilioContents(url, request) : [contentOf(texts, request.body)];
+    if (contents.length === 0)
+      return refused(
+        'its signature does not cover the body: that is no form, and bodySHA256 in the query is not its digest',
+      );
     if (!isSigned && timestamp === undefined && scheme.algorithm !== 'token' && isTimedContent(request.body))
       return refused('the body is the signed content of a scheme with a time');
     const signatures = signaturesOf(given);
     if (signatures.length === 0) return refused(`${where} holds no signature ${formOf(scheme)}`);
-    const digest = fits(content, signatures);
+    let digest: string | undefined;
+    for (const content of contents) digest ??= fits(content, signatures);
     if (digest === undefined) return refused('the signature does not match');
     if (timestamp !== undefined && isLate) {
       const unfit = timestampFault(timestamp, time, request.nowMs);
@@ -109,7 +112,19 @@ export function readerOf(place: Place): (request: SignedRequest) => string | und
     return ({ query }) => latin1(new URLSearchParams(query ?? '').get(place.query) ?? '') || undefined;
   }
   const find = compilePath(place.field);
+  if (place.of !== undefined) {
+    const items = compilePath(place.of);
+    return ({ payload }) => latin1(sharedText(items((payload?.() ?? null) as Json), find)) || undefined;
+  }
   return ({ payload }) => latin1(scalarText(find((payload?.() ?? null) as Json))) || undefined;
+}
+
+/** The text that all items of an array have; none where they differ or there are none. */
+function sharedText(items: Json | undefined, find: (item: Json) => Json | undefined): string {
+  if (!Array.isArray(items)) return '';
+  const texts = new Set(items.map((item) => scalarText(find(item))));
+  const [text = ''] = texts;
+  return texts.size === 1 ? text : '';
 }
 
 function latin1(text: string): string {
@@ -118,6 +133,8 @@ function latin1(text: string): string {
 
 function placeText(place: Place): string {
   if ('header' in place) return `the header ${place.header}`;
+  if ('field' in place && place.of !== undefined)
+    return `the field ${place.field}, the same in each item of ${place.of} of the body,`;
   return 'field' in place ? `the field ${place.field} of the body` : `the query’s ${place.query}`;
 }
 
@@ -175,6 +192,43 @@ function compileContent(signed: string): (texts: Texts, body: Uint8Array) => Con
   const fillBefore = fill(before);
   const fillAfter = fill(after);
   return (texts, body) => ({ before: fillBefore(texts), body: at < 0 ? noBody : body, after: fillAfter(texts) });
+}
+
+const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
+
+/**
+ * What Twilio signs: the URL, then the names and values of a form, sorted; of another body its digest, which is in the URL.
+ * Twilio itself is not sure of the port, so there are two. Empty where the signature would not cover the body.
+ * @see [Twilio's page](https://www.twilio.com/docs/usage/webhooks/webhooks-security)
+ */
+function twilioContents(url: string, { headers, body, query }: SignedRequest): readonly Content[] {
+  const given = new URLSearchParams(query ?? '').get('bodySHA256');
+  const isForm = formType.test(headers['content-type'] ?? '');
+  if (given === null ? !isForm : given !== createHash('sha256').update(body).digest('hex')) return [];
+  const form = given === null ? sortedForm(Buffer.from(body).toString('utf8')) : '';
+  return [url, otherPort(url)].map((one) => ({ before: latin1(`${one}${form}`), body: noBody, after: '' }));
+}
+
+function sortedForm(text: string): string {
+  const fields = new Map<string, string[]>();
+  for (const [name, value] of new URLSearchParams(text)) fields.set(name, [...(fields.get(name) ?? []), value]);
+  const names = [...fields.keys()].sort();
+  return names
+    .map((name) =>
+      [...new Set(fields.get(name))]
+        .sort()
+        .map((value) => name + value)
+        .join(''),
+    )
+    .join('');
+}
+
+/** The same URL with its scheme's own port where it names none, and without its port where it names one. */
+function otherPort(url: string): string {
+  const [, start = '', scheme = '', host = '', port, rest = ''] =
+    /^((https?):\/\/)([^/:?#]+)(:\d+)?(.*)$/.exec(url) ?? [];
+  if (start === '') return url;
+  return `${start}${host}${port === undefined ? `:${scheme === 'https' ? 443 : 80}` : ''}${rest}`;
 }
 
 /** Says for a content and its signatures: the digest that stands for the content (SEC-6), empty where nothing is signed. */
@@ -243,6 +297,8 @@ function publicKeyOf(algorithm: 'ed25519' | 'ecdsa-sha256', secret: string): Key
 
 /** An event as its sender would send it. */
 export interface Sealed {
+  /** Behind the question mark of the path. */
+  readonly query?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -265,7 +321,7 @@ export function sealEvent(
   scheme: SignatureScheme,
   { secret, publicUrl }: SchemeUse,
   { payload, event, id, path, nowMs }: Unsealed,
-  source?: Pick<Source, 'event' | 'id'>,
+  source?: Pick<Source, 'event' | 'id' | 'body'>,
 ): Sealed | undefined {
   const { at, algorithm, part, list, prefix = '', timestamp } = scheme;
   if (algorithm === 'ed25519' || algorithm === 'ecdsa-sha256') return undefined;
@@ -280,25 +336,44 @@ export function sealEvent(
     const texts = event.split('.');
     for (const [index, place] of (type as readonly Place[]).entries()) put(place, texts[index] ?? '');
   } else if (event !== undefined) put(type as Place | undefined, event);
-  if (scheme.id === undefined) put(source?.id[0], id);
+  if (scheme.id === undefined) for (const place of [source?.id[0] ?? []].flat()) put(place, id);
   else put(scheme.id, id);
   const time = timestamp?.unit === 'ms' ? nowMs : Math.floor(nowMs / 1_000);
   if (timestamp !== undefined && !('part' in timestamp.at)) put(timestamp.at, time);
   const texts = { id, timestamp: String(time), method: 'POST', url: `${publicUrl ?? ''}${path}` };
   const signatureOf = (body: string): string => {
     if (algorithm === 'token') return latin1(`${prefix}${secret}`);
-    const content = compileContent(scheme.signed)(texts, Buffer.from(body, 'utf8'));
+    const bytes = Buffer.from(body, 'utf8');
+    const [content] =
+      scheme.form === 'twilio'
+        ? twilioContents(texts.url, { headers, body: bytes, nowMs })
+        : [compileContent(scheme.signed)(texts, bytes)];
+    if (content === undefined) return '';
     return `${prefix}${hmacOf(algorithm, keyOf(secret, scheme.key))(content).toString(scheme.encoding)}`;
   };
   // A signature within the body cannot cover it.
   if (!('header' in at)) put(at, signatureOf(''));
-  const body = JSON.stringify(held);
+  if (scheme.form === 'twilio') headers['content-type'] = 'application/x-www-form-urlencoded';
+  const body = scheme.form === 'twilio' ? formOfFields(held) : JSON.stringify(wrapped(held, source?.body));
   if ('header' in at) {
     const signature = signatureOf(body);
     const stamp = timestamp !== undefined && 'part' in timestamp.at ? `${timestamp.at.part}=${time},` : '';
     headers[at.header] = part === undefined ? signature : `${stamp}${part}${list === 'spaces' ? ',' : '='}${signature}`;
   }
+  if ('query' in at) return { headers, body, query: new URLSearchParams({ [at.query]: secret }).toString() };
   return { headers, body };
+}
+
+/** As the provider sends one event, where it sends arrays. */
+function wrapped(held: Json, shape: Source['body']): Json {
+  if (shape?.shape !== 'each') return held;
+  return shape.items === undefined ? [held] : { [shape.items]: [held] };
+}
+
+function formOfFields(held: Json): string {
+  const form = new URLSearchParams();
+  if (isJsonObject(held)) for (const [name, value] of Object.entries(held)) form.set(name, scalarText(value));
+  return form.toString();
 }
 
 function withField(held: Json, [key = '', ...rest]: readonly string[], value: string | number): Json {

@@ -92,6 +92,11 @@ export function bySecret(
   };
 }
 
+/** The number of the secret of a list that a verdict's scheme names; undefined for the first, and where there is one. */
+export function secretNumber(scheme: string): string | undefined {
+  return scheme.endsWith(')') ? / \(secret (\d+)\)$/.exec(scheme)?.[1] : undefined;
+}
+
 export type Headers = Readonly<Record<string, string>>;
 
 /** The header that signs a body as GitHub does. */

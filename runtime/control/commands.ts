@@ -12,9 +12,11 @@ import { hintsOf } from '../../machines/config/hints.ts';
 import type { Route } from '../../machines/config/route.ts';
 import { configSchema } from '../../machines/config/schema.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
+import { parseBody } from '../../machines/webhook/body.ts';
 import { compileRoute } from '../../machines/webhook/compile-route.ts';
-import { findSample, type SealedSample, sealSample } from '../../machines/webhook/samples.ts';
-import { sealEvent } from '../../machines/webhook/scheme.ts';
+import { partDigest } from '../../machines/webhook/request-rules.ts';
+import { findSample, sealSample } from '../../machines/webhook/samples.ts';
+import { type Sealed, sealEvent } from '../../machines/webhook/scheme.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
 import { chatCommands } from './chat-commands.ts';
 import {
@@ -163,16 +165,20 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<
   const { route, secret } = askedRouteOf(deskOf(host), asked);
   const key = secret.kind === 'shared' ? secret.secret : undefined;
   const path = route.profile === 'default' ? `/webhooks/${route.name}` : `/p/${route.profile}/webhooks/${route.name}`;
-  const { headers, body } =
+  const { headers, body, query } =
     params.sample === undefined ? testEvent(params, key, { route, path }) : sampleEvent(params, key);
   // The same test may be sent as often as its owner likes; a sample has the same body, and so the same signature, each time.
-  const { verify } = compileRoute({ route, secret });
-  const payload = (): JsonObject => JSON.parse(body) as JsonObject;
-  const verdict = verify({ headers, body: Buffer.from(body), nowMs: Date.now(), path, payload });
+  const { verify, body: shape } = compileRoute({ route, secret });
+  const payload = (): JsonObject | undefined => {
+    const parsed = parseBody(body, headers['content-type'], shape.shape);
+    return parsed.ok ? parsed.value : undefined;
+  };
+  const verdict = verify({ headers, body: Buffer.from(body), nowMs: Date.now(), path, query, payload });
   if (verdict.kind === 'genuine' && verdict.signed !== undefined) {
-    await daemon.forgetSignature(route.profile, verdict.signed.digest);
+    const { digest } = verdict.signed;
+    await daemon.forgetSignature(route.profile, shape.shape === 'each' ? partDigest(digest, 0) : digest);
   }
-  const response = await fetch(`${base}${path}`, {
+  const response = await fetch(`${base}${path}${query === undefined ? '' : `?${query}`}`, {
     method: 'POST',
     body,
     headers: { 'content-type': 'application/json', ...headers },
@@ -180,7 +186,7 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<
   return { status: response.status, body: await response.text() };
 }
 
-function sampleEvent({ sample, payload, event }: JsonObject, secret: string | undefined): SealedSample {
+function sampleEvent({ sample, payload, event }: JsonObject, secret: string | undefined): Sealed {
   if (payload !== undefined || event !== undefined) {
     refuse('params-missing', 'a sample has its own event and payload; give it alone');
   }
@@ -193,7 +199,7 @@ function testEvent(
   params: JsonObject,
   secret: string | undefined,
   { route, path }: { readonly route: Route; readonly path: string },
-): SealedSample {
+): Sealed {
   const payload = (params.payload ?? { test: true, message: 'Hello from agent webhook test' }) as Json;
   const source = sourceOf(route.sender);
   const scheme = route.signature ?? source?.schemes[0];

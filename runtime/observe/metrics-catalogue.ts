@@ -25,6 +25,11 @@ const entries = {
     help: 'From the head of a webhook request to its answer.',
     labels: ['profile', 'route'],
   },
+  agent_webhook_older_secret_total: {
+    type: 'counter',
+    help: 'Genuine requests that were signed with a secret after the first of a list; `secret` is its number.',
+    labels: ['profile', 'route', 'secret'],
+  },
   agent_webhook_requests_in_flight: { type: 'gauge', help: 'Webhook requests without an answer yet.', labels: [] },
   agent_coalescing_groups: { type: 'gauge', help: 'Coalescing groups that gather or wait for their run.', labels: [] },
   agent_runs_total: {

@@ -9,6 +9,7 @@ import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+import { secretNumber } from '../../machines/webhook/signature.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { type Metrics, observe, type Series } from './metrics.ts';
 
@@ -32,7 +33,7 @@ export function createRequestCount(metrics: Metrics): CountRequest {
     return made;
   }
 
-  return ({ route, outcome, origin, receivedAtMs }, nowMs) => {
+  return ({ route, outcome, origin, scheme, receivedAtMs }, nowMs) => {
     const { profile, name, duration, outcomes } = seriesOf(route);
     const kind = outcome?.kind ?? 'abandoned';
     let total = outcomes.get(kind);
@@ -41,6 +42,8 @@ export function createRequestCount(metrics: Metrics): CountRequest {
       outcomes.set(kind, total);
     }
     total.count += 1;
+    const older = scheme === undefined || origin !== 'http' ? undefined : secretNumber(scheme);
+    if (older !== undefined) metrics.count('agent_webhook_older_secret_total', profile, name, older);
     // A replay waits for nobody's body.
     if (origin === 'http') observe(duration, Math.max(0, nowMs - receivedAtMs) / 1_000);
   };

@@ -6,7 +6,9 @@
 
 import type { Logger, LogLevel } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { cut, lookUp, scalarText } from '../../machines/base/json.ts';
 import type { Route } from '../../machines/config/route.ts';
+import { parseBody } from '../../machines/webhook/body.ts';
 import { deliveryIdOf } from '../../machines/webhook/envelope.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { statusOf } from '../../machines/webhook/reply.ts';
@@ -37,6 +39,9 @@ interface Kept extends Pick<DecisionPorts, 'redact'>, Pick<EventRecord, 'headers
 
 /** A head may be of any length; an id is short. */
 const longestStrangersId = 200;
+
+/** Characters of a handshake that are kept in memory for a person. */
+const longestShown = 500;
 
 /** Outcomes whose event the claim has put into the journal, or that belong to an event that is there already. */
 const journalled: ReadonlySet<string> = new Set([
@@ -82,10 +87,18 @@ export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPo
       }
       // Who asks in a handshake need not have signed, so that is kept in memory too.
       const isAnswered = kind === 'handshake' && status < 300;
-      const event = eventOf(context, isAnswered ? 'ignored' : 'refused', { live, redact, headers: {}, body: '' });
+      const body = kind === 'handshake' ? shownText(outcome.shownField, live) : '';
+      const event = eventOf(context, isAnswered ? 'ignored' : 'refused', { live, redact, headers: {}, body });
       refused.add(context.id, event, { ...context, address: addressOf(live) });
     },
   };
+}
+
+/** The text of a field that the provider sends for a person to type in. */
+function shownText(field: string | undefined, live: LiveRequest | undefined): string {
+  if (field === undefined || live === undefined) return '';
+  const parsed = parseBody(textOf(live), undefined);
+  return parsed.ok ? cut(scalarText(lookUp(parsed.value, field)), longestShown) : '';
 }
 
 /** A proxy on this machine names the sender last (RFC 7239 §7.4 has it likewise); what a sender wrote there itself comes before. */

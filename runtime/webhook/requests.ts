@@ -6,6 +6,7 @@ import { assign, fromPromise } from 'xstate';
 import type { ClaimDelivery, ClaimRequest } from '../../actors/webhook/claim-delivery.ts';
 import type { EventDraft } from '../../actors/webhook/event-claims.ts';
 import type { RunScript } from '../../actors/webhook/run-script.ts';
+import type { Answer } from '../../machines/config/sources.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { type Outcome, replyTo, type TableReply } from '../../machines/webhook/reply.ts';
 import {
@@ -126,11 +127,11 @@ export function wireRequest(ports: RequestPorts) {
   });
 }
 
-/** Where the provider reads the answer, it has the words that it knows. */
-function replyOf(outcome: Outcome, answer: string | undefined): TableReply {
+/** A provider that reads the answer gets 200 with what it knows. */
+function replyOf(outcome: Outcome, answer: Answer | undefined): TableReply {
   const reply = replyTo(outcome);
   if (answer === undefined || outcome.kind === 'handshake' || reply.status >= 300) return reply;
-  return { status: 200, body: answer };
+  return { status: 200, body: reply.body, ...answer };
 }
 
 const bodyFacts = {

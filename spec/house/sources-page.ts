@@ -1,7 +1,7 @@
 /** The page of the sources that a route can name, made from their data: `npm run diagrams` writes it. */
 
 import type { Place, SignatureScheme } from '../../machines/config/signature-scheme.ts';
-import { type Source, sourceNames, sources } from '../../machines/config/sources.ts';
+import { type HandshakeName, type Source, sourceNames, sources } from '../../machines/config/sources.ts';
 
 export function sourcesPage(): string {
   const rows = sourceNames.map((name) => rowOf(name, sources[name]));
@@ -19,18 +19,31 @@ routes:
 \`\`\`
 
 The source also says where the event type and the delivery id are. A provider's retry has the same id and is answered
-\`200 duplicate\`. Before it sends events, a provider may ask who listens: the gateway answers Slack, Zoom, Discord and Meta, which
-wants a \`verify_token\` on the route. \`agent webhook test <route>\` signs
-a test event as the provider would.
+\`200 duplicate\`. The array of a provider that sends arrays, such as SendGrid, becomes one event per item
+([below](#several-events-in-one-request)). If a provider first asks whether it may send, the gateway answers.
+\`agent webhook test <route>\` signs a test event as the provider would.
 
-| \`source\` | provider | how it signs | event type | delivery id | handshake | its secret |
-| --- | --- | --- | --- | --- | --- | --- |
+| \`source\` | provider | how it signs | handshake | event type | delivery id | body | answer | its secret |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 
 A time that is signed may lie 300 s from the clock of this machine, unless the table says otherwise.
-Square signs the address that it posts to: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
+Square, HubSpot and Twilio sign the address that they post to: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
 see it, such as \`https://hooks.example.com\`. Mailgun does not sign the body, only a token and the time: its fields can be
-believed as far as the connection can.
+believed as far as the connection can. A request of Telegram, Microsoft Graph, Azure Event Grid or CloudEvents is not signed
+at all: it shows a token, so serve these routes by HTTPS only.
+
+Some providers need one more step:
+
+- **Meta**: \`verify_token\` on the route is the text that you type beside the callback URL.
+- **Microsoft Graph**: \`verify_token\` on the route is the \`clientState\` of the subscription; the route has no \`secret\`. Each
+  item of a request must have it, and no event, prompt or history shows it.
+- **Azure Event Grid**: give the endpoint as \`https://…/webhooks/<route>?code=<secret>\`. Both of its schemas work.
+- **Notion**: begin with any text as \`secret\`. Notion's first request brings the verification token: \`agent webhook deliveries\`
+  lists it as \`handshake: verification_token\`, and \`agent webhook deliveries <id>\` shows it. Type it in at Notion, and make it
+  the route's \`secret\`. From then on no other token is taken.
+- **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign a test event.
+- **Twilio**: the secret is the auth token of the account. An answer is an empty TwiML document.
 
 ## Another sender
 
@@ -79,17 +92,35 @@ A route without \`source\` and \`signature\` takes GitHub's, GitLab's, Standard 
 `;
 }
 
-function rowOf(name: string, { title, page, schemes, event, eventKeys, id, handshake, secret }: Source): string {
+const handshakes: Readonly<Record<HandshakeName, string>> = {
+  slack: '`url_verification`: its `challenge`',
+  zoom: '`endpoint.url_validation`: its token, signed',
+  discord: '`{"type":1}`: the same',
+  meta: 'GET `hub.challenge`, with `verify_token`',
+  notion: '`verification_token`: kept for you',
+  'microsoft-graph': '`?validationToken=`: the same',
+  'azure-event-grid': '`SubscriptionValidationEvent`: its code; OPTIONS: leave to send',
+  cloudevents: 'OPTIONS: leave to send',
+};
+
+function rowOf(name: string, source: Source): string {
+  const { title, page, schemes, event, eventKeys, id, handshake, secret, body, answer } = source;
   const cells = [
     `\`${name}\``,
     `[${title}](${page})`,
     schemes.map(schemeText).join(', or '),
+    handshake === undefined ? 'none' : handshakes[handshake],
     [
       ...event.map((one) => [one].flat().map(placeText).join(' + ')),
       ...(eventKeys === undefined ? [] : ['the first of the update’s keys']),
     ].join(', else '),
-    id.map(placeText).join(', else ') || 'none',
-    handshake === undefined ? 'none' : 'answered',
+    id.map((one) => [one].flat().map(placeText).join(' + ')).join(', else ') || 'none',
+    body === undefined
+      ? 'object'
+      : body.items === undefined
+        ? `\`${body.shape}\``
+        : `\`${body.shape}\` of \`${body.items}\``,
+    answer === undefined ? '202 or 200' : answer.body === undefined ? '200' : `200 \`${answer.body}\``,
     secret.is,
   ];
   return `| ${cells.join(' | ')} |`;
@@ -105,5 +136,6 @@ function schemeText({ at, algorithm, encoding, prefix, part, signed, timestamp }
 
 function placeText(place: Place): string {
   if ('header' in place) return `\`${place.header}\``;
+  if ('field' in place && place.of !== undefined) return `\`${place.field}\` of each item of \`${place.of}\``;
   return 'field' in place ? `\`${place.field}\` of the body` : `\`?${place.query}=\``;
 }

@@ -132,7 +132,11 @@ t.test(
     const toSlack = (body: string) =>
       ask('slack', body, { 'x-slack-request-timestamp': time, 'x-slack-signature': versioned(slack, body) });
 
-    t.match(await toSlack('{"type":"event_callback","event_id":"1"}'), [202]);
+    t.match(
+      await toSlack('{"type":"event_callback","event_id":"1"}'),
+      [200, /"accepted"/],
+      'the status that Slack wants',
+    );
     t.match(await toSlack('{"type":"event_callback","event_id":"2"}'), [429], 'the window is full');
     t.same(await toSlack('{"type":"url_verification","challenge":"c1"}'), [200, '{"challenge":"c1"}', json]);
     t.match(
@@ -262,3 +266,127 @@ t.test('SRC-4 · SEC-6 · an array is split into events that are accepted togeth
     );
   }
 });
+
+t.test(
+  'SRC-1 · SRC-3 · tokens, forms and public addresses: Graph, Event Grid, CloudEvents, Notion, Twilio',
+  async (t) => {
+    const home = makeHome(t);
+    const twilio = '0f1e2d3c4b5a69788796a5b4c3d2e1f0';
+    const routes = {
+      graph: { source: 'microsoft-graph', verify_token: square, prompt: '{changeType}' },
+      grid: { source: 'azure-event-grid', secret: acme },
+      cloud: { source: 'cloudevents', secret: older.slice(6) },
+      notion: { source: 'notion', secret: 'until-notion-has-sent-its-own' },
+      done: { source: 'notion', secret: 'secret_q8Zr4Lk2Wm7Tn1Bd9XHd3J' },
+      texts: { source: 'twilio', secret: twilio },
+    };
+    home.write(
+      'config.yaml',
+      JSON.stringify({
+        agent: { runner: 'echo' },
+        platforms: {
+          webhook: {
+            enabled: true,
+            extra: { host: '127.0.0.1', port: 0, rate_limit: 4, public_url: publicUrl, routes },
+          },
+        },
+      }),
+    );
+    const daemon = await startDaemon(t, home.path);
+    const ask = async (path: string, { method = 'POST', body, headers = {} }: Ask = {}) => {
+      const init = body === undefined ? {} : { body };
+      const response = await fetch(`${daemon.url}/webhooks/${path}`, { method, headers, ...init });
+      return {
+        status: response.status,
+        text: await response.text(),
+        type: response.headers.get('content-type'),
+        leave: response.headers.get('webhook-allowed-origin'),
+      };
+    };
+
+    t.match(await ask('graph?validationToken=a%20token%3Cb%3E'), {
+      status: 200,
+      text: 'a token<b>',
+      type: 'text/plain; charset=utf-8',
+    });
+    const change = (clientState: string, id = 'g1') =>
+      ask('graph', { body: JSON.stringify({ value: [{ id, clientState, changeType: 'updated' }] }) });
+    t.match(await change(square), { status: 202 });
+    t.match(await change(square), { status: 200, text: /"duplicate":1/ });
+    t.match(await change('another'), { status: 401 });
+
+    const validation = (code: string, key: string) =>
+      ask(`grid?code=${key}`, {
+        body: JSON.stringify([
+          { id: '1', eventType: 'Microsoft.EventGrid.SubscriptionValidationEvent', data: { validationCode: code } },
+        ]),
+      });
+    t.match(await validation('c-1', acme), { status: 200, text: '{"validationResponse":"c-1"}' });
+    t.match(await validation('c-1', 'another'), { status: 401 });
+    const leave = { method: 'OPTIONS', headers: { 'webhook-request-origin': 'eventgrid.azure.net' } };
+    t.match(await ask(`grid?code=${acme}`, leave), { status: 200, leave: 'eventgrid.azure.net' });
+    t.match(await ask('grid?code=another', leave), { status: 401, leave: null });
+    const made = '[{"id":"e1","eventType":"A.Made","data":{}},{"id":"e2","eventType":"A.Gone","data":{}}]';
+    t.match(await ask(`grid?code=${acme}`, { body: made }), { status: 202, text: /"accepted":2/ });
+    t.match(await ask('grid', { body: made }), { status: 401 });
+
+    t.match(await ask('cloud', leave), { status: 200, leave: 'eventgrid.azure.net' });
+    t.match(await ask('cloud', { method: 'OPTIONS' }), { status: 405 });
+    const headers = { authorization: `Bearer ${older.slice(6)}` };
+    const event = '{"specversion":"1.0","id":"1","source":"/a","type":"made"}';
+    t.match(await ask('cloud', { body: event, headers }), {
+      status: 202,
+      text: /"event":"made","delivery_id":"\/a 1"/,
+    });
+    t.match(await ask('cloud', { body: `[${event}]`, headers }), { status: 200, text: /"duplicate":1/ });
+
+    const token = '{"verification_token":"secret_of-notion-which-it-sends-first"}';
+    t.match(await ask('notion', { body: token }), { status: 200 });
+    t.match(await ask('notion', { body: '{"type":"page.created"}' }), { status: 401 });
+    t.match(await ask('done', { body: token }), { status: 401 }, 'a route that has its token takes no other');
+
+    const form = 'MessageSid=SM1&Body=hi+there&SmsStatus=received';
+    const signed = createHmac('sha1', twilio)
+      .update(`${publicUrl}/webhooks/textsBodyhi thereMessageSidSM1SmsStatusreceived`)
+      .digest('base64');
+    const byTwilio = { 'x-twilio-signature': signed, 'content-type': 'application/x-www-form-urlencoded' };
+    t.match(await ask('texts', { body: form, headers: byTwilio }), {
+      status: 200,
+      text: '<Response></Response>',
+      type: 'text/xml; charset=utf-8',
+    });
+    t.match(await ask('texts', { body: form.replace('hi', 'ho'), headers: byTwilio }), { status: 401 });
+
+    for (const route of ['graph', 'grid', 'cloud', 'texts']) {
+      const { stdout, stderr } = await runCli(['webhook', 'test', route], home.path);
+      t.match(stdout, /HTTP 20[02]/, `${route}: ${stderr}`);
+    }
+    const rows = (await cliJson(home.path, 'webhook', 'deliveries', '--limit', '100')) as unknown as readonly (Row & {
+      readonly key: string;
+    })[];
+    const reasons = rows.map(({ route, status, reason }) => `${route} ${status} ${reason}`);
+    for (const row of [
+      'graph ignored handshake: validationToken',
+      'grid ignored handshake: Microsoft.EventGrid.SubscriptionValidationEvent',
+      'grid ignored handshake: WebHook-Request-Origin',
+      'grid refused handshake: WebHook-Request-Origin with a wrong code',
+      'cloud ignored handshake: WebHook-Request-Origin',
+    ]) {
+      t.ok(reasons.includes(row), row);
+    }
+    const asked = rows.find(({ route, status }) => route === 'notion' && status === 'ignored');
+    t.match(asked?.reason, /^handshake: verification_token/);
+    const { stdout } = await runCli(['webhook', 'deliveries', asked?.key ?? ''], home.path);
+    t.match(stdout, /secret_of-notion-which-it-sends-first/, 'the person needs it');
+    const { stdout: graph } = await runCli(['webhook', 'deliveries', 'g1'], home.path);
+    t.match(graph, /updated/);
+    const everything = `${JSON.stringify([rows, daemon.log])}${graph}`;
+    for (const secret of [square, acme, older.slice(6), twilio, 'secret_of-notion']) t.notMatch(everything, secret);
+  },
+);
+
+interface Ask {
+  readonly method?: string;
+  readonly body?: string;
+  readonly headers?: Record<string, string>;
+}

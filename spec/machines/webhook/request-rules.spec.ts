@@ -231,6 +231,40 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
   t.end();
 });
 
+t.test('SRC-3 · a handshake that cannot be signed yet always takes one of the allowance', (t) => {
+  const body = '{"verification_token":"secret_1"}';
+  const notion = (of: Stage) => {
+    const { context, desk, done } = stage({ route: { sender: 'notion' }, body, ...of });
+    return [verifySignature(context, desk), done] as const;
+  };
+  const [first, done] = notion({});
+  t.match(first, { outcome: { kind: 'handshake', status: 200, body: '{}', shownField: 'verification_token' } });
+  t.notMatch(JSON.stringify(first), /secret_1/, 'the token is in no context');
+  t.same(done, ['greeting of r']);
+  t.match(notion({ greetings: [30] })[0], { outcome: { kind: 'rateLimited', retryAfterSeconds: 30 } });
+  t.match(notion({ secret: { kind: 'shared', secret: 'secret_0' } })[0], { outcome: { kind: 'badSignature' } });
+  t.match(notion({ body: '{"type":"page.created"}' })[0], { outcome: { kind: 'badSignature' } });
+  const full = stage({ route: { sender: 'notion' }, body, windows: [9] });
+  t.same(checkRate(full.context, full.desk), {}, 'it is read while the window is full');
+  t.end();
+});
+
+t.test('SRC-3 · leave to send is given to a well-formed name, and by Event Grid to the right code alone', (t) => {
+  const asked = (sender: 'cloudevents' | 'azure-event-grid', origin: string, query = '') => {
+    const secret: RouteSecret = { kind: 'shared', secret: 'newer', older: ['older'] };
+    const headers = { 'webhook-request-origin': origin };
+    const { context, desk } = stage({ route: { sender }, secret, headers, known: { method: 'OPTIONS' } });
+    return findRoute(context, { ...desk, query: () => query }).outcome;
+  };
+  const leave = { kind: 'handshake', status: 200, headers: { 'webhook-allowed-origin': 'a.example' } };
+  t.match(asked('cloudevents', 'a.example'), leave);
+  for (const code of ['newer', 'older']) t.match(asked('azure-event-grid', 'a.example', `code=${code}`), leave);
+  t.match(asked('azure-event-grid', 'a.example', 'code=no'), { kind: 'handshake', status: 401, headers: undefined });
+  for (const origin of ['', 'a b', 'a\u00e9', 'a'.repeat(300)])
+    t.match(asked('cloudevents', origin), { kind: 'methodNotAllowed' }, origin);
+  t.end();
+});
+
 t.test('LIM-2 · SIG-2 · SIG-4 · only a genuine request takes a slot, at the time of its verdict', (t) => {
   const forged = stage({ headers: signed('other') });
   t.same(verifySignature(forged.context, forged.desk), {

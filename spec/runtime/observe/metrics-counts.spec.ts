@@ -69,6 +69,29 @@ t.test('OBS-1 · requests are counted by route and outcome; a stranger’s path 
   t.end();
 });
 
+t.test('SRC-2 · OBS-1 · requests signed with a later secret of a list are counted by its number', (t) => {
+  const metrics = createMetrics();
+  const count = createRequestCount(metrics);
+  const accepted = { kind: 'accepted', route: 'r', event: 'e', deliveryId: 'd' } as const;
+  for (const [scheme, outcome, origin] of [
+    ['stripe', accepted, 'http'],
+    ['stripe (secret 2)', accepted, 'http'],
+    ['stripe (secret 2)', { kind: 'duplicate', deliveryId: 'd' }, 'http'],
+    ['github (secret 3)', accepted, 'http'],
+    ['github (secret 3)', accepted, 'part'],
+  ] as const) {
+    count({ ...request, route, scheme, outcome, origin }, 1_000);
+  }
+  t.same(
+    metrics.read('agent_webhook_older_secret_total').map(({ labels, series }) => [...labels, series.count]),
+    [
+      ['work', 'r', '2', 2],
+      ['work', 'r', '3', 1],
+    ],
+  );
+  t.end();
+});
+
 t.test('OBS-1 · a clock that is set back during a call or a request takes nothing from a sum', (t) => {
   const metrics = createMetrics();
   const call = { profile: 'work', server: 'hub', fault: null } as CallOutput;
