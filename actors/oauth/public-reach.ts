@@ -1,7 +1,8 @@
 /**
  * Keeps what a server says from leading inside: redirects, metadata, registration and token endpoints of a server on the
  * public internet may not lie on private, loopback or link-local addresses. A server that is itself on such an address may
- * lead there. A name is resolved once and kept, so that it cannot answer differently a moment later.
+ * lead there. A name is resolved once and kept, so that it cannot answer differently a moment later, and the name of a server
+ * that had a public address is public for as long as this process lives.
  * @see SEC-5 and OAU-1 in docs/specification.md
  */
 
@@ -15,15 +16,21 @@ import { PrivateHopFailure } from '../mcp/private-hop.ts';
 export interface PublicReachPorts {
   readonly resolve: (host: string) => Promise<readonly LookupAddress[]>;
   readonly isPublic: (address: string) => boolean;
+  /**
+   * Hosts of entries that had a public address. Whoever answers for a name decides when it changes: a login that judged the
+   * server by a newer answer than its session could be led inside.
+   */
+  readonly publicHosts: Set<string>;
 }
 
 const usualPorts: PublicReachPorts = {
   resolve: (host) => lookup(host, { all: true }),
   isPublic: isPublicAddress,
+  publicHosts: new Set(),
 };
 
 export function createPublicReach(own: URL, ports: Partial<PublicReachPorts> = {}): Reach {
-  const { resolve, isPublic } = { ...usualPorts, ...ports };
+  const { resolve, isPublic, publicHosts } = { ...usualPorts, ...ports };
   const known = new Map<string, readonly LookupAddress[]>();
   /** Requests at the same time share one question: a second answer would replace the addresses that the first was judged by. */
   const asked = new Map<string, Promise<readonly LookupAddress[]>>();
@@ -42,10 +49,14 @@ export function createPublicReach(own: URL, ports: Partial<PublicReachPorts> = {
     asked.set(host, asking);
     return asking;
   };
-  const isPublicHost = async (host: string, proxied: boolean): Promise<boolean> => {
-    if (proxied && isIP(host) === 0) return true;
+  const judgeOwn = async (proxied: boolean): Promise<boolean> => {
+    const host = hostOf(own);
+    if (publicHosts.has(host) || (proxied && isIP(host) === 0)) return true;
     // One address of each kind would let a stranger choose which of them counts.
-    return (await addressesOf(host)).some(({ address }) => isPublic(address));
+    const found = await addressesOf(host);
+    if (!found.some(({ address }) => isPublic(address))) return false;
+    publicHosts.add(host);
+    return true;
   };
 
   return {
@@ -54,22 +65,25 @@ export function createPublicReach(own: URL, ports: Partial<PublicReachPorts> = {
       const host = hostOf(url);
       // Another port of the server's own host is another origin, which may lie at another of its addresses.
       if (url.origin === own.origin) {
-        ownIsPublic ??= await isPublicHost(host, proxied);
-        if (!proxied) await addressesOf(host);
-        return;
+        ownIsPublic ??= await judgeOwn(proxied);
+        if (proxied && isIP(host) === 0) return;
+        const found = await addressesOf(host);
+        if (!ownIsPublic || found.length === 0 || found.some(({ address }) => isPublic(address))) return;
+        const what = `${host} was on the public internet and now has private addresses only`;
+        throw new PrivateHopFailure(`${what}; put an address of its own in url or restart the gateway if it is yours`);
       }
       if (proxied && isIP(host) === 0) return;
       const found = await addressesOf(host);
       // A renewal asks nobody else before it.
-      ownIsPublic ??= await isPublicHost(hostOf(own), false).catch(() => true);
+      ownIsPublic ??= await judgeOwn(false).catch(() => true);
       if (!ownIsPublic) return;
       if (found.length > 0 && found.every(({ address }) => isPublic(address))) return;
       const what = `${host} is not on the public internet, and a server that is may not lead there`;
       throw new PrivateHopFailure(`${what}; put an address of its own in url if it is yours`);
     },
-    /** Answers with the addresses that were checked. */
+    /** Answers with the addresses that were checked; of a public server with its public ones. */
     lookup: (host, options, callback) => {
-      const found = known.get(host) ?? [];
+      const found = (known.get(host) ?? []).filter(({ address }) => ownIsPublic !== true || isPublic(address));
       const [first] = found;
       if (first === undefined) callback(new Error(`${host} was not looked up`), '', 0);
       else if (options.all === true) callback(null, [...found]);

@@ -285,7 +285,7 @@ export const faultCatalogue = {
     remedy: 'Correct its name or value in headers; a value that came from `${VAR}` may hold a line break.',
   },
   'leads-inside': {
-    what: 'A server on the public internet leads to an address that is not: by a redirect, its metadata or an endpoint.',
+    what: 'A server on the public internet leads to an address that is not: by a redirect, its metadata, an endpoint or a change of its own name.',
     remedy:
       'If both are yours, put that address in url, or reach the server by its own private address. Otherwise ask its operator: no request was sent there.',
   },

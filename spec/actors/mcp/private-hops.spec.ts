@@ -23,6 +23,7 @@ async function inside(t: Test) {
 function reachOf(addresses: Readonly<Record<string, readonly string[]>> = {}) {
   const asked: string[] = [];
   const reach: Partial<PublicReachPorts> = {
+    publicHosts: new Set(),
     isPublic: (address) => address === '127.0.0.2',
     resolve: async (host) => {
       asked.push(host);

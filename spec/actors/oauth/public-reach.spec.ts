@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { createServerFetch } from '../../../actors/mcp/http-fetch.ts';
 import { readTlsFiles } from '../../../actors/mcp/tls-files.ts';
-import { createPublicReach } from '../../../actors/oauth/public-reach.ts';
+import { createPublicReach, type PublicReachPorts } from '../../../actors/oauth/public-reach.ts';
 
 /** Every name is this machine; 127.0.0.1 passes for the public internet. */
 const names: Readonly<Record<string, readonly string[]>> = {
@@ -18,6 +18,7 @@ function ports() {
   const asked: string[] = [];
   return {
     asked,
+    publicHosts: new Set<string>(),
     isPublic: (address: string) => address === '127.0.0.1',
     resolve: async (host: string) => {
       asked.push(host);
@@ -26,8 +27,8 @@ function ports() {
   };
 }
 
-/** Answers everything, on every address of the loopback, and redirects `/to?…` there. */
-async function answering(t: Test) {
+/** Answers everything, on every address of the loopback unless one is given, and redirects `/to?…` there. */
+async function answering(t: Test, address?: string) {
   const seen: string[] = [];
   const server = createServer(({ url = '', headers }, response) => {
     seen.push(`${headers.host} ${url}`);
@@ -35,14 +36,14 @@ async function answering(t: Test) {
     if (to === undefined) response.end('ok');
     else response.writeHead(302, { location: to }).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, resolve));
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
   t.teardown(() => server.close());
   return { port: (server.address() as AddressInfo).port, seen };
 }
 
-async function stage(t: Test, own: string) {
-  const { port, seen } = await answering(t);
-  const resolver = ports();
+async function stage(t: Test, own: string, more: Partial<PublicReachPorts> = {}, address?: string) {
+  const { port, seen } = await answering(t, address);
+  const resolver = { ...ports(), ...more };
   const url = `http://${own}:${port}/mcp`;
   const tls = await readTlsFiles({
     server: 'hub',
@@ -101,6 +102,24 @@ t.test('OAU-1 · a name is resolved once: what it says later does not count', as
   t.same(asked, ['mcp.test', 'as.test']);
 });
 
+t.test('SEC-5 · a name that has public addresses and others is asked at the public ones alone', async (t) => {
+  // Nothing listens at its public address, so a client would go on to the other one.
+  const { ask, seen } = await stage(t, 'both.test', {}, '127.0.0.2');
+  await t.rejects(ask('both.test:PORT/mcp'));
+  t.same(seen, []);
+});
+
+t.test('SEC-5 · a name that was public once cannot become one that is inside, nor lead there', async (t) => {
+  const publicHosts = new Set<string>();
+  const before = await stage(t, 'mcp.test', { publicHosts });
+  t.equal(await before.ask('mcp.test:PORT/mcp'), 'ok');
+  const resolve = async () => [{ address: '127.0.0.2', family: 4 }];
+  const rebound = await stage(t, 'mcp.test', { publicHosts, resolve });
+  await t.rejects(rebound.ask('mcp.test:PORT/mcp'), /mcp\.test was on the public internet .* \[leads-inside\]$/);
+  await t.rejects(rebound.ask('127.0.0.2:PORT/mcp'), /127\.0\.0\.2 is not on the public internet/);
+  t.same(rebound.seen, []);
+});
+
 t.test('SEC-5 · requests at the same time share one answer of the resolver', async (t) => {
   const { ask, asked } = await stage(t, 'mcp.test');
   await Promise.all([ask('as.test:PORT/a'), ask('as.test:PORT/b'), ask('mcp.test:PORT/c')]);
@@ -135,6 +154,7 @@ t.test('OAU-1 · a check of an address ends with the signal, however long a reso
   const { fetch, close } = createServerFetch({
     ...{ server: 'hub', plan: { url: 'http://mcp.test/mcp', headers: {} }, tls, env: {}, version: '1' },
     reach: createPublicReach(new URL('http://mcp.test/mcp'), {
+      publicHosts: new Set(),
       resolve: () => {
         person.abort(new Error('the person has left'));
         return new Promise(() => {});
