@@ -69,10 +69,18 @@ export function interruptedDelivery(
     return { ...record, status: 'failed', reason: 'cut off by a crash before it was sent again' };
   if (record.status !== 'sending' && !isWaitedFor(record)) return record;
   const unsureSinceMs = record.unsureSinceMs ?? record.startedAtMs ?? record.queuedAtMs;
-  // Of a clock that was set back since then, no span can be read.
-  const isKnown = nowMs >= unsureSinceMs && nowMs - unsureSinceMs < deduplicatesForMs;
-  if (!isWaitedFor(record) && isKnown) return { ...record, status: 'queued', unsureSinceMs };
+  if (!isWaitedFor(record) && isKnownAgain(unsureSinceMs, { nowMs, deduplicatesForMs }))
+    return { ...record, status: 'queued', unsureSinceMs };
   return { ...record, status: 'unknown', reason: 'cut off by a crash while sending' };
+}
+
+/** Whether a platform still knows a text that may have arrived at a time in Unix milliseconds, and drops a second one. */
+export function isKnownAgain(
+  unsureSinceMs: number,
+  { nowMs, deduplicatesForMs }: { readonly nowMs: number; readonly deduplicatesForMs: number },
+): boolean {
+  // Of a clock that was set back since then, no span can be read.
+  return nowMs >= unsureSinceMs && nowMs - unsureSinceMs < deduplicatesForMs;
 }
 
 /** What is known of the delivery by now stands for the run, and not why an earlier try failed. */

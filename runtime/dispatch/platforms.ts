@@ -9,6 +9,7 @@ import type { ProfileName } from '../../machines/base/names.ts';
 import { type Attempt, usualRetries } from '../../machines/dispatch/next-try.ts';
 import { refused, type SendOutcome, transient, type Undelivered } from '../../machines/dispatch/send-outcome.ts';
 import { noticeKey } from '../../machines/webhook/failure-notice.ts';
+import { isKnownAgain } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isOver, isWaitedFor } from '../../machines/webhook/record.ts';
 import { createLiveTargets, type LiveTarget, type LiveTargets, type LiveTargetsPorts } from './live-targets.ts';
 import type { PlatformPause } from './target-lane.ts';
@@ -105,7 +106,14 @@ export function createPlatforms(ports: LiveTargetsPorts): Platforms {
   async function deliver(record: DeliveryRecord, signal: AbortSignal): Promise<SendOutcome> {
     const entry = await reach(record, signal);
     if ('kind' in entry) return entry;
-    const { deliveryId, text, extra, sent } = record;
+    const { deliveryId, text, extra, sent, unsureSinceMs } = record;
+    const known = { nowMs: nowMs(), deduplicatesForMs: deduplicatesForMs(record) };
+    // Its wait, its turn or a time without a gateway may have lasted longer than was planned after the earlier try.
+    if (unsureSinceMs !== undefined && !isKnownAgain(unsureSinceMs, known))
+      return refused(
+        'permanent',
+        `${record.target}: an earlier try may have arrived, and a second is no longer recognised`,
+      );
     const begunAt = goesOnAt(record);
     const request = {
       deliveryId,

@@ -2,6 +2,8 @@ import t from 'tap';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
 import { openPlatforms } from '../../support/live-platforms.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
+import { discordApi } from '../../support/platforms/discord.ts';
+import { startPlatform } from '../../support/platforms/fake-platform.ts';
 import { slackApi, slackError } from '../../support/platforms/slack.ts';
 
 t.test('DLV-2 · a delivery waits for the first check, and goes when it is good', async (t) => {
@@ -57,6 +59,26 @@ t.test(
     t.notOk(it.server.requests.some(({ path }) => path === '/chat.postMessage'));
   },
 );
+
+t.test('DUR-1 · DLV-4 · a text that may have arrived is sent only while its platform still knows it', async (t) => {
+  const it = await openPlatforms(t);
+  const server = await startPlatform(discordApi);
+  t.teardown(() => server.close());
+  it.configure({}, { discord: { enabled: true, api_base: server.base, ...discordApi.options } });
+  await it.platforms.reconcile();
+  const nowMs = it.ports.nowMs();
+  const again = (unsureSinceMs: number) =>
+    it.send({ target: 'discord', extra: { chat_id: discordApi.chat ?? '' }, unsureSinceMs });
+  const posts = () => server.requests.filter(({ method }) => method === 'POST').length;
+
+  // However long it waited for its next try, for its place, or while no gateway ran.
+  for (const since of [nowMs - 120_000, nowMs - 3_600_000, nowMs + 1])
+    t.match(await again(since), { outcome: { kind: 'refused', reason: /earlier try may have arrived/ } });
+  t.equal(posts(), 0);
+
+  t.match(await again(nowMs - 119_999), { outcome: { kind: 'delivered' } });
+  t.equal(posts(), 1);
+});
 
 t.test('DLV-4 · a platform that asks to wait holds the others back as well', async (t) => {
   const it = await openPlatforms(t);

@@ -1,10 +1,12 @@
 import t, { type Test } from 'tap';
+import { createActor, SimulatedClock } from 'xstate';
 import { createKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import { compile } from '../../../machines/base/compile.ts';
 import { done } from '../../../machines/base/fault.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
+import { type DeliveryInput, deliveryMachine } from '../../../machines/webhook/delivery.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
 import { type ResumePorts, refillDeliveries, resumeWork } from '../../../runtime/dispatch/recovery.ts';
@@ -191,6 +193,36 @@ t.test('DLV-4 · numbers tell the order of deliveries, where the clock was set b
   await refillDeliveries(it.ports);
   t.same(it.living(), ['0', '2', '3', '4'], 'its number is no time that must come');
 });
+
+for (const [when, { wall, due, began }] of Object.entries({
+  // Numbers of the time before it was set back count as times that have come.
+  'before it was shelved': { wall: 1_000, due: 1_000, began: 1_000 },
+  // What was due by the steady clock is due, and no span can be read from the wall clock.
+  'after it was shelved': { wall: 1_000, due: 9_060_000, began: 9_000_000 },
+})) {
+  t.test(`DLV-4 · a clock that is set back ${when} brings no try forward`, async (t) => {
+    const it = await openResume(t);
+    it.ports.order.saw(9_000_000);
+    it.clock.ms = wall;
+    const dueAtMs = began + 60_000;
+    const shelved = { ...delivery, runKey: 'a', startedAtMs: began, dueAtMs };
+    await it.put('runs', 'a', run, null);
+    await it.put('deliveries', 'a', shelved, dueAtMs);
+
+    await refillDeliveries({ ...it.ports, dueMs: () => due });
+
+    const input = it.deliveries.living('a')?.input;
+    t.match(input, { atMs: wall, record: shelved }, 'taken from the disk');
+    const clock = new SimulatedClock();
+    const idle = deliveryMachine.provide({ actions: { awaitPlace: () => {}, reportResult: () => {} } });
+    const actor = createActor(compile(idle), { input: input as DeliveryInput, clock }).start();
+    t.teardown(() => actor.stop());
+    clock.increment(59_999);
+    t.match(actor.getSnapshot(), { value: 'waitingToRetry' });
+    clock.increment(1);
+    t.match(actor.getSnapshot(), { value: 'queued' });
+  });
+}
 
 t.test('DUR-1 · DLV-4 · however much waits, a start lets the event loop turn after each fifty', async (t) => {
   const it = await openResume(t, { room: 1_000 });
