@@ -16,6 +16,7 @@ import type { Wards } from '../system/wards.ts';
 import { releaseOf, runOf } from './deliveries.ts';
 import type { OlderOnDisk } from './older-on-disk.ts';
 import type { QueueOrder } from './queue-order.ts';
+import { tellUnforeseen } from './work-log.ts';
 
 export interface ResumePorts {
   readonly keeper: JournalKeeper;
@@ -89,42 +90,56 @@ async function takeDeliveries(
   }
   // They come by when they are due; a chat has them as they were queued, and behind the one that it waits for.
   taken.sort((one, other) => orderOf(one.value) - orderOf(other.value));
-  await inTurns(taken, signal, ({ value: record }) => {
+  await inTurns(taken, { ports, signal }, ({ value: record }) => {
     if (record.status === 'waitingToRetry') ports.hold(record);
   });
-  await inTurns(taken, signal, (stored) => resumeDelivery(stored, ports));
+  await inTurns(taken, { ports, signal }, (stored) => resumeDelivery(stored, ports));
 }
 
 /** Notes every delivery that waits, before any is taken up. */
 async function noteAll(journal: Journal, ports: ResumePorts, signal: AbortSignal): Promise<void> {
   const retried: { readonly key: string; readonly order: number }[] = [];
-  await inTurns(journal.dueKeys('deliveries').reverse(), signal, (key) => {
-    const stored = journal.get('deliveries', key);
-    if (stored === undefined) return;
-    const record = stored.value;
-    const order = orderOf(record);
-    ports.order.saw(order);
-    if (record.status === 'waitingToRetry') retried.push({ key, order });
-    else ports.older.note(key, record);
-  });
+  await inTurns(
+    journal
+      .dueKeys('deliveries')
+      .reverse()
+      .map((key) => ({ key })),
+    { ports, signal },
+    ({ key }) => {
+      const stored = journal.get('deliveries', key);
+      if (stored === undefined) return;
+      const record = stored.value;
+      const order = orderOf(record);
+      ports.order.saw(order);
+      if (record.status === 'waitingToRetry') retried.push({ key, order });
+      else ports.older.note(key, record);
+    },
+  );
   // The oldest first: a chat is kept for one at a time.
   retried.sort((one, other) => one.order - other.order);
-  await inTurns(retried, signal, ({ key }) => {
+  await inTurns(retried, { ports, signal }, ({ key }) => {
     const stored = journal.get('deliveries', key);
     if (stored !== undefined) ports.older.note(key, stored.value);
   });
 }
 
-/** Handles items in their order until the signal aborts, and lets everything else have its turn after some of them. */
-async function inTurns<Item>(
+/**
+ * Handles records in their order until the signal aborts, and lets everything else have its turn after some of them. One that
+ * falls over a flaw is logged and left to the next start; the others must not wait for it.
+ */
+async function inTurns<Item extends { readonly key: string }>(
   items: readonly Item[],
-  signal: AbortSignal,
+  { ports, signal }: { readonly ports: Pick<ResumePorts, 'log'>; readonly signal: AbortSignal },
   handle: (item: Item) => Promise<void> | void,
 ): Promise<void> {
   for (const [index, item] of items.entries()) {
     if (index > 0 && index % turnSize === 0) await turn();
     if (signal.aborted) return;
-    await handle(item);
+    try {
+      await handle(item);
+    } catch (thrown) {
+      tellUnforeseen(ports.log, `the recovery of ${item.key}`, thrown);
+    }
   }
 }
 
@@ -137,7 +152,7 @@ export async function refillRuns(ports: ResumePorts, signal = ports.signal()): P
     const limit = Math.min(sliceSize, ports.room());
     if (limit <= 0) return;
     const taken = await take(journal, session, 'runs', limit, ports);
-    await inTurns(taken, signal, (stored) => resumeRun(stored, ports));
+    await inTurns(taken, { ports, signal }, (stored) => resumeRun(stored, ports));
     if (taken.length < limit) return;
   }
 }
@@ -150,7 +165,7 @@ async function takeGroups(
 ): Promise<void> {
   while (!signal.aborted) {
     const taken = await take(journal, session, 'groups', sliceSize, ports);
-    await inTurns(taken, signal, (stored) => resumeGroup(stored, ports));
+    await inTurns(taken, { ports, signal }, (stored) => resumeGroup(stored, ports));
     if (taken.length < sliceSize) return;
   }
 }

@@ -23,7 +23,10 @@ export interface Refill {
   hasRoom(): boolean;
   /** A run is gone from memory. */
   runEnded(): void;
-  /** Takes up everything that the journal remembers, after the look under way. Never rejects. */
+  /**
+   * Takes up everything that the journal remembers, after the look under way. Never rejects; where it fails, the next look
+   * begins it again.
+   */
   resume(): Promise<void>;
   stop(): void;
 }
@@ -35,12 +38,21 @@ export function createRefill({ resume, isUp, every }: RefillPorts): Refill {
   /** Whether runs have been left on disk since a look found the last of them. */
   let runsWait = false;
   let looking = false;
+  /** Whether a recovery fell over something; nothing else looks for the bursts of its start. */
+  let isOwed = false;
 
   // After a failed look the next one comes in a few seconds.
   const inTurn = createTurns((thrown) => tellUnforeseen(resume.log, 'the work that waits on disk', thrown));
 
+  async function recover(): Promise<void> {
+    isOwed = true;
+    await resumeWork(resume);
+    isOwed = false;
+  }
+
   async function look(): Promise<void> {
     if (!isUp()) return;
+    if (isOwed) await recover();
     const signal = resume.signal();
     runsWait = false;
     await refillRuns(resume, signal);
@@ -70,7 +82,7 @@ export function createRefill({ resume, isUp, every }: RefillPorts): Refill {
     runEnded() {
       if (runsWait && resume.room() >= sliceSize) lookOnce();
     },
-    resume: () => inTurn(() => resumeWork(resume)),
+    resume: () => inTurn(recover),
     stop,
   };
 }

@@ -68,7 +68,7 @@ async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
     },
     () => 100,
   );
-  const lines: unknown[] = [];
+  const lines: (readonly unknown[])[] = [];
   const writer = createRecordWriter(keeper);
   const bursts = createBursts(keeper);
   const ports: ResumePorts = {
@@ -330,6 +330,115 @@ t.test('DUR-1 · CON-2 · a drain ends a recovery at once, and the next start ta
     t.equal(next.spawned()[spawnedIn].length, 120, collection);
   }
 });
+
+/** Parts of a recovery: how many records a flaw in it keeps back, and the ports that call it. */
+const parts: readonly (readonly [
+  string,
+  keptBack: 0 | 1,
+  (ports: ResumePorts, flaw: (key?: string) => void) => Partial<ResumePorts>,
+])[] = [
+  ['noting an older delivery', 0, ({ older }, flaw) => ({ older: { ...older, note: (key) => flaw(key) } })],
+  ['keeping a chat', 0, (_, flaw) => ({ hold: () => flaw() })],
+  [
+    'judging a delivery',
+    1,
+    (_, flaw) => ({
+      deduplicatesForMs: () => {
+        flaw();
+        return 0;
+      },
+    }),
+  ],
+  [
+    'judging a run',
+    1,
+    (_, flaw) => ({
+      onInterrupted: () => {
+        flaw();
+        return 'rerun';
+      },
+    }),
+  ],
+  [
+    'opening its chart',
+    1,
+    ({ wards }, flaw) => ({
+      wards: () => ({
+        ...wards(),
+        open: (work) => {
+          flaw('key' in work ? work.key : undefined);
+          wards().open(work);
+        },
+      }),
+    }),
+  ],
+  [
+    'adopting a burst',
+    1,
+    ({ bursts }, flaw) => ({
+      bursts: {
+        ...bursts,
+        adopt: (...given) => {
+          flaw(given[0]);
+          bursts.adopt(...given);
+        },
+      },
+    }),
+  ],
+];
+
+for (const [part, keptBack, broken] of parts) {
+  t.test(
+    `DUR-1 · a flaw in ${part} costs one record its turn: it comes at the next start, and none comes twice`,
+    async (t) => {
+      const journal = await left(
+        ...['d1', 'd2', 'd3'].map((key) => ['deliveries', key, delivery] as const),
+        ...['w1', 'w2', 'w3'].map((key) => ['deliveries', key, { ...delivery, status: 'waitingToRetry' }] as const),
+        ...['s1', 's2', 's3'].map((key) => ['deliveries', key, { ...delivery, status: 'sending' }] as const),
+        ...['r1', 'r2', 'r3'].map((key) => ['runs', key, { ...run, status: 'running', attempt: 1 }] as const),
+        ...['g1', 'g2', 'g3'].map((key) => ['groups', key, group] as const),
+      );
+      const all = ['d1', 'd2', 'd3', 'g1', 'g2', 'g3', 'r1', 'r2', 'r3', 'w1', 'w2', 'w3'];
+      const first = await stage(journal);
+      let calls = 0;
+      const flaw = (): void => {
+        calls += 1;
+        if (calls === 2) throw new TypeError('a flaw');
+      };
+      const ports = { ...first.ports, ...broken(first.ports, flaw) };
+      const opened = (it: typeof first): string[] =>
+        Object.values(it.spawned())
+          .flatMap((inputs) => inputs.map(([key]) => String(key)))
+          .sort();
+      const closed = (): string[] =>
+        ['s1', 's2', 's3'].filter((key) => journal.get('deliveries', key)?.dueAtMs === undefined);
+
+      await resumeWork(ports);
+
+      t.ok(calls > 2, 'what comes after it has its turn');
+      t.equal(opened(first).length + closed().length, all.length + 3 - keptBack);
+      t.match(
+        first.lines.filter(([level]) => level === 'error'),
+        [['error', /^the recovery of \w\d: a flaw$/]],
+      );
+      const before = opened(first);
+      await resumeWork(ports);
+      await refillRuns(ports);
+      t.same(opened(first), before, 'nothing is taken a second time by the same gateway');
+      const attempts = journal.get('runs', 'r2')?.value;
+
+      // The gateway dies: its session is over.
+      const next = await stage(journal);
+      await resumeWork(next.ports);
+
+      t.same(opened(next), all, 'everything that was not over comes again, once');
+      t.same(closed(), ['s1', 's2', 's3'], 'and what may not be repeated is closed');
+      t.match(attempts, { attempt: 1, status: 'running' }, 'a recovery that failed counts as no attempt');
+      for (const [, input] of next.spawned().runs)
+        t.match(input, { record: { status: 'queued', attempt: 1, cutOffs: 1 } });
+    },
+  );
+}
 
 t.test('DUR-1 · a journal that is not open, or refuses, leaves everything as it is and says so', async (t) => {
   const journal = await left(['runs', 'k1', run]);

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import { createBursts } from '../../../actors/webhook/bursts.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
 import type { ResumePorts } from '../../../runtime/dispatch/recovery.ts';
@@ -12,18 +13,22 @@ import { fakeWard } from '../../support/wards.ts';
 
 const run = { ...plainRun, queuedAtMs: 1 };
 const delivery = plainDelivery;
+const plainGroup = {
+  ...{ profile: 'default', route: 'r', groupKey: '7' },
+  burst: { id: 'b', count: 1, firstAtMs: 1, latestEventKey: 'e', dueAtMs: 9_000 },
+};
 
 async function openRefill({ most = 1_000 } = {}) {
   const journal = openMemoryJournal();
   const { keeper } = await openKeeper(journal);
   const runs = fakeWard();
   const deliveries = fakeWard();
-  const none = fakeWard();
+  const groups = fakeWard();
   const handles = {
     runs: runs.handle(),
     deliveries: deliveries.handle(),
-    groups: none.handle(),
-    requests: none.handle(),
+    groups: groups.handle(),
+    requests: fakeWard().handle(),
   };
   const wards = createWards(handles, () => 100);
   const living = (): number => runs.handle().size;
@@ -51,11 +56,11 @@ async function openRefill({ most = 1_000 } = {}) {
   const resume: ResumePorts = {
     keeper: { ...keeper, journal: () => watched },
     writer: createRecordWriter(keeper),
-    bursts: {} as never,
+    bursts: createBursts(keeper),
     wards: () => wards,
     nowMs: () => 100,
     dueMs: () => 100,
-    log: { log: (_, message) => void told.push(message), warnOnce: () => {} },
+    log: { log: (level, message) => void (level === 'error' && told.push(message)), warnOnce: () => {} },
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => 0,
     hold: () => {},
@@ -107,6 +112,7 @@ async function openRefill({ most = 1_000 } = {}) {
     keeper,
     runs,
     deliveries,
+    groups,
     arrive,
     end,
     tick,
@@ -194,6 +200,23 @@ t.test('INS-1 · a look that falls over something is told, and the next one goes
   t.same([it.told, it.living()], [['the work that waits on disk: a flaw'], 0]);
   await it.tick();
   t.ok(it.runs.living('late'));
+});
+
+t.test('DUR-1 · COA-3 · a recovery that falls over something is made again by the next look, bursts too', async (t) => {
+  const it = await openRefill({ most: 10 });
+  await it.keeper.commit([
+    { kind: 'put', collection: 'runs', key: 'r', value: run as unknown as JsonObject, dueAtMs: 1 },
+    { kind: 'put', collection: 'groups', key: 'g', value: plainGroup as unknown as JsonObject, dueAtMs: 1 },
+  ]);
+  it.breakNextTake(new TypeError('a flaw'));
+  await it.refill.resume();
+  t.same(it.living(), 0);
+  await it.tick();
+  t.ok(it.runs.living('r'));
+  t.ok(it.groups.living('g'));
+  const takes = it.takes();
+  await it.tick();
+  t.same([it.takes() - takes, it.told], [2, ['the work that waits on disk: a flaw']], 'then it looks as before');
 });
 
 t.test('DUR-1 · DIS-3 · a recovery waits for the look under way, and none begins beside it', async (t) => {
