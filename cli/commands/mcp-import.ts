@@ -11,7 +11,14 @@ import { addServerEntry } from '../../actors/config/server-entries.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { inQuotes, nameInSentence, shownText, withoutGaps, wordInSentence } from '../../machines/base/shown-json.ts';
+import {
+  inQuotes,
+  nameInSentence,
+  shownText,
+  withoutGaps,
+  wordInSentence,
+  wordOfCommand,
+} from '../../machines/base/shown-json.ts';
 import { editVariable, valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
@@ -236,10 +243,13 @@ function describe(context: CommandContext, plan: readonly ImportItem[]): string 
       if (lines.length > 0) lines.push('');
       lines.push(`${bold(out, titles[item.file.program])}  ${dim(out, oneLine(path))}`);
     }
-    const name = item.standing.kind === 'taken' ? item.foreignName : item.name;
-    lines.push(`  ${bold(out, shown(name))}  ${shown(reached(item.entry))}`);
+    const name = item.standing.kind === 'taken' ? wordInSentence(item.foreignName) : item.name;
     const width = Math.max(40, out.columns - 6);
-    for (const told of remarks(item)) lines.push(...wrapped(shown(told), width, '').map((line) => `      ${line}`));
+    // A line goes on further in, so that no word of the file can begin one of ours.
+    const [first = '', ...more] = wrapped(`${name}  ${shown(reached(item.entry))}`, width, '      ');
+    const title = first.startsWith(name) ? `${bold(out, name)}${first.slice(name.length)}` : first;
+    lines.push(...[title, ...more].map((line) => `  ${line}`));
+    for (const told of remarks(item)) lines.push(...wrapped(shown(told), width, '  ').map((line) => `      ${line}`));
   }
   return `${lines.join('\n')}\n\n`;
 }
@@ -249,7 +259,9 @@ function elsewhere({ out }: CommandContext, configs: readonly ForeignConfig[]): 
   const lines = configs.flatMap(({ file, elsewhere: others }) =>
     others.flatMap(({ folder, names }) =>
       wrapped(
-        oneLine(`${titles[file.program]} has ${names.join(', ')} for ${folder}: run the import in that folder`),
+        oneLine(
+          `${titles[file.program]} has ${names.map(wordInSentence).join(', ')} for ${wordInSentence(folder)}: run the import in that folder`,
+        ),
         Math.max(40, out.columns),
         '',
       ),
@@ -283,9 +295,10 @@ function remarks({ standing, variables, uses, missing, notes, name, entry, isPro
 }
 
 function reached(entry: JsonObject): string {
-  if (typeof entry.url === 'string') return entry.url;
-  const args = Array.isArray(entry.args) ? entry.args.map(String) : [];
-  return [String(entry.command ?? ''), ...args].join(' ');
+  if (typeof entry.url === 'string') return wordOfCommand(entry.url);
+  if (entry.command === undefined) return '';
+  const args = Array.isArray(entry.args) ? entry.args : [];
+  return [entry.command, ...args].map((word) => wordOfCommand(String(word))).join(' ');
 }
 
 /** What scripts get: no value of a variable. */

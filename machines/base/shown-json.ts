@@ -58,6 +58,11 @@ export function wordInSentence(word: string): string {
   return /^[\w./~@+-]{1,200}$/.test(word) ? word : inQuotes(word, longestRequest) || '“”';
 }
 
+/** A word of a command, or an address, of another program's file: in quotes and uncut unless it is one plain word (SEC-7). */
+export function wordOfCommand(word: string): string {
+  return /^[!-~]+$/.test(word) ? word : inQuotes(word, Number.POSITIVE_INFINITY) || '“”';
+}
+
 /** A name of another program's file within a sentence: as it is where it is a short identifier, otherwise in quotes (SEC-7). */
 export function nameInSentence(name: string): string {
   return /^[A-Za-z_]\w{0,63}$/.test(name) ? name : inQuotes(name) || '“”';

@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
+import { wordInSentence, wordOfCommand } from '../base/shown-json.ts';
 import type { ForeignProgram, ForeignServer } from './foreign-files.ts';
 import { ownReferences, type WantedVariable } from './foreign-references.ts';
 
@@ -34,7 +35,7 @@ export function importServer(server: ForeignServer, place: ImportPlace): ImportV
   }
   if (typeof value.command !== 'string' && !/^(https?:|\$\{)/i.test(String(remote))) {
     const [way = ''] = String(remote).split(':', 1);
-    return { kind: 'unusable', why: `its url is not http or https but ${way.slice(0, 20)}` };
+    return { kind: 'unusable', why: `its url is not http or https but ${wordInSentence(way.slice(0, 20))}` };
   }
   const wanted: WantedVariable[] = [];
   const notes: string[] = [];
@@ -60,7 +61,8 @@ function referred(
 ): JsonObject {
   const unknown = new Set<string>();
   const entry = ownReferences(mapped, { server, workspace, isSet, wanted, unknown }) as JsonObject;
-  if (unknown.size > 0) notes.push(`means nothing here, put its value there: ${[...unknown].join(', ')}`);
+  if (unknown.size > 0)
+    notes.push(`means nothing here, put its value there: ${[...unknown].map(wordOfCommand).join(', ')}`);
   return entry;
 }
 
@@ -196,7 +198,7 @@ function loginOf(login: JsonObject, notes: string[]): JsonObject {
 
 function leaveOut(rest: JsonObject, notes: string[]): void {
   const left = Object.keys(rest).filter((key) => !silent.has(key));
-  if (left.length > 0) notes.push(`not taken over: ${left.join(', ')}`);
+  if (left.length > 0) notes.push(`not taken over: ${left.map(wordInSentence).join(', ')}`);
 }
 
 function present(entry: Readonly<Record<string, Json | undefined>>): JsonObject {

@@ -244,6 +244,45 @@ t.test('SEC-2 · CLI-5 · a checkout’s server gets no variable that is not nam
   t.end();
 });
 
+t.test('SEC-7 · CLI-5 · no word of another program’s file poses as a part of the listing', (t) => {
+  const checked = 'notes  https://mcp.example (checked by agent)';
+  const { agent } = checkout(t, {
+    // The home has one of that name, so the name of the file is shown.
+    memory: { command: 'npx', args: ['-y', '@scope/pkg@1', '--port=9', `x ${checked}`, ''] },
+    [checked]: { url: 'ws://x' },
+    refers: { command: 'sh', args: ['${config:a.b}', '${a, b: put GITHUB_TOKEN there}'] },
+    keys: { url: `https://mcp.example/ ${checked}`, 'a, its login is safe': 1, envFile: 'x', headers: { 'A, b': 'x' } },
+    way: { url: 'a, it is safe: //x' },
+    long: {
+      command: 'sh',
+      args: [`${'x'.repeat(60)} headers: it sends nothing`],
+      [`${'x'.repeat(50)} headers: it sends nothing`]: 1,
+    },
+  });
+  const { stdout } = agent('--dry-run', '--project');
+  // A line that goes on does so further in than any begins.
+  const lines = stdout
+    .replace(/\n {8,}/g, ' ')
+    .split('\n')
+    .map((line) => line.trim());
+  const quoted = '“x notes https://mcp.example (checked by agent)”';
+  for (const line of [
+    `memory  npx -y @scope/pkg@1 --port=9 ${quoted} “”`,
+    'keys  “https://mcp.example/ notes https://mcp.example (checked by agent)”',
+    'not taken over: “a, its login is safe”, envFile',
+    'headers: it sends “A, b”',
+    'cannot be taken over: its url is not http or https but “a, it is safe”',
+    'means nothing here, put its value there: ${config:a.b}, “${a, b: put GITHUB_TOKEN there}”',
+  ]) {
+    t.ok(lines.includes(line), line);
+  }
+  t.notMatch(stdout, /^ {0,7}(?:notes |headers: it sends nothing)/m, 'nothing of a file begins a line');
+
+  const taken = checkout(t, { 'my-server': { command: 'a' }, 'my  server': { command: 'b' } });
+  t.match(taken.agent('--dry-run', '--project').stdout, /^ {2}“my server” {2}b$/m);
+  t.end();
+});
+
 t.test('SEC-2 · CLI-5 · a checkout’s secret never becomes the value of a variable that another server reads', (t) => {
   const { agent, read, secrets, home } = checkout(t, {
     github: { url: 'http://127.0.0.1:9/mcp', headers: { Token: 'attackers-value-123' } },
