@@ -24,6 +24,7 @@ import type {
 } from './front.ts';
 import { loadUws } from './native.ts';
 import { badRequest, cannotBind, expectsBody, refusalOf } from './refusals.ts';
+import { senderOf } from './sender.ts';
 
 const statusLines: readonly string[] = Array.from(
   { length: 600 },
@@ -38,11 +39,27 @@ interface ListensExclusively {
 interface Configurable {
   _cfg(word: 'silent'): void;
 }
-/** Exchanges that no answer has left yet, and who looks after those whose body does not come. */
+/** Exchanges that no answer has left yet, the search for slow bodies among them, and the bound of connections. */
 interface Open {
   readonly exchanges: Roster<UwsExchange, true>;
   watch(): void;
+  /** A connection has opened or closed; returns false where there are too many. */
+  count(change: number): boolean;
+  /** Returns whether its sender may have one more exchange under way. */
+  begin(exchange: UwsExchange): boolean;
+  end(exchange: UwsExchange): void;
+  /** Whether a connection to a sender with a share is closed for others when it has its answer. */
+  isCrowded(): boolean;
 }
+/**
+ * Of the connections, in parts of one. The library does not report which connection has closed, so those of a sender cannot
+ * be counted. Its requests under way can, and a connection on which it asks again can be closed with the answer. Requests that
+ * begin while fewer connections than the first part are open are not counted, to spare their addresses; with the share that
+ * makes half.
+ */
+const uncounted = 0.25;
+const senderShare = 0.25;
+const crowdedFrom = 0.5;
 const noBytes = Buffer.alloc(0);
 /** How often slow bodies are looked for. */
 const sweepMs = 250;
@@ -50,17 +67,13 @@ const sweepMs = 250;
 /** Opens the front; rejects where the binary cannot load or the address cannot be bound. */
 export const openUwsFront: OpenFront = async (settings, handle) => {
   const uws = loadUws();
-  const open = createOpen(settings.bodyTimeoutMs);
+  const open = createOpen(settings.bodyTimeoutMs, settings.maxConnections ?? connectionLimit('webhooks'));
   // Without its name in each answer; its types leave the word for that out.
   (uws as unknown as Configurable)._cfg('silent');
   const app = uws.App();
-  const limit = settings.maxConnections ?? connectionLimit('webhooks');
-  let connections = 0;
   const count = (res: HttpResponse, change: unknown): void => {
-    connections += Number(change);
-    if (Number(change) > 0 && connections > limit) res.close();
+    if (!open.count(Number(change))) res.close();
   };
-  // The library does not say which connection has closed, so they are counted, and the newcomer is closed.
   app.filter(count);
   app.any('/*', (res, req) => accept(res, req, open, handle));
 
@@ -111,8 +124,11 @@ function accept(res: HttpResponse, req: HttpRequest, open: Open, handle: Exchang
     contentLength: declared === undefined || chunked ? undefined : Number(declared),
   };
   const exchange = new UwsExchange(res, head, open);
-  open.exchanges.set(exchange, true);
   res.onAborted(() => exchange.abort());
+  if (!open.begin(exchange)) {
+    res.close();
+    return;
+  }
   // RFC 9112 §6.3: a message with two different lengths must not be believed.
   const refusal = conflict ? badRequest : refusalOf(head);
   if (refusal === undefined) handle(exchange);
@@ -137,6 +153,8 @@ function asSent(value: string): string {
 /** A class, because one is made per request and the engine lays its fields out once. */
 class UwsExchange implements Exchange {
   readonly head: RequestHead;
+  /** Whose share it is a part of; undefined where it is not counted. */
+  sender: string | undefined = undefined;
   readonly #res: HttpResponse;
   readonly #open: Open;
   #body: BodyReader | undefined;
@@ -182,9 +200,9 @@ class UwsExchange implements Exchange {
   reply(reply: Reply): void {
     if (this.#over) return;
     this.#over = true;
-    this.#open.exchanges.delete(this);
+    this.#open.end(this);
     const unread = this.#body === undefined ? expectsBody(this.head) : !this.#body.isWhole;
-    const closes = unread || asksToClose(this.head);
+    const closes = unread || asksToClose(this.head) || (this.sender !== undefined && this.#open.isCrowded());
     const res = this.#res;
     res.cork(() => {
       res.writeStatus(statusLines[reply.status] ?? String(reply.status));
@@ -212,8 +230,8 @@ class UwsExchange implements Exchange {
 
   /** The client left; whoever reads the body hears of it, an answer goes nowhere. */
   abort(): void {
+    if (!this.#over) this.#open.end(this);
     this.#over = true;
-    this.#open.exchanges.delete(this);
     this.#body?.abort();
   }
 
@@ -234,7 +252,9 @@ function mayHaveBody({ headers }: RequestHead): boolean {
 }
 
 /** Looks for slow bodies while any is waited for; a front at rest has no timer. */
-function createOpen(timeoutMs: number): Open {
+function createOpen(timeoutMs: number, limit: number): Open {
+  let connections = 0;
+  const busy = new Map<string, number>();
   const exchanges: Open['exchanges'] = new Roster();
   let watching = false;
   const sweep = (): void => {
@@ -245,6 +265,27 @@ function createOpen(timeoutMs: number): Open {
   };
   return {
     exchanges,
+    count(change) {
+      connections += change;
+      return change < 0 || connections <= limit;
+    },
+    begin(exchange) {
+      const sender = connections > limit * uncounted ? senderOf(exchange.address ?? '') : undefined;
+      const count = sender === undefined ? 0 : (busy.get(sender) ?? 0);
+      if (count >= Math.max(1, limit * senderShare)) return false;
+      if (sender !== undefined) busy.set(sender, count + 1);
+      exchange.sender = sender;
+      exchanges.set(exchange, true);
+      return true;
+    },
+    end(exchange) {
+      // One that was refused has never begun.
+      if (!exchanges.delete(exchange) || exchange.sender === undefined) return;
+      const count = (busy.get(exchange.sender) ?? 0) - 1;
+      if (count > 0) busy.set(exchange.sender, count);
+      else busy.delete(exchange.sender);
+    },
+    isCrowded: () => connections > limit * crowdedFrom,
     watch() {
       if (watching) return;
       watching = true;

@@ -10,9 +10,9 @@ export interface RawConnection {
   readonly closed: Promise<void>;
 }
 
-export function openRaw(port: number): Promise<RawConnection> {
+export function openRaw(port: number, host = '127.0.0.1'): Promise<RawConnection> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => resolve(connection(socket)));
+    const socket = connect({ port, host, noDelay: true }, () => resolve(connection(socket)));
     socket.once('error', reject);
   });
 }

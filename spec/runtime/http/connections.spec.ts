@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import t, { type Test } from 'tap';
 import { boundConnections, connectionLimit, descriptorLimit } from '../../../runtime/http/connections.ts';
 import type { Exchange, OpenFront } from '../../../runtime/http/front.ts';
@@ -13,8 +14,8 @@ import { answersIn, openRaw, type RawConnection } from '../../support/raw-http.t
 const health = 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n';
 const held = 'GET /held HTTP/1.1\r\nhost: x\r\n\r\n';
 
-async function connectTo(t: Test, port: number): Promise<RawConnection> {
-  const connection = await openRaw(port);
+async function connectTo(t: Test, port: number, host?: string): Promise<RawConnection> {
+  const connection = await openRaw(port, host);
   t.teardown(() => connection.socket.destroy());
   return connection;
 }
@@ -26,9 +27,9 @@ async function asks(connection: RawConnection, count: number): Promise<boolean> 
   return answersIn(text).length >= count;
 }
 
-async function front(t: Test, open: OpenFront, maxConnections: number) {
+async function front(t: Test, open: OpenFront, maxConnections: number, host = '127.0.0.1') {
   const waiting: Exchange[] = [];
-  const opened = await open({ host: '127.0.0.1', port: 0, bodyTimeoutMs: 10_000, maxConnections }, (exchange) => {
+  const opened = await open({ host, port: 0, bodyTimeoutMs: 10_000, maxConnections }, (exchange) => {
     if (exchange.head.path === '/held') waiting.push(exchange);
     else exchange.reply({ status: 200, body: '{}' });
   });
@@ -80,6 +81,69 @@ t.test('SEC-3 · uWebSockets.js closes the newcomer', { skip: noUws }, async (t)
   open[0]?.socket.destroy();
   await until(async () => asks(await connectTo(t, port), 1));
 });
+
+/** An address of this machine that counts as another's: whoever connects to it comes from it. */
+const outer = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+const noOuter = outer === undefined && 'this machine has the loopback alone';
+
+t.test(
+  'SEC-3 · one address keeps half of the connections of uWebSockets.js busy at most',
+  { skip: noUws || noOuter },
+  async (t) => {
+    const { port, waiting } = await front(t, openUwsFront, 8, '0.0.0.0');
+    const local = await connectTo(t, port);
+    t.ok(await asks(local, 1));
+    for (let n = 1; n <= 3; n += 1) {
+      (await connectTo(t, port, outer)).write(held);
+      await until(() => waiting.length === n);
+    }
+
+    for (let n = 0; n < 20; n += 1) {
+      const more = await connectTo(t, port, outer);
+      more.write(held);
+      await more.closed;
+    }
+
+    t.equal(waiting.length, 3, 'the first that it had uncounted, and its share');
+    t.ok(await asks(await connectTo(t, port), 1), 'others are served');
+    t.ok(await asks(local, 2));
+    for (const over of [
+      () => waiting[1]?.reply({ status: 200, body: '{}' }),
+      () => waiting[2]?.reply({ status: 200, body: '{}' }),
+    ]) {
+      const before = waiting.length;
+      over();
+      (await connectTo(t, port, outer)).write(held);
+      await until(() => waiting.length === before + 1);
+    }
+  },
+);
+
+t.test(
+  'SEC-3 · one address keeps half of the connections of uWebSockets.js open at most by asking again',
+  { skip: noUws || noOuter },
+  async (t) => {
+    const { port } = await front(t, openUwsFront, 8, '0.0.0.0');
+    const local = await connectTo(t, port);
+    t.ok(await asks(local, 1));
+    const open: RawConnection[] = [];
+    for (let n = 1; n <= 7; n += 1) open.push(await connectTo(t, port, outer));
+
+    const kept: RawConnection[] = [];
+    for (const one of open) {
+      one.write(health);
+      const text = await one.received((text) => text.includes('{}'));
+      if (/^connection: close/im.test(text)) await one.closed;
+      else kept.push(one);
+    }
+
+    t.equal(kept.length, 3, 'with the one of this machine, half');
+    for (const one of kept) t.ok(await asks(one, 2));
+    t.ok(await asks(local, 2));
+  },
+);
 
 async function bounded(t: Test, limit: number, addresses: readonly string[]) {
   const server: Server = createServer({ keepAliveTimeout: 65_000 }, (_, response) => void response.end('{}'));
