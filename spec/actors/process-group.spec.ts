@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type SpawnOptions, spawn } from 'node:child_process';
 import { chmodSync, existsSync } from 'node:fs';
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
@@ -7,6 +7,7 @@ import {
   type CommandRequest,
   type CommandResult,
   endOf,
+  findCommand,
   runCommand,
   scrubbedEnv,
   watched,
@@ -14,6 +15,7 @@ import {
 import { makeHome } from '../support/home.ts';
 import { lentTime } from '../support/lent-time.ts';
 import { asOther, hasEnded, numbersIn, until } from '../support/processes.ts';
+import { inAllOnly } from '../support/tier.ts';
 import { deferred } from '../support/turns.ts';
 
 function sh(script: string, more: Partial<CommandRequest> = {}): Promise<CommandResult> {
@@ -286,27 +288,72 @@ for (const script of process.argv.slice(1)) void runCommand({ argv: ['sh', '-c',
   await until(() => numbersIn(pids).every(hasEnded));
 });
 
-t.test('LIF-9 · a watcher that can start no process still ends its group', asOther, async (t) => {
-  const uid = 60_000 + (process.pid % 5_000);
-  const { path } = makeHome(t);
-  chmodSync(path, 0o777);
-  // The shell, its reader and the command are all that this user may run.
-  const limited = ['-c', 'ulimit -u 3; exec "$@"', 'bash', '/bin/sh', '-c', watched([]).join('\n'), 'sh', 'no-mark'];
-  const command = ['/bin/sh', '-c', 'echo began >began; exec sleep 600'];
-  const child = spawn('bash', [...limited, ...command], {
-    uid,
-    cwd: path,
-    detached: true,
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
-  });
-  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve([code, signal])));
-  await until(() => existsSync(`${path}/began`));
-
-  // What the death of the daemon does.
-  child.stdio[3]?.destroy();
-
-  t.same(await ended, [null, 'SIGKILL']);
+/** What `/bin/sh` is on one system or another; each where this one has it. */
+const shells = (
+  [
+    ['/bin/sh'],
+    ['dash'],
+    // It tries for 15 s to start a process before it gives up; the group ends after that.
+    ['bash', '--posix'],
+    ['busybox', 'sh'],
+  ] as const
+).map(([name, ...words]) => {
+  const file = findCommand(name, process.env.PATH ?? '', '.');
+  return { shell: [file ?? name, ...words], missing: file === undefined && `this machine has no ${name}`, name };
 });
+
+/** A command under the watcher of a shell, as it is started for a daemon whose pipe is descriptor 3. */
+function startWatched(
+  shell: readonly string[],
+  script: string,
+  { limit = '', ...more }: SpawnOptions & { limit?: string },
+) {
+  const command = ['-c', watched([]).join('\n'), 'sh', 'no-mark', '/bin/sh', '-c', script];
+  const [program = '', ...words] = ['/bin/sh', '-c', `${limit} exec "$@"`, 'sh', ...shell, ...command];
+  const child = spawn(program, words, { ...more, detached: true, stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
+  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve([code, signal])));
+  return { child, ended };
+}
+
+for (const [index, { shell, missing, name }] of shells.entries()) {
+  t.test(
+    `LIF-9 · a watcher that can start no process still ends its group: ${shell.join(' ')}`,
+    { skip: missing || ('skip' in asOther && asOther.skip) || (name === 'bash' && inAllOnly) },
+    async (t) => {
+      // One of its own, since the processes of all specs of a user count.
+      const uid = 60_000 + 1_000 * index + (process.pid % 1_000);
+      const { path } = makeHome(t);
+      chmodSync(path, 0o777);
+      // The shell, its reader and the command are all that this user may run.
+      const { child, ended } = startWatched(shell, 'echo began >began; exec sleep 600', {
+        ...{ uid, cwd: path, limit: 'ulimit -p 3 2>/dev/null || ulimit -u 3;' },
+      });
+      await until(() => existsSync(`${path}/began`));
+
+      // What the death of the daemon does.
+      child.stdio[3]?.destroy();
+
+      t.same(await ended, [null, 'SIGKILL']);
+    },
+  );
+
+  t.test(
+    `SCR-2 · a signal to the group is the command's, and its code is passed on: ${shell.join(' ')}`,
+    { skip: missing },
+    async (t) => {
+      for (const [script, code] of [
+        ['kill -INT 0; exec sleep 600', 130],
+        ['kill -TERM 0; exec sleep 600', 143],
+        ['kill -KILL $$', 137],
+        ['exit 3', 3],
+      ] as const) {
+        const { child, ended } = startWatched(shell, script, {});
+        t.same(await ended, [code, null], script);
+        process.kill(-(child.pid ?? 0), 'SIGKILL');
+      }
+    },
+  );
+}
 
 t.test('OBS-1 · the end of a text never begins within a word', (t) => {
   t.equal(endOf('  short \n', 10), 'short');
