@@ -245,7 +245,7 @@ function describe(context: CommandContext, plan: readonly ImportItem[]): string 
     }
     const name = item.standing.kind === 'taken' ? wordInSentence(item.foreignName) : item.name;
     const width = Math.max(40, out.columns - 6);
-    // A line goes on further in, so that no word of the file can begin one of ours.
+    // A line continues further in, so that no word of the file can begin one of ours.
     const [first = '', ...more] = wrapped(`${name}  ${shown(reached(item.entry))}`, width, '      ');
     const title = first.startsWith(name) ? `${bold(out, name)}${first.slice(name.length)}` : first;
     lines.push(...[title, ...more].map((line) => `  ${line}`));
