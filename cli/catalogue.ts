@@ -266,7 +266,7 @@ export const catalogue: readonly CliCommand[] = [
       {
         name: 'sample',
         value: 'event',
-        help: 'A sample event of GitHub or GitLab, such as pull_request.opened.',
+        help: 'A sample event of a provider, such as pull_request.opened or stripe:invoice.paid.',
         names: 'sample',
       },
       { name: 'payload', value: 'json', help: 'The payload to send.' },

@@ -179,6 +179,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     examples: [
       ['webhook test ci', 'send a payload of no importance'],
       ['webhook test reviews --sample pull_request.opened', 'send what GitHub sends, signed as GitHub does'],
+      ['webhook test payments --sample stripe:invoice.paid', 'the same for any provider of docs/sources.md'],
       [`webhook test ci --event build --payload '{"build": {"url": "https://ci.example/1"}}'`, 'send that'],
     ],
     needsGateway: true,

@@ -1,30 +1,33 @@
 /**
- * Sample events in the documented shapes of their platforms, each signed and headed as its platform does. The shapes are
- * theirs, the values made up. Draws nothing and sends nothing.
+ * Sample events in the documented shapes of their platforms, each signed and headed by the platform's source. The shapes
+ * are theirs, the values made up. Draws nothing and sends nothing.
  * @see SUB-4 in docs/specification.md
  * @see [GitHub's events](https://docs.github.com/en/webhooks/webhook-events-and-payloads)
  * @see [GitLab's events](https://docs.gitlab.com/user/project/integrations/webhook_events/)
  */
 
-import type { JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { meantOr } from '../config/nearest.ts';
-import { type Headers, signGithub } from './signature.ts';
+import type { SignatureScheme } from '../config/signature-scheme.ts';
+import { type Source, type SourceName, sources } from '../config/sources.ts';
+import { typeReader } from './envelope.ts';
+import { type Sealed, sealEvent } from './scheme.ts';
+import { sourceSamples } from './source-samples.ts';
 
 /** What a sample is sent with. */
 export interface SampleSeal {
   /** Undefined where the route checks no signature. */
-  readonly secret?: string;
-  /** A fresh delivery id; a second event of the same id would be a duplicate. */
+  readonly secret?: string | undefined;
+  /** A fresh delivery id, a UUID; a second event of the same id would be a duplicate. */
   readonly id: string;
-}
-
-export interface SealedSample {
-  readonly headers: Headers;
-  readonly body: string;
+  /** Of the route, as it is sent. */
+  readonly path: string;
+  readonly publicUrl?: string | undefined;
+  readonly nowMs: number;
 }
 
 interface Sample {
-  /** The event type as the platform's header has it. */
+  /** The event type as the platform has it. */
   readonly type: string;
   readonly payload: JsonObject;
 }
@@ -176,34 +179,74 @@ const samples: Readonly<Record<string, Sample>> = {
   },
 };
 
+const ofSources = Object.entries(sourceSamples).flatMap(([name, events]) =>
+  Object.entries(events).map(([type, payload]): [string, Sample] => [`${name}:${type}`, { type, payload }]),
+);
+const all: Readonly<Record<string, Sample>> = { ...samples, ...Object.fromEntries(ofSources) };
+
 /** The samples by name: `platform:event`, with the action where events of the type have one. */
-export const sampleNames: readonly string[] = Object.keys(samples);
+export const sampleNames: readonly string[] = Object.keys(all);
 
 /**
- * The whole name of a sample that is asked for by it, or by its event alone where one platform has that.
+ * The whole name of a sample that is asked for by it, or by its event alone where one platform has that, or the source of
+ * the route.
  * @returns `ok: false` with why, and what to write instead, where no sample or several are meant
  */
 export function findSample(
   asked: string,
+  source?: SourceName,
 ): { readonly ok: true; readonly name: string } | { readonly ok: false; readonly why: string } {
-  const meant = sampleNames.filter((name) => name === asked || name.split(':')[1] === asked);
+  const own = `${source}:${asked}`;
+  if (Object.hasOwn(all, own)) return { ok: true, name: own };
+  const meant = sampleNames.filter((name) => name === asked || eventOf(name) === asked);
   const [name] = meant;
   if (name === undefined) {
-    return { ok: false, why: `no sample is named "${asked}"; ${meantOr(asked, sampleNames, sampleNames.join(', '))}` };
+    const alike = sampleNames.filter((one) => one.includes(asked));
+    const near =
+      alike.length > 0 ? alike : sampleNames.filter((one) => platformOf(one) === (source ?? platformOf(asked)));
+    const known = near.length > 0 ? near.join(', ') : 'docs/sources.md lists them, such as github:push';
+    return { ok: false, why: `no sample is named "${asked}"; ${meantOr(asked, sampleNames, known)}` };
   }
   return meant.length === 1 ? { ok: true, name } : { ok: false, why: `"${asked}" is ${meant.join(' and ')}; name one` };
 }
 
-/** A sample as its platform would send it to a route. @param name one of `sampleNames` */
-export function sealSample(name: string, { secret, id }: SampleSeal): SealedSample {
-  const { type, payload } = samples[name] as Sample;
-  const body = JSON.stringify(payload);
-  const headers = name.startsWith('github:')
-    ? { 'x-github-event': type, 'x-github-delivery': id, ...(secret === undefined ? {} : signGithub(secret, body)) }
-    : {
-        'x-gitlab-event': type,
-        'x-request-id': id,
-        ...(secret === undefined ? {} : { 'x-gitlab-token': Buffer.from(secret, 'utf8').toString('latin1') }),
-      };
-  return { headers, body };
+function platformOf(name: string): string {
+  return name.slice(0, Math.max(0, name.indexOf(':')));
+}
+
+function eventOf(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
+}
+
+/**
+ * A sample as its platform would send it to a route; undefined where only the platform itself can sign.
+ * @param name one of `sampleNames`
+ */
+export function sealSample(name: string, { secret, id, path, publicUrl, nowMs }: SampleSeal): Sealed | undefined {
+  const { type, payload: template } = all[name] as Sample;
+  const platform = platformOf(name) as SourceName;
+  const source: Source = sources[platform];
+  // GitLab's token, which routes without a source take by this header.
+  const scheme = (platform === 'gitlab' ? source.schemes[1] : source.schemes[0]) as SignatureScheme;
+  const payload = filled(template, id) as JsonObject;
+  const isIdInside = JSON.stringify(template) !== JSON.stringify(payload);
+  const isTypeInside = isIdInside && typeReader(source)({}, payload) === type;
+  const event = isTypeInside ? undefined : type;
+  return sealEvent(
+    scheme,
+    { name: platform, secret, publicUrl },
+    { payload, event, id, isIdInside, path, nowMs },
+    source,
+  );
+}
+
+/** The template with the id where it has a place for one. */
+function filled(template: Json, id: string): Json {
+  if (typeof template === 'string') {
+    const number = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
+    return template === '{number}' ? number : template.replace('{number}', `${number}`).replace('{id}', id);
+  }
+  if (Array.isArray(template)) return template.map((item) => filled(item, id));
+  if (!isJsonObject(template)) return template;
+  return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, filled(value, id)]));
 }

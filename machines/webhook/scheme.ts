@@ -308,23 +308,26 @@ export interface Unsealed {
   /** As the history shows it; goes where the source has it. */
   readonly event?: string | undefined;
   readonly id: string;
+  /** Whether the payload has the delivery's id already. */
+  readonly isIdInside?: boolean;
   /** Of the route, as it is sent. */
   readonly path: string;
   readonly nowMs: number;
 }
 
 /**
- * Signs a payload as its sender would, with the event, the id and the time where the sender has them; undefined where only
- * the sender can sign, by a private key.
+ * Signs a payload as its sender would, with the event, the id and the time where the sender has them; without a secret it
+ * is not signed. Undefined where only the sender can sign, by a private key.
  */
 export function sealEvent(
   scheme: SignatureScheme,
-  { secret, publicUrl }: SchemeUse,
-  { payload, event, id, path, nowMs }: Unsealed,
+  { secret, publicUrl }: Omit<SchemeUse, 'secret'> & { readonly secret: string | undefined },
+  { payload, event, id, isIdInside = false, path, nowMs }: Unsealed,
   source?: Pick<Source, 'event' | 'id' | 'body'>,
 ): Sealed | undefined {
   const { at, algorithm, part, list, prefix = '', timestamp } = scheme;
-  if (algorithm === 'ed25519' || algorithm === 'ecdsa-sha256') return undefined;
+  const isPublic = algorithm === 'ed25519' || algorithm === 'ecdsa-sha256';
+  if (isPublic && secret !== undefined) return undefined;
   const headers: Record<string, string> = {};
   let held: Json = payload;
   const put = (place: Place | undefined, value: string | number): void => {
@@ -336,31 +339,34 @@ export function sealEvent(
     const texts = event.split('.');
     for (const [index, place] of (type as readonly Place[]).entries()) put(place, texts[index] ?? '');
   } else if (event !== undefined) put(type as Place | undefined, event);
-  if (scheme.id === undefined) for (const place of [source?.id[0] ?? []].flat()) put(place, id);
-  else put(scheme.id, id);
+  if (scheme.id !== undefined) put(scheme.id, id);
+  else if (!isIdInside) for (const place of [source?.id[0] ?? []].flat()) put(place, id);
   const time = timestamp?.unit === 'ms' ? nowMs : Math.floor(nowMs / 1_000);
   if (timestamp !== undefined && !('part' in timestamp.at)) put(timestamp.at, time);
   const texts = { id, timestamp: String(time), method: 'POST', url: `${publicUrl ?? ''}${path}` };
-  const signatureOf = (body: string): string => {
+  const signatureOf = (body: string): string | undefined => {
+    if (secret === undefined || isPublic) return undefined;
     if (algorithm === 'token') return latin1(`${prefix}${secret}`);
     const bytes = Buffer.from(body, 'utf8');
     const [content] =
       scheme.form === 'twilio'
         ? twilioContents(texts.url, { headers, body: bytes, nowMs })
         : [compileContent(scheme.signed)(texts, bytes)];
-    if (content === undefined) return '';
+    if (content === undefined) return undefined;
     return `${prefix}${hmacOf(algorithm, keyOf(secret, scheme.key))(content).toString(scheme.encoding)}`;
   };
   // A signature within the body cannot cover it.
-  if (!('header' in at)) put(at, signatureOf(''));
+  const inside = 'header' in at ? undefined : signatureOf('');
+  if (inside !== undefined) put(at, inside);
   if (scheme.form === 'twilio') headers['content-type'] = 'application/x-www-form-urlencoded';
   const body = scheme.form === 'twilio' ? formOfFields(held) : JSON.stringify(wrapped(held, source?.body));
-  if ('header' in at) {
-    const signature = signatureOf(body);
+  const signature = 'header' in at ? signatureOf(body) : undefined;
+  if ('header' in at && signature !== undefined) {
     const stamp = timestamp !== undefined && 'part' in timestamp.at ? `${timestamp.at.part}=${time},` : '';
     headers[at.header] = part === undefined ? signature : `${stamp}${part}${list === 'spaces' ? ',' : '='}${signature}`;
   }
-  if ('query' in at) return { headers, body, query: new URLSearchParams({ [at.query]: secret }).toString() };
+  if ('query' in at && secret !== undefined)
+    return { headers, body, query: new URLSearchParams({ [at.query]: secret }).toString() };
   return { headers, body };
 }
 

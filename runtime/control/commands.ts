@@ -166,7 +166,7 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<
   const key = secret.kind === 'shared' ? secret.secret : undefined;
   const path = route.profile === 'default' ? `/webhooks/${route.name}` : `/p/${route.profile}/webhooks/${route.name}`;
   const { headers, body, query } =
-    params.sample === undefined ? testEvent(params, key, { route, path }) : sampleEvent(params, key);
+    params.sample === undefined ? testEvent(params, key, { route, path }) : sampleEvent(params, key, { route, path });
   // The same test may be sent as often as its owner likes; a sample has the same body, and so the same signature, each time.
   const { verify, body: shape } = compileRoute({ route, secret });
   const payload = (): JsonObject | undefined => {
@@ -186,13 +186,19 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<
   return { status: response.status, body: await response.text() };
 }
 
-function sampleEvent({ sample, payload, event }: JsonObject, secret: string | undefined): Sealed {
+function sampleEvent(
+  { sample, payload, event }: JsonObject,
+  secret: string | undefined,
+  { route, path }: { readonly route: Route; readonly path: string },
+): Sealed {
   if (payload !== undefined || event !== undefined) {
     refuse('params-missing', 'a sample has its own event and payload; give it alone');
   }
-  const found = findSample(String(sample));
+  const found = findSample(String(sample), route.sender);
   if (!found.ok) return refuse('params-missing', found.why);
-  return sealSample(found.name, { id: randomUUID(), ...(secret === undefined ? {} : { secret }) });
+  const { publicUrl } = route;
+  const sealed = sealSample(found.name, { id: randomUUID(), secret, path, publicUrl, nowMs: Date.now() });
+  return sealed ?? refuse('params-missing', `only the sender of ${found.name} itself can sign it`);
 }
 
 function testEvent(

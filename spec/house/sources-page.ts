@@ -2,6 +2,7 @@
 
 import type { Place, SignatureScheme } from '../../machines/config/signature-scheme.ts';
 import { type HandshakeName, type Source, sourceNames, sources } from '../../machines/config/sources.ts';
+import { sampleNames } from '../../machines/webhook/samples.ts';
 
 export function sourcesPage(): string {
   const rows = sourceNames.map((name) => rowOf(name, sources[name]));
@@ -44,6 +45,14 @@ Some providers need one more step:
   the route's \`secret\`. From then on no other token is taken.
 - **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign a test event.
 - **Twilio**: the secret is the auth token of the account. An answer is an empty TwiML document.
+
+## Samples
+
+\`agent webhook test <route> --sample <provider>:<event>\` sends an event in the provider's documented shape, with the provider's
+headers, a fresh id and the provider's signature. On a route with a source the event alone will do. Discord and SendGrid
+alone can sign theirs.
+
+${sampleLines()}
 
 ## Another sender
 
@@ -90,6 +99,16 @@ equal ids are one event. The answer counts them: \`{"status":"accepted","accepte
 A route without \`source\` and \`signature\` takes GitHub's, GitLab's, Standard Webhooks' and the generic schemes:
 [receive events from GitHub](receive-github-events.md).
 `;
+}
+
+function sampleLines(): string {
+  const names = sourceNames.map((source) => {
+    const events = sampleNames
+      .filter((name) => name.startsWith(`${source}:`))
+      .map((name) => name.slice(source.length + 1));
+    return `- \`${source}\`: ${events.map((event) => `\`${event}\``).join(', ')}`;
+  });
+  return names.join('\n');
 }
 
 const handshakes: Readonly<Record<HandshakeName, string>> = {

@@ -419,7 +419,7 @@ for (const { front, skip } of fronts) {
         const refused = await agentCli('webhook', 'test', 'hook', '--event', 'other');
         t.match(refused.stdout, /HTTP 200\n.*ignored/);
         t.equal((await agentCli('webhook', 'test', 'fixed')).code, 0, 'a route of config.yaml too');
-        for (const sample of sampleNames) {
+        for (const sample of sampleNames.filter((name) => /^git(?:hub|lab):/.test(name))) {
           t.match((await agentCli('webhook', 'test', 'fixed', '--sample', sample)).stdout, /^HTTP 202/, sample);
         }
         await daemon.line(({ message }) => message.includes('octocat/hello-world'));

@@ -80,6 +80,11 @@ t.test('SRC-1 · SRC-2 · IDM-2 · providers are verified by their own schemes, 
     t.match(stdout, /HTTP 202/, `${route}: ${stderr}`);
   }
 
+  for (const sample of ['stripe:checkout.session.completed', 'invoice.paid']) {
+    const { stdout, stderr } = await runCli(['webhook', 'test', 'payments', '--sample', sample], home.path);
+    t.match(stdout, /HTTP 202/, `${sample}: ${stderr}`);
+  }
+
   const rows = (await cliJson(home.path, 'webhook', 'deliveries')) as unknown as readonly Row[];
   const seen = rows.map(({ route, event, delivery_id, status }) => [route, event, delivery_id, status].join(' '));
   for (const row of ['payments invoice.paid evt_1', 'payments charge.refunded evt_2', 'sales payment.created s1']) {

@@ -1,15 +1,43 @@
 import t from 'tap';
-import { isJsonObject } from '../../../machines/base/json.ts';
+import { isJsonObject, type JsonObject } from '../../../machines/base/json.ts';
+import { defaultProfile } from '../../../machines/base/names.ts';
 import { readJson } from '../../../machines/base/read-json.ts';
+import { readRoute } from '../../../machines/config/read-route.ts';
+import { type Source, sourceNames, sources } from '../../../machines/config/sources.ts';
+import { parseBody, splitItems } from '../../../machines/webhook/body.ts';
+import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import { deliveryIdOf, eventTypeOf } from '../../../machines/webhook/envelope.ts';
 import { findSample, sampleNames, sealSample } from '../../../machines/webhook/samples.ts';
+import type { Sealed } from '../../../machines/webhook/scheme.ts';
 import { signatureVerifier } from '../../../machines/webhook/signature.ts';
 
 const secret = 'sécret-of-the-route';
+const publicUrl = 'https://hooks.example.com';
+const path = '/webhooks/in';
+const nowMs = 1_700_000_000_000;
+const ids = ['7c9e6679-7425-40de-944b-e07fc1f90ae7', '0e02b2c3-58cc-4372-a567-f47ac10b58cc'] as const;
+
+function seal(name: string, given: { readonly secret?: string; readonly id: string }): Sealed {
+  const sealed = sealSample(name, { path, publicUrl, nowMs, ...given });
+  if (sealed === undefined) throw new Error(`${name} cannot be signed`);
+  return sealed;
+}
+
+/** A secret of the source's own form. */
+const secrets: Readonly<Record<string, string>> = {
+  stripe: 'whsec_q8Zr4Lk2Wm7Tn1Bd9X',
+  svix: 'whsec_q8Zr4Lk2Wm7Tn1Bd9XabcdefghijklmA',
+  'standard-webhooks': 'whsec_q8Zr4Lk2Wm7Tn1Bd9XabcdefghijklmA',
+  slack: '0f1e2d3c4b5a69788796a5b4c3d2e1f0',
+  meta: '0f1e2d3c4b5a69788796a5b4c3d2e1f0',
+  twilio: '0f1e2d3c4b5a69788796a5b4c3d2e1f0',
+  discord: '0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0',
+  sendgrid: 'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEEDr2LjtURuePQzplybdC',
+};
 
 t.test('SUB-4 · SIG-1 · each sample is genuine by the scheme of its platform, and by no other secret', (t) => {
-  for (const name of sampleNames) {
-    const { headers, body } = sealSample(name, { secret, id: 'one-1' });
+  for (const name of sampleNames.filter((one) => /^git(?:hub|lab):/.test(one))) {
+    const { headers, body } = seal(name, { secret, id: 'one-1' });
     const request = { headers, body: Buffer.from(body), nowMs: 0 };
     const scheme = name.startsWith('github:') ? 'github' : 'gitlab';
     t.match(
@@ -27,15 +55,73 @@ t.test('SUB-4 · SIG-1 · each sample is genuine by the scheme of its platform, 
     const acted = (payload.object_attributes as { action?: string } | undefined)?.action ?? payload.action;
     t.equal(acted, action, `${name} carries its action`);
   }
-  t.same(Object.keys(sealSample('github:ping', { id: '1' }).headers), ['x-github-event', 'x-github-delivery']);
+  t.same(Object.keys(seal('github:ping', { id: '1' }).headers), ['x-github-event', 'x-github-delivery']);
+  t.end();
+});
+
+t.test('SUB-4 · SRC-1 · each source has samples of two events, which it takes as its provider would send them', (t) => {
+  for (const name of sourceNames) {
+    const events = sampleNames
+      .filter((sample) => sample.startsWith(`${name}:`))
+      .map((sample) => sample.slice(name.length + 1));
+    t.ok(events.length >= 2, name);
+    const given = secrets[name] ?? 'a-secret-of-the-sender-0123';
+    const source: Source = sources[name];
+    const written =
+      source.secretKey === 'verify_token' ? { verify_token: given } : { secret: given, verify_token: 'v' };
+    const read = readRoute('in', { source: name, ...written } as JsonObject, {
+      source: 'static',
+      profile: defaultProfile,
+      host: '0.0.0.0',
+      publicUrl,
+      checkFilters: () => [],
+    });
+    if (!read.ok) return t.fail(`${name}: ${read.findings.map(({ message }) => message).join()}`);
+    const route = compileRoute(read.value);
+    for (const event of events) {
+      const sample = `${name}:${event}`;
+      const isSealed = name !== 'discord' && name !== 'sendgrid';
+      t.equal(
+        sealSample(sample, { secret: given, id: ids[0], path, publicUrl, nowMs }) !== undefined,
+        isSealed,
+        sample,
+      );
+      const read = ids.map((id) => {
+        const { headers, body, query } = seal(sample, isSealed ? { secret: given, id } : { id });
+        const parsed = parseBody(body, headers['content-type'], route.body.shape);
+        if (!parsed.ok) throw new Error(parsed.why);
+        const split = route.body.shape === 'each' ? splitItems(parsed, route.body.items) : undefined;
+        const payload = (split?.ok === true ? split.items[0] : undefined) ?? parsed.value;
+        const request = { headers, body: Buffer.from(body), nowMs, path, query, payload: () => parsed.value };
+        const verdict = route.verify(request);
+        t.equal(verdict.kind, isSealed ? 'genuine' : 'refused', `${sample}: ${JSON.stringify(verdict)}`);
+        if (name !== 'github' && name !== 'gitlab') t.equal(route.eventType(headers, payload), event, sample);
+        return route.deliveryId(headers, payload, request.body, false);
+      });
+      if (source.id.length > 0) {
+        t.ok(read[0] !== undefined && read[1] !== undefined, `${sample} has an id`);
+        t.not(read[0], read[1], `${sample} has a fresh id each time`);
+      }
+    }
+  }
   t.end();
 });
 
 t.test('SUB-4 · a sample is found by its event where one platform has that', (t) => {
   t.same(findSample('pull_request.opened'), { ok: true, name: 'github:pull_request.opened' });
   t.same(findSample('gitlab:push'), { ok: true, name: 'gitlab:push' });
-  t.match(findSample('push'), { ok: false, why: '"push" is github:push and gitlab:push; name one' });
+  t.match(findSample('push'), { ok: false, why: '"push" is github:push and gitlab:push and gitea:push; name one' });
+  t.same(findSample('push', 'gitea'), { ok: true, name: 'gitea:push' }, 'the source of the route is meant');
+  t.same(findSample('jira:issue_created'), { ok: true, name: 'jira:jira:issue_created' });
+  t.match(findSample('stripe:nothing.known'), {
+    ok: false,
+    why: /; stripe:checkout.session.completed, stripe:invoice/,
+  });
   t.match(findSample('github:pusk'), { ok: false, why: /did you mean "github:push"/ });
-  t.match(findSample('checkout'), { ok: false, why: /no sample is named "checkout"; github:ping, / });
+  t.match(findSample('checkout'), {
+    ok: false,
+    why: /no sample is named "checkout"; stripe:checkout.session.completed$/,
+  });
+  t.match(findSample('zzz'), { ok: false, why: /no sample is named "zzz"; docs\/sources.md lists/ });
   t.end();
 });

@@ -1,0 +1,420 @@
+/**
+ * Sample events of the sources, in the shapes that their pages document. The shapes are theirs, the values made up.
+ * `{id}` stands for a fresh id, `{number}` for a fresh number, where the body has the delivery's id.
+ * @see SUB-4 and SRC-1 in docs/specification.md
+ */
+
+import type { JsonObject } from '../base/json.ts';
+import type { SourceName } from '../config/sources.ts';
+
+/** Payloads by event type, as the source reads it from them; where a header has the type, it is put there. */
+export type SourceSamples = Readonly<Record<string, JsonObject>>;
+
+const at = '2026-01-15T09:30:00Z';
+const atSeconds = 1_768_469_400;
+const atMs = atSeconds * 1_000;
+const person = { id: 'u-17', name: 'Mona Fox', email: 'mona@example.com' };
+
+const bitbucket = {
+  actor: { display_name: person.name, nickname: 'mona', type: 'user' },
+  repository: { name: 'hello-world', full_name: 'mona/hello-world', is_private: true, type: 'repository' },
+};
+const gitea = {
+  repository: { id: 7, name: 'hello-world', full_name: 'mona/hello-world', default_branch: 'main' },
+  sender: { id: 1, login: 'mona', full_name: person.name },
+};
+const jiraIssue = {
+  id: '10042',
+  key: 'APP-42',
+  fields: { summary: 'The greeting lacks a comma', status: { name: 'To Do' }, issuetype: { name: 'Bug' } },
+};
+const linear = {
+  createdAt: at,
+  organizationId: 'o-1',
+  webhookId: 'w-1',
+  url: 'https://linear.app/acme/issue/APP-42',
+};
+const sentryProject = { id: '3', name: 'web', slug: 'web' };
+const pagerduty = (type: string, status: string): JsonObject => ({
+  event: {
+    id: '{id}',
+    event_type: type,
+    resource_type: 'incident',
+    occurred_at: at,
+    agent: { id: 'PLH1', type: 'user_reference' },
+    data: {
+      id: 'PGR0VU2',
+      type: 'incident',
+      number: 2,
+      status,
+      title: 'The greeting service is down',
+      urgency: 'high',
+      service: { id: 'PF9KMXH', summary: 'Greetings', type: 'service_reference' },
+    },
+  },
+});
+const grafana = (status: string): JsonObject => ({
+  receiver: 'agent',
+  status,
+  alerts: [
+    {
+      status,
+      labels: { alertname: 'HighLatency', instance: 'web-1' },
+      annotations: { summary: 'Requests take longer than 2 s' },
+      startsAt: at,
+      endsAt: status === 'resolved' ? '2026-01-15T09:45:00Z' : '0001-01-01T00:00:00Z',
+      fingerprint: 'c6eadffa33fcdf37',
+    },
+  ],
+  groupLabels: { alertname: 'HighLatency' },
+  commonLabels: { alertname: 'HighLatency' },
+  title: `[${status.toUpperCase()}] HighLatency`,
+  groupKey: '{}:{alertname="HighLatency"}',
+});
+const stripe = (type: string, object: JsonObject): JsonObject => ({
+  id: 'evt_{id}',
+  object: 'event',
+  api_version: '2025-09-30.clover',
+  created: atSeconds,
+  livemode: false,
+  pending_webhooks: 1,
+  type,
+  data: { object },
+});
+const order = {
+  id: 820982911946154500,
+  email: person.email,
+  total_price: '54.00',
+  currency: 'EUR',
+  financial_status: 'paid',
+  line_items: [{ title: 'Greeting card', quantity: 3, price: '18.00' }],
+};
+const square = (type: string, id: string, object: JsonObject): JsonObject => ({
+  merchant_id: 'MLA1',
+  type,
+  event_id: '{id}',
+  created_at: at,
+  data: { type: type.split('.')[0] ?? '', id, object },
+});
+const vercel = (type: string): JsonObject => ({
+  id: '{id}',
+  type,
+  createdAt: atMs,
+  payload: {
+    team: { id: 'team_1' },
+    project: { id: 'prj_1' },
+    deployment: { id: 'dpl_1', name: 'web', url: 'web-7f3.vercel.app' },
+    target: 'production',
+  },
+});
+const intercom = (topic: string, item: JsonObject): JsonObject => ({
+  type: 'notification_event',
+  app_id: 'app1',
+  id: 'notif_{id}',
+  topic,
+  created_at: atSeconds,
+  data: { type: 'notification_event_data', item },
+});
+const slack = (event: JsonObject): JsonObject => ({
+  type: 'event_callback',
+  team_id: 'T0001',
+  api_app_id: 'A0001',
+  event_id: 'Ev{id}',
+  event_time: atSeconds,
+  event,
+});
+const zoom = (event: string): JsonObject => ({
+  event,
+  event_ts: atMs,
+  payload: { account_id: 'abc', object: { id: '94111222333', topic: 'Stand-up', host_id: 'h1', start_time: at } },
+});
+const telegramChat = { id: 111, first_name: 'Mona', type: 'private' };
+const telegramUser = { id: 111, is_bot: false, first_name: 'Mona', username: 'mona' };
+const mailgun = (event: string): JsonObject => ({
+  'event-data': {
+    event,
+    id: '{id}',
+    timestamp: atSeconds,
+    recipient: person.email,
+    message: { headers: { 'message-id': '20260115.1@example.com', subject: 'Hello', to: person.email } },
+  },
+});
+const hubspot = (subscriptionType: string, more: JsonObject): JsonObject => ({
+  eventId: '{number}',
+  subscriptionId: 12,
+  portalId: 33,
+  appId: 1160452,
+  occurredAt: atMs,
+  subscriptionType,
+  attemptNumber: 0,
+  objectId: 123,
+  ...more,
+});
+const sendgrid = (event: string): JsonObject => ({
+  email: person.email,
+  timestamp: atSeconds,
+  event,
+  sg_event_id: '{id}',
+  sg_message_id: '14c5d75ce93.dfd.64b469.filter0001.16648.5515E0B88.0',
+  'smtp-id': '<14c5d75ce93.dfd.64b469@ismtpd-555>',
+});
+const notion = (type: string, entity: JsonObject): JsonObject => ({
+  id: '{id}',
+  timestamp: at,
+  workspace_id: 'ws-1',
+  subscription_id: 'sub-1',
+  integration_id: 'int-1',
+  type,
+  authors: [{ id: person.id, type: 'person' }],
+  entity,
+});
+const graph = (changeType: string): JsonObject => ({
+  id: '{id}',
+  subscriptionId: '7f105c7d-2dc5-4530-97cd-4e7ae6534c07',
+  subscriptionExpirationDateTime: '2026-01-18T09:30:00Z',
+  changeType,
+  resource: 'users/u-17/messages/m-1',
+  resourceData: { '@odata.type': '#Microsoft.Graph.Message', id: 'm-1' },
+  tenantId: '84bd8158-6d4d-4958-8b9f-9d6445542f95',
+});
+const grid = (eventType: string): JsonObject => ({
+  id: '{id}',
+  topic: '/subscriptions/s/resourceGroups/g/providers/Microsoft.Storage/storageAccounts/acme',
+  subject: '/blobServices/default/containers/in/blobs/hello.txt',
+  eventType,
+  eventTime: at,
+  dataVersion: '1',
+  metadataVersion: '1',
+  data: { api: 'PutBlob', contentType: 'text/plain', contentLength: 12, blobType: 'BlockBlob' },
+});
+const cloud = (type: string): JsonObject => ({
+  specversion: '1.0',
+  id: '{id}',
+  source: '/orders',
+  type,
+  time: at,
+  datacontenttype: 'application/json',
+  data: { order: 42 },
+});
+const envelope = (type: string): JsonObject => ({ type, timestamp: at, data: { id: person.id, email: person.email } });
+const discord = (data: JsonObject, type: number): JsonObject => ({
+  id: '9{number}',
+  application_id: '1',
+  type,
+  token: 'made-up',
+  version: 1,
+  guild_id: '2',
+  channel_id: '3',
+  member: { user: { id: '4', username: 'mona' } },
+  data,
+});
+const whatsapp = (value: JsonObject): JsonObject => ({
+  object: 'whatsapp_business_account',
+  entry: [
+    {
+      id: '10',
+      changes: [
+        {
+          field: 'messages',
+          value: {
+            messaging_product: 'whatsapp',
+            metadata: { display_phone_number: '15550001', phone_number_id: '11' },
+            ...value,
+          },
+        },
+      ],
+    },
+  ],
+});
+
+/** Without GitHub and GitLab, whose samples a route without a source takes too. */
+export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitlab'>, SourceSamples>> = {
+  bitbucket: {
+    'repo:push': {
+      ...bitbucket,
+      push: { changes: [{ new: { type: 'branch', name: 'main' }, commits: [{ message: 'Greet with a comma' }] }] },
+    },
+    'pullrequest:created': {
+      ...bitbucket,
+      pullrequest: { id: 7, title: 'Greet with a comma', state: 'OPEN', source: { branch: { name: 'comma' } } },
+    },
+  },
+  gitea: {
+    push: { ref: 'refs/heads/main', commits: [{ id: '6dcb09b5', message: 'Greet with a comma' }], ...gitea },
+    issues: { action: 'opened', number: 12, issue: { number: 12, title: 'No comma', state: 'open' }, ...gitea },
+  },
+  jira: {
+    'jira:issue_created': { timestamp: atMs, webhookEvent: 'jira:issue_created', issue: jiraIssue },
+    'jira:issue_updated': {
+      timestamp: atMs,
+      webhookEvent: 'jira:issue_updated',
+      issue: jiraIssue,
+      changelog: { id: '1', items: [{ field: 'status', fromString: 'To Do', toString: 'Done' }] },
+    },
+  },
+  linear: {
+    Issue: { action: 'create', type: 'Issue', data: { id: 'i-1', title: 'No comma', priority: 2 }, ...linear },
+    Comment: { action: 'create', type: 'Comment', data: { id: 'c-1', body: 'I can have a look.' }, ...linear },
+  },
+  sentry: {
+    'issue.created': {
+      action: 'created',
+      data: {
+        issue: { id: '42', title: 'TypeError: greeting is undefined', status: 'unresolved', project: sentryProject },
+      },
+      actor: { type: 'application', id: 'sentry', name: 'Sentry' },
+    },
+    'event_alert.triggered': {
+      action: 'triggered',
+      data: { event: { event_id: 'e1', title: 'TypeError', level: 'error' }, triggered_rule: 'Errors' },
+      actor: { type: 'application', id: 'sentry', name: 'Sentry' },
+    },
+  },
+  pagerduty: {
+    'incident.triggered': pagerduty('incident.triggered', 'triggered'),
+    'incident.resolved': pagerduty('incident.resolved', 'resolved'),
+  },
+  grafana: { firing: grafana('firing'), resolved: grafana('resolved') },
+  stripe: {
+    'checkout.session.completed': stripe('checkout.session.completed', {
+      id: 'cs_test_1',
+      object: 'checkout.session',
+      amount_total: 5400,
+      currency: 'eur',
+      mode: 'payment',
+      payment_status: 'paid',
+      customer_details: { name: person.name, email: person.email },
+    }),
+    'invoice.paid': stripe('invoice.paid', {
+      id: 'in_1',
+      object: 'invoice',
+      number: 'A-0042',
+      amount_paid: 5400,
+      currency: 'eur',
+      customer_email: person.email,
+    }),
+  },
+  elevenlabs: {
+    post_call_transcription: {
+      type: 'post_call_transcription',
+      event_timestamp: atSeconds,
+      data: { agent_id: 'a1', conversation_id: 'c1', status: 'done', transcript: [{ role: 'user', message: 'Hello' }] },
+    },
+    post_call_audio: {
+      type: 'post_call_audio',
+      event_timestamp: atSeconds,
+      data: { agent_id: 'a1', conversation_id: 'c1', full_audio: '' },
+    },
+  },
+  calendly: {
+    'invitee.created': {
+      event: 'invitee.created',
+      created_at: at,
+      payload: { name: person.name, email: person.email, status: 'active', timezone: 'Europe/Berlin' },
+    },
+    'invitee.canceled': {
+      event: 'invitee.canceled',
+      created_at: at,
+      payload: { name: person.name, email: person.email, status: 'canceled', cancellation: { reason: 'ill' } },
+    },
+  },
+  shopify: { 'orders/create': order, 'orders/paid': order },
+  square: {
+    'payment.created': square('payment.created', 'p1', {
+      payment: { id: 'p1', status: 'APPROVED', amount_money: { amount: 100, currency: 'USD' } },
+    }),
+    'order.created': square('order.created', 'o1', { order_created: { order_id: 'o1', state: 'OPEN', version: 1 } }),
+  },
+  vercel: { 'deployment.created': vercel('deployment.created'), 'deployment.error': vercel('deployment.error') },
+  intercom: {
+    'conversation.user.created': intercom('conversation.user.created', {
+      type: 'conversation',
+      id: '1',
+      state: 'open',
+    }),
+    'contact.created': intercom('contact.created', { type: 'contact', ...person }),
+  },
+  svix: { 'user.created': envelope('user.created'), 'email.delivered': envelope('email.delivered') },
+  'standard-webhooks': {
+    'contact.created': envelope('contact.created'),
+    'response.completed': envelope('response.completed'),
+  },
+  slack: {
+    app_mention: slack({ type: 'app_mention', user: 'U1', text: '<@U0> hello', ts: '1768469400.0001', channel: 'C1' }),
+    message: slack({ type: 'message', user: 'U1', text: 'hello', ts: '1768469400.0002', channel: 'C1' }),
+  },
+  zoom: { 'meeting.started': zoom('meeting.started'), 'meeting.ended': zoom('meeting.ended') },
+  discord: {
+    deploy: discord({ id: '5', name: 'deploy', type: 1 }, 2),
+    approve: discord({ custom_id: 'approve', component_type: 2 }, 3),
+  },
+  meta: {
+    whatsapp_business_account: whatsapp({
+      contacts: [{ profile: { name: person.name }, wa_id: '15550002' }],
+      messages: [
+        { from: '15550002', id: 'wamid.{id}', timestamp: `${atSeconds}`, type: 'text', text: { body: 'hello' } },
+      ],
+    }),
+    page: {
+      object: 'page',
+      entry: [
+        {
+          id: '10',
+          time: atMs,
+          messaging: [{ sender: { id: '1' }, recipient: { id: '10' }, message: { mid: 'm_{id}', text: 'hello' } }],
+        },
+      ],
+    },
+  },
+  telegram: {
+    message: {
+      update_id: '{number}',
+      message: { message_id: 1, from: telegramUser, chat: telegramChat, date: atSeconds, text: '/start' },
+    },
+    callback_query: {
+      update_id: '{number}',
+      callback_query: { id: '1', from: telegramUser, chat_instance: '1', data: 'yes' },
+    },
+  },
+  mailgun: { delivered: mailgun('delivered'), failed: mailgun('failed') },
+  hubspot: {
+    'contact.creation': hubspot('contact.creation', { changeFlag: 'CREATED', changeSource: 'CRM' }),
+    'contact.propertyChange': hubspot('contact.propertyChange', {
+      propertyName: 'email',
+      propertyValue: person.email,
+      changeSource: 'CRM',
+    }),
+  },
+  sendgrid: { delivered: sendgrid('delivered'), bounce: sendgrid('bounce') },
+  twilio: {
+    received: {
+      MessageSid: 'SM{id}',
+      SmsStatus: 'received',
+      AccountSid: 'AC1',
+      From: '+15550001',
+      To: '+15550002',
+      Body: 'hello there',
+      NumMedia: '0',
+    },
+    delivered: {
+      MessageSid: 'SM{id}',
+      MessageStatus: 'delivered',
+      AccountSid: 'AC1',
+      From: '+15550002',
+      To: '+15550001',
+    },
+  },
+  notion: {
+    'page.created': notion('page.created', { id: 'p-1', type: 'page' }),
+    'comment.created': notion('comment.created', { id: 'c-1', type: 'comment' }),
+  },
+  'microsoft-graph': { created: graph('created'), updated: graph('updated') },
+  'azure-event-grid': {
+    'Microsoft.Storage.BlobCreated': grid('Microsoft.Storage.BlobCreated'),
+    'Microsoft.Storage.BlobDeleted': grid('Microsoft.Storage.BlobDeleted'),
+  },
+  cloudevents: {
+    'com.example.order.created': cloud('com.example.order.created'),
+    'com.example.order.paid': cloud('com.example.order.paid'),
+  },
+};
