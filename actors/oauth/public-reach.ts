@@ -17,7 +17,7 @@ export interface PublicReachPorts {
   readonly resolve: (host: string) => Promise<readonly LookupAddress[]>;
   readonly isPublic: (address: string) => boolean;
   /**
-   * Hosts of entries that had a public address. Whoever answers for a name decides when it changes: a login that judged the
+   * Hosts of entries that had a public address. The owner of a name decides when it changes: a login that judged the
    * server by a newer answer than its session could be led inside.
    */
   readonly publicHosts: Set<string>;
