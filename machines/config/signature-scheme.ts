@@ -5,7 +5,8 @@
  */
 
 export const algorithms = ['hmac-sha256', 'hmac-sha1', 'hmac-sha512', 'ed25519', 'ecdsa-sha256', 'token'] as const;
-export type Algorithm = (typeof algorithms)[number];
+/** `rsa`: by a certificate that the provider publishes; a source alone has it. */
+export type Algorithm = (typeof algorithms)[number] | 'rsa';
 
 /** Where one text of a request stands. */
 export type Place =
@@ -21,7 +22,8 @@ export type Place =
 export interface Timestamp {
   /** A place of its own, or a part of the signature's header beside the signature (`t=…,v1=…`). */
   readonly at: Place | { readonly part: string };
-  readonly unit: 's' | 'ms';
+  /** `iso`: RFC 3339. */
+  readonly unit: 's' | 'ms' | 'iso';
   readonly toleranceSeconds: number;
 }
 
@@ -39,7 +41,7 @@ export interface SignatureScheme {
   /** What is signed: text with the tokens {id}, {timestamp}, {method}, {url} and {body}. */
   readonly signed: string;
   /** Signed in a form that no such text describes; `signed` then names it for people. */
-  readonly form?: 'twilio';
+  readonly form?: 'twilio' | 'paypal' | 'sns';
   /** What the secret's text is: the key itself, or the key encoded, after `whsec_` where that stands before it. */
   readonly key: 'text' | 'base64' | 'hex';
   /** Of {id}. */

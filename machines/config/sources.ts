@@ -27,6 +27,8 @@ export interface Source {
   readonly body?: {
     readonly shape: BodyShape;
     readonly items?: string;
+    /** A key whose text is JSON: the event has what it says. */
+    readonly json?: string;
     /** A key of each item that is a credential: no event has it. */
     readonly omit?: string;
   };
@@ -56,7 +58,8 @@ export type HandshakeName =
   | 'notion'
   | 'microsoft-graph'
   | 'azure-event-grid'
-  | 'cloudevents';
+  | 'cloudevents'
+  | 'aws-sns';
 
 const header = (name: string): Place => ({ header: name });
 const field = (path: string): Place => ({ field: path });
@@ -449,6 +452,44 @@ export const sources = {
     handshake: 'cloudevents',
     secret: { is: 'the access token that the sender sends' },
   },
+  paypal: {
+    title: 'PayPal',
+    page: 'https://developer.paypal.com/api/rest/webhooks/rest/',
+    schemes: [
+      hmac('paypal-transmission-sig', {
+        algorithm: 'rsa',
+        encoding: 'base64',
+        signed: '{id}|{timestamp}|{webhook id}|{CRC-32 of the body}',
+        form: 'paypal',
+        id: header('paypal-transmission-id'),
+        timestamp: { at: header('paypal-transmission-time'), unit: 'iso', toleranceSeconds: 3_600 },
+      }),
+    ],
+    event: [field('event_type')],
+    id: [field('id')],
+    answer: ok,
+    secret: { is: 'the id that PayPal gave to the webhook', looks: /^[A-Z0-9]{10,50}$/ },
+  },
+  'aws-sns': {
+    title: 'Amazon SNS',
+    page: 'https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html',
+    schemes: [
+      hmac('', {
+        at: field('Signature'),
+        algorithm: 'rsa',
+        encoding: 'base64',
+        signed: 'Message, MessageId, Subject, {timestamp}, TopicArn, Type',
+        form: 'sns',
+        timestamp: { at: field('Timestamp'), unit: 'iso', toleranceSeconds: 3_600 },
+      }),
+    ],
+    event: [field('Type')],
+    id: [field('MessageId')],
+    body: { shape: 'object', json: 'Message' },
+    answer: ok,
+    handshake: 'aws-sns',
+    secret: { is: 'the ARN of the topic', looks: /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w.-]+$/ },
+  },
 } as const satisfies Readonly<Record<string, Source>>;
 
 export type SourceName = keyof typeof sources;
@@ -457,4 +498,9 @@ export const sourceNames = Object.keys(sources) as readonly SourceName[];
 /** The source of that name; undefined for another word. */
 export function sourceOf(name: string | undefined): Source | undefined {
   return name !== undefined && Object.hasOwn(sources, name) ? sources[name as SourceName] : undefined;
+}
+
+/** Whether a source's signatures are checked with a certificate that must be fetched. */
+export function isCertified(name: string | undefined): boolean {
+  return name !== undefined && sourceOf(name)?.schemes.some(({ algorithm }) => algorithm === 'rsa') === true;
 }

@@ -7,13 +7,14 @@
 import { noticePlace } from '../config/notice-place.ts';
 import type { Route, RouteSecret, RouteWithSecret } from '../config/route.ts';
 import { type Answer, type Source, sourceOf } from '../config/sources.ts';
+import { certificateUrl } from './certificate.ts';
 import { compileCoalesceKey } from './coalesce.ts';
 import { eventMatcher, type IdReader, idReader, type TypeReader, typeReader } from './envelope.ts';
 import { compileFilters, type FilterMatcher } from './filter.ts';
 import { compileHandshake, type Handshake } from './handshake.ts';
 import { compileKeptHeaders } from './kept-headers.ts';
 import { compileScheme } from './scheme.ts';
-import { bySecret, type SignatureVerifier, signatureVerifier } from './signature.ts';
+import { bySecret, type SignatureVerifier, type SignedRequest, signatureVerifier } from './signature.ts';
 import {
   type CompiledExtra,
   type CompiledTemplate,
@@ -27,6 +28,8 @@ export interface CompiledRoute {
   readonly verify: SignatureVerifier;
   /** Whether the route takes the schemes alone that it or its source names, which may read all of a request. */
   readonly isPinned: boolean;
+  /** Where the certificate is that judges a request; absent where none does. */
+  readonly certificateUrl?: (request: SignedRequest) => string | undefined;
   /** Absent where the provider plays none. */
   readonly handshake?: Handshake;
   /** The answer to what is accepted or passed over, where the provider wants one of its own. */
@@ -64,6 +67,7 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     route,
     verify: verifierOf(route, secret),
     isPinned: source !== undefined || route.signature !== undefined,
+    ...certificateOf(source),
     ...(source?.handshake === undefined ? {} : { handshake: compileHandshake(source.handshake, secret) }),
     ...(source?.answer === undefined ? {} : { answer: source.answer }),
     body: route.body === undefined ? (source?.body ?? { shape: 'object' }) : { ...source?.body, shape: route.body },
@@ -78,6 +82,12 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     ...(route.coalesce === undefined ? {} : { groupKey: compileCoalesceKey(route.coalesce.key) }),
     insecure: isInsecure(secret),
   };
+}
+
+function certificateOf(source: Source | undefined): Pick<CompiledRoute, 'certificateUrl'> {
+  const form = source?.schemes[0]?.form;
+  if (form !== 'paypal' && form !== 'sns') return {};
+  return { certificateUrl: (request) => certificateUrl(form, request) };
 }
 
 /** The headers that tell the event's type, which a replay reads again. */

@@ -20,6 +20,8 @@ export interface Greeting {
   readonly headers?: Readonly<Record<string, string>>;
   /** The field of the body that a person needs, so that the history keeps its text. */
   readonly shownField?: string;
+  /** The field of the body whose address is visited to confirm that events are wanted. */
+  readonly visitField?: string;
 }
 
 interface Head {
@@ -92,6 +94,14 @@ export function compileHandshake(name: HandshakeName, secret: RouteSecret): Hand
           if (event?.eventType !== 'Microsoft.EventGrid.SubscriptionValidationEvent' || typeof code !== 'string')
             return undefined;
           return { what: event.eventType, status: 200, body: JSON.stringify({ validationResponse: code }) };
+        },
+      };
+    case 'aws-sns':
+      return {
+        byBody({ Type: type }) {
+          if (type === 'SubscriptionConfirmation')
+            return { what: type, status: 200, body: '{}', visitField: 'SubscribeURL' };
+          return type === 'UnsubscribeConfirmation' ? { what: type, status: 200, body: '{}' } : undefined;
         },
       };
     case 'cloudevents':

@@ -7,6 +7,7 @@
 
 import { cut, type Json, type JsonObject, spell } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
+import { readJson } from '../base/read-json.ts';
 import type { Route } from '../config/route.ts';
 import { parseBody, splitItems } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
@@ -31,6 +32,8 @@ export interface RequestDesk {
   /** What stands behind the question mark of the target, as sent. */
   readonly query: (id: string) => string | undefined;
   readonly body: (id: string) => Uint8Array;
+  /** A certificate that was fetched, as PEM. */
+  readonly certificate: (url: string) => string | undefined;
   /** What an event of an array has from the request that brought it; undefined for other requests. */
   readonly partOf: (id: string) => Part | undefined;
   /** The body decoded; undefined where it is not UTF-8. */
@@ -140,7 +143,8 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
   if (verdict.kind === 'refused') {
     const unsigned = unsignedGreeting(request, context, desk);
     if (unsigned !== undefined) return unsigned;
-    return { scheme: verdict.scheme, outcome: { kind: 'badSignature' }, reason: verdict.why };
+    const kind = verdict.isTemporary ? 'unavailable' : 'badSignature';
+    return { scheme: verdict.scheme, outcome: { kind }, reason: verdict.why };
   }
   const { scheme, signed } = verdict;
   const greeting = greetingByBody(request, context, desk);
@@ -155,6 +159,16 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
   desk.takeSlot(route, nowMs);
   if (verdict.deprecated) desk.noteDeprecated(route, verdict.scheme);
   return isOnce ? { scheme, signatureDigest: signed.digest } : { scheme };
+}
+
+/** The certificate that judges a request and is not at hand yet; undefined where none is needed. */
+export function missingCertificate(context: RequestContext, desk: RequestDesk): string | undefined {
+  const { route, id } = context;
+  const urlOf = route && desk.compiled(route).certificateUrl;
+  if (urlOf === undefined) return undefined;
+  const plain = { headers: desk.headers(id), body: desk.body(id), nowMs: desk.nowMs() };
+  const url = urlOf(widened(plain, context, desk));
+  return url === undefined || desk.certificate(url) !== undefined ? undefined : url;
 }
 
 /** A question that its provider cannot sign yet: anybody can ask it, so the allowance holds for it always. */
@@ -207,7 +221,7 @@ function widened(
     const parsed = parseBody(desk.text(id), request.headers['content-type'], shape);
     return parsed.ok ? parsed.value : undefined;
   };
-  return { ...request, method, path, query: desk.query(id), payload };
+  return { ...request, method, path, query: desk.query(id), payload, certificate: desk.certificate };
 }
 
 function repeated(context: RequestContext, holder: SignatureHolder, desk: RequestDesk): Known {
@@ -238,7 +252,15 @@ export function parsePayload(context: RequestContext, desk: RequestDesk): Known 
       body.omit === undefined ? split.items : split.items.map(({ [body.omit as string]: _, ...item }) => item);
     return { deliveryId, payload: { items }, plan: 'split' };
   }
-  return { deliveryId, payload: parsed.value, event: eventType(headers, parsed.value) };
+  const event = eventType(headers, parsed.value);
+  return { deliveryId, payload: unpacked(parsed.value, body.json), event };
+}
+
+/** A text that is a JSON object or array gives way to what it says. */
+function unpacked(payload: JsonObject, key: string | undefined): JsonObject {
+  const text = key === undefined ? undefined : payload[key];
+  const value = typeof text === 'string' && /^\s*[{[]/.test(text) ? readJson(text) : undefined;
+  return key === undefined || value === undefined ? payload : { ...payload, [key]: value };
 }
 
 /** An event of an array has its own id, or its number in the request; a header's id is the request's. */

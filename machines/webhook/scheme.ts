@@ -8,6 +8,7 @@ import { createHash, createHmac, createPublicKey, type KeyObject, verify as veri
 import { compilePath, isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import type { Place, SignatureScheme, Timestamp } from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
+import { type CertifiedForm, certificateUrl, certifiedContent, keyOfCertificate } from './certificate.ts';
 import { hmacSha256 } from './hmac.ts';
 import {
   decodedWhole,
@@ -44,7 +45,12 @@ interface Content {
 const noBody = new Uint8Array();
 /** Signatures in a list beyond this many are not looked at; senders that roll their key send two. */
 const mostSignatures = 16;
-const whole = { s: /^\d{1,12}$/, ms: /^\d{1,15}$/ } as const;
+const whole = {
+  s: /^\d{1,12}$/,
+  ms: /^\d{1,15}$/,
+  iso: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/,
+} as const;
+const units = { s: 'in whole Unix seconds', ms: 'in whole Unix milliseconds', iso: 'as RFC 3339 has it' } as const;
 const hexDigits = /^(?:[0-9a-f]{2})+$/i;
 /** SubjectPublicKeyInfo of an Ed25519 key, up to its 32 bytes (RFC 8410 §4). */
 const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex');
@@ -86,6 +92,8 @@ export function compileScheme(scheme: SignatureScheme, use: SchemeUse): SchemeVe
     if (!isSigned && timestamp === undefined && scheme.algorithm !== 'token' && isTimedContent(request.body))
       return refused('the body is the signed content of a scheme with a time');
     const signatures = signaturesOf(given);
+    if (scheme.form === 'paypal' || scheme.form === 'sns')
+      return certified(scheme.form, request, { ...use, signatures });
     if (signatures.length === 0) return refused(`${where} holds no signature ${formOf(scheme)}`);
     let digest: string | undefined;
     for (const content of contents) digest ??= fits(content, signatures);
@@ -173,8 +181,10 @@ function timestampFault(
   nowMs: number,
 ): string | undefined {
   if (time === undefined) return 'the timestamp is missing';
-  if (!whole[unit].test(time)) return `the timestamp is not in whole Unix ${unit === 's' ? 'seconds' : 'milliseconds'}`;
-  const then = unit === 's' ? Number(time) : Math.floor(Number(time) / 1_000);
+  if (!whole[unit].test(time)) return `the timestamp is not ${units[unit]}`;
+  const thenMs = unit === 'iso' ? Date.parse(time) : Number(time) * (unit === 's' ? 1_000 : 1);
+  if (Number.isNaN(thenMs)) return `the timestamp is not ${units[unit]}`;
+  const then = Math.floor(thenMs / 1_000);
   const skew = Math.abs(Math.floor(nowMs / 1_000) - then);
   if (skew <= toleranceSeconds) return undefined;
   return `the timestamp is ${skew} s from the clock; ${toleranceSeconds} s are allowed`;
@@ -231,6 +241,28 @@ function otherPort(url: string): string {
   return `${start}${host}${port === undefined ? `:${scheme === 'https' ? 443 : 80}` : ''}${rest}`;
 }
 
+/** Judges a signature by the certificate that the request names, which has been fetched where that was possible. */
+function certified(
+  form: CertifiedForm,
+  request: SignedRequest,
+  { name, secret, signatures }: SchemeUse & { readonly signatures: readonly string[] },
+): SignatureVerdict {
+  const refused = (why: string, more = {}): SignatureVerdict => ({ kind: 'refused', scheme: name, why, ...more });
+  const content = certifiedContent(form, request, secret);
+  if ('why' in content) return refused(content.why);
+  const url = certificateUrl(form, request);
+  if (url === undefined) return refused('its certificate is at an address that is not the provider’s');
+  const pem = request.certificate?.(url);
+  if (pem === undefined) return refused('its certificate could not be fetched in time', { isTemporary: true });
+  const key = keyOfCertificate(pem, request.nowMs);
+  if (key === undefined) return refused('its certificate has expired or cannot be read');
+  const bytes = Buffer.from(content.text, form === 'sns' ? 'utf8' : 'latin1');
+  const [signature = ''] = signatures;
+  if (!verifyWithKey(content.hash, bytes, key, Buffer.from(signature, 'base64')))
+    return refused('the signature does not match');
+  return { kind: 'genuine', scheme: name, deprecated: false, signed: { digest: digestOf(bytes), isTimed: true } };
+}
+
 /** Says for a content and its signatures: the digest that stands for the content (SEC-6), empty where nothing is signed. */
 type Matcher = (content: Content, signatures: readonly string[]) => string | undefined;
 
@@ -256,6 +288,8 @@ function matcherOf({ algorithm, encoding, key }: SignatureScheme, secret: string
       return isGenuine ? digestOf(content) : undefined;
     };
   }
+  // Judged by a certificate instead.
+  if (algorithm === 'rsa') return () => undefined;
   const keyBytes = keyOf(secret, key);
   const sum = hmacOf(algorithm, keyBytes);
   return (content, signatures) => {
@@ -326,7 +360,7 @@ export function sealEvent(
   source?: Pick<Source, 'event' | 'id' | 'body'>,
 ): Sealed | undefined {
   const { at, algorithm, part, list, prefix = '', timestamp } = scheme;
-  const isPublic = algorithm === 'ed25519' || algorithm === 'ecdsa-sha256';
+  const isPublic = algorithm === 'ed25519' || algorithm === 'ecdsa-sha256' || algorithm === 'rsa';
   if (isPublic && secret !== undefined) return undefined;
   const headers: Record<string, string> = {};
   let held: Json = payload;

@@ -23,7 +23,8 @@ export type SignatureVerdict =
       /** Absent where nothing is signed: without a secret, and by GitLab's token, which is the same in every request. */
       readonly signed?: SignedContent;
     }
-  | { readonly kind: 'refused'; readonly scheme?: string; readonly why: string };
+  /** Temporary where the sender may try again: what judges the signature is not at hand. */
+  | { readonly kind: 'refused'; readonly scheme?: string; readonly why: string; readonly isTemporary?: true };
 
 export interface SignedContent {
   /** The same for one signature, however the headers of a request format it, and under whichever scheme. */
@@ -44,6 +45,8 @@ export interface SignedRequest {
   readonly query?: string | undefined;
   /** The body as it would be read; undefined where it cannot be. */
   readonly payload?: () => JsonObject | undefined;
+  /** A certificate that was fetched, as PEM. */
+  readonly certificate?: (url: string) => string | undefined;
 }
 
 export type SignatureVerifier = (request: SignedRequest) => SignatureVerdict;

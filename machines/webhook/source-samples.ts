@@ -227,6 +227,25 @@ const whatsapp = (value: JsonObject): JsonObject => ({
   ],
 });
 
+const paypal = (type: string, status: string): JsonObject => ({
+  id: 'WH-{id}',
+  event_version: '1.0',
+  create_time: at,
+  resource_type: 'capture',
+  event_type: type,
+  summary: 'A payment of 54.00 EUR',
+  resource: { id: '42311647XV020574X', status, amount: { value: '54.00', currency_code: 'EUR' } },
+});
+const sns = (type: string, more: JsonObject): JsonObject => ({
+  Type: type,
+  MessageId: '{id}',
+  TopicArn: 'arn:aws:sns:eu-central-1:123456789012:alarms',
+  ...more,
+  SignatureVersion: '2',
+  SigningCertURL:
+    'https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem',
+});
+
 /** Without GitHub and GitLab, whose samples a route without a source takes too. */
 export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitlab'>, SourceSamples>> = {
   bitbucket: {
@@ -412,6 +431,14 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
   'azure-event-grid': {
     'Microsoft.Storage.BlobCreated': grid('Microsoft.Storage.BlobCreated'),
     'Microsoft.Storage.BlobDeleted': grid('Microsoft.Storage.BlobDeleted'),
+  },
+  paypal: {
+    'PAYMENT.CAPTURE.COMPLETED': paypal('PAYMENT.CAPTURE.COMPLETED', 'COMPLETED'),
+    'PAYMENT.CAPTURE.DENIED': paypal('PAYMENT.CAPTURE.DENIED', 'DECLINED'),
+  },
+  'aws-sns': {
+    Notification: sns('Notification', { Subject: 'Alarm', Message: '{"AlarmName":"high-latency"}' }),
+    UnsubscribeConfirmation: sns('UnsubscribeConfirmation', { Message: 'You have chosen to deactivate.', Token: 't' }),
   },
   cloudevents: {
     'com.example.order.created': cloud('com.example.order.created'),

@@ -13,6 +13,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
 import type { NoticePlace } from '../config/notice-place.ts';
 import type { Route } from '../config/route.ts';
+import { isCertified } from '../config/sources.ts';
 import type { Outcome } from './reply.ts';
 import type { ScriptResult } from './script-outcome.ts';
 
@@ -114,7 +115,10 @@ export const webhookRequestMachine = setup({
     events: {} as RequestEvent,
     output: {} as RequestOutput,
   },
-  actors: { runScript: promiseHole<ScriptResult, ScriptInput>('runScript') },
+  actors: {
+    runScript: promiseHole<ScriptResult, ScriptInput>('runScript'),
+    fetchCertificate: promiseHole<void, RequestContext>('fetchCertificate'),
+  },
   actions: {
     checkSize: effect('checkSize'),
     findRoute: effect('findRoute'),
@@ -139,6 +143,7 @@ export const webhookRequestMachine = setup({
     isVerified: ({ context }) => context.origin !== 'http',
     isSplit: ({ context }) => context.plan === 'split',
     hasScript: ({ context }) => context.route?.script !== undefined,
+    isCertified: ({ context }) => isCertified(context.route?.sender),
     isLate: ({ context }) => context.isLate === true,
     waitsForDelivery: ({ context }) => context.plan === 'direct',
   },
@@ -179,7 +184,7 @@ export const webhookRequestMachine = setup({
       tags: ['working'],
       entry: 'readBody',
       on: {
-        'body.read': 'verifying',
+        'body.read': [{ guard: 'isCertified', target: 'certifying' }, { target: 'verifying' }],
         'body.overflowed': {
           target: 'answered',
           actions: { type: 'decide', params: { outcome: { kind: 'tooLarge' } } },
@@ -194,6 +199,19 @@ export const webhookRequestMachine = setup({
         'body.aborted': 'abandoned',
         'request.drain': turnedAway,
       },
+    },
+    certifying: {
+      description: 'Waits until the certificate that the signature names is fetched, for 3 s; a kept one is at hand.',
+      meta: { rule: 'SRC-1' },
+      tags: ['working'],
+      invoke: {
+        id: 'fetchCertificate',
+        src: 'fetchCertificate',
+        input: ({ context }) => context,
+        onDone: 'verifying',
+        onError: 'verifying',
+      },
+      on: { 'request.drain': turnedAway },
     },
     verifying: {
       description: 'Checks the signature by the scheme of the request; a genuine one takes a slot of the window.',

@@ -84,6 +84,7 @@ export function outcomeOf({ outcome, status, reason }: EventRecord): OutcomeKind
 function stoppedIn(outcome: OutcomeKind, { reason, scheme }: EventRecord): StateName | undefined {
   // A provider's question that its head alone says is answered before its signature is looked at.
   if (outcome === 'handshake') return scheme === undefined ? 'routing' : 'verifying';
+  if (outcome === 'unavailable' && reason?.startsWith('its certificate') === true) return 'verifying';
   if (outcome === 'tooLarge' && reason?.startsWith('declared') !== true) return 'readingBody';
   return decidedIn[outcome];
 }

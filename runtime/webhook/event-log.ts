@@ -6,15 +6,14 @@
 
 import type { Logger, LogLevel } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import { cut, lookUp, scalarText } from '../../machines/base/json.ts';
+import { cut } from '../../machines/base/json.ts';
 import type { Route } from '../../machines/config/route.ts';
-import { parseBody } from '../../machines/webhook/body.ts';
 import { deliveryIdOf } from '../../machines/webhook/envelope.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { statusOf } from '../../machines/webhook/reply.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { senderOf } from '../http/sender.ts';
-import { type LiveRequest, textOf, toldOf } from './exchanges.ts';
+import { fieldOf, type LiveRequest, textOf, toldOf } from './exchanges.ts';
 import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 
 export interface Decisions {
@@ -87,18 +86,12 @@ export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPo
       }
       // Who asks in a handshake need not have signed, so that is kept in memory too.
       const isAnswered = kind === 'handshake' && status < 300;
-      const body = kind === 'handshake' ? shownText(outcome.shownField, live) : '';
+      const shown = kind === 'handshake' ? outcome.shownField : undefined;
+      const body = shown === undefined || live === undefined ? '' : cut(fieldOf(live, shown), longestShown);
       const event = eventOf(context, isAnswered ? 'ignored' : 'refused', { live, redact, headers: {}, body });
       refused.add(context.id, event, { ...context, address: addressOf(live) });
     },
   };
-}
-
-/** The text of a field that the provider sends for a person to type in. */
-function shownText(field: string | undefined, live: LiveRequest | undefined): string {
-  if (field === undefined || live === undefined) return '';
-  const parsed = parseBody(textOf(live), undefined);
-  return parsed.ok ? cut(scalarText(lookUp(parsed.value, field)), longestShown) : '';
 }
 
 /** A proxy on this machine names the sender last (RFC 7239 §7.4 has it likewise); what a sender wrote there itself comes before. */

@@ -4,7 +4,8 @@
  */
 
 import type { ClaimDelivery, Opened } from '../../actors/webhook/claim-delivery.ts';
-import { decodeBody } from '../../machines/webhook/body.ts';
+import { lookUp, scalarText } from '../../machines/base/json.ts';
+import { decodeBody, parseBody } from '../../machines/webhook/body.ts';
 import type { Told } from '../../machines/webhook/record.ts';
 import type { Outcome } from '../../machines/webhook/reply.ts';
 import type { Part } from '../../machines/webhook/request-rules.ts';
@@ -76,4 +77,10 @@ export function toldOf({ script, groupKey }: RequestContext, live: LiveRequest |
 export function textOf(live: LiveRequest): string | undefined {
   live.text ??= decodeBody(live.body);
   return live.text;
+}
+
+/** The text of a field of a body that is an object; empty where it has none. */
+export function fieldOf(live: LiveRequest, path: string): string {
+  const parsed = parseBody(textOf(live), undefined);
+  return parsed.ok ? scalarText(lookUp(parsed.value, path)) : '';
 }

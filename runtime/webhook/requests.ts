@@ -3,10 +3,12 @@
  */
 
 import { assign, fromPromise } from 'xstate';
+import type { Certificates } from '../../actors/webhook/certificates.ts';
 import type { ClaimDelivery, ClaimRequest } from '../../actors/webhook/claim-delivery.ts';
 import type { EventDraft } from '../../actors/webhook/event-claims.ts';
 import type { RunScript } from '../../actors/webhook/run-script.ts';
 import type { Answer } from '../../machines/config/sources.ts';
+import { isConfirmUrl } from '../../machines/webhook/certificate.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { type Outcome, replyTo, type TableReply } from '../../machines/webhook/reply.ts';
 import {
@@ -14,6 +16,7 @@ import {
   checkSize,
   findRoute,
   matchEvent,
+  missingCertificate,
   parsePayload,
   type RequestDesk,
   readScript,
@@ -30,7 +33,7 @@ import {
 import type { BodyBudget } from '../http/body-budget.ts';
 import type { BodyOutcome } from '../http/front.ts';
 import type { Wards } from '../system/wards.ts';
-import { type Exchanges, type LiveRequest, textOf, toldOf } from './exchanges.ts';
+import { type Exchanges, fieldOf, type LiveRequest, textOf, toldOf } from './exchanges.ts';
 import type { SplitBody } from './parts.ts';
 
 export interface RequestPorts {
@@ -40,6 +43,7 @@ export interface RequestPorts {
   readonly claim: ClaimDelivery;
   readonly runScript: RunScript;
   readonly splitBody: SplitBody;
+  readonly certificates: Pick<Certificates, 'fetch' | 'visit'>;
   /** The trace that is kept with an event. */
   readonly traceparentOf: (live: LiveRequest | undefined) => string | undefined;
   readonly wards: () => Wards;
@@ -54,6 +58,10 @@ export function wireRequest(ports: RequestPorts) {
 
   return webhookRequestMachine.provide({
     actors: {
+      fetchCertificate: fromPromise<void, RequestContext>(async ({ input }) => {
+        const url = missingCertificate(input, desk);
+        if (url !== undefined) await ports.certificates.fetch(url);
+      }),
       runScript: fromPromise<ScriptResult, ScriptInput>(async ({ input, signal }) => {
         const beganAtMs = desk.nowMs();
         const result = await ports.runScript(input, signal);
@@ -120,6 +128,10 @@ export function wireRequest(ports: RequestPorts) {
       answer: ({ context }) => {
         const live = exchanges.get(context.id);
         if (live === undefined || context.outcome === undefined) return;
+        if (context.outcome.kind === 'handshake' && context.outcome.visitField !== undefined) {
+          const url = fieldOf(live, context.outcome.visitField);
+          if (isConfirmUrl(url)) void ports.certificates.visit(url);
+        }
         if (live.part !== undefined) live.part.answered(context.outcome, context.reason);
         else live.exchange.reply(replyOf(context.outcome, context.route && desk.compiled(context.route).answer));
       },

@@ -10,6 +10,7 @@ import type { Logger } from '../../actors/ports.ts';
 import { createKeeper, type JournalKeeper } from '../../actors/store/keeper.ts';
 import { openLmdbJournal } from '../../actors/store/lmdb-journal.ts';
 import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
+import { createCertificates } from '../../actors/webhook/certificates.ts';
 import { createClaimDelivery } from '../../actors/webhook/claim-delivery.ts';
 import { signatureHolder } from '../../actors/webhook/event-claims.ts';
 import { createScriptPlaces } from '../../actors/webhook/script-places.ts';
@@ -185,6 +186,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const { wards } = work;
   const scriptPlaces = createScriptPlaces(() => settings().webhook.scriptConcurrency);
 
+  const certificates = createCertificates({ log });
   const claim = createClaimDelivery({
     keeper,
     bursts: work.bursts,
@@ -201,6 +203,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       headers: (id) => exchanges.get(id)?.headers ?? {},
       query: (id) => exchanges.get(id)?.exchange.head.query,
       body: (id) => exchanges.get(id)?.body ?? noBody,
+      certificate: certificates.get,
       partOf: (id) => exchanges.get(id)?.part,
       text: (id) => {
         const live = exchanges.get(id);
@@ -222,6 +225,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     bodies: createBodyBudget(() => settings().webhook.maxUnverifiedBytes),
     traceparentOf: traces.traceparentOf,
     claim,
+    certificates,
     splitBody: createSplitBody({
       exchanges,
       wards,

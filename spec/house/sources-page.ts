@@ -44,13 +44,16 @@ Some providers need one more step:
   lists it as \`handshake: verification_token\`, and \`agent webhook deliveries <id>\` shows it. Type it in at Notion, and make it
   the route's \`secret\`. From then on no other token is taken.
 - **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign a test event.
+- **PayPal** and **Amazon SNS** sign with a certificate. The gateway fetches it from \`*.paypal.com\` or
+  \`sns.<region>.amazonaws.com\` alone, keeps it, and answers 503 where that takes longer than 3 s. \`secret\` is the id of the
+  webhook at PayPal, or the ARN of the topic. A \`Message\` of SNS that is JSON is read: \`{Message.AlarmName}\`.
 - **Twilio**: the secret is the auth token of the account. An answer is an empty TwiML document.
 
 ## Samples
 
 \`agent webhook test <route> --sample <provider>:<event>\` sends an event in the provider's documented shape, with the provider's
-headers, a fresh id and the provider's signature. On a route with a source the event alone will do. Discord and SendGrid
-alone can sign theirs.
+headers, a fresh id and the provider's signature. On a route with a source the event alone will do. Discord, SendGrid,
+PayPal and Amazon SNS alone can sign theirs.
 
 ${sampleLines()}
 
@@ -120,6 +123,7 @@ const handshakes: Readonly<Record<HandshakeName, string>> = {
   'microsoft-graph': '`?validationToken=`: the same',
   'azure-event-grid': '`SubscriptionValidationEvent`: its code; OPTIONS: leave to send',
   cloudevents: 'OPTIONS: leave to send',
+  'aws-sns': '`SubscriptionConfirmation`: its address is visited',
 };
 
 function rowOf(name: string, source: Source): string {

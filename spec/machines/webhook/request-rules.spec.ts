@@ -62,6 +62,7 @@ function stage({
     findRoute: (path) => (path === '/webhooks/r' ? compiled : undefined),
     compiled: () => compiled,
     headers: () => headers,
+    certificate: () => undefined,
     partOf: () => part,
     query: () => undefined,
     body: () => Buffer.from(body, 'latin1'),

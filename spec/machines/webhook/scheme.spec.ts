@@ -1,4 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import zlib from 'node:zlib';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
@@ -7,6 +12,7 @@ import { readRoute } from '../../../machines/config/read-route.ts';
 import type { SignatureScheme } from '../../../machines/config/signature-scheme.ts';
 import { type Source, type SourceName, sourceNames, sources } from '../../../machines/config/sources.ts';
 import { parseBody, splitItems } from '../../../machines/webhook/body.ts';
+import { keyOfCertificate } from '../../../machines/webhook/certificate.ts';
 import { type CompiledRoute, compileRoute } from '../../../machines/webhook/compile-route.ts';
 import { compileScheme, sealEvent } from '../../../machines/webhook/scheme.ts';
 import type { SignatureVerdict } from '../../../machines/webhook/signature.ts';
@@ -45,8 +51,26 @@ function verdictOf(route: CompiledRoute, { headers, body, query }: Sent, atMs = 
     path: '/webhooks/in',
     query,
     payload: () => payloadOf(route, { headers, body }),
+    certificate: (url) => (url === certificates.paypal || url === certificates.sns ? pem : undefined),
   });
 }
+
+const certificates = {
+  paypal: 'https://api.paypal.com/v1/notifications/certs/CERT-360caa42-fca2a594-a5cafa77',
+  sns: 'https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem',
+};
+const folder = mkdtempSync(join(tmpdir(), 'agent-spec-'));
+t.teardown(() => rmSync(folder, { recursive: true }));
+execFileSync(
+  'openssl',
+  [
+    ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=signer', '-keyout', join(folder, 'key')],
+    ...['-out', join(folder, 'pem'), '-days', '2'],
+  ],
+  { stdio: 'ignore' },
+);
+const pem = readFileSync(join(folder, 'pem'), 'utf8');
+const rsaKey = readFileSync(join(folder, 'key'), 'utf8');
 
 function payloadOf({ body: { shape } }: CompiledRoute, { headers, body }: Sent): JsonObject | undefined {
   const parsed = parseBody(body, headers['content-type'], shape);
@@ -77,6 +101,29 @@ const contact =
   '[{"eventId":100,"subscriptionId":1,"objectId":9,"occurredAt":1700000000000,"subscriptionType":"contact.creation"}]';
 const mails = '[{"event":"delivered","sg_event_id":"sg1"}]';
 const versioned = (secret: string, body: string): string => `v0=${hex(`v0:${seconds}:${body}`, secret)}`;
+
+const capture = '{"id":"WH-1","event_type":"PAYMENT.CAPTURE.COMPLETED"}';
+const isoTime = '2023-11-14T22:13:20Z';
+const webhookId = '9XL90610J3647323C';
+const rsa = (text: string, hash = 'sha256'): string => sign(hash, Buffer.from(text), rsaKey).toString('base64');
+const topic = 'arn:aws:sns:eu-central-1:123456789012:alarms';
+const alarm = { Type: 'Notification', MessageId: 'mid', TopicArn: topic, Message: '{"hé":1}', Timestamp: isoTime };
+const alarmText = `Message\n${alarm.Message}\nMessageId\nmid\nTimestamp\n${isoTime}\nTopicArn\n${topic}\nType\nNotification\n`;
+const bySns = (message: object, text: string, version = '2'): string =>
+  JSON.stringify({
+    ...message,
+    SignatureVersion: version,
+    SigningCertURL: certificates.sns,
+    Signature: rsa(text, version === '2' ? 'sha256' : 'sha1'),
+  });
+const byPaypal = {
+  'paypal-transmission-id': 'tid',
+  'paypal-transmission-time': isoTime,
+  'paypal-auth-algo': 'SHA256withRSA',
+  'paypal-cert-url': certificates.paypal,
+  // CRC-32 of the body by zlib.
+  'paypal-transmission-sig': rsa(`tid|${isoTime}|${webhookId}|${zlib.crc32(capture)}`),
+};
 
 const genuine: Readonly<
   Record<SourceName, readonly [secret: string, sent: Sent, event: string, id: string | undefined]>
@@ -353,6 +400,8 @@ const genuine: Readonly<
     'received',
     'SM1 received',
   ],
+  paypal: [webhookId, { headers: byPaypal, body: capture }, 'PAYMENT.CAPTURE.COMPLETED', 'WH-1'],
+  'aws-sns': [topic, { headers: {}, body: bySns(alarm, alarmText) }, 'Notification', 'mid'],
   notion: [
     plain,
     {
@@ -456,6 +505,64 @@ t.test('SRC-1 · SendGrid and Twilio are verified as their own libraries are tes
   }
 });
 
+t.test(
+  'SRC-1 · PayPal and SNS: what is not of the webhook or topic, or not judged by their certificate, is refused',
+  async (t) => {
+    const paypal = routeFor('paypal');
+    const sns = routeFor('aws-sns');
+    const sent = { headers: byPaypal, body: capture };
+    const changed = (more: object): Sent => ({ headers: { ...byPaypal, ...more }, body: capture });
+    const message = JSON.parse(genuine['aws-sns'][1].body);
+    const confirmation = { ...alarm, Type: 'SubscriptionConfirmation', Token: 'tok', SubscribeURL: 'https://s' };
+    const confirmed = `Message\n${alarm.Message}\nMessageId\nmid\nSubscribeURL\nhttps://s\nTimestamp\n${isoTime}\nToken\ntok\nTopicArn\n${topic}\nType\nSubscriptionConfirmation\n`;
+    t.match(verdictOf(sns, { headers: {}, body: bySns(alarm, alarmText, '1') }), { kind: 'genuine' }, 'SHA-1');
+    t.match(verdictOf(sns, { headers: {}, body: bySns(confirmation, confirmed) }), { kind: 'genuine' });
+    const withSubject = alarmText.replace('Timestamp', 'Subject\nS\nTimestamp');
+    t.match(verdictOf(sns, { headers: {}, body: bySns({ ...alarm, Subject: 'S' }, withSubject) }), { kind: 'genuine' });
+    for (const [route, given, why] of [
+      [paypal, { ...sent, body: `${capture} ` }, /does not match/],
+      [paypal, changed({ 'paypal-transmission-id': 'other' }), /does not match/],
+      [paypal, changed({ 'paypal-auth-algo': 'SHA1withRSA' }), /not SHA256withRSA/],
+      [paypal, changed({ 'paypal-transmission-time': 'soon' }), /not as RFC 3339 has it/],
+      [paypal, changed({ 'paypal-transmission-time': '2023-99-14T22:13:20Z' }), /not as RFC 3339 has it/],
+      [routeFor('paypal', '5AB12345CD678901E'), sent, /does not match/],
+      [sns, { headers: {}, body: JSON.stringify({ ...message, Message: 'other' }) }, /does not match/],
+      [sns, { headers: {}, body: JSON.stringify({ ...message, SignatureVersion: '3' }) }, /neither 1 nor 2/],
+      [routeFor('aws-sns', `${topic}2`), { headers: {}, body: genuine['aws-sns'][1].body }, /another topic/],
+    ] as const satisfies readonly (readonly [CompiledRoute, Sent, RegExp])[]) {
+      t.match(verdictOf(route, given), { kind: 'refused', why, isTemporary: undefined }, String(why));
+    }
+    for (const url of [
+      'http://api.paypal.com/v1/notifications/certs/CERT-1',
+      'https://api.paypal.com.example.com/v1/notifications/certs/CERT-1',
+      'https://example.com/v1/notifications/certs/CERT-1',
+      'https://api.paypal.com/v1/notifications/certs/../CERT-1',
+      'https://api.paypal.com@example.com/v1/notifications/certs/CERT-1',
+      '',
+    ]) {
+      t.match(
+        verdictOf(paypal, changed({ 'paypal-cert-url': url })),
+        { why: /address that is not the provider’s/ },
+        url,
+      );
+    }
+    for (const url of [
+      certificates.sns.replace('.com', '.com.example.com'),
+      certificates.sns.replace('SimpleNotificationService', 'Other'),
+      certificates.sns.replace('https:', 'http:'),
+      'https://s3.eu-central-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem',
+    ]) {
+      const body = JSON.stringify({ ...message, SigningCertURL: url });
+      t.match(verdictOf(sns, { headers: {}, body }), { why: /address that is not the provider’s/ }, url);
+    }
+    const unknown = 'https://api-m.sandbox.paypal.com/v1/notifications/certs/CERT-2';
+    t.match(verdictOf(paypal, changed({ 'paypal-cert-url': unknown })), { kind: 'refused', isTemporary: true });
+    t.equal(keyOfCertificate(pem, Date.parse('2199-01-01')), undefined, 'expired');
+    t.equal(keyOfCertificate('no certificate', Date.now()), undefined);
+    t.ok(keyOfCertificate(pem, Date.now()));
+  },
+);
+
 t.test('SRC-1 · Microsoft Graph: each item must have the clientState', async (t) => {
   const route = routeFor('microsoft-graph');
   const verdict = (...states: readonly unknown[]) =>
@@ -488,7 +595,9 @@ t.test('SRC-1 · SIG-3 · a time outside of the window is refused', async (t) =>
   for (const name of timed) {
     const [, sent] = genuine[name];
     const route = routeFor(name);
-    for (const skewMs of [-400_000, 400_000]) {
+    const schemes: readonly SignatureScheme[] = sources[name].schemes;
+    const beyondMs = 100_000 + 1_000 * Math.max(...schemes.map(({ timestamp }) => timestamp?.toleranceSeconds ?? 0));
+    for (const skewMs of [-beyondMs, beyondMs]) {
       t.match(verdictOf(route, sent, nowMs + skewMs), { kind: 'refused', why: /s are allowed/ }, name);
     }
   }
@@ -553,8 +662,8 @@ t.test('SRC-1 · SUB-4 · each source signs a test event as it verifies one, wit
     for (const scheme of sources[name].schemes as readonly SignatureScheme[]) {
       const unsealed = { payload: { some: 'thing' }, event: 'first.second', id: 'id-1', path: '/webhooks/in', nowMs };
       const sealed = sealEvent(scheme, { name, secret, publicUrl }, unsealed, sources[name]);
-      if (scheme.algorithm === 'ed25519' || scheme.algorithm === 'ecdsa-sha256') {
-        t.equal(sealed, undefined, 'only Discord and SendGrid themselves can sign');
+      if (['ed25519', 'ecdsa-sha256', 'rsa'].includes(scheme.algorithm)) {
+        t.equal(sealed, undefined, 'only the provider itself can sign');
         continue;
       }
       const sent = { headers: { ...sealed?.headers }, body: sealed?.body ?? '', query: sealed?.query };

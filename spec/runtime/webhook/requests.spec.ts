@@ -1,4 +1,6 @@
-import { createHash, createHmac } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
+import { createHash, createHmac, sign } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { createActor } from 'xstate';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
@@ -42,14 +44,26 @@ interface Stage {
   readonly body?: BodyOutcome;
   readonly input?: Partial<RequestInput>;
   readonly script?: ScriptResult;
+  /** The certificate, once it was fetched; null where it cannot be. */
+  readonly certificate?: string | null;
+  readonly secret?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   /** What the claim finds, without a journal. */
   readonly verdict?: ClaimVerdict;
 }
 
-async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input = {}, script, verdict }: Stage = {}) {
+async function stage(
+  t: Test,
+  { more = {}, body = { kind: 'read', bytes }, input = {}, script, verdict, certificate, ...given }: Stage = {},
+) {
+  const visited: string[] = [];
+  let fetched: string | undefined;
   const disk = gate(openMemoryJournal());
   const { keeper } = await openKeeper(disk.journal);
-  const compiled = compileRoute({ route: { ...route, ...more }, secret: { kind: 'shared', secret } });
+  const compiled = compileRoute({
+    route: { ...route, ...more },
+    secret: { kind: 'shared', secret: given.secret ?? secret },
+  });
   const exchanges: Exchanges = new Map();
   const replies: Reply[] = [];
   const opened: unknown[] = [];
@@ -61,6 +75,7 @@ async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input
     'x-hub-signature-256': signature,
     'x-team': 'a',
     traceparent: 'of-the-sender',
+    ...given.headers,
   };
   const desk: RequestDesk = {
     nowMs: () => 1_000,
@@ -68,6 +83,7 @@ async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input
     findRoute: () => compiled,
     compiled: () => compiled,
     headers: (id) => exchanges.get(id)?.headers ?? {},
+    certificate: () => fetched,
     partOf: (id) => exchanges.get(id)?.part,
     query: () => undefined,
     body: (id) => exchanges.get(id)?.body ?? Buffer.alloc(0),
@@ -97,6 +113,13 @@ async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input
             hasRoom: () => true,
           })
         : (_, settled) => settled(verdict),
+    certificates: {
+      fetch: async (url) => {
+        visited.push(`fetch ${url}`);
+        fetched = certificate ?? undefined;
+      },
+      visit: async (url) => void visited.push(`visit ${url}`),
+    },
     splitBody: (_, __, settled) => settled({ outcome: { kind: 'split', accepted: 2, duplicate: 1, ignored: 0 } }),
     runScript: async (asked) => {
       scripts.push(asked);
@@ -121,7 +144,7 @@ async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input
   }).start();
   t.teardown(() => actor.stop());
   await turn();
-  return { disk, actor, replies, opened, scripts, exchanges };
+  return { disk, actor, replies, opened, scripts, exchanges, visited };
 }
 
 const bodyOf = (reply: Reply | undefined): unknown => reply && [reply.status, JSON.parse(reply.body)];
@@ -262,3 +285,64 @@ t.test('DUR-2 · a replay has a new id, reads no client and names the event that
   t.match(event, { deliveryId: 'random', replayOf: 'k0', prompt: 'P 7' });
   t.equal(event?.scheme, undefined, 'its signature was checked when it first came');
 });
+
+t.test(
+  'SRC-1 · SRC-3 · a certificate is fetched before the signature is judged, and SNS is confirmed once it is genuine',
+  async (t) => {
+    const folder = t.testdir();
+    const files = ['-keyout', `${folder}/key`, '-out', `${folder}/pem`];
+    const subject = ['-subj', '/CN=signer', '-days', '2'];
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject, ...files], {
+      stdio: 'ignore',
+    });
+    const pem = readFileSync(`${folder}/pem`, 'utf8');
+    const host = 'https://sns.eu-central-1.amazonaws.com';
+    const url = `${host}/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem`;
+    const topic = 'arn:aws:sns:eu-central-1:123456789012:alarms';
+    const sealed = (more: Record<string, string>): Buffer => {
+      // The clock of the stage is at its first second.
+      const message: Record<string, string> = {
+        MessageId: 'm',
+        Timestamp: '1970-01-01T00:00:01Z',
+        TopicArn: topic,
+        ...more,
+      };
+      const names = Object.keys(message).sort();
+      const text = names.map((name) => `${name}\n${message[name]}\n`).join('');
+      const Signature = sign('sha256', Buffer.from(text), readFileSync(`${folder}/key`)).toString('base64');
+      return Buffer.from(JSON.stringify({ ...message, SignatureVersion: '2', SigningCertURL: url, Signature }));
+    };
+    const of = (of: Buffer, certificate: string | null): Stage => ({
+      more: { sender: 'aws-sns', prompt: 'P {Message.n}' },
+      secret: topic,
+      headers: { 'content-type': 'text/plain; charset=UTF-8' },
+      body: { kind: 'read', bytes: of },
+      certificate,
+    });
+    const notice = sealed({ Type: 'Notification', Message: '{"n":7}' });
+
+    const known = await stage(t, of(notice, pem));
+    t.same(known.visited, [`fetch ${url}`]);
+    await known.disk.land();
+    t.match(known.disk.journal.get('events', 'k1')?.value, { prompt: 'P 7', deliveryId: 'm', event: 'Notification' });
+    t.match(known.replies, [{ status: 200 }]);
+
+    const unknown = await stage(t, of(notice, null));
+    t.match(unknown.replies, [{ status: 503, headers: { 'retry-after': /./ } }], 'the sender tries again');
+    t.match(unknown.actor.getSnapshot().output, { reason: 'its certificate could not be fetched in time' });
+
+    const asking = (SubscribeURL: string) =>
+      sealed({ Type: 'SubscriptionConfirmation', Message: 'Visit it.', Token: 't', SubscribeURL });
+    const confirm = `${host}/?Action=ConfirmSubscription&TopicArn=${topic}&Token=t`;
+    const asked = await stage(t, of(asking(confirm), pem));
+    t.same(asked.visited, [`fetch ${url}`, `visit ${confirm}`]);
+    t.match(asked.replies, [{ status: 200 }]);
+    for (const elsewhere of ['https://example.com/?Action=ConfirmSubscription&a', `${host}/?Action=Publish&a`]) {
+      t.same((await stage(t, of(asking(elsewhere), pem))).visited, [`fetch ${url}`], elsewhere);
+    }
+    const forged = Buffer.from(asking(confirm).toString().replace('Visit', 'Trust'));
+    const refused = await stage(t, of(forged, pem));
+    t.match(refused.replies, [{ status: 401 }]);
+    t.same(refused.visited, [`fetch ${url}`], 'only a genuine one is confirmed');
+  },
+);

@@ -1,0 +1,85 @@
+/**
+ * Fetches the certificates that providers publish, and visits the address by which SNS confirms a subscription. Keeps what
+ * it fetched; a few fetches are under way at the same time, and none delays a request by more than 3 s. The caller has
+ * checked the address.
+ * @see SRC-1 in docs/specification.md
+ */
+
+import { causeOf } from '../../machines/base/fault.ts';
+import type { Logger } from '../ports.ts';
+import { throughProxy } from '../through-proxy.ts';
+
+export interface Certificates {
+  /** The PEM text, once it was fetched. */
+  get(url: string): string | undefined;
+  /** Resolves once the certificate is there or cannot be had now; never rejects. */
+  fetch(url: string): Promise<void>;
+  /** Asks for an address and ignores the answer. */
+  visit(url: string): Promise<void>;
+}
+
+export interface CertificatePorts {
+  readonly log: Logger;
+  readonly fetch?: typeof fetch;
+  readonly timeoutMs?: number;
+}
+
+const maxKept = 64;
+const maxUnderWay = 4;
+const maxBytes = 65_536;
+
+export function createCertificates({ log, fetch: ask = fetch, timeoutMs = 3_000 }: CertificatePorts): Certificates {
+  const kept = new Map<string, string>();
+  const underWay = new Map<string, Promise<void>>();
+
+  async function read(url: string): Promise<string> {
+    const proxy = await throughProxy(url);
+    if (proxy.kind === 'unusable') throw new Error(proxy.why);
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = await ask(url, { ...proxy.init, redirect: 'error', signal });
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of response.body ?? []) {
+      size += chunk.byteLength;
+      if (size > maxBytes) throw new Error(`more than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  }
+
+  async function keep(url: string): Promise<void> {
+    try {
+      const text = await read(url);
+      const [oldest] = kept.keys();
+      if (kept.size >= maxKept && oldest !== undefined) kept.delete(oldest);
+      kept.set(url, text);
+    } catch (thrown) {
+      log.warnOnce(`certificate/${url}`, `the certificate at ${url} could not be fetched: ${causeOf(thrown)}`);
+    } finally {
+      underWay.delete(url);
+    }
+  }
+
+  return {
+    get: (url) => kept.get(url),
+    async fetch(url) {
+      if (kept.has(url)) return;
+      const known = underWay.get(url);
+      if (known !== undefined) return known;
+      if (underWay.size >= maxUnderWay) return;
+      const begun = keep(url);
+      underWay.set(url, begun);
+      await begun;
+    },
+    async visit(url) {
+      const host = new URL(url).host;
+      try {
+        await read(url);
+        log.log('info', `subscription confirmed at ${host}`);
+      } catch (thrown) {
+        log.log('error', `a subscription could not be confirmed at ${host}: ${causeOf(thrown)}`);
+      }
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * The senders that sign with a certificate which they publish: where it may be fetched from, and what they sign. Fetches
+ * nothing.
+ * @see SRC-1 in docs/specification.md
+ * @see [PayPal](https://developer.paypal.com/api/rest/webhooks/rest/)
+ * @see [Amazon SNS](https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html)
+ */
+
+import { type KeyObject, X509Certificate } from 'node:crypto';
+import type { Json } from '../base/json.ts';
+import type { SignedRequest } from './signature.ts';
+
+export type CertifiedForm = 'paypal' | 'sns';
+
+const paypalUrl = /^https:\/\/api(?:-m)?(?:\.sandbox)?\.paypal\.com\/v1\/notifications\/certs\/CERT-[\w-]{1,100}$/;
+const snsHost = 'sns\\.([a-z]{2}(?:-[a-z]+)+-\\d)\\.amazonaws\\.com(?:\\.cn)?';
+const snsUrl = new RegExp(`^https://${snsHost}/SimpleNotificationService-[0-9a-f]{32}\\.pem$`);
+const confirmUrl = new RegExp(`^https://${snsHost}/\\?Action=ConfirmSubscription&[\\x21-\\x7e]{1,2000}$`);
+
+/** The address of the certificate that a request names; undefined where the provider has none there. */
+export function certificateUrl(form: CertifiedForm, { headers, payload }: SignedRequest): string | undefined {
+  const given = form === 'paypal' ? (headers['paypal-cert-url'] ?? '') : textOf(payload?.()?.SigningCertURL);
+  return (form === 'paypal' ? paypalUrl : snsUrl).test(given) ? given : undefined;
+}
+
+/** Whether an address is one at which SNS confirms a subscription. */
+export function isConfirmUrl(url: string): boolean {
+  return confirmUrl.test(url);
+}
+
+/** The public key of a certificate that has not expired; undefined for another text. */
+export function keyOfCertificate(pem: string, nowMs: number): KeyObject | undefined {
+  try {
+    const certificate = new X509Certificate(pem);
+    return nowMs <= Date.parse(certificate.validTo) ? certificate.publicKey : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What was signed, as text, and the hash; a reason where the request cannot be genuine. */
+export function certifiedContent(
+  form: CertifiedForm,
+  request: SignedRequest,
+  secret: string,
+): { readonly text: string; readonly hash: 'sha1' | 'sha256' } | { readonly why: string } {
+  return form === 'paypal' ? paypalContent(request, secret) : snsContent(request, secret);
+}
+
+/** @param webhookId the id that PayPal gave to the webhook: no request names it */
+function paypalContent({ headers, body }: SignedRequest, webhookId: string) {
+  if (headers['paypal-auth-algo'] !== 'SHA256withRSA')
+    return { why: 'the header paypal-auth-algo is not SHA256withRSA' };
+  const { 'paypal-transmission-id': id = '', 'paypal-transmission-time': time = '' } = headers;
+  return { text: `${id}|${time}|${webhookId}|${crc32(body)}`, hash: 'sha256' } as const;
+}
+
+const notification = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'];
+const confirmation = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'];
+
+/** @param topic the ARN of the topic: every account of AWS can have SNS sign what it likes */
+function snsContent({ payload }: SignedRequest, topic: string) {
+  const message = payload?.() ?? {};
+  const version = textOf(message.SignatureVersion);
+  if (version !== '1' && version !== '2') return { why: 'its SignatureVersion is neither 1 nor 2' };
+  if (textOf(message.TopicArn) !== topic) return { why: 'it is a message of another topic' };
+  const names = message.Type === 'Notification' ? notification : confirmation;
+  const present = names.filter((name) => typeof message[name] === 'string');
+  const text = present.map((name) => `${name}\n${textOf(message[name])}\n`).join('');
+  return { text, hash: version === '1' ? 'sha1' : 'sha256' } as const;
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** CRC-32 of ISO 3309 as an unsigned number. */
+function crc32(bytes: Uint8Array): number {
+  let crc = 0xff_ff_ff_ff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xed_b8_83_20 : 0);
+  }
+  return (crc ^ 0xff_ff_ff_ff) >>> 0;
+}

@@ -1,0 +1,68 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t from 'tap';
+import { createCertificates } from '../../../actors/webhook/certificates.ts';
+
+t.test('SRC-1 · a certificate is fetched once, kept, and waited for no longer than its time', async (t) => {
+  const asked: string[] = [];
+  const held: (() => void)[] = [];
+  let allHeld = (): void => {};
+  const server = createServer((request, response) => {
+    const path = request.url ?? '';
+    asked.push(path);
+    if (path === '/silent') return;
+    if (path.startsWith('/held')) {
+      held.push(() => response.end('pem'));
+      if (held.length === 4) allHeld();
+      return;
+    }
+    if (path === '/elsewhere') response.writeHead(302, { location: '/a' }).end();
+    else if (path === '/missing') response.writeHead(404).end();
+    else response.end(path === '/big' ? 'x'.repeat(70_000) : `pem of ${path}`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const lines: string[] = [];
+  const log = {
+    log: (level: string, message: string) => void lines.push(`${level} ${message}`),
+    warnOnce: (_: string, message: string) => void lines.push(`warn ${message}`),
+  };
+  const certificates = createCertificates({ log: log as never, timeoutMs: 60_000 });
+
+  await Promise.all([certificates.fetch(`${base}/a`), certificates.fetch(`${base}/a`)]);
+  await certificates.fetch(`${base}/a`);
+  t.equal(certificates.get(`${base}/a`), 'pem of /a');
+  t.same(asked, ['/a'], 'asked for once');
+
+  for (const path of ['/missing', '/elsewhere', '/big']) {
+    await certificates.fetch(`${base}${path}`);
+    t.equal(certificates.get(`${base}${path}`), undefined, path);
+  }
+  const impatient = createCertificates({ log: log as never, timeoutMs: 1 });
+  await impatient.fetch(`${base}/silent`);
+  t.equal(impatient.get(`${base}/silent`), undefined, 'it is not waited for');
+  t.match(lines[0], /could not be fetched: .*404/);
+  t.equal(lines.length, 4);
+
+  const areHeld = new Promise<void>((resolve) => {
+    allHeld = resolve;
+  });
+  const waiting = [1, 2, 3, 4].map((number) => certificates.fetch(`${base}/held/${number}`));
+  await areHeld;
+  await certificates.fetch(`${base}/b`);
+  t.equal(certificates.get(`${base}/b`), undefined, 'no more than four at the same time');
+  for (const release of held) release();
+  await Promise.all(waiting);
+  await certificates.fetch(`${base}/b`);
+  t.equal(certificates.get(`${base}/b`), 'pem of /b');
+
+  await certificates.visit(`${base}/confirm?Token=secret-token`);
+  t.match(lines.at(-1), /^info subscription confirmed at 127/);
+  await certificates.visit(`${base}/missing`);
+  t.match(lines.at(-1), /^error a subscription could not be confirmed/);
+  t.notMatch(lines.join(), /secret-token/);
+});
