@@ -1,6 +1,6 @@
 /**
- * Decides which spec files run, and which of them share a process. Files whose imports reach nothing outside the process
- * run in a few processes together, because starting one costs more than their tests; every other file has its own.
+ * Decides which spec files run, and which of them share a process, because starting one and loading what the files import
+ * costs more than most of their tests.
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -33,24 +33,46 @@ export const ofNative = /\/runtime\/http\/(?:fronts|connections)\./;
 const outside =
   /^(node:(child_process|cluster|dgram|http2?|https|net|tls|worker_threads)|@modelcontextprotocol\/.*|lmdb|nodemailer|oidc-provider|playwright-core|smtp-server|uWebSockets\.js|undici|vite)$/;
 
-/** Files that measure the collector or change the process, and so need it to themselves. */
-const alone: readonly RegExp[] = [/\/machines\/base\/ward\./, /\/process\.spec\./, /\/stop-signal\./];
+/** Files that measure the collector or the time of the processor, change the process or run for minutes. */
+const alone: readonly RegExp[] = [
+  /\/machines\/base\/ward\./,
+  /\/process\.spec\./,
+  /\/stop-signal\./,
+  /\/mcp\/(?:tool-calls|validate-arguments)\./,
+  ofNative,
+  ...onlyInAll,
+];
 
-/** The units in the order in which to start them, the longest first as far as that is known: journeys, then the rest. */
+/** Few enough that no processor is left alone with a unit at the end of a run, which begins with the journeys. */
+const mostJourneys = 5;
+const mostFiles = 12;
+
+/**
+ * The units in the order in which to start them, the longest first: pages in the browser, which share it, other journeys,
+ * files that reach nothing outside the process, and the rest, of which neighbours share a process.
+ */
 export function planUnits(choice: Choice): readonly Unit[] {
   const files = readdirSync(choice.folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.spec.js'))
     .map((name) => join(choice.folder, name))
     .filter((file) => isChosen(file, choice))
     .sort();
-  const shares = new Set(files.filter(mayShare));
-  const single = files.filter((file) => !shares.has(file)).map((file) => [file]);
-  const isJourney = ([file = '']: Unit): boolean => file.includes('/journeys/');
+  const isAlone = (file: string): boolean => alone.some((pattern) => pattern.test(file));
+  const isJourney = (file: string): boolean => file.includes('/journeys/');
+  const shared = files.filter((file) => !isAlone(file));
+  const pages = shared.filter((file) => importsOf(file).includes('playwright-core'));
+  const pure = shared.filter((file) => !importsOf(file).some((name) => outside.test(name)));
+  const rest = shared.filter((file) => !pages.includes(file) && !pure.includes(file));
   return [
-    ...single.filter(isJourney),
-    ...single.filter((unit) => !isJourney(unit)),
-    ...divided([...shares], choice.groups),
-  ];
+    pages,
+    ...chunks(rest.filter(isJourney), mostJourneys),
+    ...divided(pure, choice.groups),
+    ...chunks(
+      rest.filter((file) => !isJourney(file)),
+      mostFiles,
+    ),
+    ...files.filter(isAlone).map((file) => [file]),
+  ].filter((unit) => unit.length > 0);
 }
 
 function isChosen(file: string, { all, words }: Choice): boolean {
@@ -58,15 +80,14 @@ function isChosen(file: string, { all, words }: Choice): boolean {
   return all || !onlyInAll.some((pattern) => pattern.test(file));
 }
 
-function mayShare(file: string): boolean {
-  return !alone.some((pattern) => pattern.test(file)) && !importsOf(file).some((name) => outside.test(name));
+/** Neighbours stay together: they import the same modules. */
+function chunks(files: readonly string[], most: number): readonly Unit[] {
+  return files.flatMap((_, index) => (index % most === 0 ? [files.slice(index, index + most)] : []));
 }
 
 /** Neighbours go to different groups, so that one folder of slow specs is spread over all. */
 function divided(files: readonly string[], groups: number): readonly Unit[] {
-  return Array.from({ length: groups }, (_, group) => files.filter((_, index) => index % groups === group)).filter(
-    (unit) => unit.length > 0,
-  );
+  return Array.from({ length: groups }, (_, group) => files.filter((_, index) => index % groups === group));
 }
 
 const statement = /^\s*(?:import|export)\b[^'";]*?(?:\bfrom\s*)?['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]/gm;

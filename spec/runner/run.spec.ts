@@ -214,14 +214,21 @@ t.test('words choose files by their names; words that match none fail', async (t
   t.equal(none.lines.at(-1), '0 passed, 1 failed');
 });
 
-t.test('files that reach outside the process have it to themselves; the others share', (t) => {
+t.test('files share a process with those of their kind, save those that need it to themselves', (t) => {
   const units = planUnits({ folder: 'dist/spec', all: false, words: [], groups: 2 });
   const unitOf = (name: string): readonly string[] =>
     units.find((unit) => unit.includes(`dist/spec/${name}.spec.js`)) ?? [];
-  t.equal(unitOf('journeys/crash').length, 1);
-  t.equal(unitOf('runtime/http/fronts').length, 1, 'by way of what it imports');
+  t.equal(unitOf('runtime/http/fronts').length, 1, 'starts with what lets the native server load');
   t.equal(unitOf('machines/base/ward').length, 1, 'measures the collector');
   t.ok(unitOf('machines/webhook/signature').length > 50);
+  t.ok(unitOf('runtime/doctor/check-lock').includes('dist/spec/runtime/doctor/check-files.spec.js'), 'neighbours');
+  t.match(
+    units[0],
+    [/inspector-care/, /inspector-page/, /inspector-seams/, /inspector-thief/],
+    'one browser for the pages',
+  );
+  t.ok(unitOf('journeys/crash').length > 1);
+  t.ok(unitOf('journeys/crash').every((file) => file.includes('/journeys/')));
   t.same(unitOf('journeys/leaks'), [], 'in npm run test:all alone');
   t.equal(units.flat().length, new Set(units.flat()).size, 'each file once');
   t.ok(importsOf('dist/runtime/daemon.js').includes('lmdb'));

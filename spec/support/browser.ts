@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import type { Test } from 'tap';
+import tap, { type Test } from 'tap';
 import type { Gateway } from './mcp/gateway.ts';
 
 /** Of a machine without one the specs say so and are skipped. */
@@ -29,13 +29,25 @@ export interface PageOptions {
   readonly calm?: boolean;
 }
 
-/** Closes with the spec. Names that end in `.invalid` lead to this machine, as a stranger's DNS would make them. */
+let launched: Promise<Browser> | undefined;
+
+/**
+ * The browser of this process, started for the first spec that wants one. Its contexts close with the spec. Names that end
+ * in `.invalid` resolve to this machine, as an attacker's DNS would resolve them.
+ */
 export async function openBrowser(t: Test): Promise<Browser> {
+  launched ??= launch();
+  const browser = await launched;
+  t.teardown(() => Promise.all(browser.contexts().map((context) => context.close())));
+  return browser;
+}
+
+async function launch(): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: chromiumPath ?? '',
     args: [...flags.split(' '), '--host-resolver-rules=MAP *.invalid 127.0.0.1'],
   });
-  t.teardown(() => browser.close());
+  tap.teardown(() => browser.close());
   return browser;
 }
 

@@ -244,9 +244,20 @@ function compare(journal: Journal): void {
     ['deliveries', deliveryStatuses, deliveriesLike, [undefined, 'log', 'slack']],
   ] as const;
   for (const [collection, statuses, like, targets] of kinds) {
+    const all = newestFirst(journal, { collection, limit: 1_000 }, (stored: StoredRecord) => ({
+      key: stored.key,
+      row: shows[collection](stored),
+    }));
     for (const route of [undefined, ...routes, 'none']) {
       for (const status of [undefined, ...statuses]) {
         for (const target of targets) {
+          const fits = (row: (typeof all)[number]['row']): boolean =>
+            (route ?? row.route) === row.route &&
+            (status ?? row.status) === row.status &&
+            (target ?? row.target) === row.target;
+          const walked = all.filter(({ row }) => fits(row)).map(({ key }) => key);
+          const pick = (stored: StoredRecord): string | undefined =>
+            fits(shows[collection](stored)) ? stored.key : undefined;
           for (const limit of [1, 3, 1_000]) {
             const query: SendingQuery = {
               limit,
@@ -254,12 +265,7 @@ function compare(journal: Journal): void {
               ...(status === undefined ? {} : { status }),
               ...(target === undefined ? {} : { target }),
             };
-            const pick = (stored: StoredRecord): string | undefined => {
-              const row = shows[collection](stored);
-              const fits = (route ?? row.route) === row.route && (status ?? row.status) === row.status;
-              return fits && (target ?? row.target) === row.target ? stored.key : undefined;
-            };
-            same(journal, like(journal, query, seenRun), pick, JSON.stringify([collection, query]));
+            same(journal, like(journal, query, seenRun), { pick, walked }, JSON.stringify([collection, query]));
           }
         }
       }
@@ -280,18 +286,18 @@ function compare(journal: Journal): void {
   }
   const ofJobs = ({ key, value }: StoredRecord<'events'>) =>
     value.cronJob === 'job-1' || value.cronJob === 'job-2' ? key : undefined;
-  same(journal, eventsOfJobs(['job-1', 'job-2'], 5), ofJobs, 'jobs');
+  const walked = newestFirst(journal, { collection: 'events', limit: 1_000 }, ofJobs);
+  same(journal, eventsOfJobs(['job-1', 'job-2'], 5), { pick: ofJobs, walked }, 'jobs');
 }
 
 function same<In extends MarkedCollection>(
   journal: Journal,
   question: Question<In>,
-  pick: (stored: StoredRecord<In>) => string | undefined,
+  { pick, walked }: { pick: (stored: StoredRecord<In>) => string | undefined; readonly walked: readonly string[] },
   what: string,
 ): void {
-  const { collection, limit } = question;
+  const { limit } = question;
   const found = newestFirst(journal, question, pick);
-  const walked = newestFirst(journal, { collection, limit: 1_000 }, pick);
   const first = walked.slice(0, limit).join(' ');
   if (found.join(' ') !== first) throw new Error(`${what}: found "${found.join(' ')}", the walk "${first}"`);
   const before = found.at(-1);
