@@ -18,7 +18,7 @@ import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { paths, redirectTo, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 
-await pinnedTurn(t);
+await pinnedTurn();
 
 const real = async (t: Test): Promise<OauthStage<AuthorizationServer>> =>
   oauthStage(t, await startAuthorizationServer(t));

@@ -20,7 +20,7 @@ import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { oauthError, paths, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 
-await pinnedTurn(t);
+await pinnedTurn();
 
 const documentUrl = 'https://agent.test/client.json';
 

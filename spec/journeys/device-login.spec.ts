@@ -10,7 +10,7 @@ import { pinnedTurn } from '../support/oauth/ports.ts';
 import { html, paths, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { deviceGrant, deviceStage, pollsOf } from '../support/oauth/stage.ts';
 
-await pinnedTurn(t);
+await pinnedTurn();
 
 t.test('DEV-1 · DEV-3 · DEV-4 · a device login with a real authorization server', async (t) => {
   const authority = await startAuthorizationServer(t);

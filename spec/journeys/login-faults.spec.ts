@@ -17,7 +17,7 @@ import {
 } from '../support/oauth/scripted-server.ts';
 import { follow, type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 
-await pinnedTurn(t);
+await pinnedTurn();
 
 const scripted = async (t: Test, oauth?: Readonly<Record<string, unknown>>): Promise<OauthStage<ScriptedServer>> =>
   oauthStage(t, await startScriptedServer(t), oauth);

@@ -15,7 +15,7 @@ import { type Answer, paths, redirectTo, startScriptedServer } from '../support/
 import { follow } from '../support/oauth/stage.ts';
 import { makeCertificates } from '../support/tls.ts';
 
-await pinnedTurn(t);
+await pinnedTurn();
 
 const hub = 'http://hub.invalid';
 const issuer = 'https://mcp.test';

@@ -11,7 +11,7 @@ import { pinnedTurn } from '../support/oauth/ports.ts';
 import { html, oauthError, paths, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { follow, type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 
-await pinnedTurn(t);
+await pinnedTurn();
 
 const child = new URL('../support/oauth/refreshing-child.js', import.meta.url).pathname;
 

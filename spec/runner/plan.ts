@@ -43,13 +43,16 @@ const alone: readonly RegExp[] = [
   ...onlyInAll,
 ];
 
+/** Journeys that log in: most count on the same ports of this machine, so that two processes would wait for each other. */
+const ofLogin = /\/journeys\/(?:[\w-]*login[\w-]*|client-identification|device-approval|token-refresh)\./;
+
 /** Few enough that no processor is left alone with a unit at the end of a run, which begins with the journeys. */
 const mostJourneys = 5;
 const mostFiles = 12;
 
 /**
- * The units in the order in which to start them, the longest first: pages in the browser, which share it, other journeys,
- * files that reach nothing outside the process, and the rest, of which neighbours share a process.
+ * The units in the order in which to start them, the longest first: pages in the browser, which share it, logins, other
+ * journeys, files that reach nothing outside the process, and the rest, of which neighbours share a process.
  */
 export function planUnits(choice: Choice): readonly Unit[] {
   const files = readdirSync(choice.folder, { recursive: true, encoding: 'utf8' })
@@ -61,10 +64,12 @@ export function planUnits(choice: Choice): readonly Unit[] {
   const isJourney = (file: string): boolean => file.includes('/journeys/');
   const shared = files.filter((file) => !isAlone(file));
   const pages = shared.filter((file) => importsOf(file).includes('playwright-core'));
+  const logins = shared.filter((file) => ofLogin.test(file));
   const pure = shared.filter((file) => !importsOf(file).some((name) => outside.test(name)));
-  const rest = shared.filter((file) => !pages.includes(file) && !pure.includes(file));
+  const rest = shared.filter((file) => ![...pages, ...logins, ...pure].includes(file));
   return [
     pages,
+    logins,
     ...chunks(rest.filter(isJourney), mostJourneys),
     ...divided(pure, choice.groups),
     ...chunks(

@@ -227,6 +227,7 @@ t.test('files share a process with those of their kind, save those that need it 
     [/inspector-care/, /inspector-page/, /inspector-seams/, /inspector-thief/],
     'one browser for the pages',
   );
+  t.ok(unitOf('journeys/token-refresh').includes('dist/spec/journeys/private-login.spec.js'), 'the same ports');
   t.ok(unitOf('journeys/crash').length > 1);
   t.ok(unitOf('journeys/crash').every((file) => file.includes('/journeys/')));
   t.same(unitOf('journeys/leaks'), [], 'in npm run test:all alone');

@@ -2,21 +2,28 @@
 
 import { createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Test } from 'tap';
+import tap from 'tap';
 
 export const pinned = [27_890, 27_891, 27_892, 27_893, 27_894];
 
-/** Whoever holds this one has the pinned ones for himself. */
+/** The process that holds this one has the pinned ports for itself. */
 const turnPort = 27_889;
 
+let turn: Promise<void> | undefined;
+
 /**
- * Resolves once no other spec file counts on the pinned ports, which all of this machine share; until the given spec has
- * ended none does.
+ * Resolves once no other process of specs counts on the pinned ports, which all processes of this machine share; none does
+ * until this process has run its specs.
  */
-export async function pinnedTurn(t: Pick<Test, 'teardown'>): Promise<void> {
+export function pinnedTurn(): Promise<void> {
+  turn ??= holdTurn();
+  return turn;
+}
+
+async function holdTurn(): Promise<void> {
   for (;;) {
     try {
-      t.teardown(await hold(turnPort));
+      tap.teardown(await hold(turnPort));
       return;
     } catch {
       await wait(50);
