@@ -33,8 +33,8 @@ export function parseBody(
   return shape === 'object' ? parseObject(text) : parseArray(text);
 }
 
-/** Events of one body; Azure Event Grid sends as many in a batch, others fewer. */
-export const maxItems = 5_000;
+/** Events of one body. Azure Event Grid sends 5,000 in a batch, others fewer. */
+export const maxItems = 10_000;
 
 export type SplitBody =
   | { readonly ok: true; readonly items: readonly JsonObject[] }

@@ -22,7 +22,9 @@ export type Outcome =
     }
   /** Of an array; each count is of its events. */
   | { readonly kind: 'split'; readonly accepted: number; readonly duplicate: number; readonly ignored: number }
-  | { readonly kind: 'tooLarge' | 'unknownRoute' | 'routeDisabled' | 'methodNotAllowed' | 'badSignature' | 'badBody' }
+  /** `why` with the limit, if that is another one than that of the bytes. */
+  | { readonly kind: 'tooLarge'; readonly why?: string }
+  | { readonly kind: 'unknownRoute' | 'routeDisabled' | 'methodNotAllowed' | 'badSignature' | 'badBody' }
   | { readonly kind: 'rateLimited'; readonly retryAfterSeconds: number }
   | { readonly kind: 'ignoredEvent'; readonly event: string }
   | { readonly kind: 'ignoredFilter' | 'ignoredScript'; readonly route: string }
@@ -72,6 +74,8 @@ export function replyTo(outcome: Outcome): TableReply {
     }
     case 'rateLimited':
       return refusal(statusOf(outcome), 'Rate limit exceeded', { 'retry-after': String(outcome.retryAfterSeconds) });
+    case 'tooLarge':
+      return outcome.why === undefined ? fixed.tooLarge : refusal(413, `Payload too large: ${outcome.why}`);
     case 'split': {
       const { accepted, duplicate, ignored } = outcome;
       const status = accepted > 0 ? 'accepted' : duplicate > 0 ? 'duplicate' : 'ignored';

@@ -245,7 +245,8 @@ export function parsePayload(context: RequestContext, desk: RequestDesk): Known 
   if (!parsed.ok) return { deliveryId, outcome: { kind: 'badBody' }, reason: parsed.why };
   const split = body.shape === 'each' && origin === 'http' ? splitItems(parsed, body.items) : undefined;
   if (split?.ok === false) {
-    return { deliveryId, outcome: { kind: split.isTooLong ? 'tooLarge' : 'badBody' }, reason: split.why };
+    const { why, isTooLong } = split;
+    return { deliveryId, outcome: isTooLong ? { kind: 'tooLarge', why } : { kind: 'badBody' }, reason: why };
   }
   if (split !== undefined) {
     const items =

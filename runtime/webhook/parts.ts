@@ -2,15 +2,18 @@
  * The events of an array: spawns a request for each item, holds their claims until every one is either ready for its claim
  * or decided, submits those together, and settles the request that brought the array by the answers of all. An array is
  * accepted as a whole: where one event cannot be judged or written now, none is claimed, and the sender tries again.
+ * Events are judged and answered in turns of the event loop, so that a long array does not delay other requests.
  * @see SRC-4 and IDM-2 in docs/specification.md
  */
 
 import type { ClaimDelivery, ClaimRequest, ClaimVerdict } from '../../actors/webhook/claim-delivery.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { maxItems } from '../../machines/webhook/body.ts';
 import { type Outcome, statusOf } from '../../machines/webhook/reply.ts';
 import { partDigest } from '../../machines/webhook/request-rules.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import type { NextId } from '../system/ids.ts';
+import { inTurns, type NextTurn } from '../system/turns.ts';
 import type { Wards } from '../system/wards.ts';
 import { type Exchanges, type LivePart, type LiveRequest, liveRequest } from './exchanges.ts';
 
@@ -22,8 +25,7 @@ export interface PartsPorts {
   readonly claim: ClaimDelivery;
   /** What is submitted before the callback returns is on disk together or not at all. */
   readonly together: (submitAll: () => void) => void;
-  /** How many requests may be under way, events of arrays among them. */
-  readonly maxRequests: number;
+  readonly nextTurn?: NextTurn;
 }
 
 export interface Settlement {
@@ -38,12 +40,25 @@ export type SplitBody = (
   settled: (settlement: Settlement) => void,
 ) => void;
 
-export function createSplitBody(ports: PartsPorts): SplitBody {
-  const { exchanges, wards, nextId, nowMs, maxRequests } = ports;
-  return (parent, live, settled) => {
+export interface Parts {
+  readonly splitBody: SplitBody;
+  /** How many of the requests under way are events of arrays. */
+  readonly underWay: () => number;
+}
+
+/** Events of arrays that may be under way: as many as the longest array has. They take no room from other requests. */
+export const maxParts = maxItems;
+
+export function createParts(ports: PartsPorts): Parts {
+  const { exchanges, wards, nextId, nowMs, nextTurn } = ports;
+  /** By pool, because the events of a gateway that crashed are never answered. */
+  const counts = new WeakMap<Wards['requests'], number>();
+  const underWay = (requests: Wards['requests']): number => counts.get(requests) ?? 0;
+
+  const splitBody: SplitBody = (parent, live, settled) => {
     const items = (parent.payload?.items ?? []) as readonly JsonObject[];
     const { requests } = wards();
-    if (live === undefined || requests.size + items.length > maxRequests) {
+    if (live === undefined || underWay(requests) + items.length > maxParts) {
       settled({
         outcome: { kind: 'overloaded' },
         reason: 'too many requests are under way for the events of this one',
@@ -51,9 +66,15 @@ export function createSplitBody(ports: PartsPorts): SplitBody {
       return;
     }
     const { path, deliveryId = '', scheme, signatureDigest } = parent;
-    const batch = createBatch(items.length, ports, settled);
+    counts.set(requests, underWay(requests) + items.length);
+    const batch = createBatch(items.length, ports, (settlement) => {
+      counts.set(requests, underWay(requests) - items.length);
+      settled(settlement);
+    });
     const receivedAtMs = nowMs();
-    for (const [index, item] of items.entries()) {
+    const spawn = (item: JsonObject, index: number): boolean => {
+      // The gateway has crashed meanwhile, and the request with it.
+      if (wards().requests !== requests) return false;
       const id = nextId(receivedAtMs);
       const part: LivePart = {
         index,
@@ -65,11 +86,14 @@ export function createSplitBody(ports: PartsPorts): SplitBody {
       };
       const exchange = { head: { method: 'POST', path, headers: live.headers }, readBody() {}, reply() {} };
       exchanges.set(id, { ...liveRequest(exchange, Buffer.from(JSON.stringify(item), 'utf8')), part });
-      if (requests.spawn(id, { id, origin: 'part', method: 'POST', path, receivedAtMs }) !== undefined) continue;
+      if (requests.spawn(id, { id, origin: 'part', method: 'POST', path, receivedAtMs }) !== undefined) return true;
       exchanges.delete(id);
       part.answered({ kind: 'draining' }, 'the gateway is starting or stopping');
-    }
+      return true;
+    };
+    inTurns(items, spawn, nextTurn);
   };
+  return { splitBody, underWay: () => underWay(wards().requests) };
 }
 
 interface Waiting {
@@ -77,7 +101,11 @@ interface Waiting {
   readonly settled: (verdict: ClaimVerdict) => void;
 }
 
-function createBatch(size: number, { claim, together }: PartsPorts, settled: (settlement: Settlement) => void) {
+function createBatch(
+  size: number,
+  { claim, together, nextTurn }: PartsPorts,
+  settled: (settlement: Settlement) => void,
+) {
   const waiting: (Waiting | undefined)[] = [];
   const answers: Settlement[] = [];
   let undecided = size;
@@ -89,12 +117,28 @@ function createBatch(size: number, { claim, together }: PartsPorts, settled: (se
     if (undecided > 0) return;
     const failed = answers.find((answer) => answer !== undefined && isFailure(answer));
     const ready = waiting.filter((one) => one !== undefined);
+    // Each verdict moves a chart and opens its work.
+    const settleAll = (settles: readonly (() => void)[]): void =>
+      inTurns(
+        settles,
+        (settle) => {
+          settle();
+          return true;
+        },
+        nextTurn,
+      );
     if (failed === undefined) {
-      claimAll(ready, claim, together);
+      claimAll(ready, { claim, together }, settleAll);
       return;
     }
     const reason = `another event of the same body stopped it: ${failed.reason ?? failed.outcome.kind}`;
-    for (const one of ready) one.settled({ kind: 'unavailable', reason });
+    settleAll(
+      ready.map(
+        ({ settled }) =>
+          () =>
+            settled({ kind: 'unavailable', reason }),
+      ),
+    );
   }
 
   return {
@@ -112,19 +156,31 @@ function createBatch(size: number, { claim, together }: PartsPorts, settled: (se
   };
 }
 
-/** Of several events with one id the first is claimed; the others are duplicates of it without a look at the journal. */
-function claimAll(ready: readonly Waiting[], claim: ClaimDelivery, together: PartsPorts['together']): void {
+/**
+ * Submits the claims of all events, and calls back once every verdict is there. Of several events with one id the first is
+ * claimed; the others are duplicates of it without a look at the journal.
+ */
+function claimAll(
+  ready: readonly Waiting[],
+  { claim, together }: Pick<PartsPorts, 'claim' | 'together'>,
+  decided: (settles: readonly (() => void)[]) => void,
+): void {
   const ids = new Set<string>();
+  const settles: (() => void)[] = [];
+  const learn = ({ settled }: Waiting, verdict: ClaimVerdict): void => {
+    settles.push(() => settled(verdict));
+    if (settles.length === ready.length) decided(settles);
+  };
   const duplicates: Waiting[] = [];
   together(() => {
     for (const one of ready) {
       const { deliveryId } = one.request.event;
       if (ids.has(deliveryId)) duplicates.push(one);
-      else claim(one.request, one.settled);
+      else claim(one.request, (verdict) => learn(one, verdict));
       ids.add(deliveryId);
     }
   });
-  for (const { settled } of duplicates) settled({ kind: 'duplicate' });
+  for (const one of duplicates) learn(one, { kind: 'duplicate' });
 }
 
 function isFailure({ outcome }: Settlement): boolean {

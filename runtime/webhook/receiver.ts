@@ -19,10 +19,12 @@ export interface ReceiverPorts {
   readonly nextId: NextId;
   readonly traces: Pick<EventTraces, 'begin'>;
   readonly nowMs: () => number;
+  /** How many of the requests in the pool are events of arrays, which have a limit of their own. */
+  readonly parts: () => number;
 }
 
 /** More requests than this at the same time are told to come back: each holds a body of up to the cap. */
-export const maxRequests = 10_000;
+const maxRequests = 10_000;
 
 const healthy = { status: 200, body: JSON.stringify({ status: 'ok', platform: 'webhook' }) };
 const health405 = { ...replyTo({ kind: 'methodNotAllowed' }), headers: { allow: 'GET, HEAD' } };
@@ -45,9 +47,9 @@ export function createReceiver(ports: ReceiverPorts): ExchangeHandler {
   };
 }
 
-function receive(exchange: Exchange, { exchanges, wards, nextId, traces, nowMs }: ReceiverPorts): void {
+function receive(exchange: Exchange, { exchanges, wards, nextId, traces, nowMs, parts }: ReceiverPorts): void {
   const { requests } = wards();
-  if (requests.size >= maxRequests) {
+  if (requests.size - parts() >= maxRequests) {
     exchange.reply(overloaded);
     return;
   }

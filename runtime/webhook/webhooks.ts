@@ -49,9 +49,9 @@ import type { Every } from '../system/ticks.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
 import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
-import { createSplitBody } from './parts.ts';
+import { createParts } from './parts.ts';
 import { createRateWindows } from './rate-windows.ts';
-import { createReceiver, maxRequests } from './receiver.ts';
+import { createReceiver } from './receiver.ts';
 import type { ReplayPorts } from './replay.ts';
 import { wireRequest } from './requests.ts';
 import { createSourceReader } from './route-sources.ts';
@@ -194,6 +194,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     placeOf: work.placeOf,
     hasRoom: work.hasRoom,
   });
+  const parts = createParts({ exchanges, wards, nextId, nowMs, claim, together: keeper.together });
   const requestLogic = wireRequest({
     desk: {
       nowMs,
@@ -226,15 +227,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     traceparentOf: traces.traceparentOf,
     claim,
     certificates,
-    splitBody: createSplitBody({
-      exchanges,
-      wards,
-      nextId,
-      nowMs,
-      claim,
-      together: keeper.together,
-      maxRequests,
-    }),
+    splitBody: parts.splitBody,
     runScript: async (input, signal) => {
       const { profile, name } = input.route;
       const desk = deskOf(profile);
@@ -244,7 +237,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     wards,
   });
-  const receive = createReceiver({ exchanges, wards, nextId, traces, nowMs });
+  const receive = createReceiver({ exchanges, wards, nextId, traces, nowMs, parts: parts.underWay });
   const fronts = createFrontKeeper({
     openFront: async ({ webhook: { host, port }, gateway: { front } }, isOpen) => {
       const opened = await openFront(

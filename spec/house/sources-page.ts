@@ -96,8 +96,9 @@ routes:
 | \`raw\` | one event, whose payload is \`{"items": [...]}\`; templates read \`{items.0.id}\` |
 
 With \`each\`, \`delivery_id: { field: id }\` is read from each item; an item without one has the id of the request and its
-number, such as \`9f1c#3\`. All events of an array are accepted in one commit or none is, at most 5,000 of them. Items with
-equal ids are one event. The answer counts them: \`{"status":"accepted","accepted":2,"duplicate":1,"ignored":0}\`.
+number, such as \`9f1c#3\`. All events of an array are accepted in one commit or none is, at most 10,000 of them; a longer array
+is answered 413 with both numbers. Items with equal ids are one event. The answer counts them:
+\`{"status":"accepted","accepted":2,"duplicate":1,"ignored":0}\`.
 
 A route without \`source\` and \`signature\` takes GitHub's, GitLab's, Standard Webhooks' and the generic schemes:
 [receive events from GitHub](receive-github-events.md).

@@ -6,6 +6,7 @@ t.test('DIS-1 · DIS-2 · IDM-1 · RTE-2 · the table of replies', (t) => {
   const all = { route: 'r', event: 'e', delivery_id: 'd' };
   const rows: readonly (readonly [Outcome, number, object])[] = [
     [{ kind: 'tooLarge' }, 413, { error: 'Payload too large' }],
+    [{ kind: 'tooLarge', why: 'at most 7 events' }, 413, { error: 'Payload too large: at most 7 events' }],
     [{ kind: 'unknownRoute' }, 404, { error: 'Unknown route' }],
     [{ kind: 'routeDisabled' }, 403, { error: 'Route disabled' }],
     [{ kind: 'badSignature' }, 401, { error: 'Invalid signature' }],

@@ -474,8 +474,11 @@ t.test('SRC-4 · an array is refused, split or kept as the route says', (t) => {
     [{ body: 'each' }, '[', { outcome: { kind: 'badBody' }, reason: 'the body is not JSON' }],
     [
       { body: 'each' },
-      `[${Array.from({ length: 10_000 }, () => '{}').join()}]`,
-      { outcome: { kind: 'tooLarge' }, reason: 'the body has 10000 events; at most 5000 are taken' },
+      `[${Array.from({ length: 10_001 }, () => '{}').join()}]`,
+      {
+        outcome: { kind: 'tooLarge', why: 'the body has 10001 events; at most 10000 are taken' },
+        reason: 'the body has 10001 events; at most 10000 are taken',
+      },
     ],
     [{ body: 'raw' }, '[1,"two"]', { payload: { items: [1, 'two'] }, plan: undefined, event: 'unknown' }],
     [{ body: 'raw' }, '{"type":"a"}', { payload: { type: 'a' }, event: 'a' }],

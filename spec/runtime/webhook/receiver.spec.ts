@@ -6,7 +6,7 @@ import type { LiveRequest } from '../../../runtime/webhook/exchanges.ts';
 import { createReceiver } from '../../../runtime/webhook/receiver.ts';
 import { fakeWard } from '../../support/wards.ts';
 
-function stage({ living = 0 } = {}) {
+function stage({ living = 0, parts = 0 } = {}) {
   const exchanges = new Map<string, LiveRequest>();
   const requests = fakeWard<RequestInput>();
   const traced: unknown[] = [];
@@ -21,6 +21,7 @@ function stage({ living = 0 } = {}) {
     },
     traces: { begin: (live, atMs) => void traced.push([live.headers['x-a'], atMs]) },
     nowMs: () => 7,
+    parts: () => parts,
   });
   return {
     exchanges,
@@ -108,5 +109,6 @@ t.test('LIM-1 · DUR-1 · beyond ten thousand requests at the same time senders 
   const last = stage({ living: 9_999 });
   t.same(last.ask('POST', '/webhooks/a'), []);
   t.equal(last.spawned.length, 1);
+  t.same(stage({ living: 15_000, parts: 5_001 }).ask('POST', '/webhooks/a'), [], 'events of arrays take no room');
   t.end();
 });
