@@ -4,11 +4,12 @@
  * @see DIS-3, DIS-5, DIS-6 and COA-2 in docs/specification.md
  */
 
+import { setImmediate as turn } from 'node:timers/promises';
 import { chooseSkill } from '../../machines/agent/skill.ts';
 import { resolveToolsets } from '../../machines/agent/toolset.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { promptWithNote } from '../../machines/webhook/coalesce.ts';
+import { batchPrompt, maxBatchBytes, promptWithNote } from '../../machines/webhook/coalesce.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { isExhausted } from '../exhaustion.ts';
 import type { AgentRunner, AgentRunOutcome, Logger } from '../ports.ts';
@@ -96,7 +97,13 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
           event: event.event,
           profile: record.profile as ProfileName,
           attempt: record.attempt,
-          prompt: promptOf(event, record, runner),
+          prompt: withSkill(
+            record.earlierKeys === undefined
+              ? promptWithNote(event.prompt ?? '', (record.superseded ?? 0) + 1)
+              : await promptOfBatch(event, record, ports.event),
+            event,
+            runner,
+          ),
           toolsets: toolsets.names,
           ...(handOver === undefined
             ? {}
@@ -133,9 +140,27 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
 }
 
 /** The first skill that is found leads the prompt; the note on superseded events ends it. */
-function promptOf(event: EventRecord, record: RunRecord, runner: RunnerOfProfile): string {
-  const prompt = promptWithNote(event.prompt ?? '', (record.superseded ?? 0) + 1);
+function withSkill(prompt: string, event: EventRecord, runner: RunnerOfProfile): string {
   const chosen = chooseSkill(event.skills ?? [], (name) => runner.skill(name) !== undefined);
   const skill = chosen === undefined ? undefined : runner.skill(chosen);
   return skill === undefined ? prompt : `${skill}\n\n${prompt}`;
+}
+
+/** Reads one event in each turn of the loop, newest first: each may be as large as a body. */
+async function promptOfBatch(
+  newest: EventRecord,
+  { earlierKeys = [], superseded = 0 }: RunRecord,
+  read: RunAgentPorts['event'],
+): Promise<string> {
+  const prompts = [newest.prompt ?? ''];
+  let left = maxBatchBytes - Buffer.byteLength(prompts[0] ?? '');
+  for (const key of earlierKeys.toReversed()) {
+    await turn();
+    const prompt = read(key)?.prompt;
+    if (prompt === undefined) break;
+    left -= Buffer.byteLength(prompt);
+    if (left < 0) break;
+    prompts.unshift(prompt);
+  }
+  return batchPrompt(prompts, superseded + earlierKeys.length + 1);
 }

@@ -27,6 +27,7 @@ export interface JoinRequest {
   readonly nowMs: number;
   readonly windowMs: number;
   readonly maxWaitMs: number;
+  readonly mode?: 'batch' | undefined;
 }
 
 export interface Joined {

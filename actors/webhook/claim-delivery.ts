@@ -22,7 +22,13 @@ export interface ClaimRequest extends Claimant {
     | { readonly kind: 'run' }
     | { readonly kind: 'direct' }
     | { readonly kind: 'cron'; readonly job: string }
-    | { readonly kind: 'group'; readonly groupKey: string; readonly windowMs: number; readonly maxWaitMs: number };
+    | {
+        readonly kind: 'group';
+        readonly groupKey: string;
+        readonly windowMs: number;
+        readonly maxWaitMs: number;
+        readonly mode?: 'batch' | undefined;
+      };
 }
 
 /** The cron job as it stands when the event comes. */
@@ -211,9 +217,9 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const { key: eventKey, nowMs, event } = request;
     const { profile, route } = event;
     const key = groupName(profile, route, plan.groupKey);
-    const { windowMs, maxWaitMs, groupKey } = plan;
+    const { windowMs, maxWaitMs, groupKey, mode } = plan;
     ports.bursts.join(
-      { key, profile, route, groupKey, eventKey, nowMs, windowMs, maxWaitMs },
+      { key, profile, route, groupKey, eventKey, nowMs, windowMs, maxWaitMs, mode },
       (burst, record) => [...claimsOf(request), putEvent(eventKey, event, burst.id), record],
       ({ verdict, burst, absorbed }) => {
         const opened: Opened = absorbed ? { kind: 'nothing' } : { kind: 'group', key, profile, route, burst };

@@ -59,11 +59,12 @@ export async function showRun(context: CommandContext): Promise<ExitCode> {
 /** What the transcript tells is not told before it. */
 function spellRun({ out }: CommandContext, run: RunDetail, withTranscript: boolean): string {
   const nowMs = Date.now();
-  const { started_at, ended_at, response, superseded } = run;
+  const { started_at, ended_at, response, superseded, events } = run;
   const head = labelled(out, [
     ['Route', routeOf(run)],
     ['Event', `${run.event}, delivery ${run.delivery_id}`],
     ['Fired by', run.kind === 'cron' ? 'a cron job' : undefined],
+    ['Batch', events === undefined ? undefined : `${counted(events, 'event')} in its prompt`],
     ['Burst', superseded === 0 ? undefined : `stands for ${counted(superseded, 'earlier event')}`],
     ['Queued', moment(run.queued_at, nowMs)],
     ['Started', started_at && `${moment(started_at, nowMs)}, after ${span(run.queued_at, started_at)}`],

@@ -217,6 +217,7 @@ function routeOf(
         key: String(coalesce.key),
         windowMs: milliseconds(coalesce.window_seconds, 30),
         maxWaitMs: milliseconds(coalesce.max_wait_seconds, 300),
+        ...(coalesce.mode === 'batch' ? { mode: 'batch' as const } : {}),
       },
     ),
   };

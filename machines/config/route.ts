@@ -91,6 +91,11 @@ export const routeSchema = {
         key: { ...text, minLength: 1, description: 'Field or template that names the entity.' },
         window_seconds: { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds, default: 30 },
         max_wait_seconds: { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds, default: 300 },
+        mode: {
+          enum: ['latest', 'batch'],
+          default: 'latest',
+          description: 'Whether the prompt has the newest event, or all events of the window.',
+        },
       },
       description: 'Gather bursts of events into one run.',
     },
@@ -111,6 +116,8 @@ export interface CoalesceSettings {
   readonly key: string;
   readonly windowMs: number;
   readonly maxWaitMs: number;
+  /** Absent: `latest`. */
+  readonly mode?: 'batch';
 }
 
 export interface Route {

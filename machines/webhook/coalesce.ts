@@ -15,6 +15,8 @@ export interface Burst {
   readonly firstAtMs: number;
   readonly count: number;
   readonly latestEventKey: string;
+  /** Keys of the newest events before that, in order. Only if its run gets all events (`mode: batch`). */
+  readonly earlierKeys?: readonly string[];
   /** When it is settled unless another event comes first. */
   readonly dueAtMs: number;
 }
@@ -24,7 +26,14 @@ export interface Joining {
   readonly nowMs: number;
   readonly windowMs: number;
   readonly maxWaitMs: number;
+  /** Absent: the run gets the newest event alone. */
+  readonly mode?: 'batch' | undefined;
 }
+
+/** Events whose prompts a run of a batch gets: the newest ones. Their keys are written with each event that joins. */
+export const maxBatchEvents = 100;
+/** Bytes in UTF-8 of these prompts together; the newest event's prompt is there whatever its size. */
+export const maxBatchBytes = 256 * 1024;
 
 /** The longest key that stands as it is. */
 const longestKey = 2_000;
@@ -34,15 +43,18 @@ const keptOfLong = 100;
  * Adds an event: it replaces the newest one and restarts the quiet window, up to the cap from the first event. A clock that
  * was set back since that counts the cap from now: the first event has not yet been.
  */
-export function joinBurst(burst: Burst | undefined, { eventKey, nowMs, windowMs, maxWaitMs }: Joining): Burst {
+export function joinBurst(burst: Burst | undefined, { eventKey, nowMs, windowMs, maxWaitMs, mode }: Joining): Burst {
   const firstAtMs = Math.min(burst?.firstAtMs ?? nowMs, nowMs);
-  return {
+  const joined: Burst = {
     id: burst?.id ?? eventKey,
     firstAtMs,
     count: (burst?.count ?? 0) + 1,
     latestEventKey: eventKey,
     dueAtMs: Math.min(nowMs + windowMs, firstAtMs + maxWaitMs),
   };
+  if (mode === undefined) return joined;
+  const earlierKeys = burst === undefined ? [] : [...(burst.earlierKeys ?? []), burst.latestEventKey];
+  return { ...joined, earlierKeys: earlierKeys.slice(1 - maxBatchEvents) };
 }
 
 /**
@@ -80,4 +92,17 @@ export function promptWithNote(prompt: string, count: number): string {
   if (earlier <= 0) return prompt;
   const events = earlier === 1 ? '1 earlier event was' : `${earlier} earlier events were`;
   return `${prompt}\n\n[Note: ${events} superseded by this one.]`;
+}
+
+/**
+ * The prompt of a run that gets all events of its batch.
+ * @param prompts of the events that fit, oldest first
+ * @param count of all events of the batch
+ */
+export function batchPrompt(prompts: readonly string[], count: number): string {
+  const leftOut = count - prompts.length;
+  if (count === 1) return prompts.join('');
+  const parts = prompts.map((prompt, index) => `[Event ${leftOut + index + 1} of ${count}]\n${prompt}`);
+  if (leftOut > 0) parts.push(`[Note: ${leftOut} earlier ${leftOut === 1 ? 'event was' : 'events were'} left out.]`);
+  return parts.join('\n\n');
 }

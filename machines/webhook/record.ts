@@ -80,8 +80,10 @@ export interface RunRecord extends Partial<Spending> {
   readonly endedAtMs?: number;
   /** The key of the coalescing group that opened it. */
   readonly group?: string;
-  /** How many earlier events of the burst it stands for. */
+  /** How many earlier events of the batch it stands for, and whose texts it does not get. */
   readonly superseded?: number;
+  /** Keys of the events before the newest whose texts it gets too, in order (`mode: batch`). */
+  readonly earlierKeys?: readonly string[];
   readonly response?: string;
   readonly reason?: string;
   /** The key of the event that its sender delivered again after it failed. */
@@ -195,6 +197,8 @@ export interface RunRow {
   readonly status: RunRecord['status'];
   readonly attempt: number;
   readonly superseded: number;
+  /** How many events its prompt has, if it gets all events of its batch. */
+  readonly events?: number;
   readonly reason?: string;
   readonly queued_at: string;
   readonly started_at?: string;
@@ -283,6 +287,7 @@ export function runRow(id: string, run: RunRecord, event: EventRecord | undefine
     status: run.status,
     attempt: run.attempt,
     superseded: run.superseded ?? 0,
+    ...(run.earlierKeys === undefined ? {} : { events: run.earlierKeys.length + 1 }),
     ...(run.reason === undefined ? {} : { reason: run.reason }),
     queued_at: iso(run.queuedAtMs),
     ...(run.startedAtMs === undefined ? {} : { started_at: iso(run.startedAtMs) }),

@@ -80,13 +80,14 @@ function groupChapters({ event, run, group, stateOf }: StorySources): Chapter[] 
     },
   ];
   if (run !== undefined) {
-    const superseded = run.record.superseded ?? 0;
-    const newest = run.record.eventKey;
+    const { superseded = 0, earlierKeys, eventKey: newest } = run.record;
+    const texts =
+      earlierKeys === undefined ? 'the texts of the newest' : `the texts of ${earlierKeys.length + 1} up to the newest`;
     stairs.push({
       state: 'dispatched',
       at: run.record.queuedAtMs,
       result: 'passed',
-      told: `one run for ${counted(superseded + 1, 'event')}, with the texts of the newest (${newest})`,
+      told: `one run for ${counted(superseded + 1 + (earlierKeys?.length ?? 0), 'event')}, with ${texts} (${newest})`,
       rule: 'COA-2',
     });
   }

@@ -35,7 +35,8 @@ export function wireGroup(ports: GroupPorts) {
               attempt: 0,
               queuedAtMs: nowMs,
               group: context.key,
-              superseded: burst.count - 1,
+              superseded: burst.count - 1 - (burst.earlierKeys?.length ?? 0),
+              ...(burst.earlierKeys === undefined ? {} : { earlierKeys: burst.earlierKeys }),
             };
             // The run bears the burst's id, which the events of the burst already name as their work.
             opened = { key: burst.id, record };

@@ -38,6 +38,7 @@ platforms:
       routes:
         gh: {prompt: "run {n}"}
         co: {prompt: "burst {id}", coalesce: {key: id, window_seconds: 0.2, max_wait_seconds: 1}}
+        all: {prompt: "<{n}>", coalesce: {key: id, window_seconds: 0.2, max_wait_seconds: 1, mode: batch}}
 `,
     'scripts/agent.mjs': agent,
     'ran.txt': '',
@@ -87,6 +88,7 @@ async function killUnderLoad(t: Test, rounds: number, mostAnswers: number): Prom
   const home = makeCrashHome(t);
   const acknowledged = new Set<string>();
   const bursts = new Map<string, string>();
+  const batched = new Set<number>();
   let sent = 0;
 
   for (let round = 0; round < rounds; round += 1) {
@@ -97,12 +99,14 @@ async function killUnderLoad(t: Test, rounds: number, mostAnswers: number): Prom
       for (;;) {
         sent += 1;
         const id = `d-${sent}`;
-        const route = sent % 3 === 0 ? 'co' : 'gh';
+        const n = sent;
+        const route = (['co', 'all', 'gh'] as const)[sent % 3] ?? 'gh';
         try {
           const group = `g${round}-${sent % 2}`;
-          const answer = await postSigned(`${daemon.url}/webhooks/${route}`, { n: sent, id: group }, { secret, id });
+          const answer = await postSigned(`${daemon.url}/webhooks/${route}`, { n, id: group }, { secret, id });
           if (answer.status !== 202) continue;
           if (route === 'gh') acknowledged.add(id);
+          else if (route === 'all') batched.add(n);
           else bursts.set(id, group);
         } catch {
           // The daemon died before it answered: nothing was promised.
@@ -138,6 +142,14 @@ async function killUnderLoad(t: Test, rounds: number, mostAnswers: number): Prom
     [],
     'every acknowledged burst has run',
   );
+  const inBatches = ran.filter(({ attempt }) => attempt === 1).map(({ prompt }) => prompt);
+  t.same(
+    [...batched].filter((n) => !ran.some(({ prompt }) => prompt.includes(`<${n}>`))),
+    [],
+    'every acknowledged event is in the prompt of its batch',
+  );
+  const places = inBatches.flatMap((prompt) => prompt.match(/<\d+>/g) ?? []);
+  t.equal(new Set(places).size, places.length, 'and in no other');
   const interrupted = await askCli(['runs', 'list', '--json', '--status', 'interrupted'], home.path);
   t.same(JSON.parse(interrupted.stdout), [], 'none was given up');
   const firsts = ran.filter(({ attempt }) => attempt === 1).map(({ id }) => id);

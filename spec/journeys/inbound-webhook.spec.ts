@@ -287,6 +287,7 @@ for (const { front, skip } of fronts) {
         'config.yaml': config(
           front,
           '        co: {prompt: "{id} {n}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}\n' +
+            '        all: {prompt: "n={n}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600, mode: batch}}\n' +
             '        soon: {prompt: "{id}", coalesce: {key: id, window_seconds: 0.1, max_wait_seconds: 5}}\n',
         ),
         'scripts/agent.mjs': agent,
@@ -300,6 +301,8 @@ for (const { front, skip } of fronts) {
           [202, { status: 'coalesced', route: 'co', event: 'push', delivery_id: `x${n}` }],
         );
       }
+      for (const n of [1, 2, 3])
+        await postSigned(`${daemon.url}/webhooks/all`, { id: 'x', n }, { secret, id: `all${n}` });
       const unkeyed = await postSigned(co, { n: 9 }, { secret, id: 'none' });
       t.equal(unkeyed.body.status, 'accepted', 'an unresolved key runs at once');
       await postSigned(`${daemon.url}/webhooks/soon`, { id: 'quiet' }, { secret, id: 'q' });
@@ -310,6 +313,11 @@ for (const { front, skip } of fronts) {
       const again = await startDaemon(t, home.path);
       const burst = await again.line(({ message }) => message.includes('superseded'));
       t.match(burst.message, /co\|push\|x3\|default\|1\|x 3\n\n\[Note: 2 earlier events were superseded/);
+      const batch = await again.line(({ message }) => message.includes('all|push|'));
+      t.match(
+        batch.message,
+        /all3\|default\|1\|\[Event 1 of 3\]\nn=1\n\n\[Event 2 of 3\]\nn=2\n\n\[Event 3 of 3\]\nn=3/,
+      );
     });
 
     t.test('CON-2 · COA-1 · SIGTERM flushes what is pending, finishes runs and exits 0', async (t) => {

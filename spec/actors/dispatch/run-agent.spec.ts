@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import { createRunAgent, type RunAgentPorts, type RunnerOfProfile } from '../../../actors/dispatch/run-agent.ts';
 import type { AgentRunRequest } from '../../../actors/ports.ts';
+import { maxBatchBytes } from '../../../machines/webhook/coalesce.ts';
 import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { deferred, turn } from '../../support/turns.ts';
@@ -101,6 +102,31 @@ t.test('CRN-2 · a runner is told of the model that the job asks for', async (t)
   await runAgent('k', record, never);
   t.match(requests, [{ model: 'other' }]);
 });
+
+t.test(
+  'COA-1 · COA-2 · a batch has the prompts of its events in order, as many as fit, the newest always',
+  async (t) => {
+    const promptOf = async (
+      prompts: Readonly<Record<string, string>>,
+      earlierKeys: readonly string[],
+      superseded = 0,
+    ) => {
+      const read = (key: string) =>
+        prompts[key] === undefined ? undefined : { ...event, skills: [], prompt: prompts[key] };
+      const { runAgent, requests } = stage(t, {}, {}, { event: read });
+      await runAgent('k', { ...record, earlierKeys, superseded }, never);
+      return requests[0]?.prompt;
+    };
+    const texts = { a: 'one', b: 'two', e1: 'three' };
+    t.equal(await promptOf(texts, []), 'three');
+    t.equal(await promptOf(texts, ['a', 'b']), '[Event 1 of 3]\none\n\n[Event 2 of 3]\ntwo\n\n[Event 3 of 3]\nthree');
+    t.match(await promptOf(texts, ['a', 'b'], 4), /^\[Event 5 of 7\]\none[\s\S]*4 earlier events were left out\.\]$/);
+    const big = { ...texts, b: 'é'.repeat(maxBatchBytes / 2) };
+    t.match(await promptOf(big, ['a', 'b']), /^\[Event 3 of 3\]\nthree\n\n\[Note: 2 earlier events were left out\.\]$/);
+    t.equal(await promptOf({ e1: big.b + big.b }, []), big.b + big.b);
+    t.match(await promptOf({ e1: 'three' }, ['gone']), /1 earlier event was left out/);
+  },
+);
 
 t.test('COA-2 · DIS-6 · the note ends the prompt, the first skill that is found leads it, or none does', async (t) => {
   for (const [skills, superseded, prompt] of [

@@ -19,7 +19,7 @@ interface Gateway {
   found(): boolean;
 }
 
-async function gateway(journal: Journal, owner = 'gateway'): Promise<Gateway> {
+async function gateway(journal: Journal, owner = 'gateway', mode?: 'batch'): Promise<Gateway> {
   const { keeper } = await openKeeper(journal, owner);
   const bursts = createBursts(keeper);
   let found = false;
@@ -30,7 +30,17 @@ async function gateway(journal: Journal, owner = 'gateway'): Promise<Gateway> {
     join: (eventKey, nowMs = 0, id = eventKey) =>
       new Promise((resolve) =>
         bursts.join(
-          { key, profile: 'default', route: 'r', groupKey: 'pr-7', eventKey, nowMs, windowMs: 100, maxWaitMs: 250 },
+          {
+            key,
+            profile: 'default',
+            route: 'r',
+            groupKey: 'pr-7',
+            eventKey,
+            nowMs,
+            windowMs: 100,
+            maxWaitMs: 250,
+            mode,
+          },
           (burst, record): Write[] => [
             { kind: 'claim', name: id, value: {}, nowMs: 0, expiresAtMs: 1_000_000 },
             { kind: 'put', collection: 'events', key: eventKey, expect: 'absent', value: { work: burst.id } },
@@ -250,8 +260,8 @@ interface Step {
 }
 
 /** A gateway that closes what it knows to gather, as its group does. */
-async function player(journal: Journal, owner: string) {
-  const { join, close, found } = await gateway(journal, owner);
+async function player(journal: Journal, owner: string, mode?: 'batch') {
+  const { join, close, found } = await gateway(journal, owner, mode);
   /** It was told of a burst, and has not closed it since. */
   let gathers = false;
   let closing = false;
@@ -281,9 +291,12 @@ async function player(journal: Journal, owner: string) {
 }
 
 /** Plays steps, settles, closes what is known to gather, and checks every event. */
-async function play(steps: readonly Step[]): Promise<{ readonly lost: string[]; readonly left: Burst | undefined }> {
+async function play(
+  steps: readonly Step[],
+  mode?: 'batch',
+): Promise<{ readonly lost: string[]; readonly left: Burst | undefined }> {
   const stage = gate();
-  const gateways = { one: await player(stage.journal, 'one'), other: await player(stage.journal, 'other') };
+  const gateways = { one: await player(stage.journal, 'one', mode), other: await player(stage.journal, 'other', mode) };
   const both = Object.values(gateways);
   gateways.one.joins('e000', 'e000');
   for (const [n, { kind, at }] of steps.entries()) {
@@ -303,15 +316,19 @@ async function play(steps: readonly Step[]): Promise<{ readonly lost: string[]; 
   await Promise.all(both.map(({ ended }) => ended()));
 
   const counted = new Map<string, number>();
-  for (const { value } of stage.journal.list('events', { limit: 1_000, order: 'oldest' })) {
+  const keys = new Map<string, string[]>();
+  for (const { key: eventKey, value } of stage.journal.list('events', { limit: 1_000, order: 'oldest' })) {
     const work = String(value.work);
     counted.set(work, (counted.get(work) ?? 0) + 1);
+    keys.set(work, [...(keys.get(work) ?? []), eventKey]);
   }
   const lost = [...counted].flatMap(([work, count]) => {
     const run = stage.journal.get('runs', work);
     if (run === undefined) return [`${count} events name ${work}, which never ran`];
     if (run.version !== 1) return [`${work} was opened ${run.version} times`];
-    const { count: counted } = Object(run.value);
+    const { count: counted, earlierKeys = [], latestEventKey } = Object(run.value);
+    const taken = [...earlierKeys, latestEventKey].join();
+    if (mode !== undefined && taken !== keys.get(work)?.join()) return [`${work} has ${taken} of ${keys.get(work)}`];
     return counted === count ? [] : [`${work} counts ${counted} of ${count} events`];
   });
   return { lost, left: standing(stage.journal) };
@@ -331,6 +348,17 @@ t.test('COA-1 · DUR-1 · in any interleaving of joins and closes every event is
   });
   await fc.assert(played, { numRuns: runs(500) });
 });
+
+t.test(
+  'COA-1 · DUR-1 · a batch has each of its events once and in their order, duplicates and refusals among them',
+  async () => {
+    const kinds = ['join', 'duplicate', 'close', 'land', 'land one'] as const;
+    const played = fc.asyncProperty(steps(kinds), async (steps) => {
+      assert.deepEqual(await play(steps, 'batch'), settled);
+    });
+    await fc.assert(played, { numRuns: runs(300) });
+  },
+);
 
 t.test('COA-1 · IDM-2 · an event between two duplicates is told to its group', async (t) => {
   const stage = gate();

@@ -27,6 +27,13 @@ t.test('RTE-1 · SCR-2 · COA-1 · an empty route, and an empty coalesce block, 
       secret: shared,
     },
   ]);
+  t.match(
+    read('platforms: {webhook: {secret: long-enough-secret, routes: {c: {coalesce: {key: id, mode: batch}}}}}')
+      .settings,
+    {
+      webhook: { routes: [{ route: { coalesce: { mode: 'batch' } } }] },
+    },
+  );
   t.end();
 });
 

@@ -1,5 +1,11 @@
 import t from 'tap';
-import { compileCoalesceKey, joinBurst, promptWithNote } from '../../../machines/webhook/coalesce.ts';
+import {
+  batchPrompt,
+  compileCoalesceKey,
+  joinBurst,
+  maxBatchEvents,
+  promptWithNote,
+} from '../../../machines/webhook/coalesce.ts';
 import { fc } from '../../support/property.ts';
 
 t.test('COA-1 · a key is a field or a template; one that does not resolve groups nothing', (t) => {
@@ -69,5 +75,38 @@ t.test('COA-2 · the note says how many earlier events were superseded', (t) => 
   t.equal(promptWithNote('p', 1), 'p');
   t.match(promptWithNote('p', 2), /^p\n\n.*1 earlier event was superseded/);
   t.match(promptWithNote('p', 5), /4 earlier events were superseded/);
+  t.end();
+});
+
+t.test('COA-1 · a burst whose run gets all events keeps the keys of the newest, in order', (t) => {
+  const joined = (length: number) => {
+    let burst: ReturnType<typeof joinBurst> | undefined;
+    for (let n = 1; n <= length; n += 1)
+      burst = joinBurst(burst, { eventKey: `e${n}`, nowMs: n, windowMs: 5, maxWaitMs: 50, mode: 'batch' });
+    return burst;
+  };
+  t.match(joined(1), { count: 1, latestEventKey: 'e1', earlierKeys: [] });
+  t.match(joined(3), { count: 3, latestEventKey: 'e3', earlierKeys: ['e1', 'e2'] });
+  const many = joined(maxBatchEvents + 7);
+  t.equal(many?.count, maxBatchEvents + 7, 'those beyond the cap are counted');
+  t.equal(many?.earlierKeys?.length, maxBatchEvents - 1);
+  t.equal(many?.earlierKeys?.[0], 'e8');
+  t.end();
+});
+
+t.test('COA-1 · the mode of a burst may change while it gathers', (t) => {
+  const rules = { nowMs: 0, windowMs: 5, maxWaitMs: 50 };
+  const latest = joinBurst(joinBurst(undefined, { eventKey: 'a', ...rules }), { eventKey: 'b', ...rules });
+  const batch = joinBurst(latest, { eventKey: 'c', ...rules, mode: 'batch' });
+  t.match(batch, { count: 3, earlierKeys: ['b'] });
+  t.equal(joinBurst(batch, { eventKey: 'd', ...rules }).earlierKeys, undefined);
+  t.end();
+});
+
+t.test('COA-1 · COA-2 · the prompt of a batch numbers its events, and says how many were left out', (t) => {
+  t.equal(batchPrompt(['p'], 1), 'p');
+  t.equal(batchPrompt(['p', 'q'], 2), '[Event 1 of 2]\np\n\n[Event 2 of 2]\nq');
+  t.equal(batchPrompt(['q'], 2), '[Event 2 of 2]\nq\n\n[Note: 1 earlier event was left out.]');
+  t.match(batchPrompt(['q'], 5), /^\[Event 5 of 5\]\nq\n\n\[Note: 4 earlier events were left out\.\]$/);
   t.end();
 });

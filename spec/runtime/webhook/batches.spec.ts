@@ -40,10 +40,10 @@ async function stage(t: Test, throwsOnce?: 'closing' | 'opening') {
         },
       }) as Wards,
   });
-  async function join(eventKey: string): Promise<Burst> {
+  async function join(eventKey: string, mode?: 'batch'): Promise<Burst> {
     const joining = new Promise<Joined>((resolve) =>
       bursts.join(
-        { key, profile: 'default', route: 'r', groupKey: '7', eventKey, nowMs: 0, windowMs: 50, maxWaitMs: 500 },
+        { key, profile: 'default', route: 'r', groupKey: '7', eventKey, nowMs: 0, windowMs: 50, maxWaitMs: 500, mode },
         (_, record) => [record],
         resolve,
       ),
@@ -88,6 +88,16 @@ t.test(
     t.match(group.getSnapshot(), { value: 'dispatched', context: { inFlight: 'e1', burst: null } });
   },
 );
+
+t.test('COA-1 · the run of a batch has the keys of all its events', async (t) => {
+  const { disk, clock, join, start } = await stage(t);
+  await join('e1', 'batch');
+  await join('e2', 'batch');
+  start(await join('e3', 'batch'));
+  clock.increment(50);
+  await disk.settle();
+  t.match(disk.journal.get('runs', 'e1')?.value, { eventKey: 'e3', earlierKeys: ['e1', 'e2'], superseded: 0 });
+});
 
 t.test('DUR-1 · a burst that the disk refuses stays and is offered again', async (t) => {
   const { disk, opened, clock, join, start } = await stage(t);
