@@ -4,16 +4,16 @@
  * @see DIS-3, DIS-5, DIS-6 and COA-2 in docs/specification.md
  */
 
-import { setImmediate as turn } from 'node:timers/promises';
 import { chooseSkill } from '../../machines/agent/skill.ts';
 import { resolveToolsets } from '../../machines/agent/toolset.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { batchPrompt, maxBatchBytes, promptWithNote } from '../../machines/webhook/coalesce.ts';
+import { batchPrompt, batchText, promptWithNote } from '../../machines/webhook/coalesce.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { isExhausted } from '../exhaustion.ts';
 import type { AgentRunner, AgentRunOutcome, Logger } from '../ports.ts';
 import { createStopSignal } from '../stop-signal.ts';
+import { textsOfBatch } from './batch-texts.ts';
 
 /** What a profile lends to its runs (PRF-2). */
 export interface RunnerOfProfile {
@@ -70,6 +70,13 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
   return async (key, record, signal) => {
     const event = ports.event(record.eventKey);
     if (event === undefined) return { kind: 'failed', reason: `the event ${record.eventKey} is not in the journal` };
+    if (record.isDirect) {
+      const texts = await textsOfBatch([...(record.earlierKeys ?? []), record.eventKey], ports.event);
+      return {
+        kind: 'responded',
+        response: record.earlierKeys === undefined ? texts.join('') : batchText(texts, eventsOf(record)),
+      };
+    }
     const runner = ports.runnerOf(record.profile as ProfileName);
     if (runner === undefined)
       return { kind: 'failed', reason: `profile "${record.profile}" is not configured any more` };
@@ -100,7 +107,10 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
           prompt: withSkill(
             record.earlierKeys === undefined
               ? promptWithNote(event.prompt ?? '', (record.superseded ?? 0) + 1)
-              : await promptOfBatch(event, record, ports.event),
+              : batchPrompt(
+                  await textsOfBatch([...record.earlierKeys, record.eventKey], ports.event),
+                  eventsOf(record),
+                ),
             event,
             runner,
           ),
@@ -146,21 +156,7 @@ function withSkill(prompt: string, event: EventRecord, runner: RunnerOfProfile):
   return skill === undefined ? prompt : `${skill}\n\n${prompt}`;
 }
 
-/** Reads one event in each turn of the loop, newest first: each may be as large as a body. */
-async function promptOfBatch(
-  newest: EventRecord,
-  { earlierKeys = [], superseded = 0 }: RunRecord,
-  read: RunAgentPorts['event'],
-): Promise<string> {
-  const prompts = [newest.prompt ?? ''];
-  let left = maxBatchBytes - Buffer.byteLength(prompts[0] ?? '');
-  for (const key of earlierKeys.toReversed()) {
-    await turn();
-    const prompt = read(key)?.prompt;
-    if (prompt === undefined) break;
-    left -= Buffer.byteLength(prompt);
-    if (left < 0) break;
-    prompts.unshift(prompt);
-  }
-  return batchPrompt(prompts, superseded + earlierKeys.length + 1);
+/** How many events a batch had. */
+function eventsOf({ superseded = 0, earlierKeys = [] }: RunRecord): number {
+  return superseded + earlierKeys.length + 1;
 }

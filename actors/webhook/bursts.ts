@@ -28,6 +28,7 @@ export interface JoinRequest {
   readonly windowMs: number;
   readonly maxWaitMs: number;
   readonly mode?: 'batch' | undefined;
+  readonly isDirect?: true | undefined;
 }
 
 export interface Joined {

@@ -28,6 +28,7 @@ export interface ClaimRequest extends Claimant {
         readonly windowMs: number;
         readonly maxWaitMs: number;
         readonly mode?: 'batch' | undefined;
+        readonly isDirect?: true | undefined;
       };
 }
 
@@ -217,9 +218,9 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const { key: eventKey, nowMs, event } = request;
     const { profile, route } = event;
     const key = groupName(profile, route, plan.groupKey);
-    const { windowMs, maxWaitMs, groupKey, mode } = plan;
+    const { windowMs, maxWaitMs, groupKey, mode, isDirect } = plan;
     ports.bursts.join(
-      { key, profile, route, groupKey, eventKey, nowMs, windowMs, maxWaitMs, mode },
+      { key, profile, route, groupKey, eventKey, nowMs, windowMs, maxWaitMs, mode, isDirect },
       (burst, record) => [...claimsOf(request), putEvent(eventKey, event, burst.id), record],
       ({ verdict, burst, absorbed }) => {
         const opened: Opened = absorbed ? { kind: 'nothing' } : { kind: 'group', key, profile, route, burst };

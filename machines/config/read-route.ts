@@ -81,9 +81,8 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   if (hasCron && deliverOnly) {
     refuse(['cron_job'], 'sets cron_job together with deliver_only; keep one of them', 'cron-job-with-deliver-only');
   }
-  if (written.coalesce !== undefined && (deliverOnly || hasCron)) {
-    const other = deliverOnly ? 'deliver_only' : 'cron_job';
-    refuse(['coalesce'], `sets coalesce together with ${other}; keep one of them`, 'coalesce-not-allowed');
+  if (written.coalesce !== undefined && hasCron) {
+    refuse(['coalesce'], 'sets coalesce together with cron_job; keep one of them', 'coalesce-not-allowed');
   }
   const groupKey = isJsonObject(written.coalesce) ? written.coalesce.key : undefined;
   const literal = typeof groupKey === 'string' ? literalGroup(groupKey) : undefined;

@@ -17,6 +17,8 @@ export interface Burst {
   readonly latestEventKey: string;
   /** Keys of the newest events before that, in order. Only if its run gets all events (`mode: batch`). */
   readonly earlierKeys?: readonly string[];
+  /** Its text is delivered without a run, as its newest event asks. */
+  readonly isDirect?: true;
   /** When it is settled unless another event comes first. */
   readonly dueAtMs: number;
 }
@@ -28,6 +30,7 @@ export interface Joining {
   readonly maxWaitMs: number;
   /** Absent: the run gets the newest event alone. */
   readonly mode?: 'batch' | undefined;
+  readonly isDirect?: true | undefined;
 }
 
 /** Events whose prompts a run of a batch gets: the newest ones. Their keys are written with each event that joins. */
@@ -43,7 +46,10 @@ const keptOfLong = 100;
  * Adds an event: it replaces the newest one and restarts the quiet window, up to the cap from the first event. A clock that
  * was set back since that counts the cap from now: the first event has not yet been.
  */
-export function joinBurst(burst: Burst | undefined, { eventKey, nowMs, windowMs, maxWaitMs, mode }: Joining): Burst {
+export function joinBurst(
+  burst: Burst | undefined,
+  { eventKey, nowMs, windowMs, maxWaitMs, mode, isDirect }: Joining,
+): Burst {
   const firstAtMs = Math.min(burst?.firstAtMs ?? nowMs, nowMs);
   const joined: Burst = {
     id: burst?.id ?? eventKey,
@@ -51,6 +57,7 @@ export function joinBurst(burst: Burst | undefined, { eventKey, nowMs, windowMs,
     count: (burst?.count ?? 0) + 1,
     latestEventKey: eventKey,
     dueAtMs: Math.min(nowMs + windowMs, firstAtMs + maxWaitMs),
+    ...(isDirect === undefined ? {} : { isDirect }),
   };
   if (mode === undefined) return joined;
   const earlierKeys = burst === undefined ? [] : [...(burst.earlierKeys ?? []), burst.latestEventKey];
@@ -105,4 +112,11 @@ export function batchPrompt(prompts: readonly string[], count: number): string {
   const parts = prompts.map((prompt, index) => `[Event ${leftOut + index + 1} of ${count}]\n${prompt}`);
   if (leftOut > 0) parts.push(`[Note: ${leftOut} earlier ${leftOut === 1 ? 'event was' : 'events were'} left out.]`);
   return parts.join('\n\n');
+}
+
+/** The text of a batch that is delivered without a run: the texts of the events that fit, oldest first. */
+export function batchText(texts: readonly string[], count: number): string {
+  const leftOut = count - texts.length;
+  if (leftOut === 0) return texts.join('\n\n');
+  return [...texts, `(${leftOut} earlier ${leftOut === 1 ? 'event' : 'events'} left out)`].join('\n\n');
 }

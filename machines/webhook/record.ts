@@ -84,6 +84,8 @@ export interface RunRecord extends Partial<Spending> {
   readonly superseded?: number;
   /** Keys of the events before the newest whose texts it gets too, in order (`mode: batch`). */
   readonly earlierKeys?: readonly string[];
+  /** No agent is asked: its response is the text of its batch (`deliver_only`). */
+  readonly isDirect?: true;
   readonly response?: string;
   readonly reason?: string;
   /** The key of the event that its sender delivered again after it failed. */

@@ -71,7 +71,12 @@ export function wireRun(ports: RunPorts) {
           if (!ports.places.isPaused()) granted();
           return;
         }
-        const { profile, route, group } = context.record;
+        const { profile, route, group, isDirect } = context.record;
+        // It asks no agent and ends at once, so it waits behind no run.
+        if (isDirect && !ports.places.isPaused()) {
+          granted();
+          return;
+        }
         const bound = ports.routeConcurrency(profile, route);
         leave.set(
           context.key,

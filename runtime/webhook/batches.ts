@@ -37,6 +37,7 @@ export function wireGroup(ports: GroupPorts) {
               group: context.key,
               superseded: burst.count - 1 - (burst.earlierKeys?.length ?? 0),
               ...(burst.earlierKeys === undefined ? {} : { earlierKeys: burst.earlierKeys }),
+              ...(burst.isDirect === undefined ? {} : { isDirect: burst.isDirect }),
             };
             // The run bears the burst's id, which the events of the burst already name as their work.
             opened = { key: burst.id, record };

@@ -200,7 +200,7 @@ function statusOf(plan: RequestContext['plan']): EventRecord['status'] {
 function planOf({ plan, route, groupKey }: RequestContext): ClaimRequest['plan'] {
   if (plan === 'group' && route?.coalesce !== undefined && groupKey !== undefined) {
     const { windowMs, maxWaitMs, mode } = route.coalesce;
-    return { kind: 'group', groupKey, windowMs, maxWaitMs, mode };
+    return { kind: 'group', groupKey, windowMs, maxWaitMs, mode, isDirect: route.deliverOnly || undefined };
   }
   if (plan === 'cron' && route?.cronJob !== undefined) return { kind: 'cron', job: route.cronJob };
   return { kind: plan === 'direct' ? 'direct' : 'run' };

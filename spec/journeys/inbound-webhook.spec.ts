@@ -1,11 +1,12 @@
 import { createHmac } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { sampleNames } from '../../machines/webhook/samples.ts';
 import { askCli, startDaemon } from '../support/daemon.ts';
 import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
 import { eventually } from '../support/mcp/gateway.ts';
+import { until } from '../support/processes.ts';
 import { answersIn, openRaw } from '../support/raw-http.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson } from '../support/webhook-home.ts';
@@ -342,12 +343,14 @@ for (const { front, skip } of fronts) {
       const home = makeHome(t, {
         'config.yaml': config(
           front,
-          '        direct: {deliver: github_comment, deliver_only: true, prompt: "Hello {n}", deliver_extra: {repo: acme/site, pr_number: "{n}"}}\n',
+          '        direct: {deliver: github_comment, deliver_only: true, prompt: "Hello {n}", deliver_extra: {repo: acme/site, pr_number: "{n}"}}\n' +
+            '        several: {deliver: github_comment, deliver_only: true, prompt: "Hi {m}", deliver_extra: {repo: acme/site, pr_number: "{n}"}, coalesce: {key: n, window_seconds: 600, max_wait_seconds: 600, mode: batch}}\n',
         ),
         'scripts/gh.sh':
           '#!/bin/sh\necho "$@" > called.txt\ncat > body.txt\n[ -e fail ] && { echo "secret detail" >&2; exit 1; }\necho https://example/1\n',
       });
-      const { url } = await startDaemon(t, home.path);
+      const daemon = await startDaemon(t, home.path);
+      const { url } = daemon;
       const direct = `${url}/webhooks/direct`;
       const good = await postSigned(direct, { n: 12 }, { secret, id: 'good' });
       t.same(
@@ -368,6 +371,22 @@ for (const { front, skip } of fronts) {
       }
       const odd = await postSigned(direct, { n: '--help' }, { secret, id: 'odd' });
       t.equal(odd.status, 502, 'a number that is none never reaches the client');
+
+      rmSync(`${home.path}/fail`);
+      for (const m of [1, 2, 3]) {
+        const answer = await postSigned(`${url}/webhooks/several`, { n: 7, m }, { secret, id: `s${m}` });
+        t.match([answer.status, answer.body], [202, { status: 'coalesced' }]);
+      }
+      // The drain ends the window, and the next start delivers what it parked on disk.
+      daemon.kill('SIGTERM');
+      await daemon.exited;
+      const again = await startDaemon(t, home.path);
+      await until(() => readFileSync(`${home.path}/called.txt`, 'utf8').includes('comment 7 '));
+      await until(() => readFileSync(`${home.path}/body.txt`, 'utf8') === 'Hi 1\n\nHi 2\n\nHi 3');
+      t.notOk(
+        again.log.some(({ message }) => message.startsWith('response: several')),
+        'no agent was asked',
+      );
     });
 
     t.test(

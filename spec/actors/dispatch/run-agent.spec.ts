@@ -128,6 +128,19 @@ t.test(
   },
 );
 
+t.test('COA-1 · DIS-2 · the response of a direct batch is its text, and no agent is asked', async (t) => {
+  const texts: Readonly<Record<string, string>> = { a: 'one', b: 'two', e1: 'three' };
+  const { runAgent, requests, asked } = stage(t, {}, {}, { event: (key) => ({ ...event, prompt: texts[key] ?? '' }) });
+  const respond = (more: Partial<RunRecord>) => runAgent('k', { ...record, isDirect: true, ...more }, never);
+  t.same(await respond({ superseded: 2 }), { kind: 'responded', response: 'three' });
+  t.same(await respond({ earlierKeys: ['a', 'b'] }), { kind: 'responded', response: 'one\n\ntwo\n\nthree' });
+  t.same(await respond({ earlierKeys: ['b'], superseded: 1 }), {
+    kind: 'responded',
+    response: 'two\n\nthree\n\n(1 earlier event left out)',
+  });
+  t.same([requests, asked], [[], []]);
+});
+
 t.test('COA-2 · DIS-6 · the note ends the prompt, the first skill that is found leads it, or none does', async (t) => {
   for (const [skills, superseded, prompt] of [
     [['review'], 2, 'Be kind.\n\ndo\n\n[Note: 2 earlier events were superseded by this one.]'],

@@ -28,10 +28,11 @@ t.test('RTE-1 · SCR-2 · COA-1 · an empty route, and an empty coalesce block, 
     },
   ]);
   t.match(
-    read('platforms: {webhook: {secret: long-enough-secret, routes: {c: {coalesce: {key: id, mode: batch}}}}}')
-      .settings,
+    read(
+      'platforms: {webhook: {secret: long-enough-secret, routes: {c: {coalesce: {key: id, mode: batch}, deliver_only: true, deliver: slack}}}}',
+    ).settings,
     {
-      webhook: { routes: [{ route: { coalesce: { mode: 'batch' } } }] },
+      webhook: { routes: [{ route: { deliverOnly: true, coalesce: { mode: 'batch' } } }] },
     },
   );
   t.end();

@@ -206,6 +206,24 @@ t.test(
   },
 );
 
+t.test('COA-1 · the text of a direct batch waits behind no run, except during a drain', async (t) => {
+  const held = new Promise<never>(() => {});
+  const { start, places } = await stage(
+    t,
+    (_, { isDirect }) => (isDirect ? Promise.resolve({ kind: 'responded', response: 'text' }) : held),
+    { concurrency: 1 },
+  );
+  start('k');
+  await settled();
+  const direct = start('k2', { ...queued, isDirect: true });
+  await settled();
+  t.same([direct.getSnapshot().value, places.load()], ['delivering', { running: 1, waiting: 0 }]);
+  places.pause();
+  const late = start('k3', { ...queued, isDirect: true });
+  await settled();
+  t.equal(late.getSnapshot().value, 'queued');
+});
+
 t.test('LIM-5 · DUR-1 · a run that could not begin keeps its place, and does not begin during a drain', async (t) => {
   for (const isFull of [true, false]) {
     const ran: number[] = [];
