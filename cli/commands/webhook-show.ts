@@ -49,8 +49,9 @@ function leadsTo({ cronJob, deliverOnly }: RouteDetail['definition']): string {
   return deliverOnly ? 'a delivery, without a run' : 'an agent run';
 }
 
-function spellBurst({ key, windowMs, maxWaitMs }: NonNullable<RouteDetail['definition']['coalesce']>): string {
-  return `one for events alike in ${key}, once none has come for ${windowMs / 1_000} s or after ${maxWaitMs / 1_000} s`;
+function spellBurst({ key, windowMs, maxWaitMs, mode }: NonNullable<RouteDetail['definition']['coalesce']>): string {
+  const texts = mode === 'batch' ? 'one with all texts' : 'one';
+  return `${texts} for events alike in ${key}, once none has come for ${windowMs / 1_000} s or after ${maxWaitMs / 1_000} s`;
 }
 
 function spellPlace(target: string, extra: JsonObject): string {

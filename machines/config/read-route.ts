@@ -84,6 +84,14 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   if (written.coalesce !== undefined && hasCron) {
     refuse(['coalesce'], 'sets coalesce together with cron_job; keep one of them', 'coalesce-not-allowed');
   }
+  // The texts of a window are delivered only if the route says which of them.
+  if (deliverOnly && isJsonObject(written.coalesce) && written.coalesce.mode === undefined) {
+    refuse(
+      ['coalesce'],
+      'sets coalesce together with deliver_only; keep one of them, or set coalesce.mode to latest or batch to deliver the newest or all texts of a window',
+      'coalesce-not-allowed',
+    );
+  }
   const groupKey = isJsonObject(written.coalesce) ? written.coalesce.key : undefined;
   const literal = typeof groupKey === 'string' ? literalGroup(groupKey) : undefined;
   if (literal !== undefined) {

@@ -104,7 +104,7 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
           toolsets: []
           deliver_extra: {chat_id: "12", thread: 7}
           on_failure: log
-          coalesce: {key: "{n}", window_seconds: 5, max_wait_seconds: 60}
+          coalesce: {key: "{n}", window_seconds: 5, max_wait_seconds: 60, mode: batch}
           concurrency: 1
         plain: {enabled: false}
         text: {deliver_only: true, deliver: github_comment, deliver_extra: {repo: a/b, pr_number: 1}, prompt: done}
@@ -127,7 +127,7 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
   Filters     {"field":"action","in":["opened"]}
               {"field":"n","equals":1}
   Script      a.sh, for at most 3 s
-  Burst       one for events alike in {n}, once none has come for 5 s or after 60 s
+  Burst       one with all texts for events alike in {n}, once none has come for 5 s or after 60 s
   Leads to    an agent run
   At once     1 run
   Skills      review

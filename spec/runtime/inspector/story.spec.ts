@@ -329,6 +329,17 @@ t.test('INS-2 · COA-2 · a burst’s event tells what it waits for, and which r
     }),
   );
   t.match(stood.chapters[1]?.stairs[1], { told: /one run for 3 events, with the texts of the newest \(k3\)/ });
+  const batch = tellStory(
+    sources({
+      status: 'delivered',
+      event: coalesced,
+      run: {
+        key: 'b1',
+        record: { ...run, eventKey: 'k3', superseded: 1, earlierKeys: ['k1', 'k2'], status: 'delivered' },
+      },
+    }),
+  );
+  t.match(batch.chapters[1]?.stairs[1], { told: /one run for 4 events, with the texts of 3 up to the newest \(k3\)/ });
   t.end();
 });
 
