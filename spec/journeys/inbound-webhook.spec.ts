@@ -319,6 +319,13 @@ for (const { front, skip } of fronts) {
         batch.message,
         /all3\|default\|1\|\[Event 1 of 3\]\nn=1\n\n\[Event 2 of 3\]\nn=2\n\n\[Event 3 of 3\]\nn=3/,
       );
+      const rows = JSON.parse((await askCli(['runs', 'list', '--json'], home.path)).stdout) as Record<
+        string,
+        unknown
+      >[];
+      const row = rows.find(({ delivery_id }) => delivery_id === 'all3');
+      t.match(row, { superseded: 0, events: 3 });
+      t.match((await askCli(['runs', 'show', String(row?.id)], home.path)).stdout, /Batch +3 events in its prompt/);
     });
 
     t.test('CON-2 · COA-1 · SIGTERM flushes what is pending, finishes runs and exits 0', async (t) => {
