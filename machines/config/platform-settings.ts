@@ -94,6 +94,27 @@ const credentials: Readonly<Record<string, Credentials>> = {
     plain: { method: { enum: ['apple-script', 'private-api'], description: 'How the bridge sends.' } },
   },
   qqbot: { needs: [['app_id', 'client_secret']], secret: ['client_secret'], plain: { app_id: text } },
+  gitlab_comment: { needs: [['token']], secret: ['token'] },
+  gitea_comment: { needs: [['token', 'api_base']], secret: ['token'] },
+  linear: { needs: [['token']], secret: ['token'] },
+  jira: {
+    needs: [['token', 'api_base']],
+    secret: ['token'],
+    plain: { email: described("The account of a token of Jira's cloud; none for a server's personal token.") },
+  },
+  sentry: {
+    needs: [['token', 'organization']],
+    secret: ['token'],
+    plain: { organization: described("The organization's slug.") },
+  },
+  pagerduty: {
+    needs: [['token', 'from']],
+    secret: ['token'],
+    plain: { from: described('The address of the account that writes the notes.') },
+  },
+  ntfy: { needs: [], secret: ['token'] },
+  teams: { needs: [['url']], secret: ['url'] },
+  google_chat: { needs: [['url']], secret: ['url'] },
 };
 
 const shared = {
@@ -177,10 +198,14 @@ export function checkPlatform(name: string, entry: JsonObject): readonly EntryFi
       code: 'credential-unresolved',
     });
   }
-  if (typeof base === 'string' && unresolvedReference(base) === undefined && !isAddress(base)) {
+  for (const [key, value] of [
+    ['api_base', base],
+    ['url', entry.url],
+  ] as const) {
+    if (typeof value !== 'string' || unresolvedReference(value) !== undefined || isAddress(value)) continue;
     findings.push({
-      path: ['api_base'],
-      message: `target "${name}" has an api_base that is no http or https URL; write one such as https://chat.example.org`,
+      path: [key],
+      message: `target "${name}" has ${key === 'url' ? 'a' : 'an'} ${key} that is no http or https URL; write one such as https://chat.example.org`,
       code: 'platform-address',
     });
   }

@@ -25,6 +25,15 @@ export const targetNames: ReadonlyMap<string, string | undefined> = new Map([
   ['weixin', 'workplace_chat_d'],
   ['bluebubbles', 'imessage_bridge'],
   ['qqbot', 'messenger_c'],
+  ['gitlab_comment', undefined],
+  ['gitea_comment', undefined],
+  ['linear', undefined],
+  ['jira', undefined],
+  ['sentry', undefined],
+  ['pagerduty', undefined],
+  ['ntfy', undefined],
+  ['teams', undefined],
+  ['google_chat', undefined],
 ]);
 
 const canonical: ReadonlyMap<string, string> = new Map(

@@ -40,6 +40,21 @@ export function withoutTags(text: string, names: string): string {
   return text.replace(new RegExp(`<(?=/?(?:${names}))`, 'gi'), `<${wordJoiner}`);
 }
 
+/** Breaks lines that GitLab would run as commands: a slash and a letter after nothing but spaces. */
+export function withoutQuickActions(text: string): string {
+  return text.replace(/^([^\S\r\n]*\/)(?=\p{L})/gmu, `$1${wordJoiner}`);
+}
+
+/** Breaks addresses that contain one of `places`, a pattern, after it. */
+export function withoutLinks(text: string, places: string): string {
+  return text.replace(new RegExp(`(?:${places})(?=/)`, 'gi'), `$&${wordJoiner}`);
+}
+
+/** Breaks what Jira's markup begins with a bracket: mentions and links as `[`, macros as `{`, pictures as `!`. */
+export function withoutWikiMarkup(text: string): string {
+  return text.replace(/[[{](?=\S)|!(?=[^\s!|]+(?:\|[^\n!]*)?!)/g, `$&${wordJoiner}`);
+}
+
 /** Writes the three characters that begin markup as entities; `entities` in `split-text.ts` counts the same. */
 export function withEntities(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

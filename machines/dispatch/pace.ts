@@ -29,6 +29,10 @@ const gaps: Readonly<Record<string, readonly [gapMs: number, chatGapMs: number]>
   feishu: [20, 210],
   // 30 messages a minute for a member, 20 for a robot.
   wecom: [0, 3_100],
+  // One message a second in a space, for all its webhooks.
+  google_chat: [0, 1_000],
+  // Four requests a second by one address.
+  teams: [250, 0],
 };
 
 export function paceOf(target: string, { concurrency, perMinute }: Partial<PlatformSettings>): Pace {

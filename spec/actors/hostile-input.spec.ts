@@ -17,6 +17,7 @@ import { createLineSplitter } from '../../runtime/control/lines.ts';
 import { createBlockReader } from '../../runtime/inspector/page/data/event-blocks.ts';
 import { checkParser } from '../support/hostile.ts';
 import { bluebubblesApi } from '../support/platforms/bluebubbles.ts';
+import { describedApis } from '../support/platforms/described.ts';
 import { dingtalkApp, dingtalkRobot } from '../support/platforms/dingtalk.ts';
 import { discordApi } from '../support/platforms/discord.ts';
 import { feishuApi } from '../support/platforms/feishu.ts';
@@ -180,6 +181,7 @@ checkParser(t, {
 const platforms = [
   ...[discordApi, matrixApi, homeNotice, homeService, bluebubblesApi, telegramApi, whatsappApi, qqbotApi],
   ...[signalApi, sms, slackApi, mattermostApi, dingtalkApp, dingtalkRobot, feishuApi, wecomApp, wecomRobot, weixinApi],
+  ...describedApis,
 ];
 
 t.test('answers of platforms', async (t) => {

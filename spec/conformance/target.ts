@@ -61,9 +61,11 @@ function benchOn(t: Test, fixture: PlatformFixture, platform: FakePlatform, sett
   };
   const made = createPlatformTarget(fixture.target, settings, ports);
   if (made === undefined) throw new Error(`no target ${fixture.target}`);
-  const secrets = [...Object.values(fixture.options), ...Object.values(fixture.wrongOptions)].filter(
-    (value): value is string => typeof value === 'string' && value.startsWith('sec-'),
-  );
+  const secrets = [...Object.values(fixture.options), ...Object.values(fixture.wrongOptions)].flatMap((value) => {
+    if (typeof value !== 'string') return [];
+    // An address holds its secrets in parts.
+    return value.startsWith('sec-') ? [value] : (value.match(/sec-\w+/g) ?? []);
+  });
   const checked = <Outcome extends SendOutcome | VerifyOutcome>(outcome: Outcome): Outcome => {
     const said = JSON.stringify(outcome);
     for (const secret of secrets) t.notOk(said.includes(secret), `keeps a secret out of ${said}`);
@@ -134,12 +136,14 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
   });
 
   check('DLV-2 · without its credentials a target says which, and asks nobody', async (t, bench) => {
-    const none = name === 'signal' ? undefined : bench.with({ options: {} });
+    // Of these two some need no credentials.
+    const isOpen = name === 'signal' || name === 'ntfy';
+    const none = isOpen ? undefined : bench.with({ options: {} });
     const unset = bench.with({
       options: Object.fromEntries(Object.keys(fixture.options).map((key) => [key, '${NOT_SET}'])),
     });
     for (const bare of [none, unset]) {
-      if (bare === undefined || name === 'signal') continue;
+      if (bare === undefined || isOpen) continue;
       for (const outcome of [await bare.deliver('hello'), await bare.target.verify(never)])
         t.match(outcome, { kind: 'refused', class: 'auth', reason: new RegExp(`platforms\\.${name}\\.\\w+`) });
     }
@@ -221,12 +225,9 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
 
       t.match(await bench.deliver(text), { kind: 'delivered' });
 
-      const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' });
-      for (const piece of texts(bench))
-        t.same(
-          [...segmenter.segment(piece)].filter(({ segment }) => !clusters.includes(segment)),
-          [],
-        );
+      // A segmenter takes seconds for the pieces of a platform with a high limit.
+      const whole = new RegExp(`^(?:${clusters.join('|')})+$`);
+      for (const piece of texts(bench)) t.ok(whole.test(piece), piece.slice(0, 40));
       t.equal(texts(bench).join(''), text);
     });
 

@@ -5,24 +5,47 @@
 
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { createBluebubbles } from './bluebubbles.ts';
+import { createDescribedTarget, type Description } from './described-target.ts';
 import { createDingtalk } from './dingtalk.ts';
 import { createDiscord } from './discord.ts';
 import { createEmail, type MailPorts } from './email.ts';
 import { createFeishu } from './feishu.ts';
+import { giteaComment } from './gitea-comment.ts';
+import { gitlabComment } from './gitlab-comment.ts';
+import { googleChat } from './google-chat.ts';
 import { createHomeAssistant } from './homeassistant.ts';
+import { jira } from './jira.ts';
+import { linear } from './linear.ts';
 import { createMatrix } from './matrix.ts';
 import { createMattermost } from './mattermost.ts';
+import { ntfy } from './ntfy.ts';
+import { pagerduty } from './pagerduty.ts';
 import type { PlatformTarget } from './platform-target.ts';
 import { createQqbot } from './qqbot.ts';
+import { sentry } from './sentry.ts';
 import { createSignal } from './signal.ts';
 import { createSlack } from './slack.ts';
 import { createSms } from './sms.ts';
+import { teams } from './teams.ts';
 import { createTelegram } from './telegram.ts';
 import { createWecom } from './wecom.ts';
 import { createWeixin } from './weixin.ts';
 import { createWhatsapp } from './whatsapp.ts';
 
 type CreateTarget = (settings: PlatformSettings, ports: MailPorts) => PlatformTarget;
+
+/** Platforms whose API is one call. */
+const descriptions: readonly Description[] = [
+  gitlabComment,
+  giteaComment,
+  linear,
+  jira,
+  sentry,
+  pagerduty,
+  ntfy,
+  teams,
+  googleChat,
+];
 
 const creators: ReadonlyMap<string, CreateTarget> = new Map<string, CreateTarget>([
   ['telegram', createTelegram],
@@ -41,6 +64,10 @@ const creators: ReadonlyMap<string, CreateTarget> = new Map<string, CreateTarget
   ['weixin', createWeixin],
   ['bluebubbles', createBluebubbles],
   ['qqbot', createQqbot],
+  ...descriptions.map((description): [string, CreateTarget] => [
+    description.name,
+    (settings, ports) => createDescribedTarget(description, settings, ports),
+  ]),
 ]);
 
 export const platformNames: readonly string[] = [...creators.keys()];

@@ -64,6 +64,10 @@ export interface Wire {
   readonly problem?: string | undefined;
   /** Where the credentials lead to one place only: its name. */
   readonly onlyPlace?: string;
+  /** Keys of `deliver_extra` that name the place together, beside `chat_id`. */
+  readonly placeKeys?: readonly string[];
+  /** The place that those keys name, as `chat_id` would; called where one of them is there. */
+  placeFrom?(extra: JsonObject): string;
   /** What is wrong with a place to deliver to. */
   placeProblem?(chat: string, extra: JsonObject): Undelivered | undefined;
   send(message: Message, signal: AbortSignal): Promise<SendOutcome>;
@@ -91,8 +95,10 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     return again.kind === 'delivered' ? again : stillUnsure(again);
   };
 
+  const ownPlace = (extra: JsonObject): string | undefined =>
+    wire.placeKeys?.some((key) => extra[key] !== undefined) ? wire.placeFrom?.(extra) : textOf(extra.chat_id);
   const placeOf = (extra: JsonObject, begunAt?: string): string | undefined =>
-    wire.onlyPlace ?? textOf(extra.chat_id) ?? begunAt ?? textOf(settings.homeChannel);
+    wire.onlyPlace ?? ownPlace(extra) ?? begunAt ?? textOf(settings.homeChannel);
 
   const deliver = async (request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> => {
     const { extra, sent, begunAt, pace } = request;
@@ -104,7 +110,8 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     }
     const chat = placeOf(extra, begunAt);
     if (chat === undefined) {
-      const where = `set chat_id in deliver_extra, or in on_failure_extra for a notice, or platforms.${name}.home_channel`;
+      const keys = wire.placeKeys === undefined ? 'chat_id' : `${wire.placeKeys.join(' and ')}, or chat_id,`;
+      const where = `set ${keys} in deliver_extra, or in on_failure_extra for a notice, or platforms.${name}.home_channel`;
       return refused('notFound', `there is nowhere to deliver to; ${where}`);
     }
     const unfilled = placeholderIn(chat);

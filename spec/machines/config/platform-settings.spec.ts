@@ -4,6 +4,7 @@ import { checkPlatform, platformSchemas, readPlatform, secretsOf } from '../../.
 import { targetNames } from '../../../machines/config/targets.ts';
 import { validate } from '../../../machines/config/validate.ts';
 import { bluebubblesApi } from '../../support/platforms/bluebubbles.ts';
+import { describedApis } from '../../support/platforms/described.ts';
 import { dingtalkApp, dingtalkRobot } from '../../support/platforms/dingtalk.ts';
 import { discordApi } from '../../support/platforms/discord.ts';
 import type { PlatformFixture } from '../../support/platforms/fake-platform.ts';
@@ -51,12 +52,13 @@ t.test(
       weixinApi,
       bluebubblesApi,
       qqbotApi,
+      ...describedApis,
     ];
     for (const { target, options } of fixtures) {
       const entry = { enabled: true, api_base: 'http://127.0.0.1:1', ...options };
       t.same(validate(platformSchemas[target] ?? {}, entry), [], target);
       t.same(codes(target, entry), [], target);
-      const secrets = Object.values(options).filter((value) => typeof value === 'string' && value.startsWith('sec-'));
+      const secrets = Object.values(options).filter((value) => typeof value === 'string' && value.includes('sec-'));
       t.same(secretsOf(target, readPlatform(target, entry, undefined)).sort(), secrets.sort(), target);
     }
     t.end();
@@ -79,6 +81,15 @@ t.test('CON-3 · either way of logging in is enough, and what lacks least is ask
     ['telegram', { token: ' ' }, /lacks token/],
     ['signal', {}, undefined],
     ['github_comment', {}, undefined],
+    ['gitlab_comment', {}, /lacks token/],
+    ['gitea_comment', { token: 't' }, /lacks api_base/],
+    ['jira', { api_base: 'http://127.0.0.1:1' }, /lacks token/],
+    ['linear', {}, /lacks token/],
+    ['sentry', { token: 't' }, /lacks organization/],
+    ['pagerduty', { token: 't' }, /lacks from/],
+    ['ntfy', {}, undefined],
+    ['teams', {}, /lacks url/],
+    ['google_chat', {}, /lacks url/],
   ];
   for (const [name, entry, message] of rows) {
     const found = checkPlatform(name, { enabled: true, ...entry });

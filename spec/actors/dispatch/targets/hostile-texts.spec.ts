@@ -1,4 +1,4 @@
-/** What each of the eighteen targets sends of a text that calls people, renders templates or is markup elsewhere. */
+/** What each target sends of a text that calls people, renders templates or is markup elsewhere. */
 
 import { readFileSync } from 'node:fs';
 import t from 'tap';
@@ -10,6 +10,17 @@ import { targetNames } from '../../../../machines/config/targets.ts';
 import { never, openBench, requestOf } from '../../../conformance/target.ts';
 import { makeHome } from '../../../support/home.ts';
 import { bluebubblesApi } from '../../../support/platforms/bluebubbles.ts';
+import {
+  giteaApi,
+  gitlabApi,
+  googleChatApi,
+  jiraApi,
+  linearApi,
+  ntfyApi,
+  pagerdutyApi,
+  sentryOnce,
+  teamsApi,
+} from '../../../support/platforms/described.ts';
 import { dingtalkApp, dingtalkRobot } from '../../../support/platforms/dingtalk.ts';
 import { discordApi } from '../../../support/platforms/discord.ts';
 import type { FakeRequest, PlatformFixture } from '../../../support/platforms/fake-platform.ts';
@@ -30,11 +41,15 @@ import { whatsappApi, whatsappBridge } from '../../../support/platforms/whatsapp
 const joiner = '\u2060';
 const texts = {
   everybody: 'Hi @all @channel @here @everyone @room &#64;all',
-  people: '<!channel> <!here> <@U1> <#C1> <@!1234567> <qqbot-at-everyone /> <at user_id="all"></at> tg://user?id=7',
+  people:
+    '<users/all> <https://evil.example|bank> <!channel> <!here> <@U1> <#C1> <@!1234567> <qqbot-at-everyone /> <at user_id="all"></at> tg://user?id=7',
   team: 'cc @acme/ops and @ada, not ops@example.org',
   code: 'Run:\n```sh\nnpm i @acme/app {{ x }}\n```\nor `npm i @acme/app`.',
   template: '${{ secrets.TOKEN }} {{ states("person.anna") }} {% raw %} {# x #} {{{',
   markup: 'List<String> a<b && c>d *b* _i_ ~s~ [l](http://x) <a href="http://evil">bank</a> <b>&amp;</b>',
+  commands:
+    '/close\n  /merge it\nsee /tmp/x and http://x/y\n```\n/assign me\n```\nhttps://linear.app/acme/profiles/ada',
+  wiki: '[~ada] [~accountid:1] {html}x{html} !http://x/y.png! !x.png|width=1! a[1] wow! no!',
   controls: 'a\u0000b\u001b[31mred\u0007\u202Eevil\r\nBcc: x@y.z',
 } as const;
 type Sent = Record<keyof typeof texts, string>;
@@ -102,6 +117,40 @@ const rows: readonly Row[] = [
   { fixture: wecomRobot, read: ({ json }) => json.text.content, sent: changed(noTags) },
   { fixture: weixinApi, read: ({ json }) => json.msg.item_list[0].text_item.text, sent: plain },
   { fixture: bluebubblesApi, read: ({ json }) => json.message, sent: plain },
+  {
+    fixture: gitlabApi,
+    read: ({ json }) => json.body,
+    sent: changed((text) => withoutCalls(text).replace(/^(\s*\/)(?=[cma])/gm, `$1${joiner}`)),
+  },
+  { fixture: giteaApi, read: ({ json }) => json.body, sent: changed(withoutCalls) },
+  {
+    fixture: linearApi,
+    read: ({ json }) => json.variables.input.body,
+    sent: changed((text) => withoutCalls(text).replace('profiles/', `profiles${joiner}/`)),
+  },
+  {
+    fixture: jiraApi,
+    read: ({ json }) => json.body,
+    sent: changed((text) =>
+      withoutCalls(text)
+        .replace(/\[(?=\S)|\{(?=\S)/g, `$&${joiner}`)
+        .replaceAll('!http', `!${joiner}http`)
+        .replace('!x.png', `!${joiner}x.png`),
+    ),
+  },
+  { fixture: sentryOnce, read: ({ json }) => json.text, sent: changed(withoutCalls) },
+  { fixture: pagerdutyApi, read: ({ json }) => json.note.content, sent: changed(withoutCalls) },
+  { fixture: ntfyApi, read: ({ json }) => json.message, sent: plain },
+  {
+    fixture: teamsApi,
+    read: ({ json }) => json.attachments[0].content.body[0].inlines[0].text,
+    sent: changed((text) => text.replace(/\{(?=[{%#])|<(?=\/?at\b)/g, `$&${joiner}`)),
+  },
+  {
+    fixture: googleChatApi,
+    read: ({ json }) => json.text,
+    sent: changed((text) => text.replace(/<(?=users|http)/g, `<${joiner}`)),
+  },
   { fixture: qqbotApi, read: ({ json }) => json.content, sent: changed(noQqTags) },
   {
     fixture: qqbotApi,
@@ -174,6 +223,6 @@ t.test('DLV-4 · the table leaves no target out', (t) => {
   const shown = new Set(['github_comment', 'email', 'log', ...rows.map(({ fixture }) => fixture.target)]);
 
   t.same([...shown].sort(), [...targetNames.keys()].sort());
-  t.equal(shown.size, 18);
+  t.equal(shown.size, 27);
   t.end();
 });

@@ -1,0 +1,35 @@
+/**
+ * Comments on an issue of Jira. Version 2 of the API takes a text in wiki markup, in the cloud and on a server alike;
+ * mentions and macros in it are broken.
+ * @see [Add comment](https://developer.atlassian.com/cloud/jira/platform/rest/v2/api-group-issue-comments/)
+ * @see [Wiki markup](https://jira.atlassian.com/secure/WikiRendererHelpAction.jspa)
+ * @see DLV-1 in docs/specification.md
+ */
+
+import { withoutMentions, withoutWikiMarkup } from '../../../machines/dispatch/inert-text.ts';
+import type { Description } from './described-target.ts';
+
+export const jira: Description = {
+  name: 'jira',
+  needs: ['api_base', 'token'],
+  limit: { most: 32_767, unit: 'utf16' },
+  maxPieces: 10,
+  inert: (text) => withoutWikiMarkup(withoutMentions(text)),
+  places: {
+    form: /^(?:[A-Z][A-Z0-9_]{1,30}-[1-9]\d{0,9}|[1-9]\d{0,18})$/,
+    is: 'an issue such as OPS-7',
+    keys: ['issue'],
+  },
+  // The cloud takes an address with its token, a server a personal token alone.
+  headers({ option }) {
+    const basic = Buffer.from(`${option('email')}:${option('token')}`).toString('base64');
+    return { authorization: option('email') === '' ? `Bearer ${option('token')}` : `Basic ${basic}` };
+  },
+  call: ({ chat, text }) => ({ path: `/rest/api/2/issue/${chat}/comment`, json: { body: text } }),
+  accepted: ({ status }, { id }) => (status === 201 && typeof id === 'string' ? id : undefined),
+  verify: {
+    call: { path: '/rest/api/2/myself' },
+    account: ({ accountId, displayName, name }) =>
+      accountId === undefined && name === undefined ? undefined : displayName,
+  },
+};

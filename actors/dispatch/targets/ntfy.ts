@@ -1,0 +1,38 @@
+/**
+ * Publishes to a topic of ntfy, which shows a text as it is. A longer text would become an attachment, so it is cut.
+ * @see [Publish as JSON](https://docs.ntfy.sh/publish/#publish-as-json)
+ * @see DLV-1 in docs/specification.md
+ */
+
+import type { Description } from './described-target.ts';
+import { wordOf } from './platform-target.ts';
+
+export const ntfy: Description = {
+  name: 'ntfy',
+  base: 'https://ntfy.sh',
+  needs: [],
+  limit: { most: 4_096, unit: 'utf8Bytes' },
+  maxPieces: 10,
+  places: { form: /^[\w-]{1,64}$/, is: 'a topic of letters, digits, "_" and "-"', keys: ['topic'] },
+  headers({ option }) {
+    return option('token') === '' ? ({} as Record<string, string>) : { authorization: `Bearer ${option('token')}` };
+  },
+  call({ chat, text, extra }) {
+    const title = wordOf(extra, 'title');
+    const priority = Number(wordOf(extra, 'priority'));
+    return {
+      path: '/',
+      json: {
+        topic: chat,
+        message: text,
+        ...(title === undefined ? {} : { title }),
+        ...(priority >= 1 && priority <= 5 ? { priority } : {}),
+      },
+    };
+  },
+  accepted: ({ status }, { id, event }) => (status === 200 && event === 'message' ? id : undefined),
+  // Without a token the server answers with the name of everybody.
+  verify: { call: { path: '/v1/account' }, account: ({ username }) => username },
+  code: ({ code }) => code,
+  meanings: { 40101: 'auth', 40301: 'forbidden', 41301: 'tooLong', 42908: 'rateLimited' },
+};

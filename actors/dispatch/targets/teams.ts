@@ -1,0 +1,49 @@
+/**
+ * Posts to a channel or chat of Microsoft Teams by the address of a workflow, as an adaptive card. A run of text in a card
+ * is not Markdown, mentions no one without an entity for it, and has no functions such as `{{DATE(…)}}` once their braces are
+ * broken. A workflow answers before it posts, so the outcome of the workflow is unknown.
+ * @see [Create an incoming webhook](https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook)
+ * @see [RichTextBlock](https://adaptivecards.io/explorer/RichTextBlock.html)
+ * @see DLV-1 in docs/specification.md
+ */
+
+import { isJsonObject } from '../../../machines/base/json.ts';
+import { withoutTags, withoutTemplates } from '../../../machines/dispatch/inert-text.ts';
+import type { Description } from './described-target.ts';
+
+export const teams: Description = {
+  name: 'teams',
+  needs: ['url'],
+  // A message of 28 KB, less the card around the text.
+  limit: { most: 27_000, unit: 'jsonBytes' },
+  maxPieces: 10,
+  inert: (text) => withoutTags(withoutTemplates(text), 'at\\b'),
+  places: { only: 'the chat or channel of the workflow' },
+  call: ({ text }) => ({
+    path: '',
+    json: {
+      type: 'message',
+      attachments: [
+        {
+          contentType: 'application/vnd.microsoft.card.adaptive',
+          content: {
+            type: 'AdaptiveCard',
+            $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+            version: '1.4',
+            body: [{ type: 'RichTextBlock', inlines: [{ type: 'TextRun', text }] }],
+          },
+        },
+      ],
+    },
+  }),
+  accepted: ({ status }) => (status === 202 ? true : undefined),
+  verify: { unverifiable: 'the address of a workflow shows with the first message whether it is good' },
+  code: ({ error }) => (isJsonObject(error) ? error.code : undefined),
+  meanings: {
+    DirectApiAuthorizationRequired: 'auth',
+    AuthorizationFailed: 'auth',
+    WorkflowNotFound: 'notFound',
+    WorkflowTriggerIsNotEnabled: { refusal: 'forbidden', because: 'the workflow is switched off' },
+    RequestEntityTooLarge: 'tooLong',
+  },
+};
