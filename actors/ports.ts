@@ -7,6 +7,7 @@ import type { RunAccount } from '../machines/agent/transcript.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import type { ProfileName } from '../machines/base/names.ts';
 import type { PartlySent, SendOutcome } from '../machines/dispatch/send-outcome.ts';
+import type { RunReport } from '../machines/webhook/run-report.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 /** Structured fields of a log line; secrets among them are redacted by the log. */
@@ -75,6 +76,8 @@ export interface DeliveryRequest {
   readonly begunAt?: string;
   /** Absent: as fast as the platform answers. */
   readonly pace?: PiecePace;
+  /** What happened to which run, for targets that say more than the text. */
+  readonly report: () => RunReport;
 }
 
 export interface DeliveryTarget {

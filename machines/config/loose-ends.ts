@@ -136,6 +136,8 @@ function looseNotice(route: Route, world: RouteWorld): EntryFinding[] {
   if (cronJob !== undefined) {
     return unused('on_failure', `on a route that fires a cron job; set on_failure on the job "${cronJob}" instead`);
   }
+  // What http reports of a failure by itself is judged with `deliver`.
+  if (onFailure === 'http' && route.deliver === 'http') return [];
   return looseAt({ ...place, key: 'on_failure', use: `notifies "${onFailure}" of failed runs` }, world);
 }
 

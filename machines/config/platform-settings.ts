@@ -115,6 +115,17 @@ const credentials: Readonly<Record<string, Credentials>> = {
   ntfy: { needs: [], secret: ['token'] },
   teams: { needs: [['url']], secret: ['url'] },
   google_chat: { needs: [['url']], secret: ['url'] },
+  http: {
+    needs: [['url', 'secret']],
+    secret: ['url', 'secret', 'headers'],
+    plain: {
+      headers: {
+        type: 'object',
+        additionalProperties: text,
+        description: 'More headers of each report, such as an Authorization that the receiver asks for.',
+      },
+    },
+  },
 };
 
 const shared = {
@@ -178,7 +189,7 @@ export const platformSchemas: Readonly<Record<string, object>> = Object.fromEntr
 
 /** The values of an entry that are secret. */
 export function secretsOf(target: string, { options }: PlatformSettings): string[] {
-  return (credentials[target]?.secret ?? []).map((key) => options[key]).filter((value) => typeof value === 'string');
+  return (credentials[target]?.secret ?? []).flatMap((key) => textsOf(options[key]));
 }
 
 /** What is wrong with an entry whose shape the schema has accepted, interpolated. One that is switched off may lack anything. */
@@ -188,13 +199,14 @@ export function checkPlatform(name: string, entry: JsonObject): readonly EntryFi
   const { api_base: base } = entry;
   if (!isEnabled(target, entry)) return findings;
   const { needs = [], secret = [], plain = {} } = credentials[target] ?? {};
-  for (const key of ['api_base', 'home_channel', ...secret, ...Object.keys(plain)]) {
-    const value = entry[key];
-    const unset = typeof value === 'string' ? unresolvedReference(value) : undefined;
+  for (const key of new Set(['api_base', 'home_channel', ...secret, ...Object.keys(plain)])) {
+    const unset = textsOf(entry[key])
+      .map(unresolvedReference)
+      .find((variable) => variable !== undefined);
     if (unset === undefined) continue;
     findings.push({
       path: [key],
-      message: `target "${name}" has a ${key} that refers to "${unset}", which is not set; set ${unset} in .env or in the environment`,
+      message: `target "${name}" has a ${key === 'headers' ? 'header' : key} that refers to "${unset}", which is not set; set ${unset} in .env or in the environment`,
       code: 'credential-unresolved',
     });
   }
@@ -265,6 +277,12 @@ export function readPlatform(name: string, entry: JsonObject, problem: string | 
 
 function isEnabled(target: string, { enabled }: JsonObject): boolean {
   return typeof enabled === 'boolean' ? enabled : target === 'github_comment';
+}
+
+/** The texts of a value, which may be an object of them. */
+function textsOf(value: unknown): string[] {
+  const values = isJsonObject(value) ? Object.values(value) : [value];
+  return values.filter((one) => typeof one === 'string');
 }
 
 /** Set but empty gives nothing to log in with. */

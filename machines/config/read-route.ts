@@ -9,7 +9,14 @@ import { defaultProfile, type ProfileName, profileName, routeName } from '../bas
 import type { ConfigPath } from './document.ts';
 import { unresolvedReference } from './interpolate.ts';
 import { readSigning, strangeSecret } from './read-signature.ts';
-import { type RouteSecret, type RouteWithSecret, templateToken, textsOfSecret } from './route.ts';
+import {
+  followable,
+  type Route,
+  type RouteSecret,
+  type RouteWithSecret,
+  templateToken,
+  textsOfSecret,
+} from './route.ts';
 import { insecureSecret, weaknessOf } from './secret-strength.ts';
 import type { EntryFinding } from './server-entry.ts';
 import { type BodyShape, sourceOf } from './sources.ts';
@@ -77,6 +84,19 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
       'sets deliver_only but delivers to "log"; name a real target such as telegram, or drop deliver_only',
       'deliver-only-needs-target',
     );
+  }
+  const on = unread('on') ? undefined : written.on;
+  if (on !== undefined && target !== 'http') {
+    refuse(['on'], 'sets on but does not deliver to http; set deliver: http, or drop on', 'on-needs-http');
+  } else if (on !== undefined && (deliverOnly || hasCron)) {
+    const other = deliverOnly ? 'deliver_only' : 'cron_job';
+    refuse(
+      ['on'],
+      `sets on together with ${other}, so that no run of its own is reported; keep one of them`,
+      'on-unused',
+    );
+  } else if (Array.isArray(on) && on.includes('failed') && notified !== undefined) {
+    refuse(['on'], 'sets on: [failed] together with on_failure; keep one of them', 'on-with-on-failure');
   }
   if (hasCron && deliverOnly) {
     refuse(['cron_job'], 'sets cron_job together with deliver_only; keep one of them', 'cron-job-with-deliver-only');
@@ -210,6 +230,7 @@ function routeOf(
     allowIdenticalBodies: written.allow_identical_bodies === true,
     ...given('onFailure', written.on_failure as string | undefined),
     ...given('onFailureExtra', written.on_failure_extra as JsonObject | undefined),
+    ...followed(written, deliver),
     ...given('prompt', written.prompt as string | undefined),
     ...given('script', written.script as string | undefined),
     ...given('toolsets', written.toolsets as readonly string[] | undefined),
@@ -228,6 +249,16 @@ function routeOf(
       },
     ),
   };
+}
+
+/** What `on` makes of a route that delivers to http: a failure is a notice there, and a response that is not reported is logged. */
+function followed(written: JsonObject, deliver: string): Partial<Route> {
+  const { on, on_failure, deliver_only, cron_job, deliver_extra = {} } = written;
+  if (canonicalTarget(deliver) !== 'http' || deliver_only === true || cron_job !== undefined) return {};
+  const reports: readonly Json[] = Array.isArray(on) ? on : followable;
+  // A notice to the target of `deliver` goes to the same place by itself.
+  const moved = reports.includes('finished') ? {} : { deliver: 'log', onFailureExtra: deliver_extra as JsonObject };
+  return { ...moved, ...(on_failure === undefined && reports.includes('failed') ? { onFailure: deliver } : {}) };
 }
 
 function profileOf(written: JsonObject, { profile }: RouteContext): ProfileName | undefined {

@@ -33,6 +33,9 @@ const condition = {
   properties: Object.fromEntries(['field', ...filterOperators, 'all', 'any', 'not'].map((key) => [key, {}])),
 } as const;
 
+/** The ends of a run that `on` names (DLV-6). */
+export const followable = ['finished', 'failed'] as const;
+
 export const routeSchema = {
   type: 'object',
   additionalProperties: false,
@@ -75,6 +78,13 @@ export const routeSchema = {
       type: 'object',
       description:
         'Settings of that target, as in deliver_extra; absent: its home channel, or those of deliver for the same target.',
+    },
+    on: {
+      type: 'array',
+      items: { enum: followable },
+      minItems: 1,
+      uniqueItems: true,
+      description: 'What a route that delivers to http reports of its runs; absent: all of it.',
     },
     deliver_only: { type: 'boolean', default: false, description: 'Deliver the rendered prompt; no agent runs.' },
     allow_identical_bodies: {

@@ -34,6 +34,7 @@ export const targetNames: ReadonlyMap<string, string | undefined> = new Map([
   ['ntfy', undefined],
   ['teams', undefined],
   ['google_chat', undefined],
+  ['http', undefined],
 ]);
 
 const canonical: ReadonlyMap<string, string> = new Map(

@@ -15,11 +15,12 @@ import { createWard, type WardHandle, wardHandle } from '../../machines/base/war
 import type { PlatformInput } from '../../machines/dispatch/platform-connection.machine.ts';
 import { wake } from '../system/wake.ts';
 import { wirePlatform } from './platform-connections.ts';
-import { createPlatforms, type Platforms } from './platforms.ts';
+import { createPlatforms, type Platforms, type PlatformsPorts } from './platforms.ts';
 
 export interface PlatformsHalfPorts {
   readonly root: () => AnyActorRef;
   readonly home: () => LoadedHome;
+  readonly runOf: PlatformsPorts['runOf'];
   readonly compiling: CompileOptions;
   readonly nowMs: () => number;
   readonly steadyMs: () => number;
@@ -35,9 +36,18 @@ export interface PlatformsHalf {
 /** A whole number below 2³². */
 const random32 = (): number => randomInt(2 ** 32);
 
-export function assemblePlatforms({ root, home, compiling, nowMs, steadyMs, log }: PlatformsHalfPorts): PlatformsHalf {
+export function assemblePlatforms({
+  root,
+  home,
+  runOf,
+  compiling,
+  nowMs,
+  steadyMs,
+  log,
+}: PlatformsHalfPorts): PlatformsHalf {
   const platforms = createPlatforms({
     home,
+    runOf,
     ward: (): WardHandle<PlatformInput> | undefined => {
       const ref: AnyActorRef | undefined = root().system.get('platforms');
       return ref && wardHandle(ref);

@@ -146,7 +146,15 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     return runAsSeen(record, chart?.getSnapshot().context.record as RunRecord | undefined);
   };
 
-  const { ward: platformWard, platforms } = assemblePlatforms({ root, home, compiling, nowMs, steadyMs, log });
+  const { ward: platformWard, platforms } = assemblePlatforms({
+    root,
+    home,
+    runOf: (key) => keeper.journal()?.get('runs', key)?.value,
+    compiling,
+    nowMs,
+    steadyMs,
+    log,
+  });
   const older = createOlderOnDisk({
     platforms,
     isOnDisk: (key) => {

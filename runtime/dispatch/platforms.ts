@@ -10,7 +10,8 @@ import { type Attempt, usualRetries } from '../../machines/dispatch/next-try.ts'
 import { refused, type SendOutcome, transient, type Undelivered } from '../../machines/dispatch/send-outcome.ts';
 import { noticeKey } from '../../machines/webhook/failure-notice.ts';
 import { isKnownAgain } from '../../machines/webhook/interruption.ts';
-import { type DeliveryRecord, isOver, isWaitedFor } from '../../machines/webhook/record.ts';
+import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from '../../machines/webhook/record.ts';
+import { runReport } from '../../machines/webhook/run-report.ts';
 import { createLiveTargets, type LiveTarget, type LiveTargets, type LiveTargetsPorts } from './live-targets.ts';
 import type { PlatformPause } from './target-lane.ts';
 
@@ -46,7 +47,12 @@ const defaultOrderHoldMs = 600_000;
 /** Deliveries make a platform that refuses its credentials look again this often at most. */
 const leastCheckMs = 60_000;
 
-export function createPlatforms(ports: LiveTargetsPorts): Platforms {
+export interface PlatformsPorts extends LiveTargetsPorts {
+  /** The record of a run; undefined where the history no longer has it. */
+  readonly runOf: (key: string) => RunRecord | undefined;
+}
+
+export function createPlatforms(ports: PlatformsPorts): Platforms {
   const { home, nowMs, steadyMs } = ports;
   const targets = createLiveTargets(ports);
   const { find } = targets;
@@ -120,6 +126,10 @@ export function createPlatforms(ports: LiveTargetsPorts): Platforms {
       profile: record.profile as ProfileName,
       text,
       extra,
+      report: () => {
+        const { runKey = record.failedRun } = record;
+        return runReport(nameOf(record), record, runKey === undefined ? undefined : ports.runOf(runKey));
+      },
       ...(sent === undefined ? {} : { sent }),
       ...(begunAt === undefined ? {} : { begunAt }),
       ...(entry.lane === undefined ? {} : { pace: entry.lane.pieces(placeOf(record) ?? '') }),

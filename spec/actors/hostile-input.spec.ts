@@ -12,9 +12,10 @@ import { discoverForBrowser, discoverForDevice } from '../../actors/oauth/discov
 import { createOauthFetch } from '../../actors/oauth/oauth-fetch.ts';
 import { registerOauthClient } from '../../actors/oauth/register-client.ts';
 import { exchangeForTokens, refreshTokens } from '../../actors/oauth/token-request.ts';
-import type { ProfileName } from '../../machines/base/names.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
 import { createLineSplitter } from '../../runtime/control/lines.ts';
 import { createBlockReader } from '../../runtime/inspector/page/data/event-blocks.ts';
+import { requestOf } from '../conformance/target.ts';
 import { checkParser } from '../support/hostile.ts';
 import { bluebubblesApi } from '../support/platforms/bluebubbles.ts';
 import { describedApis } from '../support/platforms/described.ts';
@@ -249,7 +250,7 @@ t.test('answers of platforms', async (t) => {
       answer = { status: [200, 400, 401, 429, 500][turn % 5] ?? 200, text };
       const { target, extra } = targets[turn % targets.length] as (typeof targets)[number];
       turn += 1;
-      const request = { deliveryId: `d${turn}`, profile: 'default' as ProfileName, text: 'hello', extra };
+      const request = requestOf('hello', extra as JsonObject, `d${turn}`);
       return [await target.deliver(request, never), await target.verify(never)];
     },
   });

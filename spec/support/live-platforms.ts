@@ -5,9 +5,8 @@ import { loadHome } from '../../actors/config/load-config.ts';
 import { compile } from '../../machines/base/compile.ts';
 import type { PlatformInput } from '../../machines/dispatch/platform-connection.machine.ts';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
-import type { LiveTargetsPorts } from '../../runtime/dispatch/live-targets.ts';
 import { wirePlatform } from '../../runtime/dispatch/platform-connections.ts';
-import { createPlatforms, type Platforms } from '../../runtime/dispatch/platforms.ts';
+import { createPlatforms, type Platforms, type PlatformsPorts } from '../../runtime/dispatch/platforms.ts';
 import { never } from '../conformance/target.ts';
 import { makeHome } from './home.ts';
 import { startPlatform } from './platforms/fake-platform.ts';
@@ -39,8 +38,9 @@ export async function openPlatforms(t: Test, slack: object = {}) {
   const ward = startWard<PlatformInput>(t, compile(wirePlatform({ platforms: () => platforms, log })), {
     onDone: (key) => platforms.ended(key),
   });
-  const ports: LiveTargetsPorts = {
+  const ports: PlatformsPorts = {
     home: () => loaded,
+    runOf: () => undefined,
     ward,
     owner: { log, ports: { now: () => clock.ms, wait: () => Promise.resolve(), random: () => 1 } },
     wake: (callback) => {

@@ -14,6 +14,7 @@ import { giteaComment } from './gitea-comment.ts';
 import { gitlabComment } from './gitlab-comment.ts';
 import { googleChat } from './google-chat.ts';
 import { createHomeAssistant } from './homeassistant.ts';
+import { http } from './http.ts';
 import { jira } from './jira.ts';
 import { linear } from './linear.ts';
 import { createMatrix } from './matrix.ts';
@@ -45,6 +46,7 @@ const descriptions: readonly Description[] = [
   ntfy,
   teams,
   googleChat,
+  http,
 ];
 
 const creators: ReadonlyMap<string, CreateTarget> = new Map<string, CreateTarget>([

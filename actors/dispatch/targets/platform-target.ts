@@ -45,6 +45,7 @@ export interface Message {
   readonly key: string;
   readonly index: number;
   readonly of: number;
+  readonly report: DeliveryRequest['report'];
 }
 
 /** A platform, as its file describes it. Reasons carry no name; it is put before them here. */
@@ -131,7 +132,11 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
 
     return sendPieces(messages, { sent, wait: ports.wait, signal, pace }, (piece, index) => {
       const key = keyOf(request, chat, index, piece);
-      return sendOne({ chat, text: piece, extra, key, index, of: messages.length }, request, signal);
+      return sendOne(
+        { chat, text: piece, extra, key, index, of: messages.length, report: request.report },
+        request,
+        signal,
+      );
     });
   };
 

@@ -58,7 +58,7 @@ t.test(
       const entry = { enabled: true, api_base: 'http://127.0.0.1:1', ...options };
       t.same(validate(platformSchemas[target] ?? {}, entry), [], target);
       t.same(codes(target, entry), [], target);
-      const secrets = Object.values(options).filter((value) => typeof value === 'string' && value.includes('sec-'));
+      const secrets = Object.values(options).filter((value) => typeof value === 'string' && /sec[-_]/.test(value));
       t.same(secretsOf(target, readPlatform(target, entry, undefined)).sort(), secrets.sort(), target);
     }
     t.end();
@@ -90,6 +90,7 @@ t.test('CON-3 · either way of logging in is enough, and what lacks least is ask
     ['ntfy', {}, undefined],
     ['teams', {}, /lacks url/],
     ['google_chat', {}, /lacks url/],
+    ['http', { url: 'http://127.0.0.1:1' }, /lacks secret/],
   ];
   for (const [name, entry, message] of rows) {
     const found = checkPlatform(name, { enabled: true, ...entry });

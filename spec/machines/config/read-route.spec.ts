@@ -83,6 +83,53 @@ t.test('SEC-6 · SIG-5 · a weak secret is refused outside loopback, and a warni
   t.end();
 });
 
+t.test('DLV-6 · on says which ends of a run are reported to http; without it both are', (t) => {
+  const extra = { note: 'x' };
+  const http = { secret, deliver: 'http', deliver_extra: extra };
+  const failed = { onFailure: 'http' };
+  const rows: readonly (readonly [JsonObject, object])[] = [
+    [http, { deliver: 'http', ...failed }],
+    [
+      { ...http, on: ['finished', 'failed'] },
+      { deliver: 'http', ...failed },
+    ],
+    [
+      { ...http, on: ['finished'] },
+      { deliver: 'http', onFailure: undefined },
+    ],
+    [
+      { ...http, on: ['failed'] },
+      { deliver: 'log', ...failed, onFailureExtra: extra },
+    ],
+    [
+      { ...http, on_failure: 'email' },
+      { deliver: 'http', onFailure: 'email', onFailureExtra: undefined },
+    ],
+    [
+      { ...http, deliver_only: true },
+      { deliver: 'http', onFailure: undefined },
+    ],
+    [
+      { ...http, cron_job: 'nightly' },
+      { deliver: 'http', onFailure: undefined },
+    ],
+  ];
+  for (const [written, route] of rows) {
+    const found = read(written);
+    const label = JSON.stringify(written);
+    t.ok(found.ok, label);
+    if (!found.ok) continue;
+    const { deliver, onFailure, onFailureExtra } = found.value.route;
+    t.match({ deliver, onFailure, onFailureExtra }, route, label);
+  }
+  t.same(codes(read({ secret, deliver: 'slack', on: ['failed'] })), ['on-needs-http']);
+  t.same(codes(read({ ...http, on: ['failed'], on_failure: 'email' })), ['on-with-on-failure']);
+  t.same(codes(read({ ...http, on: ['failed'], deliver_only: true })), ['on-unused']);
+  t.same(codes(read({ ...http, on: ['failed'], cron_job: 'nightly' })), ['on-unused']);
+  t.same(codes(read({ ...http, on: 5 }, ['on'])), []);
+  t.end();
+});
+
 t.test('CFG-2 · what the schema has refused is not judged twice, and hides nothing else', (t) => {
   t.same(codes(read({ deliver: 5, deliver_only: true, secret }, ['deliver'])), []);
   t.same(codes(read({ secret: 5 }, ['secret'])), []);

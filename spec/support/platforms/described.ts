@@ -1,5 +1,6 @@
 /** The platforms whose API is one call: trackers that take comments, and pushes to an address or a topic. */
 
+import { createHmac } from 'node:crypto';
 import {
   auth,
   type FakeAnswer,
@@ -354,6 +355,45 @@ export const googleChatApi: PlatformFixture = {
   },
 };
 
+const reportSecret = `whsec_${Buffer.from('sec-a key of thirty-two letters!').toString('base64')}`;
+
+/** A receiver of reports, which checks their signature and remembers their ids. */
+export const httpApi: PlatformFixture = {
+  target: 'http',
+  options: { url: 'https://follower.example/reports?tenant=sec-tenant', secret: reportSecret },
+  wrongOptions: { secret: 'whsec_c2VjLWFub3RoZXIta2V5LWFsdG9nZXRoZXI=' },
+  place: 'follower',
+  malformedChats: [],
+  limit: { most: 1_000_000, unit: 'jsonBytes' },
+  maxPieces: 1,
+  takesEmpty: true,
+  resends: true,
+  accepts2xx: true,
+  verifies: { kind: 'unverifiable' },
+  unverifiable: true,
+  limited: { ...limited, status: 429 },
+  recorded: [
+    ['any status of success', { status: 299, text: providerWords }, { kind: 'delivered' }],
+    ['a signature that it does not accept', failed(401), auth],
+    ['the receiver is gone', failed(410), { ...notFound, reason: /HTTP 410/ }],
+    ['too large for it', failed(413), tooLong],
+    ['another refusal, which it may take back', failed(404), transient],
+    ['a report that it cannot read yet', failed(422), transient],
+    ['busy, with a wait', { ...failed(503), headers: retryAfter }, waitMs(2_000)],
+    ['its own failure', failed(500), transient],
+  ],
+  sends: () => true,
+  answer({ method, path, query, headers, json, text }, world) {
+    if (method !== 'POST' || path !== '/reports' || query.get('tenant') !== 'sec-tenant') return failed(404);
+    const { 'webhook-id': id = '', 'webhook-timestamp': time, 'webhook-signature': signature } = headers;
+    const key = Buffer.from(reportSecret.slice('whsec_'.length), 'base64');
+    const expected = createHmac('sha256', key).update(`${id}.${time}.${text}`).digest('base64');
+    if (signature !== `v1,${expected}`) return failed(401);
+    world.take({ place: 'follower', text: json.data.text }, String(id));
+    return { status: 204 };
+  },
+};
+
 export const describedApis: readonly PlatformFixture[] = [
   gitlabApi,
   giteaApi,
@@ -365,4 +405,5 @@ export const describedApis: readonly PlatformFixture[] = [
   ntfyApi,
   teamsApi,
   googleChatApi,
+  httpApi,
 ];

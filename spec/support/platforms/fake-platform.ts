@@ -79,6 +79,8 @@ export interface PlatformFixture extends Behaviour {
   readonly maxPieces: number;
   /** An empty text is a message there. */
   readonly takesEmpty?: true;
+  /** Any status of success means that the message was taken, whatever the body. */
+  readonly accepts2xx?: true;
   /** Whether a message that was lost is sent again at once, and taken once. */
   readonly resends: boolean;
   readonly verifies: object;

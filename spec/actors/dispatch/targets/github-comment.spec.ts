@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { createGithubComment } from '../../../../actors/dispatch/targets/github-comment.ts';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
-import { defaultProfile } from '../../../../machines/base/names.ts';
 import type { PartlySent, SendOutcome } from '../../../../machines/dispatch/send-outcome.ts';
+import { requestOf } from '../../../conformance/target.ts';
 import { makeHome } from '../../../support/home.ts';
 import { numbersIn, until } from '../../../support/processes.ts';
 
@@ -41,10 +41,7 @@ function standIn(
   const read = (name: string): string => readFileSync(`${home.path}/${name}`, 'utf8');
   return {
     deliver: (extra, text = 'Looks good.', signal = never, sent) =>
-      target.deliver(
-        { deliveryId: 'd1', profile: defaultProfile, text, extra, ...(sent === undefined ? {} : { sent }) },
-        signal,
-      ),
+      target.deliver({ ...requestOf(text, extra), ...(sent === undefined ? {} : { sent }) }, signal),
     parts: () =>
       readdirSync(home.path)
         .filter((name) => name.startsWith('part'))
@@ -199,7 +196,7 @@ t.test('DLV-3 · a client that is not installed is named with its cure', async (
     scope: new Map(),
     wait: async () => {},
   });
-  t.match(await target.deliver({ deliveryId: 'd', profile: defaultProfile, text: 'x', extra: pull }, never), {
+  t.match(await target.deliver(requestOf('x', pull), never), {
     kind: 'refused',
     reason: /"no-such-client" was not found; install it/,
   });

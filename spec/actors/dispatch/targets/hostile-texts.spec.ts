@@ -14,6 +14,7 @@ import {
   giteaApi,
   gitlabApi,
   googleChatApi,
+  httpApi,
   jiraApi,
   linearApi,
   ntfyApi,
@@ -140,6 +141,7 @@ const rows: readonly Row[] = [
   },
   { fixture: sentryOnce, read: ({ json }) => json.text, sent: changed(withoutCalls) },
   { fixture: pagerdutyApi, read: ({ json }) => json.note.content, sent: changed(withoutCalls) },
+  { fixture: httpApi, read: ({ json }) => json.data.text, sent: plain },
   { fixture: ntfyApi, read: ({ json }) => json.message, sent: plain },
   {
     fixture: teamsApi,
@@ -223,6 +225,6 @@ t.test('DLV-4 · the table leaves no target out', (t) => {
   const shown = new Set(['github_comment', 'email', 'log', ...rows.map(({ fixture }) => fixture.target)]);
 
   t.same([...shown].sort(), [...targetNames.keys()].sort());
-  t.equal(shown.size, 27);
+  t.equal(shown.size, 28);
   t.end();
 });

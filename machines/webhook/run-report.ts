@@ -1,0 +1,60 @@
+/**
+ * What a system that follows runs learns from a delivery beside its text: what happened, to which event and run, and what
+ * the run cost. The same for each attempt of a delivery.
+ * @see DLV-6 in docs/specification.md
+ */
+
+import type { JsonObject } from '../base/json.ts';
+import type { DeliveryRecord, RunRecord } from './record.ts';
+
+export interface RunReport {
+  /** The delivery's id, as `agent deliveries list` shows it. */
+  readonly id: string;
+  readonly type: 'run.finished' | 'run.failed' | 'event.accepted';
+  /** When it happened, as ISO 8601. */
+  readonly timestamp: string;
+  readonly data: JsonObject;
+}
+
+/**
+ * Returns the report of a delivery; a direct delivery reports its event.
+ * @param run the run that the delivery is of; undefined for a direct delivery, and where the history no longer has it
+ */
+export function runReport(id: string, record: DeliveryRecord, run: RunRecord | undefined): RunReport {
+  const { eventKey, deliveryId, event, route, profile, failedRun, runKey = failedRun, queuedAtMs } = record;
+  const type = failedRun !== undefined ? 'run.failed' : runKey !== undefined ? 'run.finished' : 'event.accepted';
+  const failure = run?.status === 'interrupted' ? 'interrupted' : 'failed';
+  const status = { 'run.finished': 'finished', 'run.failed': failure, 'event.accepted': 'accepted' }[type];
+  return {
+    id,
+    type,
+    timestamp: new Date(queuedAtMs).toISOString(),
+    data: {
+      status,
+      event_id: eventKey,
+      delivery_id: deliveryId,
+      event,
+      route,
+      profile,
+      ...(runKey === undefined ? {} : { run_id: runKey }),
+      ...(run === undefined ? {} : ofRun(run, type)),
+    },
+  };
+}
+
+function ofRun({ attempt, reason, steps, inputTokens, outputTokens, cost }: RunRecord, type: string): JsonObject {
+  return {
+    attempts: attempt,
+    ...(type === 'run.failed' && reason !== undefined ? { reason } : {}),
+    ...(steps === undefined || inputTokens === undefined || outputTokens === undefined
+      ? {}
+      : {
+          usage: {
+            steps,
+            input_tokens: inputTokens,
+            output_tokens: outputTokens,
+            ...(cost === undefined ? {} : { cost }),
+          },
+        }),
+  };
+}

@@ -1,0 +1,56 @@
+import t from 'tap';
+import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import { runReport } from '../../../machines/webhook/run-report.ts';
+import { plainRun } from '../../support/records.ts';
+
+const delivery: DeliveryRecord = {
+  eventKey: 'e1',
+  runKey: 'r1',
+  deliveryId: 'd1',
+  profile: 'default',
+  route: 'builds',
+  event: 'push',
+  target: 'http',
+  status: 'sending',
+  text: 'Done.',
+  extra: {},
+  queuedAtMs: 1_793_707_200_000,
+};
+const run: RunRecord = { ...plainRun, status: 'delivering', attempt: 2 };
+
+t.test('DLV-6 · the report of a response names its run, its event and what the run cost', (t) => {
+  t.same(runReport('r1', delivery, { ...run, steps: 3, inputTokens: 10, outputTokens: 20, cost: 0.5 }), {
+    id: 'r1',
+    type: 'run.finished',
+    timestamp: '2026-11-03T12:00:00.000Z',
+    data: {
+      status: 'finished',
+      event_id: 'e1',
+      delivery_id: 'd1',
+      event: 'push',
+      route: 'builds',
+      profile: 'default',
+      run_id: 'r1',
+      attempts: 2,
+      usage: { steps: 3, input_tokens: 10, output_tokens: 20, cost: 0.5 },
+    },
+  });
+  t.notOk('usage' in runReport('r1', delivery, run).data, 'a program says nothing of its cost');
+  t.notOk('attempts' in runReport('r1', delivery, undefined).data, 'a run that the history no longer has');
+  t.end();
+});
+
+t.test('DLV-6 · a notice reports the failed run with its reason, a direct delivery its event', (t) => {
+  const { runKey: _, ...direct } = delivery;
+  const notice = { ...direct, failedRun: 'r1' };
+  t.match(runReport('r1.failed', notice, { ...run, status: 'failed', reason: 'exit code 1' }), {
+    id: 'r1.failed',
+    type: 'run.failed',
+    data: { status: 'failed', run_id: 'r1', reason: 'exit code 1' },
+  });
+  t.match(runReport('r1.failed', notice, { ...run, status: 'interrupted' }).data, { status: 'interrupted' });
+  const report = runReport('e1', direct, undefined);
+  t.match(report, { id: 'e1', type: 'event.accepted', data: { status: 'accepted', event_id: 'e1' } });
+  t.notOk('run_id' in report.data);
+  t.end();
+});
