@@ -33,6 +33,8 @@ const soundsSecret = /secret|token|password|api_?key|authorization|cookie/i;
 const quotedOrList = /"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\]]*\]?/y;
 const plainValue = /(?![\s{])(?:(?!\s#).)+/y;
 const memberValue = /(?![\s{])(?:\$\{[^{}]*\}|[^,}\]])+/y;
+/** The secrets in an address: a webhook's parameter, and a password before the host. */
+const secretInAddress = /(?<=[?&](?:sig|key|token|secret)=)[^&\s"',}]+|(?<=:\/\/[^\s/:@"']{0,64}:)[^\s/@"']+(?=@)/g;
 /** Quotes, references and space at the end, which are shown, or any other character. */
 const shownOrHidden = /(^["']|["']$|(?<!\s)\s+$|\$\{[\w:]+\})|./gsu;
 
@@ -65,7 +67,7 @@ export function sourceAt(masked: string, column: number): Pick<Diagnostic, 'sour
   return from > 0 ? { sourceLine, sourceOffset: from - 1 } : { sourceLine };
 }
 
-/** Hides the value of a key that sounds secret, but for the references in it. The line keeps its length, for the caret. */
+/** Hides the value of a key that sounds secret, and the secrets in addresses, but for the references in it. The line keeps its length, for the caret. */
 export function maskSecrets(line: string): string {
   let masked = '';
   let at = 0;
@@ -75,11 +77,14 @@ export function maskSecrets(line: string): string {
     if (start < at || !soundsSecret.test(found[0])) continue;
     const isMember = opens >= 0 && opens < found.index;
     const value = valueAt(start, line, [quotedOrList, isMember ? memberValue : plainValue]);
-    const hidden = value.replace(shownOrHidden, (one: string, shown?: string) => shown ?? '*'.repeat(one.length));
-    masked += line.slice(at, start) + hidden;
+    masked += line.slice(at, start) + hide(value);
     at = start + value.length;
   }
-  return masked + line.slice(at);
+  return (masked + line.slice(at)).replace(secretInAddress, hide);
+}
+
+function hide(value: string): string {
+  return value.replace(shownOrHidden, (one: string, shown?: string) => shown ?? '*'.repeat(one.length));
 }
 
 function valueAt(start: number, line: string, forms: readonly RegExp[]): string {

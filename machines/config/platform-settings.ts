@@ -117,8 +117,9 @@ const credentials: Readonly<Record<string, Credentials>> = {
   google_chat: { needs: [['url']], secret: ['url'] },
   http: {
     needs: [['url', 'secret']],
-    secret: ['url', 'secret', 'headers'],
+    secret: ['secret', 'headers'],
     plain: {
+      url: described('Where reports are posted; a token of the receiver belongs into headers.'),
       headers: {
         type: 'object',
         additionalProperties: text,
@@ -217,7 +218,7 @@ export function checkPlatform(name: string, entry: JsonObject): readonly EntryFi
     if (typeof value !== 'string' || unresolvedReference(value) !== undefined || isAddress(value)) continue;
     findings.push({
       path: [key],
-      message: `target "${name}" has ${key === 'url' ? 'a' : 'an'} ${key} that is no http or https URL; write one such as https://chat.example.org`,
+      message: `target "${name}" has ${key === 'url' ? 'a' : 'an'} ${key} that is no http or https URL, or has a user name in it; write one such as https://chat.example.org`,
       code: 'platform-address',
     });
   }
@@ -291,7 +292,10 @@ function isBlank(value: unknown): boolean {
 }
 
 function isAddress(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  // No HTTP client sends what stands before the host.
+  return /^https?:$/.test(protocol) && username === '' && password === '';
 }
 
 function numberOf(value: unknown, otherwise: number): number {

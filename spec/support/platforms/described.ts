@@ -360,7 +360,7 @@ const reportSecret = `whsec_${Buffer.from('sec-a key of thirty-two letters!').to
 /** A receiver of reports, which checks their signature and remembers their ids. */
 export const httpApi: PlatformFixture = {
   target: 'http',
-  options: { url: 'https://follower.example/reports?tenant=sec-tenant', secret: reportSecret },
+  options: { url: 'https://follower.example/reports?tenant=acme', secret: reportSecret },
   wrongOptions: { secret: 'whsec_c2VjLWFub3RoZXIta2V5LWFsdG9nZXRoZXI=' },
   place: 'follower',
   malformedChats: [],
@@ -384,7 +384,7 @@ export const httpApi: PlatformFixture = {
   ],
   sends: () => true,
   answer({ method, path, query, headers, json, text }, world) {
-    if (method !== 'POST' || path !== '/reports' || query.get('tenant') !== 'sec-tenant') return failed(404);
+    if (method !== 'POST' || path !== '/reports' || query.get('tenant') !== 'acme') return failed(404);
     const { 'webhook-id': id = '', 'webhook-timestamp': time, 'webhook-signature': signature } = headers;
     const key = Buffer.from(reportSecret.slice('whsec_'.length), 'base64');
     const expected = createHmac('sha256', key).update(`${id}.${time}.${text}`).digest('base64');
