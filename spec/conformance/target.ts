@@ -144,7 +144,7 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
   });
 
   check('DLV-2 · without its credentials a target says which, and asks nobody', async (t, bench) => {
-    // Of these two some need no credentials.
+    // These two also work without credentials.
     const isOpen = name === 'signal' || name === 'ntfy';
     const none = isOpen ? undefined : bench.with({ options: {} });
     const unset = bench.with({

@@ -67,7 +67,7 @@ export interface Description
   /** The code in the platform's error; undefined where only the status counts. */
   code?(json: JsonObject): Json | undefined;
   readonly meanings?: Readonly<Record<string, CodeMeaning>>;
-  /** Where the wait is that the platform asks for, beside Retry-After. */
+  /** The wait that the platform asks for, where it is not in Retry-After. */
   hints?(answer: HttpAnswer, nowMs: number): WaitHints;
   /** What an answer means that `meanings` cannot say. */
   judge?(answer: HttpAnswer): SendOutcome | undefined;
@@ -101,7 +101,7 @@ export function createDescribedTarget(
     const nowMs = ports.now();
     const code = isJsonObject(answer.json) ? description.code?.(answer.json) : undefined;
     const hints = description.hints?.(answer, nowMs) ?? {};
-    // A code in an answer of success, and a wait beside Retry-After, are only read with the platform's own words.
+    // `readStatus` reads no code, and no wait beside Retry-After.
     if (code !== undefined || answer.status === 429)
       return readCode(answer, { code, meanings: description.meanings ?? {}, nowMs, hints });
     return readStatus(answer, { nowMs });

@@ -2,9 +2,12 @@ import t from 'tap';
 import {
   withEntities,
   withoutCommand,
+  withoutLinks,
   withoutMentions,
+  withoutQuickActions,
   withoutTags,
   withoutTemplates,
+  withoutWikiMarkup,
 } from '../../../machines/dispatch/inert-text.ts';
 
 /** A dot stands for the word joiner, which is not seen. */
@@ -57,9 +60,23 @@ t.test('DLV-4 · what only looks like code keeps no mention', (t) => {
   t.end();
 });
 
+const profile = 'linear\\.app/[^/\\s]+/profiles';
+
 t.test('DLV-4 · templates, tags, entities and commands are shown as they were written', (t) => {
   t.equal(shown(withoutTemplates('{{{ {%- x %} {# y #} { {} }}')), '{·{·{ {·%- x %} {·# y #} { {} }}');
   t.equal(shown(withoutTags('<at id=1></AT> <attr> <b>', 'at\\b')), '<·at id=1><·/AT> <attr> <b>');
+  t.equal(
+    shown(withoutQuickActions('/close\n \t/merge now\r/a\r\n/é\n//x\nsee /tmp\n/ x\n/1')),
+    '/·close\n \t/·merge now\r/·a\r\n/·é\n//x\nsee /tmp\n/ x\n/1',
+  );
+  t.equal(
+    shown(withoutLinks('https://linear.app/acme/profiles/ada LINEAR.app/a/profiles/b linear.app/a/issue/X-1', profile)),
+    'https://linear.app/acme/profiles·/ada LINEAR.app/a/profiles·/b linear.app/a/issue/X-1',
+  );
+  t.equal(
+    shown(withoutWikiMarkup('[~ada] a[1] [ x ] {html} { x } !a.png! !a b! hi! !a.png|width=1 height=2!')),
+    '[·~ada] a[·1] [ x ] {·html} { x } !·a.png! !a b! hi! !·a.png|width=1 height=2!',
+  );
   t.equal(withEntities('a<b && c>d &lt;'), 'a&lt;b &amp;&amp; c&gt;d &amp;lt;');
   t.equal(shown(withoutCommand(' TTS\n', /^tts$/i)), ' TTS\n·');
   t.equal(withoutCommand('a TTS', /^tts$/i), 'a TTS');
