@@ -83,7 +83,6 @@ export const routeSchema = {
       type: 'array',
       items: { enum: followable },
       minItems: 1,
-      uniqueItems: true,
       description: 'What a route that delivers to http reports of its runs; absent: all of it.',
     },
     deliver_only: { type: 'boolean', default: false, description: 'Deliver the rendered prompt; no agent runs.' },
