@@ -61,6 +61,9 @@ t.test(
       const secrets = Object.values(options).filter((value) => typeof value === 'string' && /sec[-_]/.test(value));
       t.same(secretsOf(target, readPlatform(target, entry, undefined)).sort(), secrets.sort(), target);
     }
+    const headers = { authorization: 'Bearer of-the-receiver', 'x-number': 7 };
+    const http = readPlatform('http', { secret: 'of-the-sender', headers }, undefined);
+    t.same(secretsOf('http', http), ['of-the-sender', 'Bearer of-the-receiver'], 'a header may hold a token');
     t.end();
   },
 );
