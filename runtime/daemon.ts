@@ -126,7 +126,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
     redactor,
     host: () => host,
     deliveryOf: (key) => {
-      const journal = webhooks.keeper.journal();
+      const journal = webhooks.keeper.journal()?.local;
       const eventKey = (journal?.get('runs', key)?.value.eventKey ?? key) as string;
       return journal?.get('events', eventKey)?.value.deliveryId as string | undefined;
     },
@@ -364,7 +364,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   control.stopListening();
   await inspector.close();
   await tracing.close();
-  const left = webhooks.left();
+  const left = await webhooks.left();
   await webhooks.close();
   stopSignals();
   lock.value.release();

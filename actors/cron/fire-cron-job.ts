@@ -64,9 +64,9 @@ export interface FireCronJob {
   note(entry: Entry, reason: string, once: string): Promise<NoteVerdict>;
   /** Makes a schedule begin now: nothing of it was due before. */
   begin(entry: Omit<Entry, 'key'>, print: string): Promise<NoteVerdict>;
-  mark(profile: string, job: string, nowMs: number): CronMark | undefined;
+  mark(profile: string, job: string, nowMs: number): Promise<CronMark | undefined>;
   /** The run of the last firing while it waits, runs or delivers. */
-  inFlight(mark: CronMark | undefined): string | undefined;
+  inFlight(mark: CronMark | undefined): Promise<string | undefined>;
 }
 
 export interface FirePorts {
@@ -129,10 +129,10 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
       // The claim that webhooks take for a firing too.
       return fire(entry, event, [claim(`cron/${profile}/${job.id}/${key}`, { eventKey: key }, nowMs, claimLifeMs)]);
     },
-    pass: (entry, due, print, reason) =>
+    pass: async (entry, due, print, reason) =>
       write([
         dueClaim(entry, due),
-        ...markWrites(entry, { dueAtMs: due.dueAtMs, print, ...lastRun(entry) }),
+        ...markWrites(entry, { dueAtMs: due.dueAtMs, print, ...(await lastRun(entry)) }),
         putEvent(entry.key, dueEvent(entry, due, 'ignored', reason)),
       ]),
     note(entry, reason, once) {
@@ -142,22 +142,23 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
         putEvent(key, { ...eventOf(entry, 'cron.note', 'ignored'), deliveryId: `cron-${job.id}-${key}`, reason }),
       ]);
     },
-    begin: (entry, print) => write(markWrites(entry, { dueAtMs: entry.nowMs, print, ...lastRun(entry) })),
+    begin: async (entry, print) => write(markWrites(entry, { dueAtMs: entry.nowMs, print, ...(await lastRun(entry)) })),
     mark,
-    inFlight(mark) {
+    async inFlight(mark) {
       if (mark?.run === undefined) return undefined;
       // A run whose work is over has no due time left.
-      return keeper.journal()?.get('runs', mark.run)?.dueAtMs === undefined ? undefined : mark.run;
+      const run = await keeper.journal()?.get('runs', mark.run);
+      return run?.dueAtMs === undefined ? undefined : mark.run;
     },
   };
 
-  function lastRun({ profile, job, nowMs }: Omit<Entry, 'key'>): { readonly run?: string } {
-    const run = mark(profile, job.id, nowMs)?.run;
+  async function lastRun({ profile, job, nowMs }: Omit<Entry, 'key'>): Promise<{ readonly run?: string }> {
+    const run = (await mark(profile, job.id, nowMs))?.run;
     return run === undefined ? {} : { run };
   }
 
-  function mark(profile: string, job: string, nowMs: number): CronMark | undefined {
-    return keeper.journal()?.claimed(markName(profile, job), nowMs) as unknown as CronMark | undefined;
+  async function mark(profile: string, job: string, nowMs: number): Promise<CronMark | undefined> {
+    return (await keeper.journal()?.claimed(markName(profile, job), nowMs)) as unknown as CronMark | undefined;
   }
 }
 

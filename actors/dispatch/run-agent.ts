@@ -26,7 +26,7 @@ export interface RunnerOfProfile {
 }
 
 export interface RunAgentPorts {
-  readonly event: (key: string) => EventRecord | undefined;
+  readonly event: (key: string) => Promise<EventRecord | undefined>;
   readonly runnerOf: (profile: ProfileName) => RunnerOfProfile | undefined;
   /** Writes down that the agent has the prompt. Resolves with false where it must not have it; never rejects. */
   readonly handOver?: (key: string, record: RunRecord, signal: AbortSignal) => Promise<boolean>;
@@ -68,7 +68,7 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
 
 function createAttempt(ports: RunAgentPorts): RunAgent {
   return async (key, record, signal) => {
-    const event = ports.event(record.eventKey);
+    const event = await ports.event(record.eventKey);
     if (event === undefined) return { kind: 'failed', reason: `the event ${record.eventKey} is not in the journal` };
     if (record.isDirect) {
       const texts = await textsOfBatch([...(record.earlierKeys ?? []), record.eventKey], ports.event);

@@ -12,13 +12,13 @@ import type {
   Journal,
   JournalReader,
   ListQuery,
-  Records,
+  LocalReader,
   SessionId,
   StoredRecord,
   Write,
 } from './journal.ts';
 import { claimKey } from './keys.ts';
-import { apply, isKey, unstorable } from './ledger.ts';
+import { apply, isKey, storedRecord, unstorable } from './ledger.ts';
 import { markedKeys } from './marks.ts';
 import { ageing, type Piece, pruneClaims, type Spent, shrinking } from './prune.ts';
 import { beginSession, isLiving, prolongSession, removeSession } from './sessions.ts';
@@ -135,7 +135,19 @@ export function createJournal(engine: Engine, now: () => number): Journal {
 }
 
 /** The reads of a journal over tables, which are asked for anew at each read. */
-export function createReader(tables: () => Tables): JournalReader {
+export function createReader(tables: () => Tables): JournalReader & { readonly local: LocalReader } {
+  const local = createLocalReader(tables);
+  return {
+    local,
+    get: async (collection, key) => local.get(collection, key),
+    list: async (collection, query) => local.list(collection, query),
+    marked: async (collection, query) => local.marked(collection, query),
+    dueKeys: async (collection) => local.dueKeys(collection),
+    claimed: async (name, nowMs) => local.claimed(name, nowMs),
+  };
+}
+
+function createLocalReader(tables: () => Tables): LocalReader {
   return {
     get: (collection, key) => (isKey(key) ? storedRecord(tables(), collection, key) : undefined),
     list(collection, query) {
@@ -177,24 +189,6 @@ function page<In extends Collection>(
     if (keys.length < missing) break;
   }
   return records;
-}
-
-function storedRecord<In extends Collection>(
-  tables: Tables,
-  collection: In,
-  key: string,
-): StoredRecord<In> | undefined {
-  const row = tables[collection].read(key);
-  if (row?.value === undefined) return undefined;
-  const { version, dueAtMs, heldBy, value } = row;
-  return {
-    key,
-    version,
-    // Records are JSON by construction; their interfaces lack the index signature that says so.
-    value: value as unknown as Records[In],
-    ...(dueAtMs === undefined ? {} : { dueAtMs }),
-    ...(heldBy === undefined ? {} : { heldBy }),
-  };
 }
 
 /** Whether a job of taking has anything to do, or a session to find over. */

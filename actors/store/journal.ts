@@ -95,8 +95,8 @@ export type CommitVerdict =
   | { readonly kind: 'committed' }
   /** The write at `index` met a standing claim (`holder` is its value). Nothing was written. */
   | { readonly kind: 'claimed'; readonly index: number; readonly holder: JsonObject }
-  /** The write at `index` expected something else to stand. Nothing was written. */
-  | { readonly kind: 'stale'; readonly index: number }
+  /** The write at `index` expected something else than `standing`; absent: there is no record. Nothing was written. */
+  | { readonly kind: 'stale'; readonly index: number; readonly standing?: StoredRecord }
   /**
    * The engine cannot write now: full disk, read-only folder, closed. Nothing may be acknowledged. Stays so until a
    * `probe` has succeeded. Also the answer to a key that cannot be stored: empty, or above 620 characters.
@@ -123,6 +123,15 @@ export interface MarkQuery {
 /** What a listing needs of a journal; a store that is only read has no more. */
 export type JournalReader = Pick<Journal, 'get' | 'list' | 'marked' | 'dueKeys' | 'claimed'>;
 
+/** The same reads without a promise. */
+export interface LocalReader {
+  get<In extends Collection>(collection: In, key: string): StoredRecord<In> | undefined;
+  list<In extends Collection>(collection: In, query: ListQuery): StoredRecord<In>[];
+  marked<In extends MarkedCollection>(collection: In, query: MarkQuery): StoredRecord<In>[];
+  dueKeys(collection: Collection): string[];
+  claimed(name: string, nowMs: number): JsonObject | undefined;
+}
+
 export interface Journal {
   /** Begins a session for an owner, ending any earlier session of the same owner at once (the owner is known dead). */
   openSession(owner: string, ttlMs: number, nowMs: number): Promise<Result<SessionId>>;
@@ -143,19 +152,21 @@ export interface Journal {
    */
   together(submitAll: () => void): void;
 
-  /** Reads see every commit that resolved before the call. */
-  get<In extends Collection>(collection: In, key: string): StoredRecord<In> | undefined;
+  /** Reads see every commit that resolved before the call. They reject only where the engine cannot be reached. */
+  get<In extends Collection>(collection: In, key: string): Promise<StoredRecord<In> | undefined>;
   /** In key order; keys are ASCII, those of all but groups begin with their time, so this is time order. */
-  list<In extends Collection>(collection: In, query: ListQuery): StoredRecord<In>[];
+  list<In extends Collection>(collection: In, query: ListQuery): Promise<StoredRecord<In>[]>;
   /**
    * The records that may bear all of some marks, newest first, those before `from`: all that do, and neighbours. What
    * bears which mark says `machines/webhook/marks.ts`.
    */
-  marked<In extends MarkedCollection>(collection: In, query: MarkQuery): StoredRecord<In>[];
+  marked<In extends MarkedCollection>(collection: In, query: MarkQuery): Promise<StoredRecord<In>[]>;
   /** The keys of all records with a due time, newest first. */
-  dueKeys(collection: Collection): string[];
+  dueKeys(collection: Collection): Promise<string[]>;
   /** The value of a claim that stands at `nowMs`. */
-  claimed(name: string, nowMs: number): JsonObject | undefined;
+  claimed(name: string, nowMs: number): Promise<JsonObject | undefined>;
+  /** Reads that a request makes before its commit, without a promise; absent where the records are behind a network. */
+  readonly local?: LocalReader;
 
   /**
    * Takes work for a living session: records due by `dueBeforeMs` that nobody living holds, oldest due first; each is

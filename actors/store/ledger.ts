@@ -6,7 +6,7 @@
  */
 
 import { compilePath, type Json, type JsonObject } from '../../machines/base/json.ts';
-import type { Collection, CommitVerdict, Expected, Write } from './journal.ts';
+import type { Collection, CommitVerdict, Expected, Records, StoredRecord, Write } from './journal.ts';
 import { claimKey, isOwnName } from './keys.ts';
 import { expiryKey, isMarked, markRecord, missingMark, unmarkEvent, unmarkWork } from './marks.ts';
 import { bareKey, type Head, type Row, type Table, type Tables } from './tables.ts';
@@ -54,7 +54,7 @@ export function apply(tables: Tables, writes: readonly Write[]): CommitVerdict {
     const refusal = applyOne(tables, write, index, index < lastRefusable ? undo : undefined);
     if (refusal !== undefined) {
       for (const takeBack of undo.reverse()) takeBack();
-      return refusal;
+      return withStanding(tables, write, refusal);
     }
   }
   // The claim of an event that takes the place of another may be one that ends with the other.
@@ -64,6 +64,32 @@ export function apply(tables: Tables, writes: readonly Write[]): CommitVerdict {
     if (write !== undefined) markWritten(tables, write, overwritten?.get(index), leading);
   }
   return committed;
+}
+
+/** Names what stands where a write expected something else. */
+function withStanding(tables: Tables, write: Write, refusal: Refusal): Refusal {
+  if (refusal.kind !== 'stale' || write.kind === 'claim' || write.kind === 'release') return refusal;
+  const standing = storedRecord(tables, write.collection, write.key);
+  return standing === undefined ? refusal : { ...refusal, standing };
+}
+
+/** A record as the port shows it; undefined where there is none, or a damaged disk made it unreadable. */
+export function storedRecord<In extends Collection>(
+  tables: Tables,
+  collection: In,
+  key: string,
+): StoredRecord<In> | undefined {
+  const row = tables[collection].read(key);
+  if (row?.value === undefined) return undefined;
+  const { version, dueAtMs, heldBy, value } = row;
+  return {
+    key,
+    version,
+    // Records are JSON by construction; their interfaces lack the index signature that says so.
+    value: value as unknown as Records[In],
+    ...(dueAtMs === undefined ? {} : { dueAtMs }),
+    ...(heldBy === undefined ? {} : { heldBy }),
+  };
 }
 
 const noWrites: readonly Write[] = [];

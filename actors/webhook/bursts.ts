@@ -5,9 +5,10 @@
  * @see COA-1 and DUR-1 in docs/specification.md
  */
 
+import { causeOf, fault } from '../../machines/base/fault.ts';
 import { type Burst, joinBurst } from '../../machines/webhook/coalesce.ts';
 import type { GroupRecord } from '../../machines/webhook/record.ts';
-import type { CommitVerdict, Expected, Write } from '../store/journal.ts';
+import type { CommitVerdict, Expected, StoredRecord, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 
 interface Entry {
@@ -61,21 +62,15 @@ export function createBursts(keeper: JournalKeeper): Bursts {
   /** The entry of each key that is being closed. */
   const closings = new Map<string, Entry>();
 
-  function stored(key: string): Entry | undefined {
-    const found = keeper.journal()?.get('groups', key);
-    return found && { record: found.value, version: found.version, over: undefined };
-  }
-
-  function relearn(key: string): void {
-    const entry = stored(key);
+  function learn(key: string, entry: Entry | undefined): void {
     if (entry === undefined) entries.delete(key);
     else entries.set(key, entry);
   }
 
   /** An entry did not land, so neither does what was put over it. Entries that do not rest on it stay. */
-  function forget(key: string, failed: Entry): void {
+  function forget(key: string, failed: Entry, standing: Entry | undefined): void {
     const newest = entries.get(key) ?? closings.get(key);
-    if (newest === undefined || restsOn(newest, failed)) relearn(key);
+    if (newest === undefined || restsOn(newest, failed)) learn(key, standing);
   }
 
   /** Due when it is settled at the latest, which stays the same while events join: the index of work is written once. */
@@ -97,13 +92,17 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     const burst = joinBurst(over?.record.burst, request);
     const entry: Entry = { record: { profile, route, groupKey, burst }, version: (over?.version ?? 0) + 1, over };
     entries.set(key, entry);
-    keeper.submit(writesWith(burst, put(key, entry, request.maxWaitMs)), (verdict) => {
+    const record = put(key, entry, request.maxWaitMs);
+    const writes = writesWith(burst, record);
+    keeper.submit(writes, (verdict) => {
       if (verdict.kind === 'committed') {
         entry.over = undefined;
         settled({ verdict, burst, absorbed: burstOf(closings, key) === burst.id });
         return;
       }
-      forget(key, entry);
+      // Where the burst itself was as expected, what the entry was put over still stands.
+      const isOwn = verdict.kind === 'stale' && writes[verdict.index] === record;
+      forget(key, entry, isOwn ? foundBy(verdict) : entry.over);
       if (verdict.kind === 'stale' && tries < mostTries) join(request, writesWith, settled, tries + 1);
       else settled({ verdict, burst, absorbed: false });
     });
@@ -113,7 +112,12 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     join: (request, writesWith, settled) => join(request, writesWith, settled),
 
     async close(key, writesFor) {
-      let standing = entries.get(key) ?? stored(key);
+      let standing = entries.get(key);
+      try {
+        standing ??= entryOf(await keeper.journal()?.get('groups', key));
+      } catch (thrown) {
+        return { kind: 'unavailable', fault: fault('journal-unavailable', causeOf(thrown)) };
+      }
       for (let tries = 1; standing !== undefined; tries += 1) {
         const { burst } = standing.record;
         closings.set(key, standing);
@@ -126,10 +130,12 @@ export function createBursts(keeper: JournalKeeper): Bursts {
         closings.delete(key);
         if (verdict.kind === 'committed') return verdict;
         if (verdict.kind !== 'stale' || tries === mostTries) {
-          relearn(key);
+          // Where it no longer stands, the next event to join learns that.
+          if (!entries.has(key)) entries.set(key, standing);
           return verdict;
         }
-        standing = burstOf(entries, key) === burst.id ? entries.get(key) : stored(key);
+        if (burstOf(entries, key) === burst.id) standing = entries.get(key);
+        else if (verdict.index === 0) standing = foundBy(verdict);
       }
       return { kind: 'stale', index: 0 };
     },
@@ -138,6 +144,15 @@ export function createBursts(keeper: JournalKeeper): Bursts {
       entries.set(key, { record, version, over: undefined });
     },
   };
+}
+
+/** The burst that stands where another was expected. */
+function foundBy({ standing }: Extract<CommitVerdict, { kind: 'stale' }>): Entry | undefined {
+  return entryOf(standing as StoredRecord<'groups'> | undefined);
+}
+
+function entryOf(found: StoredRecord<'groups'> | undefined): Entry | undefined {
+  return found && { record: found.value, version: found.version, over: undefined };
 }
 
 /** A version alone could be that of another burst, which another gateway began under the same key. */

@@ -4,6 +4,7 @@
  * @see IDM-1, SEC-6, DUR-1 and CRN-2 in docs/specification.md
  */
 
+import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import type { NoticePlace } from '../../machines/config/notice-place.ts';
@@ -12,7 +13,7 @@ import { type DeliveryRecord, groupName, type RunRecord, sameSignature } from '.
 import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 import type { Bursts } from './bursts.ts';
-import { type Claimant, claimLifeMs, claimsOf, type EventDraft, isPending, releasing } from './event-claims.ts';
+import { type Claimant, claimLifeMs, claimsOf, type EventDraft, releasing, standingOf } from './event-claims.ts';
 
 /** A sender waits this long for a direct delivery (DIS-2). */
 const directDeadlineMs = 30_000;
@@ -89,19 +90,23 @@ const mostRedeliveries = 8;
 export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
   return (request, settled) => {
     attempt(request, (verdict) => {
-      if (verdict.kind === 'duplicate' && releasing(ports.keeper.journal(), request).length > 0)
-        redeliver(request, settled);
+      if (verdict.kind === 'duplicate') void redeliver(request, verdict, settled);
       else settled(verdict);
     });
   };
 
   /** Takes the id from an event that failed for good. Of several that try, one succeeds and the others find its claim. */
-  function redeliver(request: ClaimRequest, settled: Settled, tries = 1): void {
-    attempt({ ...request, first: () => releasing(ports.keeper.journal(), request) }, (verdict) => {
-      if (verdict.kind === 'unavailable' && verdict.stale === true && tries < mostRedeliveries)
-        redeliver(request, settled, tries + 1);
-      else settled(verdict);
-    });
+  async function redeliver(request: ClaimRequest, found: ClaimVerdict, settled: Settled, tries = 1): Promise<void> {
+    const first = await releasing(ports.keeper.journal(), request).catch(unreadable);
+    if ('kind' in first) settled(first);
+    else if (first.length === 0 && tries === 1) settled(found);
+    else {
+      attempt({ ...request, first }, (verdict) => {
+        if (verdict.kind === 'unavailable' && verdict.stale === true && tries < mostRedeliveries)
+          void redeliver(request, verdict, settled, tries + 1);
+        else settled(verdict);
+      });
+    }
   }
 
   function attempt(request: ClaimRequest, settled: Settled): void {
@@ -125,7 +130,17 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     granted: Extract<ClaimVerdict, { kind: 'granted' }>,
     { event, settled }: { readonly event: EventDraft; readonly settled: Settled },
   ): void {
-    ports.keeper.submit(writes, (verdict) => settled(claimVerdict(ports, verdict, granted, event)));
+    ports.keeper.submit(writes, (verdict) => settle(verdict, granted, { event, settled }));
+  }
+
+  /** What was accepted is answered at once; only a claim that stood before needs a read. */
+  function settle(
+    verdict: CommitVerdict,
+    granted: Extract<ClaimVerdict, { kind: 'granted' }>,
+    { event, settled }: { readonly event: EventDraft; readonly settled: Settled },
+  ): void {
+    if (verdict.kind === 'committed') settled(granted);
+    else void refusalOf(ports, verdict, event).catch(unreadable).then(settled);
   }
 
   function claimRun(request: ClaimRequest, event: EventDraft, also: readonly Write[], settled: Settled): void {
@@ -224,7 +239,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       (burst, record) => [...claimsOf(request), putEvent(eventKey, event, burst.id), record],
       ({ verdict, burst, absorbed }) => {
         const opened: Opened = absorbed ? { kind: 'nothing' } : { kind: 'group', key, profile, route, burst };
-        settled(claimVerdict(ports, verdict, { kind: 'granted', opened, work: burst.id }, event));
+        settle(verdict, { kind: 'granted', opened, work: burst.id }, { event, settled });
       },
     );
   }
@@ -235,20 +250,16 @@ function putEvent(key: string, event: EventDraft, work: string): Write {
   return { kind: 'put', collection: 'events', key, expect: 'absent', value: event };
 }
 
-function claimVerdict(
+async function refusalOf(
   { keeper }: Pick<ClaimPorts, 'keeper'>,
-  verdict: CommitVerdict,
-  granted: Extract<ClaimVerdict, { kind: 'granted' }>,
+  verdict: Exclude<CommitVerdict, { kind: 'committed' }>,
   event: EventDraft,
-): ClaimVerdict {
+): Promise<ClaimVerdict> {
   switch (verdict.kind) {
-    case 'committed':
-      return granted;
     case 'claimed': {
-      const { eventKey } = verdict.holder;
-      if (isPending(keeper, eventKey)) return { kind: 'pending' };
-      const held = typeof eventKey === 'string' ? keeper.journal()?.get('events', eventKey)?.value : undefined;
-      const reason = held && sameSignature(held, event);
+      const before = await standingOf(keeper, verdict.holder.eventKey);
+      if (before.isPending) return { kind: 'pending' };
+      const reason = before.event && sameSignature(before.event, event);
       return reason === undefined ? { kind: 'duplicate' } : { kind: 'duplicate', reason };
     }
     case 'stale':
@@ -256,4 +267,8 @@ function claimVerdict(
     case 'unavailable':
       return { kind: 'unavailable', reason: verdict.fault.message };
   }
+}
+
+function unreadable(thrown: unknown): ClaimVerdict {
+  return { kind: 'unavailable', reason: causeOf(thrown) };
 }

@@ -14,7 +14,7 @@ import {
   releasesId,
   type Told,
 } from '../../machines/webhook/record.ts';
-import type { Journal, Write } from '../store/journal.ts';
+import type { Journal, JournalReader, LocalReader, StoredRecord, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 
 /**
@@ -33,7 +33,7 @@ export interface Claimant {
   /** The claim's from here on: it writes the key of the event's work into it. */
   readonly event: EventDraft;
   /** Writes that come before the claims in their commit. */
-  readonly first?: () => readonly Write[];
+  readonly first?: readonly Write[];
 }
 
 /** Returns the writes that claim the names of an event, after those that must come before. */
@@ -41,7 +41,7 @@ export function claimsOf({ key, nowMs, event, first }: Claimant): readonly Write
   const value = { eventKey: key };
   const expiresAtMs = nowMs + claimLifeMs;
   const [ofId = '', ofSignature] = claimNames(event);
-  const writes: Write[] = first === undefined ? [] : [...first()];
+  const writes: Write[] = first === undefined ? [] : [...first];
   writes.push({ kind: 'claim', name: ofId, value, nowMs, expiresAtMs, event: key });
   if (ofSignature !== undefined) {
     writes.push({ kind: 'claim', name: ofSignature, value, nowMs, expiresAtMs, keptWith: key });
@@ -49,20 +49,43 @@ export function claimsOf({ key, nowMs, event, first }: Claimant): readonly Write
   return writes;
 }
 
+/** What stands behind a claim: its event, and the run and the delivery that it led to. */
+interface Held {
+  readonly event: EventRecord | undefined;
+  readonly run: StoredRecord<'runs'> | undefined;
+  readonly delivery: DeliveryRecord | undefined;
+}
+
+async function heldOf(journal: JournalReader, eventKey: string): Promise<Held> {
+  const event = (await journal.get('events', eventKey))?.value;
+  const work = event?.work ?? eventKey;
+  const [run, delivery] = await Promise.all([journal.get('runs', work), journal.get('deliveries', work)]);
+  return { event, run, delivery: delivery?.value };
+}
+
+function heldAtHand(local: LocalReader, eventKey: string): Held {
+  const event = local.get('events', eventKey)?.value;
+  const work = event?.work ?? eventKey;
+  return { event, run: local.get('runs', work), delivery: local.get('deliveries', work)?.value };
+}
+
 /**
  * Returns the writes that release the names which an event claims from events that failed for good (IDM-2); none where one
  * of these did not fail. The run's record is written over the version that was read, so that of two events one finds the
- * claim of the other.
+ * claim of the other. Rejects where the journal cannot be read.
  */
-export function releasing(journal: Journal | undefined, { key, nowMs, event }: Claimant): readonly Write[] {
+export async function releasing(
+  journal: Journal | undefined,
+  { key, nowMs, event }: Claimant,
+): Promise<readonly Write[]> {
   /** By the run that failed: a burst has several events and one record. */
   const puts = new Map<string, Write>();
   let repeats: string | undefined;
   const releases: Write[] = [];
   for (const name of claimNames(event)) {
-    const before = journal?.claimed(name, nowMs)?.eventKey;
+    const before = (await journal?.claimed(name, nowMs))?.eventKey;
     if (journal === undefined || typeof before !== 'string') continue;
-    const put = repeating(journal, before, key);
+    const put = repeating(await heldOf(journal, before), key);
     if (put === undefined) return [];
     puts.set(put.key, put);
     repeats ??= before;
@@ -73,40 +96,46 @@ export function releasing(journal: Journal | undefined, { key, nowMs, event }: C
 }
 
 /** The write by which the run of an event that failed for good names the event that repeats it; undefined where it did not. */
-function repeating(journal: Journal, before: string, key: string): Extract<Write, { kind: 'put' }> | undefined {
-  const work = journal.get('events', before)?.value?.work;
-  const run = work === undefined ? undefined : journal.get('runs', work);
-  if (work === undefined || run === undefined || run.dueAtMs !== undefined) return undefined;
-  const delivery = journal.get('deliveries', work)?.value;
+function repeating({ event, run, delivery }: Held, key: string): Extract<Write, { kind: 'put' }> | undefined {
+  if (event?.work === undefined || run === undefined || run.dueAtMs !== undefined) return undefined;
   if (!releasesId(run.value, delivery)) return undefined;
   return {
     kind: 'put',
     collection: 'runs',
-    key: work,
+    key: run.key,
     value: { ...run.value, repeatedBy: key },
     expect: run.version,
   };
 }
 
 /**
- * Returns the event that claimed a signature; undefined where none did, where that one failed for good and releases it, or where
- * it is a direct delivery that may still fail.
+ * Returns the event that claimed a signature; undefined where none did, where that one failed for good and releases it, where
+ * it is a direct delivery that may still fail, or where the journal is behind a network: the commit refuses it then.
  */
 export function signatureHolder(
   keeper: JournalKeeper,
   name: string,
   nowMs: number,
 ): Pick<EventRecord, 'deliveryId' | 'route'> | undefined {
+  const local = keeper.journal()?.local;
+  const holder = local?.claimed(name, nowMs)?.eventKey;
+  if (local === undefined || typeof holder !== 'string') return undefined;
+  const held = heldAtHand(local, holder);
+  return isPending(held) || repeating(held, '') !== undefined ? undefined : held.event;
+}
+
+/** What an event that came before means for one that claims the same name. Rejects where the journal cannot be read. */
+export async function standingOf(
+  keeper: JournalKeeper,
+  eventKey: Json | undefined,
+): Promise<{ readonly isPending: boolean; readonly event: EventRecord | undefined }> {
   const journal = keeper.journal();
-  const holder = journal?.claimed(name, nowMs)?.eventKey;
-  if (journal === undefined || typeof holder !== 'string') return undefined;
-  if (isPending(keeper, holder) || repeating(journal, holder, '') !== undefined) return undefined;
-  return journal.get('events', holder)?.value;
+  if (journal === undefined || typeof eventKey !== 'string') return { isPending: false, event: undefined };
+  const held = await heldOf(journal, eventKey);
+  return { isPending: isPending(held), event: held.event };
 }
 
 /** Whether a claim is held by a direct delivery without an outcome; everything else that holds one is carried through. */
-export function isPending(keeper: JournalKeeper, eventKey: Json | undefined): boolean {
-  if (typeof eventKey !== 'string') return false;
-  const held = keeper.journal()?.get('deliveries', eventKey)?.value as DeliveryRecord | undefined;
-  return held !== undefined && isWaitedFor(held) && !isOver(held);
+function isPending({ delivery }: Held): boolean {
+  return delivery !== undefined && isWaitedFor(delivery) && !isOver(delivery);
 }

@@ -91,10 +91,10 @@ const table: Commands = {
 
   'webhook.test': { access: 'daemon', run: testRoute },
   'webhook.deliveries': ofDaemon((daemon, params) => daemon.deliveries(queryOf(params))),
-  'webhook.delivery': ofDaemon((daemon, params) => {
+  'webhook.delivery': ofDaemon(async (daemon, params) => {
     const id = textOf(params, 'id');
     const choice = choiceOf(params);
-    const found = daemon.delivery(id, choice);
+    const found = await daemon.delivery(id, choice);
     return (
       found ??
       refuse(
@@ -127,9 +127,9 @@ const table: Commands = {
 
   'config.schema': ofHome(() => configSchema()),
   'runs.list': ofRuns((runs, params) => runs.runs(queryOf(params))),
-  'runs.show': ofRuns((runs, params) => {
+  'runs.show': ofRuns(async (runs, params) => {
     const id = textOf(params, 'id');
-    const found = runs.run(id, { transcript: params.transcript === true });
+    const found = await runs.run(id, { transcript: params.transcript === true });
     return found ?? refuse('run-unknown', `no run "${id}" is in the history; \`agent runs list\` lists them`);
   }),
 
@@ -140,7 +140,7 @@ const table: Commands = {
 export const commands: ReadonlyMap<string, Command> = new Map(Object.entries(table));
 
 /** Asks the daemon, or the journal on disk where none runs; a `note` then says so. */
-function ofRuns<Answer>(ask: (runs: RunHistory, params: JsonObject) => Answer): Command<Answer> {
+function ofRuns<Answer>(ask: (runs: RunHistory, params: JsonObject) => Promise<Answer>): Command<Answer> {
   return {
     access: 'home',
     run: async (params, { daemon, source }, peer) => {

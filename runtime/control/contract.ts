@@ -511,9 +511,9 @@ export type SeenRun = (key: string, record: RunRecord) => RunRecord;
 /** The agent runs of a journal. */
 export interface RunHistory {
   /** The rows of the runs that fit, newest first. */
-  runs(query: HistoryQuery): readonly RunRow[];
+  runs(query: HistoryQuery): Promise<readonly RunRow[]>;
   /** One run with its prompt, response and delivery; undefined where there is none of that id. */
-  run(id: string, more?: { readonly transcript?: boolean }): RunDetail | undefined;
+  run(id: string, more?: { readonly transcript?: boolean }): Promise<RunDetail | undefined>;
 }
 
 export type LinkVerdict =
@@ -522,9 +522,9 @@ export type LinkVerdict =
 
 /** Deliveries to targets. Refuses what is not known and what must not be. */
 export interface DeliveryDesk {
-  list(query: SendingQuery): readonly OutgoingRow[];
+  list(query: SendingQuery): Promise<readonly OutgoingRow[]>;
   /** One by its id, or by the id of its event. */
-  show(id: string): OutgoingDetail;
+  show(id: string): Promise<OutgoingDetail>;
   retry(id: string, how: { readonly force: boolean }): Promise<OutgoingRow>;
   drop(id: string): Promise<OutgoingRow>;
   /** All dead letters that fit, the oldest first; one that cannot be touched holds up no other. */

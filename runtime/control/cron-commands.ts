@@ -57,7 +57,7 @@ function listJobs(host: CommandHost, params: JsonObject): Result<'cron.list'> {
   return rows.map((row) => shown(host, row));
 }
 
-function showJob(host: CommandHost, params: JsonObject): JobDetail {
+async function showJob(host: CommandHost, params: JsonObject): Promise<JobDetail> {
   const { profile, job } = findJob(host, params);
   const view = host.daemon?.cron;
   const asked = typeof params.limit === 'number' ? params.limit : usualRows;
@@ -76,7 +76,7 @@ function showJob(host: CommandHost, params: JsonObject): JobDetail {
     ...(job.createdAtMs === undefined ? {} : { created_at: iso(job.createdAtMs) }),
     next: times.map(iso),
     // Only the daemon reads the journal.
-    ...(view === undefined ? {} : { history: view.history(profile, job.id, limit) }),
+    ...(view === undefined ? {} : { history: await view.history(profile, job.id, limit) }),
   });
 }
 

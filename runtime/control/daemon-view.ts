@@ -47,7 +47,7 @@ export interface ViewPorts {
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
-  readonly sendings: (keyOf: (id: string) => string | undefined) => DeliveryDesk;
+  readonly sendings: (keyOf: (id: string) => Promise<string | undefined>) => DeliveryDesk;
   readonly pauseOf: Platforms['pauseOf'];
   readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly seenRun: SeenRun;
@@ -77,18 +77,22 @@ type Work = RunRecord | DeliveryRecord;
 
 export function createDaemonView(ports: ViewPorts): DaemonView {
   const { root, keeper, decisions, inspector } = ports;
-  const get = <In extends Collection>(collection: In, key: string | undefined): Records[In] | undefined =>
-    key === undefined ? undefined : keeper.journal()?.get(collection, key)?.value;
-  const runOf = (key: string | undefined): RunRecord | undefined => {
-    const value = get('runs', key);
+  const get = async <In extends Collection>(
+    collection: In,
+    key: string | undefined,
+  ): Promise<Records[In] | undefined> =>
+    key === undefined ? undefined : (await keeper.journal()?.get(collection, key))?.value;
+  const runOf = async (key: string | undefined): Promise<RunRecord | undefined> => {
+    const value = await get('runs', key);
     return key === undefined ? undefined : value && ports.seenRun(key, value);
   };
-  const workOf = ({ work }: EventRecord): Work | undefined => runOf(work) ?? get('deliveries', work);
+  const workOf = async ({ work }: EventRecord): Promise<Work | undefined> =>
+    (await runOf(work)) ?? (await get('deliveries', work));
 
   const find = createFindEvent({ journal: keeper.journal, refused: decisions.refused.withId });
 
   return {
-    sendings: ports.sendings((id) => find(id)?.event.work),
+    sendings: ports.sendings(async (id) => (await find(id))?.event.work),
     mcp: ports.mcp,
     chat: ports.chat,
     cron: ports.cron,
@@ -109,10 +113,11 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     reload: ports.reload,
     url: ports.url,
 
-    deliveries(query) {
+    async deliveries(query) {
       const journal = keeper.journal();
-      const rows = newestFirst(journal, eventsLike(journal, query, ports.seenRun), ({ key, value: event }) => {
-        const row = deliveryRow(event, workOf(event));
+      const like = await eventsLike(journal, query, ports.seenRun);
+      const rows = await newestFirst(journal, like, async ({ key, value: event }) => {
+        const row = deliveryRow(event, await workOf(event));
         return matches(row, query) ? { key, row, run: event.work, alike: undefined } : undefined;
       });
       const refused = refusedRows(decisions, query);
@@ -125,15 +130,15 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...alikeOf(alike),
       }));
     },
-    delivery(id, choice) {
-      const found = find(id, choice);
+    async delivery(id, choice) {
+      const found = await find(id, choice);
       if (found === undefined) return undefined;
       const { key, event, alike } = found;
-      const run = runOf(event.work);
-      const delivery = get('deliveries', event.work);
-      const notice = event.work === undefined ? undefined : get('deliveries', noticeKey(event.work));
+      const run = await runOf(event.work);
+      const delivery = await get('deliveries', event.work);
+      const notice = event.work === undefined ? undefined : await get('deliveries', noticeKey(event.work));
       return ports.redact({
-        ...deliveryRow(event, workOf(event)),
+        ...deliveryRow(event, await workOf(event)),
         ...questionOf(event.work, ports.runsThatWait()),
         key,
         ...alikeOf(alike),
@@ -144,7 +149,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       });
     },
     async replay(id, choice) {
-      const found = find(id, choice);
+      const found = await find(id, choice);
       if (found === undefined || found.event.body === '') return undefined;
       const { status, body } = await replayEvent(found.key, found.event, ports.replay);
       return { status, body };
@@ -152,28 +157,28 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     forgetSignature: (profile, digest) => keeper.commit([{ kind: 'release', name: signatureClaim(profile, digest) }]),
     ...createRunHistory({ ...ports, journal: keeper.journal }),
     cancelRun: ports.cancelRun,
-    why(id, choice) {
-      const found = find(id, choice);
+    async why(id, choice) {
+      const found = await find(id, choice);
       if (found === undefined) return undefined;
       const { key, event, alike } = found;
-      const run = runOf(event.work);
+      const run = await runOf(event.work);
       const stateOf = (actor: string): string | undefined => inspector.actor(actor)?.state;
-      const sending = (at: string | undefined): StorySources['delivery'] => {
-        const kept = get('deliveries', at);
+      const sending = async (at: string | undefined): Promise<StorySources['delivery']> => {
+        const kept = await get('deliveries', at);
         if (at === undefined || kept === undefined) return undefined;
         const seen = asSeen(kept, stateOf(`deliveries/${at}`));
         return { key: at, record: seen, pause: ports.pauseOf(seen) };
       };
-      const delivery = sending(event.work);
-      const notice = sending(event.work && noticeKey(event.work));
+      const delivery = await sending(event.work);
+      const notice = await sending(event.work && noticeKey(event.work));
       const groupKey = event.told?.groupKey;
       const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
-      const group = get('groups', groupAt);
+      const group = await get('groups', groupAt);
       const story = tellStory({
         key,
         event,
         ...(alike === undefined ? {} : { alike }),
-        status: deliveryRow(event, workOf(event)).status,
+        status: deliveryRow(event, await workOf(event)).status,
         ...(run === undefined ? {} : { run: { key: event.work ?? key, record: run } }),
         ...(delivery === undefined ? {} : { delivery }),
         ...(notice === undefined ? {} : { notice }),
@@ -182,7 +187,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
           ? { group: { key: groupAt, record: group } }
           : {}),
         ...(event.work === undefined ? noWork : ports.workOf(event.work)),
-        transcript: (get('transcripts', event.work)?.entries ?? []) as readonly JsonObject[],
+        transcript: ((await get('transcripts', event.work))?.entries ?? []) as readonly JsonObject[],
         stepsOf: (actor) => inspector.actor(actor)?.steps ?? inspector.stepsOf(actor),
         stateOf,
       });

@@ -22,10 +22,10 @@ export const inspectCommands = {
     throw new Refusal('actor-unknown', `no actor lives at "${actor}"; \`agent inspect tree\` lists them`);
   }),
 
-  'inspect.why': ofDaemon((daemon, params) => {
+  'inspect.why': ofDaemon(async (daemon, params) => {
     const id = textOf(params, 'id');
     const choice = choiceOf(params);
-    const story = daemon.why(id, choice);
+    const story = await daemon.why(id, choice);
     if (story !== undefined) return story;
     throw new Refusal(
       'delivery-unknown',

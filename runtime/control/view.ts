@@ -38,12 +38,12 @@ export interface DaemonView extends RunHistory {
   reload(): Promise<void>;
   /** The base URL; undefined while nothing listens. */
   url(): string | undefined;
-  deliveries(query: HistoryQuery): readonly HistoryRow[];
+  deliveries(query: HistoryQuery): Promise<readonly HistoryRow[]>;
   /**
    * One event with its run and delivery, by key or by delivery id: the newest that came to its route. An id that came to
    * several routes is refused where the choice leaves more than one.
    */
-  delivery(id: string, choice?: EventChoice): HistoryDetail | undefined;
+  delivery(id: string, choice?: EventChoice): Promise<HistoryDetail | undefined>;
   /** Sends an event through once more; resolves with the answer's status and body. */
   replay(id: string, choice?: EventChoice): Promise<Result<'webhook.replay'> | undefined>;
   /** Lets the next request that bears a signature run, though one of its digest came before. */
@@ -54,7 +54,7 @@ export interface DaemonView extends RunHistory {
   /** One actor by its address, times as text. */
   actor(id: string): ActorShown | undefined;
   /** Everything that is known of one delivery, by its id or key. */
-  why(id: string, choice?: EventChoice): Story | undefined;
+  why(id: string, choice?: EventChoice): Promise<Story | undefined>;
   chart(machine: string): Promise<Chart | undefined>;
   /** All actors as rows, and what changes of them. */
   readonly feed: Pick<Feed, 'snapshot' | 'follow'>;

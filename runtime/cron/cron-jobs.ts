@@ -4,7 +4,12 @@ import type { DueTime, Entry, FiringVerdict, NoteVerdict } from '../../actors/cr
 import type { Logger } from '../../actors/ports.ts';
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { type CronJobContext, type CronJobEvent, cronJobMachine } from '../../machines/cron/cron-job.machine.ts';
+import {
+  type CronJobContext,
+  type CronJobEvent,
+  cronJobMachine,
+  type Plan,
+} from '../../machines/cron/cron-job.machine.ts';
 import { type CronJob, restOf, restReason, timingOf } from '../../machines/cron/job.ts';
 import { tellUnforeseen } from '../dispatch/work-log.ts';
 import type { NextId } from '../system/ids.ts';
@@ -29,9 +34,12 @@ export function wireCronJob(ports: CronJobPorts) {
     actions: {
       planNext: ({ context, self }) => {
         const atMs = ports.nowMs();
-        const plan = planOf(context, atMs, ports);
-        if (plan.kind === 'runs') ports.began(context, plan.run);
-        self.send({ type: 'plan.made', plan, atMs });
+        planOf(context, atMs, ports)
+          .catch((thrown: unknown): Plan => ({ kind: 'blind', why: causeOf(thrown) }))
+          .then((plan) => {
+            if (plan.kind === 'runs') ports.began(context, plan.run);
+            self.send({ type: 'plan.made', plan, atMs });
+          });
       },
       fireJob: ({ context, self }) => fireJob(context, self, ports),
       passOver: ({ context, self }) => {
@@ -52,8 +60,13 @@ export function wireCronJob(ports: CronJobPorts) {
       lookAtRun: ({ context, self }) => {
         const { profile, job, run } = context;
         if (run === null || !ports.isReady()) return;
-        const inFlight = ports.fire.inFlight(ports.fire.mark(profile, job, ports.nowMs()));
-        if (inFlight !== run) self.send({ type: 'run.finished', run });
+        ports.fire
+          .mark(profile, job, ports.nowMs())
+          .then(ports.fire.inFlight)
+          .then((inFlight) => {
+            if (inFlight !== run) self.send({ type: 'run.finished', run });
+          })
+          .catch((thrown: unknown) => tellUnforeseen(ports.log, `cronJobs/${job}`, thrown));
       },
     },
   });

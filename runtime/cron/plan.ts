@@ -30,7 +30,7 @@ export interface PlanPorts {
 
 export const noSchedule = 'it has no schedule; webhooks and `agent cron run` fire it';
 
-export function planOf(context: CronJobContext, nowMs: number, ports: PlanPorts): Plan {
+export async function planOf(context: CronJobContext, nowMs: number, ports: PlanPorts): Promise<Plan> {
   const { profile } = context;
   const job = ports.findJob(profile, context.job);
   if (job === undefined) return { kind: 'idles', why: 'it is no longer in the file' };
@@ -41,8 +41,8 @@ export function planOf(context: CronJobContext, nowMs: number, ports: PlanPorts)
     if (resting !== undefined) return { kind: 'pauses', why: resting };
     return { kind: 'idles', why: timing.kind === 'none' ? noSchedule : timing.problem };
   }
-  const mark = ports.fire.mark(profile, job.id, nowMs);
-  const run = ports.fire.inFlight(mark);
+  const mark = await ports.fire.mark(profile, job.id, nowMs);
+  const run = await ports.fire.inFlight(mark);
   if (run !== undefined && resting === undefined) return { kind: 'runs', run };
   // Where nothing says since when, or a clock that went wrong did, the schedule begins now, and that is written down.
   const begins =

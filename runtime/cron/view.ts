@@ -28,7 +28,7 @@ export interface CronView {
   /** Undefined for a job that no chart keeps. */
   standing(profile: string, job: string): JobStanding | undefined;
   /** What became of a job's firings, newest first. */
-  history(profile: string, job: string, limit: number): readonly FiringRow[];
+  history(profile: string, job: string, limit: number): Promise<readonly FiringRow[]>;
   run(profile: string, ref: string, how: { readonly context?: string; readonly force: boolean }): Promise<HandVerdict>;
   /** The jobs of a profile as they are in force. */
   store(profile: string): JobsStore | undefined;
@@ -67,7 +67,7 @@ export function createCronView({ schedule, ward, keeper, redact, seenRun }: Cron
       };
     },
     history: (profile, job, limit) =>
-      newestFirst(keeper.journal(), eventsOfJobs([job, clockJob.id], limit), ({ value }) => {
+      newestFirst(keeper.journal(), eventsOfJobs([job, clockJob.id], limit), async ({ value }) => {
         const event = value as CronEventRecord;
         const isOfJob = event.cronJob === job && event.profile === profile;
         return isOfJob || event.cronJob === clockJob.id ? rowOf(event, keeper, seenRun) : undefined;
@@ -79,9 +79,9 @@ export function createCronView({ schedule, ward, keeper, redact, seenRun }: Cron
   };
 }
 
-function rowOf(event: CronEventRecord, keeper: JournalKeeper, seenRun: SeenRun): FiringRow {
+async function rowOf(event: CronEventRecord, keeper: JournalKeeper, seenRun: SeenRun): Promise<FiringRow> {
   const { work } = event;
-  const run = work === undefined ? undefined : keeper.journal()?.get('runs', work)?.value;
+  const run = work === undefined ? undefined : (await keeper.journal()?.get('runs', work))?.value;
   const row = deliveryRow(event, work && run ? seenRun(work, run) : undefined);
   return {
     at: row.received_at,

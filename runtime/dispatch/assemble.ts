@@ -85,7 +85,7 @@ export interface WorkHalf {
   /** How many runs hold a place and how many wait for one. */
   load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
-  sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
+  sendings(keyOf: (id: string) => Promise<string | undefined>): DeliveryDesk;
   readonly cancelRun: CancelRun;
   readonly seenRun: SeenRun;
   /** Takes up the work that the journal remembers. */
@@ -109,7 +109,8 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const bursts = createBursts(keeper);
   const writer = createRecordWriter(keeper);
   const places = createPlaces(concurrency());
-  const eventOf = (key: string): EventRecord | undefined => keeper.journal()?.get('events', key)?.value;
+  const eventOf = async (key: string): Promise<EventRecord | undefined> =>
+    (await keeper.journal()?.get('events', key))?.value;
 
   let standing: Wards | undefined;
   /** While no gateway stands, what a commit opened stays in the journal, from where the next one takes it up. */
@@ -157,10 +158,10 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   });
   const older = createOlderOnDisk({
     platforms,
-    isOnDisk: (key) => {
+    isOnDisk: async (key) => {
       const journal = keeper.journal();
       if (journal === undefined) return true;
-      return journal.get('deliveries', key)?.dueAtMs !== undefined && wards().deliveries.get(key) === undefined;
+      return (await journal.get('deliveries', key))?.dueAtMs !== undefined && wards().deliveries.get(key) === undefined;
     },
     steadyMs,
   });
@@ -253,7 +254,9 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const crashedWork = createCrashedWork(noticePorts);
   const runEnded = (key: string, record: RunRecord): void => {
     countRun(record, nowMs(), metrics);
-    logRun(key, record, eventOf(record.eventKey), log);
+    void eventOf(record.eventKey)
+      .catch(() => undefined)
+      .then((event) => logRun(key, record, event, log));
     wards().runFinished(key, record);
     cron.schedule.runFinished(key);
     refill.runEnded();

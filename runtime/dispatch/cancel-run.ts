@@ -61,7 +61,7 @@ export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts):
       if (record.status === 'cancelled') return isEnded ? { kind: 'cancelled' } : { kind: 'told' };
       return isEnded || record.status === 'delivering' ? { kind: 'over', status: record.status } : { kind: 'told' };
     }
-    const stored = keeper.journal()?.get('runs', key);
+    const stored = await keeper.journal()?.get('runs', key);
     if (stored === undefined) return { kind: 'unknown' };
     const { status } = stored.value;
     // One that a crash cut off stands there as running, with nobody to run it.

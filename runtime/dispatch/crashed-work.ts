@@ -24,13 +24,13 @@ export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
 
   return {
     async run(key) {
-      const stored = keeper.journal()?.get('runs', key);
+      const stored = await keeper.journal()?.get('runs', key);
       if (stored === undefined) return undefined;
       const record = stored.value;
       if (stored.dueAtMs === undefined) return record;
       if (record.status === 'delivering') {
         await writer.write([{ collection: 'runs', key, value: record, dueAtMs: null }]);
-        const delivery = keeper.journal()?.get('deliveries', key);
+        const delivery = await keeper.journal()?.get('deliveries', key);
         if (delivery?.dueAtMs !== undefined && wards().deliveries.get(key) === undefined) {
           writer.adopt('deliveries', key, delivery.version);
           wards().open({ kind: 'direct', key, record: delivery.value });
@@ -40,14 +40,14 @@ export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
       const failed: RunRecord = { ...record, status: 'failed', reason, endedAtMs: nowMs() };
       await writer.write([
         { collection: 'runs', key, value: failed, dueAtMs: null },
-        ...noticeChanges(key, failed, ports),
+        ...(await noticeChanges(key, failed, ports)),
       ]);
-      openNotice(key, ports);
+      await openNotice(key, ports);
       return failed;
     },
 
     async delivery(key) {
-      const stored = keeper.journal()?.get('deliveries', key);
+      const stored = await keeper.journal()?.get('deliveries', key);
       if (stored === undefined) return undefined;
       const record = stored.value;
       if (isOver(record)) return record;
@@ -57,7 +57,7 @@ export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
       const closed: DeliveryRecord = { ...rest, status, reason, endedAtMs: nowMs() };
       await writer.write(
         [{ collection: 'deliveries', key, value: closed, dueAtMs: null }],
-        [...releaseOf(closed, ports), ...runOf(closed, ports)],
+        [...(await releaseOf(closed, ports)), ...(await runOf(closed, ports))],
       );
       return closed;
     },

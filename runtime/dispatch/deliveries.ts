@@ -11,7 +11,7 @@ import { withDelivery } from '../../machines/webhook/interruption.ts';
 import { claimNames, type DeliveryRecord, isOver, isWaitedFor, orderOf } from '../../machines/webhook/record.ts';
 import type { Wards } from '../system/wards.ts';
 import type { Platforms } from './platforms.ts';
-import { tellWritten } from './written.ts';
+import { tellWritten, unread } from './written.ts';
 
 export interface DeliveryPorts {
   readonly keeper: JournalKeeper;
@@ -86,11 +86,10 @@ export function wireDelivery(ports: DeliveryPorts) {
           record.status === 'waitingToRetry' && record.sent === undefined && !isWaitedFor(record) && ports.crowded();
         // Work in hand is looked for after a restart alone, by age, so that the head of a chat comes before those behind it.
         const dueAtMs = over ? null : free ? (record.dueAtMs ?? nowMs) : orderOf(record);
-        void ports.writer
-          .write(
-            [{ collection: 'deliveries', key, value, dueAtMs, free }],
-            [...releaseOf(record, ports), ...runOf(record, ports)],
-          )
+        const write = (also: readonly Write[][] = []) =>
+          ports.writer.write([{ collection: 'deliveries', key, value, dueAtMs, free }], also.flat());
+        void (over ? Promise.all([releaseOf(record, ports), runOf(record, ports)]).then(write) : write())
+          .catch(unread)
           .then((verdict) => {
             if (free && verdict.kind === 'written') self.send({ type: 'delivery.shelved' });
             else tellWritten(self, verdict);
@@ -123,23 +122,23 @@ function boundedBy({ answerByMs }: DeliveryRecord, signal: AbortSignal, nowMs: n
  * A direct delivery that did not succeed releases its id and its signature, so that the sender's next try is a new one
  * (IDM-2). So does one that a person dropped: its sender was answered that it failed, and must not get `duplicate` later.
  */
-export function releaseOf(record: DeliveryRecord, { keeper }: Pick<DeliveryPorts, 'keeper'>): readonly Write[] {
+export async function releaseOf(record: DeliveryRecord, { keeper }: Pick<DeliveryPorts, 'keeper'>): Promise<Write[]> {
   const failed = isOver(record) && record.status !== 'delivered';
   if (!isWaitedFor(record) || !failed) return [];
-  const event = keeper.journal()?.get('events', record.eventKey)?.value;
+  const event = (await keeper.journal()?.get('events', record.eventKey))?.value;
   return claimNames(event ?? record).map((name) => ({ kind: 'release', name }));
 }
 
 /** The record of a run that has ended before its response arrived is brought up to date with the delivery. */
-export function runOf(
+export async function runOf(
   record: DeliveryRecord,
   { keeper, wards }: Pick<DeliveryPorts, 'keeper' | 'wards'>,
-): readonly Write[] {
+): Promise<Write[]> {
   const { runKey } = record;
   if (runKey === undefined || !isOver(record)) return [];
   // One that still waits for the delivery hears of it and closes itself.
   if (wards().runs.get(runKey)?.getSnapshot().value === 'delivering') return [];
-  const run = keeper.journal()?.get('runs', runKey)?.value;
+  const run = (await keeper.journal()?.get('runs', runKey))?.value;
   if (run === undefined || run.status === 'queued' || run.status === 'running') return [];
   const value = withDelivery(run, record);
   return [{ kind: 'put', collection: 'runs', key: runKey, value }];

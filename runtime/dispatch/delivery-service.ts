@@ -25,7 +25,7 @@ export interface DeliveryDeskPorts {
   readonly platforms: Pick<Platforms, 'check' | 'pauseOf' | 'placeOf' | 'release' | 'rows'>;
   readonly wards: () => Wards;
   /** The key of a delivery by the id of its event; undefined where none is known. */
-  readonly keyOf: (id: string) => string | undefined;
+  readonly keyOf: (id: string) => Promise<string | undefined>;
   /** The judge of what is secret. */
   readonly redact: <Given extends object>(record: Given) => Given;
   readonly nowMs: () => number;
@@ -47,15 +47,12 @@ interface Found {
 export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
   const { keeper, writer, wards, redact } = ports;
 
-  function find(id: string): Found {
+  async function find(id: string): Promise<Found> {
     const journal = keeper.journal();
-    const key = ports.keyOf(id) ?? id;
+    const key = (await ports.keyOf(id)) ?? id;
     // An event whose run failed has no delivery but the notice of that.
-    const keys = [id, key, noticeKey(key)];
-    const stored = keys.reduce<StoredRecord<'deliveries'> | undefined>(
-      (found, one) => found ?? journal?.get('deliveries', one),
-      undefined,
-    );
+    let stored: StoredRecord<'deliveries'> | undefined;
+    for (const one of [id, key, noticeKey(key)]) stored ??= await journal?.get('deliveries', one);
     if (stored === undefined) {
       throw new Refusal(
         'delivery-unknown',
@@ -70,9 +67,9 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     return { key, stored, record: asSeen(value, wards().deliveries.get(key)?.getSnapshot().value) };
   }
 
-  function matching(query: SendingQuery): Found[] {
+  async function matching(query: SendingQuery): Promise<Found[]> {
     const journal = keeper.journal();
-    return newestFirst(journal, deliveriesLike(journal, query), (stored) => {
+    return newestFirst(journal, await deliveriesLike(journal, query), (stored) => {
       const found = foundIn(stored);
       return fits(found.record, query) ? found : undefined;
     });
@@ -111,7 +108,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
         dueAtMs: over ? null : nowMs,
         ...(session === undefined ? {} : { heldBy: session }),
       },
-      ...(over ? runOf(next, ports) : reopenedRun(next)),
+      ...(over ? await runOf(next, ports) : await reopenedRun(next)),
     ]);
     if (verdict.kind === 'unavailable') throw new Refusal('journal-unavailable', verdict.fault.message);
     if (verdict.kind !== 'committed')
@@ -122,9 +119,9 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     wards().deliveries.spawn(key, { key, record: next, atMs: nowMs });
   }
 
-  function reopenedRun({ runKey }: DeliveryRecord): readonly Write[] {
+  async function reopenedRun({ runKey }: DeliveryRecord): Promise<readonly Write[]> {
     if (runKey === undefined) return [];
-    const run = keeper.journal()?.get('runs', runKey)?.value;
+    const run = (await keeper.journal()?.get('runs', runKey))?.value;
     if (run === undefined) return [];
     const { reason: _, ...rest } = run;
     return [
@@ -174,7 +171,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     const refusals: Sweep['refusals'][number][] = [];
     let done = 0;
     let left = 0;
-    for (const page of deadLetters(query)) {
+    for await (const page of deadLetters(query)) {
       // A long history is gone through beside everything else.
       await turn();
       // Their commits share a flush of the disk, and land in their order.
@@ -194,10 +191,10 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
   }
 
   /** The oldest first, so that a chat has them in the order in which they were meant to come. */
-  function* deadLetters(query: DeadLetterQuery): Generator<readonly Found[]> {
+  async function* deadLetters(query: DeadLetterQuery): AsyncGenerator<readonly Found[]> {
     let from: string | undefined;
     for (;;) {
-      const page = keeper.journal()?.list('deliveries', {
+      const page = await keeper.journal()?.list('deliveries', {
         limit: pageSize,
         order: 'oldest',
         ...(from === undefined ? {} : { from }),
@@ -210,20 +207,20 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
   }
 
   return {
-    list: (query) => matching(query).map(rowOf),
-    show(id) {
-      const found = find(id);
+    list: async (query) => (await matching(query)).map(rowOf),
+    async show(id) {
+      const found = await find(id);
       return { ...rowOf(found), record: redact(found.stored.value) };
     },
     async retry(id, { force }) {
-      const found = find(id);
+      const found = await find(id);
       await retry(found, force);
-      return rowOf(find(found.key));
+      return rowOf(await find(found.key));
     },
     async drop(id) {
-      const found = find(id);
+      const found = await find(id);
       await drop(found);
-      return rowOf(find(found.key));
+      return rowOf(await find(found.key));
     },
     retryAll: (query) => sweep(query, (one) => retry(one, false)),
     dropAll: (query) => sweep(query, drop),

@@ -18,11 +18,11 @@ import type { HistoryQuery, SeenRun, SendingQuery } from '../control/contract.ts
 import { newestFirst, type Question } from './newest-first.ts';
 
 /** The events of a route, of a status that their rows show, or of both. */
-export function eventsLike(
+export async function eventsLike(
   journal: JournalReader | undefined,
   query: HistoryQuery,
   seenRun: SeenRun,
-): Question<'events'> {
+): Promise<Question<'events'>> {
   const { status, limit } = query;
   const marks = marksOf(query);
   return {
@@ -30,17 +30,22 @@ export function eventsLike(
     limit,
     ...beforeOf(query),
     ...(marks.length === 0 ? {} : { marks: [marks] }),
-    ...(isPassing(status) && journal !== undefined ? { also: eventsUnderWay(journal, String(status), seenRun) } : {}),
+    ...(isPassing(status) && journal !== undefined
+      ? { also: await eventsUnderWay(journal, String(status), seenRun) }
+      : {}),
   };
 }
 
 /** The runs of a route, of a status, or of both. */
-export function runsLike(journal: JournalReader | undefined, query: HistoryQuery): Question<'runs'> {
+export function runsLike(journal: JournalReader | undefined, query: HistoryQuery): Promise<Question<'runs'>> {
   return workLike('runs', journal, query, marksOf(query));
 }
 
 /** The deliveries to a target, of a route or of a status, or of several of these. */
-export function deliveriesLike(journal: JournalReader | undefined, query: SendingQuery): Question<'deliveries'> {
+export function deliveriesLike(
+  journal: JournalReader | undefined,
+  query: SendingQuery,
+): Promise<Question<'deliveries'>> {
   const { target } = query;
   return workLike('deliveries', journal, query, [
     ...marksOf(query),
@@ -62,37 +67,41 @@ function marksOf({ route, status }: HistoryQuery): string[] {
   return route === undefined ? [] : [routeMark(route)];
 }
 
-function workLike<In extends 'runs' | 'deliveries'>(
+async function workLike<In extends 'runs' | 'deliveries'>(
   collection: In,
   journal: JournalReader | undefined,
   query: HistoryQuery,
   marks: readonly string[],
-): Question<In> {
+): Promise<Question<In>> {
   const { status, limit } = query;
   return {
     collection,
     limit,
     ...beforeOf(query),
     ...(marks.length === 0 ? {} : { marks: [marks] }),
-    ...(isPassing(status) && journal !== undefined ? { also: journal.dueKeys(collection) } : {}),
+    ...(isPassing(status) && journal !== undefined ? { also: await journal.dueKeys(collection) } : {}),
   };
 }
 
 /** The keys of the events whose work is due and may show a status: of runs, deliveries and bursts that still gather. */
-function eventsUnderWay(journal: JournalReader, status: string, seenRun: SeenRun): string[] {
-  const bursts = journal.dueKeys('groups').flatMap((key) => journal.get('groups', key)?.value?.burst.id ?? []);
-  const works = new Set([...journal.dueKeys('runs'), ...journal.dueKeys('deliveries'), ...bursts]);
-  return [...works].flatMap((work) => {
-    const run = journal.get('runs', work)?.value;
+async function eventsUnderWay(journal: JournalReader, status: string, seenRun: SeenRun): Promise<string[]> {
+  const works = new Set([...(await journal.dueKeys('runs')), ...(await journal.dueKeys('deliveries'))]);
+  for (const key of await journal.dueKeys('groups')) {
+    const group = await journal.get('groups', key);
+    if (group !== undefined) works.add(group.value.burst.id);
+  }
+  const events: string[] = [];
+  for (const work of works) {
+    const run = (await journal.get('runs', work))?.value;
     const seen = run && seenRun(work, run);
-    const shown = shownOfWork(seen, journal.get('deliveries', work)?.value);
-    if (shown !== undefined && shown !== status) return [];
-    return [work, ...membersOf(journal, work)];
-  });
+    const shown = shownOfWork(seen, (await journal.get('deliveries', work))?.value);
+    if (shown === undefined || shown === status) events.push(work, ...(await membersOf(journal, work)));
+  }
+  return events;
 }
 
 /** The keys of the events that led to some work of another key. */
-function membersOf(journal: JournalReader, work: string): string[] {
+function membersOf(journal: JournalReader, work: string): Promise<string[]> {
   const question = { collection: 'events', limit: Number.POSITIVE_INFINITY, marks: [[workMark(work)]] } as const;
   return newestFirst(journal, question, ({ key, value }) => (value.work === work ? key : undefined));
 }

@@ -24,7 +24,7 @@ import { createRunHistory } from './run-history.ts';
 export async function askKeptRuns<Answer>(
   source: HomeSource,
   note: (sentence: string) => void,
-  ask: (runs: RunHistory) => Answer,
+  ask: (runs: RunHistory) => Promise<Answer>,
 ): Promise<Answer> {
   const home = loadHome(source);
   const paths = homePaths(source.home);
@@ -37,7 +37,7 @@ export async function askKeptRuns<Answer>(
   learnSecrets(home, redactor);
   try {
     note(`${absence}; ${inMemory ? memoryAlone : journal === undefined ? neverStarted : readFromDisk}.`);
-    return ask(
+    return await ask(
       createRunHistory({
         journal: () => journal,
         seenRun: (_, record) => runAsSeen(record, undefined),

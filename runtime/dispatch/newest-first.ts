@@ -23,22 +23,22 @@ export interface Question<In extends MarkedCollection = MarkedCollection> {
 }
 
 /** Picks rows until there are as many as the limit; a record that gives undefined is passed over. */
-export function newestFirst<In extends MarkedCollection, Row>(
+export async function newestFirst<In extends MarkedCollection, Row>(
   journal: JournalReader | undefined,
   question: Question<In>,
-  pick: (stored: StoredRecord<In>) => Row | undefined,
-): Row[] {
+  pick: (stored: StoredRecord<In>) => Promise<Row | undefined> | Row | undefined,
+): Promise<Row[]> {
   const rows: Row[] = [];
   if (journal === undefined) return rows;
-  for (const stored of merged(waysOf(journal, question))) {
-    const row = pick(stored);
+  for await (const stored of merged(waysOf(journal, question))) {
+    const row = await pick(stored);
     if (row !== undefined) rows.push(row);
     if (rows.length === question.limit) break;
   }
   return rows;
 }
 
-type Way<In extends MarkedCollection> = Generator<StoredRecord<In>, undefined>;
+type Way<In extends MarkedCollection> = AsyncGenerator<StoredRecord<In>, undefined>;
 
 function waysOf<In extends MarkedCollection>(
   journal: JournalReader,
@@ -55,13 +55,13 @@ function waysOf<In extends MarkedCollection>(
   return others.length === 0 ? ways : [...ways, byKeys(journal, collection, others)];
 }
 
-function* byPages<In extends MarkedCollection>(
+async function* byPages<In extends MarkedCollection>(
   size: number,
   before: string | undefined,
-  page: (from: { readonly from?: string }) => readonly StoredRecord<In>[],
+  page: (from: { readonly from?: string }) => Promise<readonly StoredRecord<In>[]>,
 ): Way<In> {
   for (let from: { readonly from?: string } = before === undefined ? {} : { from: before }; ; ) {
-    const found = page(from);
+    const found = await page(from);
     yield* found;
     const last = found.at(-1);
     if (last === undefined || found.length < size) return undefined;
@@ -69,21 +69,21 @@ function* byPages<In extends MarkedCollection>(
   }
 }
 
-function* byKeys<In extends MarkedCollection>(
+async function* byKeys<In extends MarkedCollection>(
   journal: JournalReader,
   collection: In,
   keys: readonly string[],
 ): Way<In> {
   for (const key of [...keys].sort().reverse()) {
-    const stored = journal.get(collection, key);
+    const stored = await journal.get(collection, key);
     if (stored !== undefined) yield stored;
   }
   return undefined;
 }
 
 /** All ways as one, each record once. */
-function* merged<In extends MarkedCollection>(ways: readonly Way<In>[]): Way<In> {
-  const heads = ways.map((way) => ({ way, next: way.next().value }));
+async function* merged<In extends MarkedCollection>(ways: readonly Way<In>[]): Way<In> {
+  const heads = await Promise.all(ways.map(async (way) => ({ way, next: (await way.next()).value })));
   for (let last: string | undefined; ; ) {
     let newest: (typeof heads)[number] | undefined;
     for (const head of heads) {
@@ -93,6 +93,6 @@ function* merged<In extends MarkedCollection>(ways: readonly Way<In>[]): Way<In>
     if (newest === undefined || stored === undefined) return undefined;
     if (stored.key !== last) yield stored;
     last = stored.key;
-    newest.next = newest.way.next().value;
+    newest.next = (await newest.way.next()).value;
   }
 }

@@ -26,10 +26,10 @@ export interface NoticePorts {
 }
 
 /** Returns the change that writes the notice of a run that ends; none where it has not failed or no notice is asked for. */
-export function noticeChanges(key: string, run: RunRecord, ports: NoticePorts): readonly RecordChange[] {
+export async function noticeChanges(key: string, run: RunRecord, ports: NoticePorts): Promise<readonly RecordChange[]> {
   // Most runs have succeeded, and an event is large to read.
   if (!hasFailed(run)) return [];
-  const event = ports.keeper.journal()?.get('events', run.eventKey)?.value;
+  const event = (await ports.keeper.journal()?.get('events', run.eventKey))?.value;
   const nowMs = ports.nowMs();
   const notice = failureNotice(key, run, { event, nowMs });
   if (notice === undefined) return [];
@@ -39,9 +39,9 @@ export function noticeChanges(key: string, run: RunRecord, ports: NoticePorts): 
 }
 
 /** Begins the delivery of the notice that was written; one that was left on disk is taken up from there. */
-export function openNotice(runKey: string, { keeper, writer, nowMs, wards, left }: NoticePorts): void {
+export async function openNotice(runKey: string, { keeper, writer, nowMs, wards, left }: NoticePorts): Promise<void> {
   const key = noticeKey(runKey);
-  const stored = keeper.journal()?.get('deliveries', key);
+  const stored = await keeper.journal()?.get('deliveries', key);
   if (stored?.dueAtMs === undefined) return;
   if (stored.heldBy !== keeper.session()) {
     left(key, stored.value);

@@ -13,7 +13,7 @@ import type { Platforms } from './platforms.ts';
 export interface OlderOnDiskPorts {
   readonly platforms: Pick<Platforms, 'ask' | 'hold' | 'orderHoldMs' | 'placeOf'>;
   /** Whether a delivery is still to be taken up from the journal. */
-  readonly isOnDisk: (key: string) => boolean;
+  readonly isOnDisk: (key: string) => Promise<boolean>;
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
 }
@@ -24,7 +24,7 @@ export interface OlderOnDisk {
   /** Asks for a delivery's place as `Platforms.ask` does, behind older deliveries of its chat that are still on disk. */
   readonly ask: Platforms['ask'];
   /** Has the texts of each chat ask whose older deliveries have been taken up. Called after each look at the journal. */
-  look(): void;
+  look(): Promise<void>;
   clear(): void;
 }
 
@@ -83,10 +83,10 @@ export function createOlderOnDisk({ platforms, isOnDisk, steadyMs }: OlderOnDisk
         leave();
       };
     },
-    look() {
+    async look() {
       const now = steadyMs();
-      for (const [name, { key, untilMs, behind }] of chats) {
-        if (untilMs > now && isOnDisk(key)) continue;
+      for (const [name, { key, untilMs, behind }] of [...chats]) {
+        if (untilMs > now && (await isOnDisk(key))) continue;
         chats.delete(name);
         for (const go of behind) go();
       }

@@ -60,7 +60,7 @@ export async function resumeWork(ports: ResumePorts, signal = ports.signal()): P
   await takeDeliveries(journal, session, ports, signal, Number.MAX_SAFE_INTEGER);
   await refillRuns(ports, signal);
   await takeGroups(journal, session, ports, signal);
-  if (!signal.aborted) ports.older.look();
+  if (!signal.aborted) await ports.older.look();
 }
 
 /** Takes deliveries from the journal whose time has come while they waited there alone. */
@@ -70,7 +70,7 @@ export async function refillDeliveries(ports: ResumePorts, signal = ports.signal
   if (journal === undefined || session === undefined) return;
   // One in order has its number for a due time, which a clock that was set back has yet to reach.
   await takeDeliveries(journal, session, ports, signal, Math.max(ports.dueMs(), ports.order.last()));
-  if (!signal.aborted) ports.older.look();
+  if (!signal.aborted) await ports.older.look();
 }
 
 async function takeDeliveries(
@@ -100,13 +100,10 @@ async function takeDeliveries(
 async function noteAll(journal: Journal, ports: ResumePorts, signal: AbortSignal): Promise<void> {
   const retried: { readonly key: string; readonly order: number }[] = [];
   await inTurns(
-    journal
-      .dueKeys('deliveries')
-      .reverse()
-      .map((key) => ({ key })),
+    (await journal.dueKeys('deliveries')).reverse().map((key) => ({ key })),
     { ports, signal },
-    ({ key }) => {
-      const stored = journal.get('deliveries', key);
+    async ({ key }) => {
+      const stored = await journal.get('deliveries', key);
       if (stored === undefined) return;
       const record = stored.value;
       const order = orderOf(record);
@@ -117,8 +114,8 @@ async function noteAll(journal: Journal, ports: ResumePorts, signal: AbortSignal
   );
   // The oldest first: a chat is kept for one at a time.
   retried.sort((one, other) => one.order - other.order);
-  await inTurns(retried, { ports, signal }, ({ key }) => {
-    const stored = journal.get('deliveries', key);
+  await inTurns(retried, { ports, signal }, async ({ key }) => {
+    const stored = await journal.get('deliveries', key);
     if (stored !== undefined) ports.older.note(key, stored.value);
   });
 }
@@ -195,7 +192,7 @@ async function resumeDelivery(stored: StoredRecord<'deliveries'>, ports: ResumeP
   const next = interruptedDelivery(record, { nowMs, deduplicatesForMs: ports.deduplicatesForMs(record) });
   if (isOver(next)) {
     const ended = { ...next, endedAtMs: nowMs };
-    const also = [...releaseOf(ended, ports), ...runOf(ended, ports)];
+    const also = [...(await releaseOf(ended, ports)), ...(await runOf(ended, ports))];
     await put(ports, { collection: 'deliveries', key, value: ended, dueAtMs: null }, also);
     ports.log.log('warn', 'delivery cut off by a crash: its outcome is unknown and it is not sent again', {
       delivery_id: record.deliveryId,
@@ -206,7 +203,7 @@ async function resumeDelivery(stored: StoredRecord<'deliveries'>, ports: ResumeP
     return;
   }
   if (next !== record) await put(ports, { collection: 'deliveries', key, value: next, dueAtMs: orderOf(next) }, []);
-  const run = next.runKey === undefined ? undefined : ports.keeper.journal()?.get('runs', next.runKey);
+  const run = next.runKey === undefined ? undefined : await ports.keeper.journal()?.get('runs', next.runKey);
   if (run?.dueAtMs === undefined) ports.wards().open({ kind: 'direct', key, record: next });
 }
 
@@ -214,9 +211,9 @@ async function resumeRun(stored: StoredRecord<'runs'>, ports: ResumePorts): Prom
   const record = stored.value;
   const { key } = stored;
   ports.writer.adopt('runs', key, stored.version);
-  const delivery = ports.keeper.journal()?.get('deliveries', key)?.value;
+  const delivery = (await ports.keeper.journal()?.get('deliveries', key))?.value;
   const next = interruptedRun(record, delivery, ports.onInterrupted(record.profile));
-  const event = ports.keeper.journal()?.get('events', record.eventKey)?.value;
+  const event = (await ports.keeper.journal()?.get('events', record.eventKey))?.value;
   ports.log.log('info', `run taken up again: ${next.status}`, {
     delivery_id: event?.deliveryId,
     run: key,

@@ -21,35 +21,35 @@ export interface RunHistoryPorts {
 }
 
 export function createRunHistory({ journal, seenRun, runsThatWait, redact }: RunHistoryPorts): RunHistory {
-  const get = <In extends Collection>(collection: In, key: string): Records[In] | undefined =>
-    journal()?.get(collection, key)?.value;
-  const eventOf = (key: string): EventRecord | undefined => get('events', key);
+  const get = async <In extends Collection>(collection: In, key: string): Promise<Records[In] | undefined> =>
+    (await journal()?.get(collection, key))?.value;
+  const eventOf = (key: string): Promise<EventRecord | undefined> => get('events', key);
 
   /** What was said; of a runner that tells nothing, what went in and what came out. */
-  function transcriptOf(id: string, run: RunRecord, event: EventRecord | undefined): Json {
-    const { entries } = get('transcripts', id) ?? {};
+  async function transcriptOf(id: string, run: RunRecord, event: EventRecord | undefined): Promise<Json> {
+    const { entries } = (await get('transcripts', id)) ?? {};
     if (entries !== undefined) return entries;
     const asked = { kind: 'prompt', text: event?.prompt ?? '' };
     return run.response === undefined ? [asked] : [asked, { kind: 'answer', text: run.response }];
   }
 
   return {
-    runs(query) {
+    async runs(query) {
       const waiting = runsThatWait();
-      return newestFirst(journal(), runsLike(journal(), query), ({ key, value }) => {
+      return newestFirst(journal(), await runsLike(journal(), query), async ({ key, value }) => {
         const run = seenRun(key, value);
         if (!matches(run, query)) return undefined;
-        const row = redact(runRow(key, run, eventOf(run.eventKey)));
+        const row = redact(runRow(key, run, await eventOf(run.eventKey)));
         return { ...row, ...questionOf(key, waiting) };
       });
     },
-    run(id, { transcript = false } = {}) {
-      const kept = get('runs', id);
+    async run(id, { transcript = false } = {}) {
+      const kept = await get('runs', id);
       if (kept === undefined) return undefined;
       const run = seenRun(id, kept);
-      const event = eventOf(run.eventKey);
-      const delivery = get('deliveries', id);
-      const notice = get('deliveries', noticeKey(id));
+      const event = await eventOf(run.eventKey);
+      const delivery = await get('deliveries', id);
+      const notice = await get('deliveries', noticeKey(id));
       return redact({
         ...runRow(id, run, event),
         ...questionOf(id, runsThatWait()),
@@ -58,7 +58,7 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
         ...spendingOf(run),
         ...(delivery === undefined ? {} : { delivery }),
         ...(notice === undefined ? {} : { notice }),
-        ...(transcript ? { transcript: transcriptOf(id, run, event) } : {}),
+        ...(transcript ? { transcript: await transcriptOf(id, run, event) } : {}),
       });
     },
   };

@@ -10,7 +10,7 @@ import { type RunAccount, transcriptJson } from '../../machines/agent/transcript
 import { agentRunMachine, type RunContext, type RunResult } from '../../machines/webhook/agent-run.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { type NoticePorts, noticeChanges, openNotice } from './notices.ts';
-import { tellWritten } from './written.ts';
+import { readAgain, tellWritten, unread } from './written.ts';
 
 export interface RunPorts extends NoticePorts {
   readonly places: Places;
@@ -96,29 +96,35 @@ export function wireRun(ports: RunPorts) {
         const { key, record } = context;
         // What comes of an agent that did not stop in time is too late.
         underWay.delete(key);
-        const changes = changesOf(key, record, ports);
         const account = accounts.get(key);
-        if (account !== undefined) changes.push(transcriptChange(key, account));
-        void ports.writer.write(changes).then((verdict) => {
-          if (verdict.kind !== 'refused') accounts.delete(key);
-          tellWritten(self, verdict);
-        });
+        const said = account === undefined ? [] : [transcriptChange(key, account)];
+        void changesOf(key, record, ports)
+          .then((changes) => ports.writer.write([...changes, ...said]))
+          .catch(unread)
+          .then((verdict) => {
+            if (verdict.kind !== 'refused') accounts.delete(key);
+            tellWritten(self, verdict);
+          });
       },
       openDelivery: ({ context }) => {
         const { key } = context;
-        const stored = ports.keeper.journal()?.get('deliveries', key);
-        if (stored === undefined) return;
-        const record = stored.value;
-        ports.writer.adopt('deliveries', key, stored.version);
-        ports.wards().deliveries.spawn(key, { key, record, atMs: ports.nowMs() });
+        void readAgain(async () => ports.keeper.journal()?.get('deliveries', key)).then((stored) => {
+          if (stored === undefined) return;
+          const record = stored.value;
+          ports.writer.adopt('deliveries', key, stored.version);
+          ports.wards().deliveries.spawn(key, { key, record, atMs: ports.nowMs() });
+        });
       },
       closeRun: ({ context: { key, record }, self }) => {
         const closed: RunRecord = { ...record, endedAtMs: ports.nowMs() };
-        void ports.writer
-          .write([runChange(key, closed, null), ...noticeChanges(key, record, ports)])
+        void noticeChanges(key, record, ports)
+          .then((notice) => ports.writer.write([runChange(key, closed, null), ...notice]))
+          .catch(unread)
           .then((verdict) => tellWritten(self, verdict));
       },
-      openNotice: ({ context }) => openNotice(context.key, ports),
+      openNotice: ({ context }) => {
+        void readAgain(() => openNotice(context.key, ports));
+      },
     },
   });
 
@@ -154,15 +160,18 @@ export function writeHandOver(
   };
 }
 
-function changesOf(key: string, record: RunRecord, ports: RunPorts): RecordChange[] {
+async function changesOf(key: string, record: RunRecord, ports: RunPorts): Promise<RecordChange[]> {
   const { status } = record;
   if (status === 'failed' || status === 'cancelled') {
-    return [runChange(key, { ...record, endedAtMs: ports.nowMs() }, null), ...noticeChanges(key, record, ports)];
+    return [
+      runChange(key, { ...record, endedAtMs: ports.nowMs() }, null),
+      ...(await noticeChanges(key, record, ports)),
+    ];
   }
   if (status === 'delivering') {
     // A start takes up both by their due times, which keep the order of a chat where the clock was set back.
     const order = ports.nextOrder();
-    return [runChange(key, record, order), deliveryChange(key, record, { ...ports, order })];
+    return [runChange(key, record, order), await deliveryChange(key, record, { ...ports, order })];
   }
   return [runChange(key, status === 'running' ? { ...record, prompted: false } : record, ports.nowMs())];
 }
@@ -176,8 +185,12 @@ function transcriptChange(key: string, { transcript }: RunAccount): RecordChange
 }
 
 /** The delivery of a run's response, with the texts of the event that the run is for. */
-function deliveryChange(key: string, run: RunRecord, ports: RunPorts & { readonly order: number }): RecordChange {
-  const event = ports.keeper.journal()?.get('events', run.eventKey)?.value;
+async function deliveryChange(
+  key: string,
+  run: RunRecord,
+  ports: RunPorts & { readonly order: number },
+): Promise<RecordChange> {
+  const event = (await ports.keeper.journal()?.get('events', run.eventKey))?.value;
   const record: DeliveryRecord = {
     eventKey: run.eventKey,
     runKey: key,

@@ -1,6 +1,8 @@
 /** Reports what became of a record's write to the chart that asked for it, in the words that charts share. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { WriteVerdict } from '../../actors/store/record-writer.ts';
+import { causeOf } from '../../machines/base/fault.ts';
 
 export interface WriteListener {
   send(
@@ -9,6 +11,24 @@ export interface WriteListener {
       | { readonly type: 'journal.refused'; readonly reason: string }
       | { readonly type: 'work.lost' },
   ): void;
+}
+
+/** The verdict on a write whose records could not be read. */
+export function unread(thrown: unknown): WriteVerdict {
+  return { kind: 'refused', reason: causeOf(thrown) };
+}
+
+const readAgainMs = 1_000;
+
+/** Resolves with what is read, as soon as the journal can be read. Never rejects. */
+export async function readAgain<Value>(read: () => Promise<Value>): Promise<Value> {
+  for (;;) {
+    try {
+      return await read();
+    } catch {
+      await sleep(readAgainMs, undefined, { ref: false });
+    }
+  }
 }
 
 export function tellWritten(listener: WriteListener, verdict: WriteVerdict): void {

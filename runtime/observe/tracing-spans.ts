@@ -56,8 +56,8 @@ export function createEventTraces(tracing: Tracing): EventTraces {
 export interface RunTraces {
   /** What a run hands to its agent: its own span, or what came with its event. */
   traceparentOf(run: string, event: EventRecord | undefined): string | undefined;
-  traced(runAgent: RunAgent, eventOf: (key: string) => EventRecord | undefined): RunAgent;
-  tracedSending(send: Platforms['send'], eventOf: (key: string) => EventRecord | undefined): Platforms['send'];
+  traced(runAgent: RunAgent, eventOf: (key: string) => Promise<EventRecord | undefined>): RunAgent;
+  tracedSending(send: Platforms['send'], eventOf: (key: string) => Promise<EventRecord | undefined>): Platforms['send'];
 }
 
 /** Runs whose delivery may still come; a delivery that comes later hangs below the event. */
@@ -76,7 +76,7 @@ export function createRunTraces(tracing: Tracing): RunTraces {
     traceparentOf: (run, event) => spans.get(run)?.traceparent ?? event?.traceparent,
     traced: (runAgent, eventOf) => async (key, record, signal) => {
       if (!tracing.isOn()) return runAgent(key, record, signal);
-      const event = eventOf(record.eventKey);
+      const event = await eventOf(record.eventKey);
       const span = tracing.begin({ name: 'agent run', kind: 'internal', parent: event?.traceparent });
       if (span === undefined) return runAgent(key, record, signal);
       keep(key, span);
@@ -99,7 +99,7 @@ export function createRunTraces(tracing: Tracing): RunTraces {
       if (!tracing.isOn()) return send(record, signal);
       const { runKey, eventKey, target, deliveryId, profile, route } = record;
       const parent =
-        (runKey === undefined ? undefined : spans.get(runKey)?.traceparent) ?? eventOf(eventKey)?.traceparent;
+        (runKey === undefined ? undefined : spans.get(runKey)?.traceparent) ?? (await eventOf(eventKey))?.traceparent;
       const span = tracing.begin({ name: `deliver ${target}`, kind: 'client', parent });
       const attempt = await send(record, signal);
       const { outcome } = attempt;

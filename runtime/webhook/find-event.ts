@@ -35,29 +35,29 @@ export interface FindEventPorts {
 }
 
 /** Finds an event by its key, its id or the key of its run; refuses an id that leaves several. */
-export type FindEvent = (id: string, choice?: EventChoice) => FoundEvent | undefined;
+export type FindEvent = (id: string, choice?: EventChoice) => Promise<FoundEvent | undefined>;
 
 /** Candidates that a refusal names. */
 const mostNamed = 20;
 
 export function createFindEvent({ journal, refused }: FindEventPorts): FindEvent {
-  function byKey(key: string): FoundEvent | undefined {
-    const event = journal()?.get('events', key)?.value;
+  async function byKey(key: string): Promise<FoundEvent | undefined> {
+    const event = (await journal()?.get('events', key))?.value;
     return event && { key, event };
   }
 
   /** The event that a run of this key works on; a burst's run has a key of its own. */
-  function ofRun(run: string): FoundEvent | undefined {
-    const event = journal()?.get('runs', run)?.value.eventKey;
+  async function ofRun(run: string): Promise<FoundEvent | undefined> {
+    const event = (await journal()?.get('runs', run))?.value.eventKey;
     return event === undefined ? undefined : byKey(event);
   }
 
-  return (id, choice = {}) => {
+  return async (id, choice = {}) => {
     const fits = (found: FoundEvent | undefined): found is FoundEvent =>
       found !== undefined && isChosen(found.event, choice);
-    const named = byKey(id);
+    const named = await byKey(id);
     if (named !== undefined) return fits(named) ? named : undefined;
-    const found = theOne(id, eventsOfId(journal(), id, choice)) ?? ofRun(id);
+    const found = theOne(id, await eventsOfId(journal(), id, choice)) ?? (await ofRun(id));
     if (fits(found)) return found;
     const turnedAway = refused(id).filter(fits);
     return turnedAway.find(({ key }) => key === id) ?? theOne(id, newestOfRoutes(turnedAway));
@@ -65,7 +65,11 @@ export function createFindEvent({ journal, refused }: FindEventPorts): FindEvent
 }
 
 /** The newest event that came under an id to each route that it came to, newest first; a duplicate is none. */
-export function eventsOfId(journal: Journal | undefined, id: string, choice: EventChoice = {}): FoundEvent[] {
+export async function eventsOfId(
+  journal: Journal | undefined,
+  id: string,
+  choice: EventChoice = {},
+): Promise<FoundEvent[]> {
   const { route, profile } = choice;
   const limit = route !== undefined && profile !== undefined ? 1 : Number.POSITIVE_INFINITY;
   const isNew = newPlaces();

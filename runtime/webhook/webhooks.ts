@@ -94,7 +94,7 @@ export interface Webhooks {
   /** How many runs hold a place and how many wait for one. */
   load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
-  sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
+  sendings(keyOf: (id: string) => Promise<string | undefined>): DeliveryDesk;
   readonly pauseOf: WorkHalf['pauseOf'];
   readonly cancelRun: CancelRun;
   readonly seenRun: SeenRun;
@@ -110,7 +110,7 @@ export interface Webhooks {
   /** Ends what a crashed gateway left behind. */
   abandon(): void;
   /** What waits on disk for the next start; undefined where no journal on disk is open. */
-  left(): LeftWork | undefined;
+  left(): Promise<LeftWork | undefined>;
   /** Lets go of the journal and of everything that looks at it. */
   close(): Promise<void>;
 }
@@ -331,11 +331,11 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       work.abandon();
       exchanges.clear();
     },
-    left() {
+    async left() {
       const journal = keeper.journal();
       if (journal === undefined || settings().gateway.journal === 'memory') return undefined;
-      const runs = new Set(journal.dueKeys('runs'));
-      const deliveries = journal.dueKeys('deliveries').filter((key) => !runs.has(key));
+      const runs = new Set(await journal.dueKeys('runs'));
+      const deliveries = (await journal.dueKeys('deliveries')).filter((key) => !runs.has(key));
       return { runs: runs.size, deliveries: deliveries.length };
     },
     close() {

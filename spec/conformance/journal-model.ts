@@ -177,7 +177,7 @@ export async function checkHistory(journal: Journal, history: readonly Step[]): 
             ({ key }) => from === undefined || (order === 'newest' ? key < from : key > from),
           );
           if (order === 'newest') expected.reverse();
-          same(journal.list(step.collection, query), expected.slice(0, step.limit), step);
+          same(await journal.list(step.collection, query), expected.slice(0, step.limit), step);
         }
         break;
       case 'prune': {
@@ -190,20 +190,20 @@ export async function checkHistory(journal: Journal, history: readonly Step[]): 
         nowMs += step.ms;
         break;
     }
-    compareAll(journal, model, nowMs, step);
+    await compareAll(journal, model, nowMs, step);
   }
 }
 
-function compareAll(journal: Journal, model: Model, nowMs: number, step: Step): void {
+async function compareAll(journal: Journal, model: Model, nowMs: number, step: Step): Promise<void> {
   for (const collection of collections) {
     const expected = recordsOf(model, collection);
-    same(journal.list(collection, { order: 'oldest', limit: 99 }), expected, step);
-    for (const record of expected) same(journal.get(collection, record.key), record, step);
+    same(await journal.list(collection, { order: 'oldest', limit: 99 }), expected, step);
+    for (const record of expected) same(await journal.get(collection, record.key), record, step);
   }
   for (const name of ['n0', 'n1', 'n2']) {
     const claim = model.claims.get(name);
     const standing = claim !== undefined && claim.expiresAtMs > nowMs ? claim.value : undefined;
-    same(journal.claimed(name, nowMs), standing, step);
+    same(await journal.claimed(name, nowMs), standing, step);
   }
 }
 
@@ -226,7 +226,7 @@ function commitTo(model: Model, writes: readonly Write[]): readonly [CommitVerdi
       case 'delete': {
         const place = `${write.collection}/${write.key}`;
         const standing = next.records.get(place);
-        if (!isAsExpected(standing, write.expect)) return [{ kind: 'stale', index }, model];
+        if (!isAsExpected(standing, write.expect)) return [stale(model, index, place), model];
         if (write.kind === 'delete') next.records.delete(place);
         else next.records.set(place, recordOf(write, (standing?.version ?? 0) + 1));
         break;
@@ -234,6 +234,12 @@ function commitTo(model: Model, writes: readonly Write[]): readonly [CommitVerdi
     }
   }
   return [{ kind: 'committed' }, next];
+}
+
+/** What stands is what stood before the commit. */
+function stale(model: Model, index: number, place: string): CommitVerdict {
+  const standing = model.records.get(place) as StoredRecord | undefined;
+  return { kind: 'stale', index, ...(standing === undefined ? {} : { standing }) };
 }
 
 function isAsExpected(standing: PlainRecord | undefined, expect: Expected | undefined): boolean {

@@ -75,21 +75,25 @@ async function fill(): Promise<void> {
     if (verdict.kind === 'committed') acknowledged.push(key);
     return verdict;
   };
-  const keys = () => journal.list('events', { order: 'oldest', limit: 100_000 }).map(({ key }) => key);
+  const keys = () =>
+    journal.local
+      ?.list('events', { order: 'oldest', limit: 100_000 })
+      ?.map(({ key }) => key)
+      .join();
 
   let verdict = await commit();
   while (verdict.kind === 'committed' && acknowledged.length < 2000) verdict = await commit();
   say({ refused: verdict });
-  say({ probe: await journal.probe(), again: await commit(), reads: keys().join() === acknowledged.join() });
+  say({ probe: await journal.probe(), again: await commit(), reads: keys() === acknowledged.join() });
   rmSync(ballast);
   say({
     probe: (await journal.probe()) ?? 'well',
     after: await commit(),
-    reads: keys().join() === acknowledged.join(),
+    reads: keys() === acknowledged.join(),
   });
   await journal.close();
   const again = await opened();
-  say({ kept: again.list('events', { order: 'oldest', limit: 100_000 }).length === acknowledged.length });
+  say({ kept: (await again.list('events', { order: 'oldest', limit: 100_000 })).length === acknowledged.length });
   await again.close();
 }
 

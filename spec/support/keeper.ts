@@ -43,6 +43,8 @@ export function gate(inner: Journal = openMemoryJournal()): Gate {
     land,
     refuse: (count = queue.length) => take(count, async () => ({ kind: 'unavailable', fault: diskFull })),
     async settle() {
+      // A write may wait for what it reads first.
+      await turn();
       while (queue.length > 0) await land();
     },
     rotate() {

@@ -43,7 +43,7 @@ t.test('CRN-1 · DUR-1 · a firing puts claim, event, run and mark on disk at on
   const { fire, keeper } = await gateway(journal, 'one');
   const verdict = await fire.due(entry('k1'), due, 'print');
   t.match(verdict, { kind: 'granted', run: 'k1', opened: { kind: 'run', key: 'k1', record: { kind: 'cron' } } });
-  t.match(journal.get('events', 'k1')?.value, {
+  t.match(journal.local?.get('events', 'k1')?.value, {
     deliveryId: 'cron-j-19700101T001640Z',
     route: 'cron/digest',
     event: 'cron.due',
@@ -57,17 +57,17 @@ t.test('CRN-1 · DUR-1 · a firing puts claim, event, run and mark on disk at on
     cronJob: 'j',
     dueAtMs: 1_000_000,
   });
-  t.equal(journal.get('events', 'k1')?.value.reason, undefined, 'in time: nothing to say');
-  t.match(journal.get('runs', 'k1'), {
+  t.equal(journal.local?.get('events', 'k1')?.value.reason, undefined, 'in time: nothing to say');
+  t.match(journal.local?.get('runs', 'k1'), {
     dueAtMs: 1_000_000,
     heldBy: keeper.session(),
     value: { status: 'queued', attempt: 0, kind: 'cron', route: 'cron/digest' },
   });
-  const mark = fire.mark('default', 'j', 1_000_000);
+  const mark = await fire.mark('default', 'j', 1_000_000);
   t.same(mark, { dueAtMs: 1_000_000, print: 'print', run: 'k1' });
-  t.equal(fire.inFlight(mark), 'k1');
+  t.equal(await fire.inFlight(mark), 'k1');
   await keeper.commit([{ kind: 'put', collection: 'runs', key: 'k1', value: {}, dueAtMs: null }]);
-  t.equal(fire.inFlight(mark), undefined, 'a run whose work is over is not in flight');
+  t.equal(await fire.inFlight(mark), undefined, 'a run whose work is over is not in flight');
 });
 
 t.test('CRN-2 · the model of a job goes along with every firing', async (t) => {
@@ -75,7 +75,7 @@ t.test('CRN-2 · the model of a job goes along with every firing', async (t) => 
   const { fire } = await gateway(journal, 'one');
   await fire.due(entry('k1', 1_000_000, { model: 'other' }), due, 'print');
   await fire.byHand(entry('k2', 1_000_000, { model: 'other' }), 'more');
-  for (const key of ['k1', 'k2']) t.equal(journal.get('events', key)?.value.model, 'other');
+  for (const key of ['k1', 'k2']) t.equal(journal.local?.get('events', key)?.value.model, 'other');
 });
 
 t.test('CRN-1 · DUR-1 · of several gateways on one journal one fires a due time, also after a restart', async (t) => {
@@ -83,8 +83,8 @@ t.test('CRN-1 · DUR-1 · of several gateways on one journal one fires a due tim
   const gateways = await Promise.all(['a', 'b', 'c', 'd'].map((owner) => gateway(journal, owner)));
   const verdicts = await Promise.all(gateways.map(({ fire }, index) => fire.due(entry(`k${index}`), due, 'print')));
   t.same(verdicts.map(({ kind }) => kind).sort(), ['granted', 'taken', 'taken', 'taken']);
-  t.equal(journal.list('runs', { limit: 9, order: 'oldest' }).length, 1);
-  t.equal(journal.list('events', { limit: 9, order: 'oldest' }).length, 1);
+  t.equal(journal.local?.list('runs', { limit: 9, order: 'oldest' }).length, 1);
+  t.equal(journal.local?.list('events', { limit: 9, order: 'oldest' }).length, 1);
 
   const again = await gateway(journal, 'a');
   t.same(await again.fire.due(entry('k9'), due, 'print'), { kind: 'taken' });
@@ -110,27 +110,27 @@ t.test('CRN-1 · DUR-2 · what is not fired is in the history with its reason, a
   const journal = openMemoryJournal();
   const { fire } = await gateway(journal, 'one');
   t.same(await fire.pass(entry('k1'), due, 'print', 'cron job "digest" is paused'), { kind: 'noted' });
-  t.match(journal.get('events', 'k1')?.value, {
+  t.match(journal.local?.get('events', 'k1')?.value, {
     status: 'ignored',
     reason: 'cron job "digest" is paused',
     cronJob: 'j',
   });
-  t.equal(journal.get('events', 'k1')?.value.work, undefined);
+  t.equal(journal.local?.get('events', 'k1')?.value.work, undefined);
   t.same(await fire.due(entry('k2'), due, 'print'), { kind: 'taken' });
-  t.match(fire.mark('default', 'j', 1_000_000), { dueAtMs: 1_000_000 });
+  t.match(await fire.mark('default', 'j', 1_000_000), { dueAtMs: 1_000_000 });
   t.same(await fire.note(entry('k3'), 'never due', 'print'), { kind: 'noted' });
   t.same(await fire.note(entry('k4'), 'never due', 'print'), { kind: 'taken' }, 'said once');
-  t.match(journal.get('events', 'k3')?.value, { event: 'cron.note', status: 'ignored', reason: 'never due' });
+  t.match(journal.local?.get('events', 'k3')?.value, { event: 'cron.note', status: 'ignored', reason: 'never due' });
 });
 
 t.test('CRN-1 · a late firing says how late, and for what it stands', async (t) => {
   const journal = openMemoryJournal();
   const { fire } = await gateway(journal, 'one');
   await fire.due(entry('k1', 1_090_000), due, 'print');
-  t.equal(journal.get('events', 'k1')?.value.reason, '90 s late');
+  t.equal(journal.local?.get('events', 'k1')?.value.reason, '90 s late');
   await fire.due(entry('k2', 2_000_000), { dueAtMs: 2_000_000, missedSinceMs: 1_060_000 }, 'print');
   t.match(
-    journal.get('events', 'k2')?.value.reason,
+    journal.local?.get('events', 'k2')?.value.reason,
     /^0 s late; stands for every firing missed since 1970-01-01T00:17/,
   );
 });
@@ -139,12 +139,12 @@ t.test('CRN-2 · a firing by hand bears its context and moves no mark', async (t
   const journal = openMemoryJournal();
   const { fire } = await gateway(journal, 'one');
   t.match(await fire.byHand(entry('k1'), 'Only today’s.'), { kind: 'granted', run: 'k1' });
-  t.match(journal.get('events', 'k1')?.value, { prompt: 'Sum up.\n\nOnly today’s.', event: 'cron.manual' });
+  t.match(journal.local?.get('events', 'k1')?.value, { prompt: 'Sum up.\n\nOnly today’s.', event: 'cron.manual' });
   t.match(await fire.byHand(entry('k2', 1_000_000, { prompt: '' }), 'All.'), { kind: 'granted' });
-  t.equal(journal.get('events', 'k2')?.value.prompt, 'All.');
+  t.equal(journal.local?.get('events', 'k2')?.value.prompt, 'All.');
   t.match(await fire.byHand(entry('k3'), undefined), { kind: 'granted' });
-  t.equal(journal.get('events', 'k3')?.value.prompt, 'Sum up.');
-  t.equal(fire.mark('default', 'j', 1_000_000), undefined);
+  t.equal(journal.local?.get('events', 'k3')?.value.prompt, 'Sum up.');
+  t.equal(await fire.mark('default', 'j', 1_000_000), undefined);
   t.match(await fire.due(entry('k4'), due, 'print'), { kind: 'granted' }, 'the schedule is not touched');
 });
 
@@ -183,16 +183,16 @@ t.test('CRN-1 · a schedule that begins anew forgets what was due before, but no
   const { fire } = await gateway(openMemoryJournal(), 'one');
   await fire.due(entry('k1'), due, 'old');
   t.same(await fire.begin({ nowMs: 1_500_000, profile: 'default', job }, 'new'), { kind: 'noted' });
-  t.same(fire.mark('default', 'j', 1_500_000), { dueAtMs: 1_500_000, print: 'new', run: 'k1' });
+  t.same(await fire.mark('default', 'j', 1_500_000), { dueAtMs: 1_500_000, print: 'new', run: 'k1' });
 });
 
 t.test('DUR-1 · a run without room stays on disk for whoever has some, and a closed journal refuses', async (t) => {
   const journal = openMemoryJournal();
   const full = await gateway(journal, 'one', 1_000_000, false);
   t.match(await full.fire.due(entry('k1'), due, 'print'), { kind: 'granted', opened: { kind: 'nothing' } });
-  t.equal(journal.get('runs', 'k1')?.heldBy, undefined);
+  t.equal(journal.local?.get('runs', 'k1')?.heldBy, undefined);
   await full.keeper.close();
   t.match(await full.fire.due(entry('k2'), { dueAtMs: 2_000_000 }, 'print'), { kind: 'refused', reason: /not open/ });
   t.match(await full.fire.pass(entry('k2'), { dueAtMs: 2_000_000 }, 'print', 'x'), { kind: 'refused' });
-  t.equal(full.fire.mark('default', 'j', 0), undefined);
+  t.equal(await full.fire.mark('default', 'j', 0), undefined);
 });

@@ -28,7 +28,7 @@ function stage(
   const asked: string[] = [];
   const warned: string[] = [];
   const runAgent = createRunAgent({
-    event: (key) => (key === 'e1' ? { ...event, ...given } : undefined),
+    event: async (key) => (key === 'e1' ? { ...event, ...given } : undefined),
     runnerOf: (profile) => {
       asked.push(profile);
       if (profile === ('gone' as typeof profile)) return undefined;

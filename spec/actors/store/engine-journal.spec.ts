@@ -83,18 +83,18 @@ t.test('DUR-1 · leaves a record that a damaged disk made unreadable, and goes o
   const damaged = { version: 1, dueAtMs: 1, heldBy: undefined, value: undefined };
   engine.tables.runs.write('r0001', damaged);
 
-  t.equal(journal.get('runs', 'r0001'), undefined);
+  t.equal(journal.local?.get('runs', 'r0001'), undefined);
   t.same(
-    journal.list('runs', { order: 'oldest', limit: 9 }).map(({ key }) => key),
+    journal.local?.list('runs', { order: 'oldest', limit: 9 }).map(({ key }) => key),
     ['r0000', 'r0002'],
   );
   t.same(
-    journal.list('runs', { order: 'oldest', limit: 2 }).map(({ key }) => key),
+    journal.local?.list('runs', { order: 'oldest', limit: 2 }).map(({ key }) => key),
     ['r0000', 'r0002'],
     'a page that is short is the last one, so this one is not',
   );
   t.same(
-    journal.list('runs', { order: 'newest', limit: 2, from: 'r0002' }).map(({ key }) => key),
+    journal.local?.list('runs', { order: 'newest', limit: 2, from: 'r0002' }).map(({ key }) => key),
     ['r0000'],
   );
   const query = { session: session.ok ? session.value : '', dueBeforeMs: 9, nowMs: 0, limit: 9 };
@@ -111,13 +111,13 @@ t.test('DUR-2 · a listing by marks passes over a record that cannot be read and
   engine.tables.runs.write('r0003', { version: 1, dueAtMs: undefined, heldBy: undefined, value: undefined });
   const marks = [routeMark('orders')];
 
-  const first = journal.marked('runs', { marks, limit: 3 });
+  const first = await journal.marked('runs', { marks, limit: 3 });
   t.same(
     first.map(({ key }) => key),
     ['r0004', 'r0002', 'r0001'],
   );
   t.same(
-    journal.marked('runs', { marks, limit: 3, from: 'r0001' }).map(({ key }) => key),
+    journal.local?.marked('runs', { marks, limit: 3, from: 'r0001' }).map(({ key }) => key),
     ['r0000'],
   );
 });

@@ -25,7 +25,7 @@ t.test('DUR-1 · keeps every acknowledged commit whole when it is killed at any 
   const journal = await openJournal(directory);
   t.teardown(() => journal.close());
   const keysOf = (collection: 'events' | 'runs' | 'deliveries') =>
-    journal.list(collection, { order: 'oldest', limit: 1_000_000 }).map(({ key }) => key);
+    (journal.local?.list(collection, { order: 'oldest', limit: 1_000_000 }) ?? []).map(({ key }) => key);
   const events = keysOf('events');
   const stored = new Set(events);
   t.same(
@@ -36,7 +36,7 @@ t.test('DUR-1 · keeps every acknowledged commit whole when it is killed at any 
   t.same(keysOf('runs'), events, 'no commit is half there');
   t.same(keysOf('deliveries'), events);
   t.same(
-    events.filter((key) => journal.claimed(key, 0) === undefined),
+    events.filter((key) => journal.local?.claimed(key, 0) === undefined),
     [],
   );
   const session = await journal.openSession('me', 1000, 0);
@@ -106,7 +106,7 @@ t.test('IDM-2 · grants a name to one of two processes on one store', async (t) 
   const journal = await openJournal(directory);
   t.teardown(() => journal.close());
   for (const [index, process] of processes.entries()) {
-    for (const name of won[index] ?? []) t.same(journal.claimed(name, 0), { pid: process.pid });
+    for (const name of won[index] ?? []) t.same(journal.local?.claimed(name, 0), { pid: process.pid });
   }
 });
 
@@ -126,7 +126,7 @@ t.test('DUR-1 · opens a store that another process writes to', async (t) => {
   process.kill('SIGKILL');
   const journal = await openJournal(directory);
   t.teardown(() => journal.close());
-  t.equal(journal.list('groups', { order: 'oldest', limit: 9 }).length, 5);
+  t.equal(journal.local?.list('groups', { order: 'oldest', limit: 9 }).length, 5);
 });
 
 function start(task: string, directory: string): ChildProcess {

@@ -35,8 +35,8 @@ async function use(): Promise<number | undefined> {
   const opened = await openLmdbJournal({ directory });
   if (!opened.ok) return undefined;
   const journal = opened.value;
-  const listed = journal.list('events', { order: 'newest', limit: 10_000 }).length;
-  journal.list('events', { order: 'oldest', limit: 10_000 });
+  const listed = journal.local?.list('events', { order: 'newest', limit: 10_000 }).length;
+  journal.local?.list('events', { order: 'oldest', limit: 10_000 });
   await journal.commit([{ kind: 'put', collection: 'runs', key: 'r', value: { filling: 'y'.repeat(20_000) } }]);
   await journal.prune({ keepAfterKey: 'k', maxBytes: 0, nowMs: 1e9 });
   await journal.close();

@@ -18,10 +18,10 @@ t.test('DUR-1 · answers reads while it is being mended, and heals many askers a
   await journal.commit([{ kind: 'put', collection: 'events', key: 'e1', value: {} }]);
 
   const probes = Array.from({ length: 5 }, () => journal.probe());
-  t.equal(journal.get('events', 'e1')?.key, 'e1');
+  t.equal(journal.local?.get('events', 'e1')?.key, 'e1');
 
   t.same(await Promise.all(probes), [undefined, undefined, undefined, undefined, undefined]);
-  t.equal(journal.get('events', 'e1')?.key, 'e1');
+  t.equal(journal.local?.get('events', 'e1')?.key, 'e1');
 });
 
 t.test('DUR-1 · finds everything again after it was closed', async (t) => {
@@ -33,16 +33,16 @@ t.test('DUR-1 · finds everything again after it was closed', async (t) => {
     { kind: 'claim', name: 'a', value: { by: 'a' }, nowMs: 0, expiresAtMs: 9 },
     { kind: 'put', collection: 'runs', key: 'r1', value: { n: 1 }, dueAtMs: 5, heldBy },
   ]);
-  const before = journal.get('runs', 'r1');
+  const before = journal.local?.get('runs', 'r1');
   await journal.close();
-  t.equal(journal.get('runs', 'r1'), undefined, 'a closed journal reads as empty');
-  t.same(journal.list('runs', { order: 'newest', limit: 9 }), []);
+  t.equal(journal.local?.get('runs', 'r1'), undefined, 'a closed journal reads as empty');
+  t.same(journal.local?.list('runs', { order: 'newest', limit: 9 }), []);
 
   const again = await openJournal(directory);
   t.teardown(() => again.close());
 
-  t.same(again.get('runs', 'r1'), before);
-  t.same(again.claimed('a', 0), { by: 'a' });
+  t.same(await again.get('runs', 'r1'), before);
+  t.same(await again.claimed('a', 0), { by: 'a' });
   t.same(await again.take('runs', { session: heldBy, dueBeforeMs: 5, nowMs: 0, limit: 9 }), { ok: true, value: [] });
   const next = await again.openSession('me', 1000, 0);
   if (!next.ok) throw new Error(next.fault.message);

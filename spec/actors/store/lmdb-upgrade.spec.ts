@@ -30,13 +30,13 @@ t.test('DUR-2 · marks what an older gateway has written, once', async (t) => {
 
   for (const what of ['upgraded', 'as it is']) {
     const journal = await openJournal(directory);
-    const failed = journal.marked('runs', { marks: [statusMark('failed')], limit: 999 });
+    const failed = await journal.marked('runs', { marks: [statusMark('failed')], limit: 999 });
     t.ok(
       failed.some(({ value }) => Object(value).n === 7),
       what,
     );
     t.ok(failed.length < 1_200);
-    t.equal(journal.marked('runs', { marks: [statusMark('delivered', 'r')], limit: 2_000 }).length, 1_199);
+    t.equal(journal.local?.marked('runs', { marks: [statusMark('delivered', 'r')], limit: 2_000 }).length, 1_199);
     await journal.close();
   }
 });
@@ -58,8 +58,8 @@ t.test('DUR-2 · DLV-5 · finds by their target what an older gateway has marked
   await root.close();
 
   const journal = await openJournal(directory);
-  t.match(journal.marked('deliveries', { marks: [targetMark('team_chat_a')], limit: 9 }), [{ key: 'k1' }]);
-  t.same(journal.claimed(claimName('default', 'r', 'd1'), 99), { eventKey: 'k1' }, 'claims of that layout stay');
+  t.match(journal.local?.marked('deliveries', { marks: [targetMark('team_chat_a')], limit: 9 }), [{ key: 'k1' }]);
+  t.same(journal.local?.claimed(claimName('default', 'r', 'd1'), 99), { eventKey: 'k1' }, 'claims of that layout stay');
   await journal.close();
 });
 
@@ -97,18 +97,20 @@ t.test('IDM-1 · DUR-2 · an id that an older gateway claimed stays taken until 
 
   for (const what of ['upgraded', 'as it is']) {
     const journal = await openJournal(directory);
-    t.same(journal.claimed(claimName('default', 'r', 'd1'), 99), { eventKey: 'k1' }, what);
-    t.same(journal.claimed(claimName('a/b', 'r%', 'd/2'), 99), { eventKey: 'gone' }, what);
-    t.same(journal.claimed(claimName('default', 'r', long), 99), { eventKey: 'k2' }, what);
-    t.same(journal.claimed('cron/default/j/k', 99), { eventKey: 'k1' }, what);
-    t.same(journal.claimed(cron, 99), { eventKey: 'k1' }, what);
-    t.same(journal.claimed(claimName('x', 'y', 'z'), 99), { eventKey: 'first' }, what);
-    t.same(journal.claimed(claimName('z', 'x', 'y'), 99), { eventKey: 'second' }, what);
-    t.same(journal.claimed(claimName('y', 'z', 'x'), 99), { eventKey: 'third' }, what);
-    t.equal(journal.claimed('delivery/default/r/d1', 99), undefined, what);
-    const found = [idMark('d1'), idMark(long)].map((mark) => journal.marked('events', { marks: [mark], limit: 9 }));
+    t.same(journal.local?.claimed(claimName('default', 'r', 'd1'), 99), { eventKey: 'k1' }, what);
+    t.same(journal.local?.claimed(claimName('a/b', 'r%', 'd/2'), 99), { eventKey: 'gone' }, what);
+    t.same(journal.local?.claimed(claimName('default', 'r', long), 99), { eventKey: 'k2' }, what);
+    t.same(journal.local?.claimed('cron/default/j/k', 99), { eventKey: 'k1' }, what);
+    t.same(journal.local?.claimed(cron, 99), { eventKey: 'k1' }, what);
+    t.same(journal.local?.claimed(claimName('x', 'y', 'z'), 99), { eventKey: 'first' }, what);
+    t.same(journal.local?.claimed(claimName('z', 'x', 'y'), 99), { eventKey: 'second' }, what);
+    t.same(journal.local?.claimed(claimName('y', 'z', 'x'), 99), { eventKey: 'third' }, what);
+    t.equal(journal.local?.claimed('delivery/default/r/d1', 99), undefined, what);
+    const found = [idMark('d1'), idMark(long)].map((mark) =>
+      journal.local?.marked('events', { marks: [mark], limit: 9 }),
+    );
     t.same(
-      found.map((records) => records.map(({ key }) => key)),
+      found.map((records) => records?.map(({ key }) => key)),
       [['k1'], ['k2']],
       what,
     );
@@ -116,7 +118,7 @@ t.test('IDM-1 · DUR-2 · an id that an older gateway claimed stays taken until 
   }
   const journal = await openJournal(directory);
   await journal.prune({ nowMs: 100, keepAfterKey: '', maxBytes: 1e9 });
-  t.equal(journal.claimed(claimName('a/b', 'r%', 'd/2'), 0), undefined, 'no longer than its time');
+  t.equal(journal.local?.claimed(claimName('a/b', 'r%', 'd/2'), 0), undefined, 'no longer than its time');
   await journal.close();
 });
 

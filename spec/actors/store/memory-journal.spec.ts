@@ -14,14 +14,14 @@ t.test('DUR-1 · lands what comes in one turn together, and what comes of it in 
   const told: unknown[] = [];
   const submit = (key: string, then = (): void => {}): void =>
     journal.submit([put(key)], ({ kind }) => {
-      told.push([key, kind, journal.list('runs', { order: 'oldest', limit: 9 }).length]);
+      told.push([key, kind, journal.local?.list('runs', { order: 'oldest', limit: 9 }).length]);
       then();
     });
 
   submit('a', () => submit('c'));
   submit('a');
   submit('b');
-  t.same([told, journal.get('runs', 'a')], [[], undefined], 'nothing is seen before it lands');
+  t.same([told, journal.local?.get('runs', 'a')], [[], undefined], 'nothing is seen before it lands');
   await turn();
   t.same(told, [
     ['a', 'committed', 2],

@@ -20,9 +20,9 @@ async function stage() {
 t.test('DUR-1 · a record under way is held and due, a finished one is neither', async (t) => {
   const { disk, keeper, write } = await stage();
   t.same(await write([change(1)]), { kind: 'written' });
-  t.match(disk.journal.get('runs', 'k'), { value: { n: 1 }, dueAtMs: 5, heldBy: keeper.session() });
+  t.match(disk.journal.local?.get('runs', 'k'), { value: { n: 1 }, dueAtMs: 5, heldBy: keeper.session() });
   t.same(await write([change(2, null)]), { kind: 'written' });
-  t.same(disk.journal.get('runs', 'k'), { key: 'k', version: 2, value: { n: 2 } });
+  t.same(disk.journal.local?.get('runs', 'k'), { key: 'k', version: 2, value: { n: 2 } });
 });
 
 t.test('DUR-1 · each write goes over the one before, and one that another gateway took over is lost', async (t) => {
@@ -35,7 +35,7 @@ t.test('DUR-1 · each write goes over the one before, and one that another gatew
   await disk.settle();
   await taken;
   t.same(await write([change(4)]), { kind: 'lost' });
-  t.match(disk.journal.get('runs', 'k')?.value, { n: 99 });
+  t.match(disk.journal.local?.get('runs', 'k')?.value, { n: 99 });
 });
 
 t.test('DUR-1 · changes and what goes with them land whole or not at all', async (t) => {
@@ -44,12 +44,12 @@ t.test('DUR-1 · changes and what goes with them land whole or not at all', asyn
   const claim = { kind: 'claim', name: 'c', value: {}, nowMs: 0, expiresAtMs: 9 } as const;
   t.same(await write([change(1), delivery], [claim]), { kind: 'written' });
   t.same(await write([{ ...change(1), key: 'other' }], [claim]), { kind: 'lost' });
-  t.equal(disk.journal.get('runs', 'other'), undefined);
+  t.equal(disk.journal.local?.get('runs', 'other'), undefined);
 
   const refused = writer.write([change(2)]);
   await disk.refuse();
   t.same(await refused, { kind: 'refused', reason: diskFull.message });
-  t.match(disk.journal.get('runs', 'k')?.value, { n: 1 });
+  t.match(disk.journal.local?.get('runs', 'k')?.value, { n: 1 });
 });
 
 t.test('DUR-1 · what the disk refused is written over the same version when it is offered again', async (t) => {

@@ -61,7 +61,7 @@ async function gateway(journal: Journal, owner = 'gateway', mode?: 'batch'): Pro
 }
 
 const standing = (journal: Journal): Burst | undefined =>
-  (journal.get('groups', key)?.value as { burst: Burst } | undefined)?.burst;
+  (journal.local?.get('groups', key)?.value as { burst: Burst } | undefined)?.burst;
 
 async function landed<Value>(stage: Gate, asked: Promise<Value>): Promise<Value> {
   await stage.settle();
@@ -80,7 +80,7 @@ t.test('COA-1 · the newest event replaces, the window restarts, the cap counts 
   for (const [event, nowMs, burst] of rows) {
     t.same(await landed(stage, join(event, nowMs)), { verdict: { kind: 'committed' }, burst, absorbed: false }, event);
 
-    const record = stage.journal.get('groups', key);
+    const record = stage.journal.local?.get('groups', key);
     t.match(record, { dueAtMs: 250, heldBy: session, version: burst.count }, 'due when it is settled at the latest');
     t.same(record?.value, { profile: 'default', route: 'r', groupKey: 'pr-7', burst });
   }
@@ -114,8 +114,8 @@ t.test('COA-1 · closing turns the burst into its run and deletes it, in one com
 
   t.same(await landed(stage, close()), { kind: 'committed' });
 
-  t.equal(stage.journal.get('groups', key), undefined);
-  t.match(stage.journal.get('runs', 'a')?.value, { count: 2, latestEventKey: 'b' });
+  t.equal(stage.journal.local?.get('groups', key), undefined);
+  t.match(stage.journal.local?.get('runs', 'a')?.value, { count: 2, latestEventKey: 'b' });
   t.same(await landed(stage, close()), { kind: 'stale', index: 0 }, 'nothing is left to close');
   t.match(await landed(stage, join('c')), { burst: { id: 'c', count: 1 }, absorbed: false }, 'the next burst');
 });
@@ -130,8 +130,8 @@ t.test('COA-1 · an event on its way to disk when the burst closes is taken by t
 
   t.match(await joining, { verdict: { kind: 'committed' }, burst: { id: 'a', count: 2 }, absorbed: true });
   t.same(await closing, { kind: 'committed' });
-  t.match(stage.journal.get('runs', 'a')?.value, { count: 2, latestEventKey: 'b' });
-  t.equal(stage.journal.get('groups', key), undefined);
+  t.match(stage.journal.local?.get('runs', 'a')?.value, { count: 2, latestEventKey: 'b' });
+  t.equal(stage.journal.local?.get('groups', key), undefined);
 });
 
 t.test('COA-1 · an event that comes while the burst closes begins the next one', async (t) => {
@@ -144,7 +144,7 @@ t.test('COA-1 · an event that comes while the burst closes begins the next one'
 
   t.same(await closing, { kind: 'committed' });
   t.match(await joining, { verdict: { kind: 'committed' }, burst: { id: 'b', count: 1 }, absorbed: false });
-  t.match(stage.journal.get('runs', 'a')?.value, { count: 1, latestEventKey: 'a' });
+  t.match(stage.journal.local?.get('runs', 'a')?.value, { count: 1, latestEventKey: 'a' });
   t.match(standing(stage.journal), { id: 'b', count: 1 });
 });
 
@@ -162,8 +162,8 @@ t.test(
     t.match(await duplicate, { verdict: { kind: 'claimed' } });
     t.match(await behind, { verdict: { kind: 'committed' }, burst: { id: 'a', count: 2, latestEventKey: 'c' } });
     t.same(await closing, { kind: 'committed' });
-    t.match(stage.journal.get('runs', 'a')?.value, { count: 2, latestEventKey: 'c' });
-    t.equal(stage.journal.get('events', 'b'), undefined);
+    t.match(stage.journal.local?.get('runs', 'a')?.value, { count: 2, latestEventKey: 'c' });
+    t.equal(stage.journal.local?.get('events', 'b'), undefined);
   },
 );
 
@@ -187,7 +187,7 @@ t.test(
 
     t.match(await landed(stage, join('d')), { burst: { id: 'b', count: 2 }, absorbed: false });
     t.same(await landed(stage, close()), { kind: 'committed' });
-    t.match(stage.journal.get('runs', 'b')?.value, { count: 2, latestEventKey: 'd' });
+    t.match(stage.journal.local?.get('runs', 'b')?.value, { count: 2, latestEventKey: 'd' });
   },
 );
 
@@ -195,7 +195,7 @@ t.test('DUR-1 · COA-3 · a burst found at start is carried on with its count an
   const stage = gate();
   const before = await gateway(stage.journal);
   await landed(stage, before.join('a', 0));
-  const found = stage.journal.get('groups', key);
+  const found = stage.journal.local?.get('groups', key);
 
   const adopting = await gateway(stage.journal);
   adopting.bursts.adopt(key, found?.value as never, found?.version ?? 0);
@@ -206,7 +206,7 @@ t.test('DUR-1 · COA-3 · a burst found at start is carried on with its count an
 
   const other = await gateway(stage.journal);
   t.same(await landed(stage, other.close()), { kind: 'committed' }, 'also one that nobody adopted');
-  t.match(stage.journal.get('runs', 'a')?.value, { count: 2 });
+  t.match(stage.journal.local?.get('runs', 'a')?.value, { count: 2 });
 });
 
 t.test('DUR-1 · two gateways on one journal overtake each other, and no event of the burst is lost', async (t) => {
@@ -218,13 +218,13 @@ t.test('DUR-1 · two gateways on one journal overtake each other, and no event o
 
   for (const { verdict } of await Promise.all(asked)) t.same(verdict, { kind: 'committed' });
   t.match(standing(stage.journal), { count: 8 });
-  const events = stage.journal.list('events', { limit: 10, order: 'oldest' });
+  const events = stage.journal.local?.list('events', { limit: 10, order: 'oldest' }) ?? [];
   t.same(new Set(events.map(({ value }) => value.work)), new Set([standing(stage.journal)?.id]));
 
   const closed = await landed(stage, Promise.all([one.close(), other.close()]));
   t.same(closed.map(({ kind }) => kind).sort(), ['committed', 'stale'], 'one of them opens the run');
-  t.equal(stage.journal.list('runs', { limit: 10, order: 'oldest' }).length, 1);
-  t.match(stage.journal.list('runs', { limit: 10, order: 'oldest' })[0]?.value, { count: 8 });
+  t.equal(stage.journal.local?.list('runs', { limit: 10, order: 'oldest' }).length, 1);
+  t.match(stage.journal.local?.list('runs', { limit: 10, order: 'oldest' })[0]?.value, { count: 8 });
 });
 
 t.test('DUR-1 · one who is overtaken eight times gives up with nothing written', async (t) => {
@@ -242,7 +242,7 @@ t.test('DUR-1 · one who is overtaken eight times gives up with nothing written'
   }
 
   t.match(await late, { verdict: { kind: 'stale' }, absorbed: false });
-  t.equal(stage.journal.get('events', 'late'), undefined);
+  t.equal(stage.journal.local?.get('events', 'late'), undefined);
   t.match(standing(stage.journal), { count: 9 });
   t.match(await landed(stage, one.join('again')), { burst: { count: 10 } }, 'and has learnt where the burst stands');
 });
@@ -317,13 +317,13 @@ async function play(
 
   const counted = new Map<string, number>();
   const keys = new Map<string, string[]>();
-  for (const { key: eventKey, value } of stage.journal.list('events', { limit: 1_000, order: 'oldest' })) {
+  for (const { key: eventKey, value } of stage.journal.local?.list('events', { limit: 1_000, order: 'oldest' }) ?? []) {
     const work = String(value.work);
     counted.set(work, (counted.get(work) ?? 0) + 1);
     keys.set(work, [...(keys.get(work) ?? []), eventKey]);
   }
   const lost = [...counted].flatMap(([work, count]) => {
-    const run = stage.journal.get('runs', work);
+    const run = stage.journal.local?.get('runs', work);
     if (run === undefined) return [`${count} events name ${work}, which never ran`];
     if (run.version !== 1) return [`${work} was opened ${run.version} times`];
     const { count: counted, earlierKeys = [], latestEventKey } = Object(run.value);
@@ -384,7 +384,7 @@ t.test('COA-1 · IDM-2 · whoever joined behind a duplicate drops nobody else', 
   void join('d');
   await stage.settle();
 
-  const works = ['b', 'c', 'd'].map((event) => stage.journal.get('events', event)?.value.work);
+  const works = ['b', 'c', 'd'].map((event) => stage.journal.local?.get('events', event)?.value.work);
   t.match(standing(stage.journal), { count: 3 });
   t.same(new Set(works), new Set([standing(stage.journal)?.id]));
 });

@@ -77,7 +77,9 @@ async function claimer(journal: Journal = openMemoryJournal(), ports: Partial<Cl
 const collections: readonly Collection[] = ['events', 'runs', 'groups', 'deliveries'];
 /** How many records each collection holds. */
 const sizes = (journal: Journal): Record<string, number> =>
-  Object.fromEntries(collections.map((name) => [name, journal.list(name, { limit: 1_000, order: 'oldest' }).length]));
+  Object.fromEntries(
+    collections.map((name) => [name, journal.local?.list(name, { limit: 1_000, order: 'oldest' }).length ?? 0]),
+  );
 
 t.test('DUR-1 · CRN-2 · each plan puts the event, its claim and its work on disk in one commit', async (t) => {
   const rows = [
@@ -125,11 +127,15 @@ t.test('DUR-1 · CRN-2 · each plan puts the event, its claim and its work on di
 
     t.match(given, verdict, plan.kind);
     t.same(sizes(journal), expected, plan.kind);
-    t.match(journal.get('events', 'k1'), { value: { deliveryId: 'd1', work: 'k1', body: '{"a":1}' } });
-    t.match(journal.get(work.collection, work.key), { value: work.value, heldBy: session }, `${plan.kind}: held`);
-    t.type(journal.get(work.collection, work.key)?.dueAtMs, 'number', `${plan.kind}: due`);
-    t.equal(journal.get('events', 'k1')?.dueAtMs, undefined, 'an event is no work by itself');
-    t.same(journal.claimed(claimName('default', 'r', 'd1'), 1_000), { eventKey: 'k1' });
+    t.match(journal.local?.get('events', 'k1'), { value: { deliveryId: 'd1', work: 'k1', body: '{"a":1}' } });
+    t.match(
+      journal.local?.get(work.collection, work.key),
+      { value: work.value, heldBy: session },
+      `${plan.kind}: held`,
+    );
+    t.type(journal.local?.get(work.collection, work.key)?.dueAtMs, 'number', `${plan.kind}: due`);
+    t.equal(journal.local?.get('events', 'k1')?.dueAtMs, undefined, 'an event is no work by itself');
+    t.same(journal.local?.claimed(claimName('default', 'r', 'd1'), 1_000), { eventKey: 'k1' });
   }
 });
 
@@ -154,7 +160,7 @@ t.test('DUR-2 · the claim of an id leads to its event, whatever the plan', asyn
 t.test('DUR-1 · DLV-2 · a direct text is on disk with the chat that it goes to', async (t) => {
   const { claim, journal } = await claimer(openMemoryJournal(), { placeOf: ({ target }) => `home of ${target}` });
   await claim(ask('k1', { kind: 'direct' }, { deliver: 'slack' }));
-  t.match(journal.get('deliveries', 'k1')?.value, { status: 'sending', chat: 'home of slack' });
+  t.match(journal.local?.get('deliveries', 'k1')?.value, { status: 'sending', chat: 'home of slack' });
 });
 
 t.test('IDM-1 · an id claimed within the hour is taken, and a repeat leaves nothing, whatever its plan', async (t) => {
@@ -168,7 +174,7 @@ t.test('IDM-1 · an id claimed within the hour is taken, and a repeat leaves not
       t.same(await claim(ask('k2', second, {}, 1_000 + claimLifeMs - 1)), { kind });
 
       t.same(sizes(journal), before, `${second.kind} after ${first.kind}`);
-      t.equal(journal.get('groups', 'default/r/pr-7')?.version, first.kind === 'group' ? 1 : undefined);
+      t.equal(journal.local?.get('groups', 'default/r/pr-7')?.version, first.kind === 'group' ? 1 : undefined);
     }
   }
 });
@@ -183,11 +189,11 @@ t.test('IDM-2 · DUR-1 · an id of a direct delivery is a duplicate only once th
   for (const [more, kind] of rows) {
     const { claim, journal, keeper } = await claimer();
     await claim(ask('k1', { kind: 'direct' }));
-    const value = { ...journal.get('deliveries', 'k1')?.value, ...more } as JsonObject;
+    const value = { ...journal.local?.get('deliveries', 'k1')?.value, ...more } as JsonObject;
     await keeper.commit([{ kind: 'put', collection: 'deliveries', key: 'k1', value }]);
 
     for (const plan of plans) t.same(await claim(ask('k2', plan)), { kind }, `${plan.kind} after ${more.status}`);
-    t.equal(journal.get('events', 'k2'), undefined, 'and leaves nothing');
+    t.equal(journal.local?.get('events', 'k2'), undefined, 'and leaves nothing');
   }
 });
 
@@ -230,7 +236,7 @@ t.test(
         t.same(await claim(ask('k2', second, again, 1_000 + claimLifeMs - 1)), taken);
 
         t.same(sizes(journal), before, `${second.kind} after ${first.kind}`);
-        t.equal(journal.claimed(claimName('default', 'r', 'd2'), 1_000), undefined, 'and its id stays free');
+        t.equal(journal.local?.claimed(claimName('default', 'r', 'd2'), 1_000), undefined, 'and its id stays free');
       }
     }
     for (const [more, nowMs, verdict] of [
@@ -254,14 +260,14 @@ t.test('SEC-6 · IDM-2 · a run that failed releases its signature with its id, 
   for (const more of [signed, { ...signed, deliveryId: 'd2' }]) {
     const { claim, journal, keeper } = await claimer();
     await claim(ask('k1', { kind: 'run' }, signed));
-    const value = { ...journal.get('runs', 'k1')?.value, status: 'failed' };
+    const value = { ...journal.local?.get('runs', 'k1')?.value, status: 'failed' };
     await keeper.commit([{ kind: 'put', collection: 'runs', key: 'k1', value }]);
 
     t.match(await claim(ask('k2', { kind: 'run' }, more)), { kind: 'granted', work: 'k2' });
     t.match(await claim(ask('k3', { kind: 'run' }, { ...signed, deliveryId: 'd3' })), { kind: 'duplicate' });
     t.match(await claim(ask('k4', { kind: 'run' }, signed)), { kind: 'duplicate' }, 'the id alone is of no use');
-    t.match(journal.get('events', 'k2')?.value, { told: { repeats: 'k1' } });
-    t.match(journal.get('runs', 'k1')?.value, { repeatedBy: 'k2' });
+    t.match(journal.local?.get('events', 'k2')?.value, { told: { repeats: 'k1' } });
+    t.match(journal.local?.get('runs', 'k1')?.value, { repeatedBy: 'k2' });
   }
 });
 
@@ -272,7 +278,7 @@ t.test('SEC-6 · DUR-1 · an event that the disk refuses leaves no signature beh
     const asked = claim(ask('k1', plan, { signatureDigest: 's1' }));
     await stage.refuse();
     t.match(await asked, { kind: 'unavailable' });
-    t.equal(journal.claimed(signatureClaim('default', 's1'), 1_000), undefined);
+    t.equal(journal.local?.claimed(signatureClaim('default', 's1'), 1_000), undefined);
     const again = claim(ask('k2', plan, { signatureDigest: 's1' }));
     await stage.settle();
     t.match(await again, { kind: 'granted', work: 'k2' }, `${plan.kind}: the sender tries again`);
@@ -302,14 +308,14 @@ t.test('SEC-6 · DUR-2 · the claim of a signature is kept as long as its event,
   await claim(ask('0k1', { kind: 'run' }, { signatureDigest: 's1', deliveryId: long }));
   await keeper.commit([{ kind: 'put', collection: 'runs', key: '0k1', value: { status: 'delivered' } }]);
   const name = signatureClaim('default', 's1');
-  const found = () => journal.marked('events', { marks: [idMark(long)], limit: 2 }).map(({ key }) => key);
+  const found = () => journal.local?.marked('events', { marks: [idMark(long)], limit: 2 }).map(({ key }) => key);
   t.same(found(), ['0k1'], 'an id whose claim lies under a digest has its mark');
 
   await journal.prune({ keepAfterKey: '1', maxBytes: 1e9, nowMs: 2_000 });
   t.same(found(), []);
-  t.ok(journal.claimed(name, 2_000), 'its window still runs');
+  t.ok(journal.local?.claimed(name, 2_000), 'its window still runs');
   await journal.prune({ keepAfterKey: '1', maxBytes: 1e9, nowMs: 1_000 + claimLifeMs });
-  t.equal(journal.claimed(name, 2_000), undefined, 'gone with its window, as the event is gone');
+  t.equal(journal.local?.claimed(name, 2_000), undefined, 'gone with its window, as the event is gone');
 });
 
 t.test('IDM-2 · of equal ids at the same instant exactly one is granted, on one gateway and on two', async (t) => {
@@ -339,7 +345,7 @@ t.test(
 
       t.same(await asked, { kind: 'unavailable', reason: diskFull.message }, plan.kind);
       t.same(sizes(journal), { events: 0, runs: 0, groups: 0, deliveries: 0 }, plan.kind);
-      t.equal(journal.claimed(claimName('default', 'r', 'd1'), 1_000), undefined);
+      t.equal(journal.local?.claimed(claimName('default', 'r', 'd1'), 1_000), undefined);
       t.same(refused, [diskFull]);
 
       const again = claim(ask('k2', plan));
@@ -364,7 +370,7 @@ t.test('DIS-3 · a run that finds no room stays on disk, due and held by nobody'
 
     t.same(await claim(ask('k1', plan)), { kind: 'granted', opened: { kind: 'nothing' }, work: 'k1' });
 
-    t.match(journal.get('runs', 'k1'), { dueAtMs: 1_000, heldBy: undefined, value: { status: 'queued' } });
+    t.match(journal.local?.get('runs', 'k1'), { dueAtMs: 1_000, heldBy: undefined, value: { status: 'queued' } });
     const query = { session: session ?? '', dueBeforeMs: 1_000, nowMs: 1_000, limit: 10 };
     t.match(await journal.take('runs', query), { ok: true, value: [{ key: 'k1' }] }, 'offered as work');
   }
@@ -374,7 +380,7 @@ t.test('CRN-2 · a firing takes the settings of its job, with what the route ren
   const { claim, journal } = await claimer();
   await claim(ask('k1', { kind: 'cron', job: 'nightly' }));
 
-  t.match(journal.get('events', 'k1')?.value, {
+  t.match(journal.local?.get('events', 'k1')?.value, {
     prompt: 'the job says\n\nthe route says',
     skills: ['its skill'],
     model: 'its model',
@@ -382,12 +388,12 @@ t.test('CRN-2 · a firing takes the settings of its job, with what the route ren
     deliverExtra: { channel: 'its own' },
     body: '{"a":1}',
   });
-  t.same(journal.claimed('cron/default/nightly/k1', 1_000), { eventKey: 'k1' }, 'the claim of the scheduler');
+  t.same(journal.local?.claimed('cron/default/nightly/k1', 1_000), { eventKey: 'k1' }, 'the claim of the scheduler');
 
   const { prompt: _, ...unprompted } = event;
   const bare = await claimer();
   await bare.claim({ key: 'k1', nowMs: 1_000, plan: { kind: 'cron', job: 'nightly' }, event: unprompted });
-  t.equal(bare.journal.get('events', 'k1')?.value.prompt, 'the job says');
+  t.equal(bare.journal.local?.get('events', 'k1')?.value.prompt, 'the job says');
 });
 
 t.test('CRN-2 · a firing that the scheduler has claimed already is a duplicate', async (t) => {
@@ -400,7 +406,7 @@ t.test('CRN-2 · a firing that the scheduler has claimed already is a duplicate'
   t.same(await claim(ask('k1', { kind: 'cron', job: 'nightly' })), { kind: 'duplicate' });
 
   t.same(sizes(journal), { events: 0, runs: 0, groups: 0, deliveries: 0 });
-  t.equal(journal.claimed(claimName('default', 'r', 'd1'), nowMs), undefined, 'the delivery id is free again');
+  t.equal(journal.local?.claimed(claimName('default', 'r', 'd1'), nowMs), undefined, 'the delivery id is free again');
 });
 
 t.test('CRN-2 · PRF-2 · a job that is not ready drops the event with its reason, and the id is claimed', async (t) => {
@@ -419,7 +425,7 @@ t.test('CRN-2 · PRF-2 · a job that is not ready drops the event with its reaso
 
   t.same(asked, [['work', 'nightly']], "the event's own profile");
   t.same(sizes(journal), { events: 1, runs: 0, groups: 0, deliveries: 0 });
-  t.match(journal.get('events', 'k1')?.value, { reason: 'the job is paused', work: undefined });
+  t.match(journal.local?.get('events', 'k1')?.value, { reason: 'the job is paused', work: undefined });
   t.same(await claim(ask('k2', { kind: 'cron', job: 'nightly' }, { profile: 'work' })), { kind: 'duplicate' });
 });
 
@@ -440,7 +446,7 @@ t.test('COA-1 · events of one key share a burst, those of other keys, routes an
     const given = await claim(ask(key, plan, { ...more, deliveryId: key }));
 
     t.match(given, { kind: 'granted', opened: { kind: 'group', burst: { id: work, count } }, work }, key);
-    t.equal(journal.get('events', key)?.value.work, work);
+    t.equal(journal.local?.get('events', key)?.value.work, work);
   }
 });
 
@@ -468,7 +474,7 @@ t.test('IDM-2 · DUR-1 · whatever is sent in whatever order, each id has one ev
       const verdicts = await Promise.all(asked);
 
       const granted = verdicts.flatMap(({ kind }, n) => (kind === 'granted' ? [`k${100 + n}`] : []));
-      const events = stage.journal.list('events', { limit: 100, order: 'oldest' });
+      const events = stage.journal.local?.list('events', { limit: 100, order: 'oldest' }) ?? [];
       t.same(
         events.map(({ key }) => key),
         granted,
@@ -476,10 +482,14 @@ t.test('IDM-2 · DUR-1 · whatever is sent in whatever order, each id has one ev
       );
       const ids = events.map(({ value }) => value.deliveryId);
       t.equal(new Set(ids).size, ids.length, 'each id once');
-      const burst = stage.journal.get('groups', 'default/r/pr-7')?.value.burst as { id: string } | undefined;
+      const burst = stage.journal.local?.get('groups', 'default/r/pr-7')?.value.burst as { id: string } | undefined;
       for (const { value } of events) {
         const work = String(value.work);
-        const works = [stage.journal.get('runs', work), stage.journal.get('deliveries', work), burst?.id === work];
+        const works = [
+          stage.journal.local?.get('runs', work),
+          stage.journal.local?.get('deliveries', work),
+          burst?.id === work,
+        ];
         t.equal(works.filter(Boolean).length, 1, 'its work is there, once');
       }
     }),
@@ -501,7 +511,7 @@ t.test('IDM-2 · an id is released by what failed for good, and by nothing else'
     for (const [ended, sent, expected] of rows) {
       const { claim, keeper, journal } = await claimer();
       await claim(ask('k1', { kind: 'run' }));
-      const run = { ...journal.get('runs', 'k1')?.value, ...ended } as JsonObject;
+      const run = { ...journal.local?.get('runs', 'k1')?.value, ...ended } as JsonObject;
       await keeper.commit([
         { kind: 'put', collection: 'runs', key: 'k1', value: run },
         ...(sent === undefined ? [] : [{ kind: 'put', collection: 'deliveries', key: 'k1', value: sent } as Write]),
@@ -515,7 +525,7 @@ t.test('IDM-2 · an id is released by what failed for good, and by nothing else'
         [expected === 'granted' ? 'duplicate' : expected, expected].sort(),
         title,
       );
-      t.equal(journal.get('runs', 'k1')?.value.repeatedBy !== undefined, expected === 'granted', title);
+      t.equal(journal.local?.get('runs', 'k1')?.value.repeatedBy !== undefined, expected === 'granted', title);
     }
   }
 });
@@ -523,7 +533,7 @@ t.test('IDM-2 · an id is released by what failed for good, and by nothing else'
 t.test('IDM-2 · a run that is under way, or waits on disk as failed, keeps its id', async (t) => {
   const { claim, keeper, journal } = await claimer();
   await claim(ask('k1', { kind: 'run' }));
-  const run = { ...journal.get('runs', 'k1')?.value, status: 'failed' } as JsonObject;
+  const run = { ...journal.local?.get('runs', 'k1')?.value, status: 'failed' } as JsonObject;
   await keeper.commit([{ kind: 'put', collection: 'runs', key: 'k1', value: run, dueAtMs: 1 }]);
   t.equal((await claim(ask('k2', { kind: 'run' }))).kind, 'duplicate');
 });

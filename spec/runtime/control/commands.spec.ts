@@ -75,7 +75,7 @@ t.test('CLI-3 · a parameter that is missing or of another form is said to be so
 
 t.test('DUR-2 · histories are asked for within bounds, by route and status', async (t) => {
   const seen: unknown[] = [];
-  const note = (query: unknown) => {
+  const note = async (query: unknown) => {
     seen.push(query);
     return [];
   };
@@ -93,9 +93,9 @@ t.test('CLI-5 · what the history does not hold has its code, and what it holds 
     status: () => ({ pid: 1 }) as never,
     stop: () => void stopped.push('stopped'),
     reload: async () => void stopped.push('reloaded'),
-    delivery: (id) => (id === 'd1' ? ({ delivery_id: id } as never) : undefined),
+    delivery: async (id) => (id === 'd1' ? ({ delivery_id: id } as never) : undefined),
     replay: async (id) => (id === 'd1' ? { status: 202, body: '' } : undefined),
-    run: (id, more) => (id === 'r1' ? ({ id, transcript: more?.transcript === true } as never) : undefined),
+    run: async (id, more) => (id === 'r1' ? ({ id, transcript: more?.transcript === true } as never) : undefined),
   });
   t.same(await ask(host, 'gateway.status'), { pid: 1 });
   t.same(await ask(host, 'gateway.reload'), { reloaded: true });

@@ -15,6 +15,7 @@ import type { Wards } from '../../../runtime/system/wards.ts';
 import { createDecisions } from '../../../runtime/webhook/event-log.ts';
 import type { Exchanges } from '../../../runtime/webhook/exchanges.ts';
 import { openKeeper } from '../../support/keeper.ts';
+import { turn } from '../../support/turns.ts';
 import { fakeWard } from '../../support/wards.ts';
 
 const log: Logger = { log: () => {}, warnOnce: () => {} };
@@ -203,19 +204,19 @@ t.test('CON-4 · DUR-2 · deliveries are rows of the law’s shape, newest first
       attempts: 1,
     },
   ];
-  t.same(view.deliveries({ limit: 100 }), rows);
-  t.same(view.deliveries({ limit: 2 }), rows.slice(0, 2));
-  t.same(view.deliveries({ limit: 100, route: 'r' }), rows.slice(2));
-  t.same(view.deliveries({ limit: 100, status: 'refused' }), rows.slice(1, 2));
-  t.same(view.deliveries({ limit: 100, status: 'failed', route: 'other' }), []);
+  t.same(await view.deliveries({ limit: 100 }), rows);
+  t.same(await view.deliveries({ limit: 2 }), rows.slice(0, 2));
+  t.same(await view.deliveries({ limit: 100, route: 'r' }), rows.slice(2));
+  t.same(await view.deliveries({ limit: 100, status: 'refused' }), rows.slice(1, 2));
+  t.same(await view.deliveries({ limit: 100, status: 'failed', route: 'other' }), []);
 });
 
 t.test('DUR-2 · a row is found behind pages of others, up to a bound', async (t) => {
   const others = Array.from({ length: 450 }, (_, n) => ['events', `k${1_000 + n}`, event] as const);
   const { view } = await stage([['events', 'k0000', { ...event, route: 'rare' }], ...others]);
-  t.match(view.deliveries({ limit: 1, route: 'rare' }), [{ route: 'rare' }]);
-  t.equal(view.deliveries({ limit: 300 }).length, 300);
-  t.equal(view.deliveries({ limit: 1_000 }).length, 451);
+  t.match(await view.deliveries({ limit: 1, route: 'rare' }), [{ route: 'rare' }]);
+  t.equal((await view.deliveries({ limit: 300 })).length, 300);
+  t.equal((await view.deliveries({ limit: 1_000 })).length, 451);
 });
 
 t.test('DUR-2 · one delivery is shown with its record, its run and its delivery, by id or by key', async (t) => {
@@ -239,11 +240,11 @@ t.test('DUR-2 · one delivery is shown with its record, its run and its delivery
     run,
     delivery,
   };
-  t.same(view.delivery('d1'), shown, 'the event itself, not its duplicate');
-  t.same(view.delivery('e1'), shown);
-  t.match(view.delivery('e2'), { status: 'duplicate', key: 'e2' });
-  t.match(view.delivery('d5'), { status: 'refused', reason: 'no signature' });
-  t.equal(view.delivery('none'), undefined);
+  t.same(await view.delivery('d1'), shown, 'the event itself, not its duplicate');
+  t.same(await view.delivery('e1'), shown);
+  t.match(await view.delivery('e2'), { status: 'duplicate', key: 'e2' });
+  t.match(await view.delivery('d5'), { status: 'refused', reason: 'no signature' });
+  t.equal(await view.delivery('none'), undefined);
 });
 
 t.test(
@@ -258,13 +259,7 @@ t.test(
       ['e6', { deliveryId: 'twice', receivedAtMs: 6_000 }],
     ];
     const { view, requests } = await stage(events.map(([key, more]) => ['events', key, { ...event, ...more }]));
-    const told = (ask: () => unknown): unknown => {
-      try {
-        return ask();
-      } catch (thrown) {
-        return thrown;
-      }
-    };
+    const told = (ask: () => Promise<unknown>): Promise<unknown> => ask().catch((thrown) => thrown);
     const several = {
       code: 'delivery-ambiguous',
       message: [
@@ -275,33 +270,27 @@ t.test(
         'name one by its key or, where the command takes them, choose with --route and --profile',
       ].join('\n'),
     };
-    t.match(
-      told(() => view.delivery('d1')),
-      several,
-    );
-    t.match(
-      told(() => view.why('d1')),
-      several,
-    );
+    t.match(await told(() => view.delivery('d1')), several);
+    t.match(await told(() => view.why('d1')), several);
     await t.rejects(view.replay('d1'), several);
     t.equal(requests.spawned.length, 0, 'none is guessed');
-    t.match(view.delivery('d1', { route: 'r' }), { key: 'e2' }, 'of one route the newest');
+    t.match(await view.delivery('d1', { route: 'r' }), { key: 'e2' }, 'of one route the newest');
+    t.match(await told(() => view.delivery('d1', { route: 's' })), {
+      code: 'delivery-ambiguous',
+      message: /stands for 2 events/,
+    });
+    t.match(await view.delivery('d1', { route: 's', profile: 'work' }), { key: 'e4' });
+    t.match(await view.delivery('d1', { profile: 'work' }), { key: 'e4' });
+    t.match(await view.delivery('e1'), { key: 'e1' }, 'a key means one event');
+    t.equal(await view.delivery('e1', { route: 's' }), undefined);
+    t.equal(await view.delivery('d1', { route: 'none' }), undefined);
+    t.match(await view.delivery('twice'), { key: 'e6' });
     t.match(
-      told(() => view.delivery('d1', { route: 's' })),
-      { code: 'delivery-ambiguous', message: /stands for 2 events/ },
-    );
-    t.match(view.delivery('d1', { route: 's', profile: 'work' }), { key: 'e4' });
-    t.match(view.delivery('d1', { profile: 'work' }), { key: 'e4' });
-    t.match(view.delivery('e1'), { key: 'e1' }, 'a key means one event');
-    t.equal(view.delivery('e1', { route: 's' }), undefined);
-    t.equal(view.delivery('d1', { route: 'none' }), undefined);
-    t.match(view.delivery('twice'), { key: 'e6' });
-    t.match(
-      view.deliveries({ limit: 2, before: 'e5' }).map(({ key }) => key),
+      (await view.deliveries({ limit: 2, before: 'e5' })).map(({ key }) => key),
       ['e4', 'e3'],
     );
     t.match(
-      view.deliveries({ limit: 9, profile: 'work' }).map(({ key }) => key),
+      (await view.deliveries({ limit: 9, profile: 'work' })).map(({ key }) => key),
       ['e4'],
     );
   },
@@ -311,11 +300,11 @@ t.test('DUR-2 · IDM-1 · refused requests of one id are told apart by route too
   const { view, decisions } = await stage([]);
   decisions.decided(refused, undefined);
   decisions.decided({ ...refused, id: 'e7', path: '/webhooks/other' }, undefined);
-  t.throws(() => view.delivery('d5'), { code: 'delivery-ambiguous' });
-  t.match(view.delivery('d5', { route: '/webhooks/other' }), { key: 'e7' });
-  t.match(view.delivery('e5'), { key: 'e5' });
+  await t.rejects(view.delivery('d5'), { code: 'delivery-ambiguous' });
+  t.match(await view.delivery('d5', { route: '/webhooks/other' }), { key: 'e7' });
+  t.match(await view.delivery('e5'), { key: 'e5' });
   t.match(
-    view.deliveries({ limit: 9, before: 'e7' }).map(({ key }) => key),
+    (await view.deliveries({ limit: 9, before: 'e7' })).map(({ key }) => key),
     ['e5'],
   );
 });
@@ -351,11 +340,11 @@ t.test('CLI-5 · DIS-3 · runs are rows, and one of them its prompt, response an
     superseded: 2,
     reason: 'why',
   };
-  t.same(view.runs({ limit: 10 }), [second, first]);
-  t.same(view.runs({ limit: 10, status: 'failed' }), [second]);
-  t.same(view.run('e1'), { ...first, prompt: 'the prompt', response: 'said', delivery });
-  t.same(view.run('e2'), { ...second, prompt: '', response: 'said' });
-  t.equal(view.run('none'), undefined);
+  t.same(await view.runs({ limit: 10 }), [second, first]);
+  t.same(await view.runs({ limit: 10, status: 'failed' }), [second]);
+  t.same(await view.run('e1'), { ...first, prompt: 'the prompt', response: 'said', delivery });
+  t.same(await view.run('e2'), { ...second, prompt: '', response: 'said' });
+  t.equal(await view.run('none'), undefined);
 });
 
 t.test('TRU-3 · DUR-2 · a run that waits for a person says for which question, everywhere it is shown', async (t) => {
@@ -370,12 +359,15 @@ t.test('TRU-3 · DUR-2 · a run that waits for a person says for which question,
     { runsThatWait: () => waiting },
   );
   const questions = (rows: readonly { readonly question?: string }[]) => rows.map(({ question }) => question);
-  t.same(questions(view.runs({ limit: 10 })), [undefined, 'a7']);
-  t.same(questions(view.deliveries({ limit: 10 })), [undefined, 'a7']);
-  t.match(view.run('e1'), { status: 'running', question: 'a7' });
-  t.match(view.delivery('e1'), { status: 'running', question: 'a7' });
+  t.same(questions(await view.runs({ limit: 10 })), [undefined, 'a7']);
+  t.same(questions(await view.deliveries({ limit: 10 })), [undefined, 'a7']);
+  t.match(await view.run('e1'), { status: 'running', question: 'a7' });
+  t.match(await view.delivery('e1'), { status: 'running', question: 'a7' });
   waiting.clear();
-  t.same(questions([...view.runs({ limit: 10 }), ...view.deliveries({ limit: 10 })]), Array(4).fill(undefined));
+  t.same(
+    questions([...(await view.runs({ limit: 10 })), ...(await view.deliveries({ limit: 10 }))]),
+    Array(4).fill(undefined),
+  );
 });
 
 t.test('DUR-1 · CLI-5 · a run that a crash cut off is told as waiting, in every row that shows it', async (t) => {
@@ -389,22 +381,22 @@ t.test('DUR-1 · CLI-5 · a run that a crash cut off is told as waiting, in ever
     { seenRun: (key, record) => runAsSeen(record, key === 'e2' ? record : undefined) },
   );
   const reason = 'cut off in attempt 1; waits to be taken up again';
-  t.match(view.runs({ limit: 9 }), [
+  t.match(await view.runs({ limit: 9 }), [
     { id: 'e2', status: 'running' },
     { id: 'e1', status: 'queued', attempt: 1, reason },
   ]);
-  t.match(view.runs({ limit: 9, status: 'queued' }), [{ id: 'e1' }]);
+  t.match(await view.runs({ limit: 9, status: 'queued' }), [{ id: 'e1' }]);
   t.same(
-    view.runs({ limit: 9, status: 'running' }).map(({ id }) => id),
+    (await view.runs({ limit: 9, status: 'running' })).map(({ id }) => id),
     ['e2'],
   );
-  t.match(view.run('e1'), { status: 'queued', reason });
-  t.match(view.deliveries({ limit: 9, status: 'accepted' }), [{ key: 'e1', status: 'accepted', reason }]);
+  t.match(await view.run('e1'), { status: 'queued', reason });
+  t.match(await view.deliveries({ limit: 9, status: 'accepted' }), [{ key: 'e1', status: 'accepted', reason }]);
   t.same(
-    view.deliveries({ limit: 9, status: 'running' }).map(({ key }) => key),
+    (await view.deliveries({ limit: 9, status: 'running' })).map(({ key }) => key),
     ['e2'],
   );
-  t.match(view.delivery('e1'), { status: 'accepted', run: { status: 'queued' } });
+  t.match(await view.delivery('e1'), { status: 'accepted', run: { status: 'queued' } });
 });
 
 t.test('OBS-1 · no answer of the view holds a secret', async (t) => {
@@ -414,7 +406,12 @@ t.test('OBS-1 · no answer of the view holds a secret', async (t) => {
     ['runs', 'e1', { ...run, response: secret, reason: secret }],
     ['deliveries', 'e1', { ...delivery, text: secret }],
   ]);
-  const all = [view.deliveries({ limit: 9 }), view.delivery('d1'), view.runs({ limit: 9 }), view.run('e1')];
+  const all = [
+    await view.deliveries({ limit: 9 }),
+    await view.delivery('d1'),
+    await view.runs({ limit: 9 }),
+    await view.run('e1'),
+  ];
   t.notMatch(JSON.stringify(all), secret);
   t.match(JSON.stringify(all), '[redacted]');
 });
@@ -422,6 +419,7 @@ t.test('OBS-1 · no answer of the view holds a secret', async (t) => {
 t.test('DUR-2 · a replay goes through the chart; what left no body cannot be replayed', async (t) => {
   const { view, decisions, exchanges, requests } = await stage([['events', 'e1', event]]);
   const replayed = view.replay('d1');
+  await turn();
   t.match(requests.spawned, [{ key: 'new', input: { origin: 'replay', path: '/webhooks/r', replayOf: 'e1' } }]);
   exchanges.get('new')?.exchange.reply({ status: 202, body: '{}', headers: { 'x-a': 'b' } });
   t.same(await replayed, { status: 202, body: '{}' });
@@ -434,6 +432,6 @@ t.test('DUR-2 · CLI-5 · before the journal is open there is nothing to show, a
   const { keeper } = await openKeeper();
   await keeper.close();
   const { view } = await stage([], { keeper });
-  t.same([view.deliveries({ limit: 9 }), view.runs({ limit: 9 })], [[], []]);
-  t.same([view.delivery('d1'), view.run('e1'), await view.replay('d1')], [undefined, undefined, undefined]);
+  t.same([await view.deliveries({ limit: 9 }), await view.runs({ limit: 9 })], [[], []]);
+  t.same([await view.delivery('d1'), await view.run('e1'), await view.replay('d1')], [undefined, undefined, undefined]);
 });

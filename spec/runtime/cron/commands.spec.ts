@@ -176,7 +176,7 @@ t.test('CRN-1 · a daemon says how jobs stand, hears of changes, and fires', asy
   const standing: JobStanding = { state: 'running', sinceMs: 0, run: 'r0' };
   const view: CronView = {
     standing: () => standing,
-    history: (_profile, _job, limit) => [
+    history: async (_profile, _job, limit) => [
       { at: '2026-06-01T09:00:00.000Z', cause: 'schedule', status: 'delivered', delivery_id: `${limit}` },
     ],
     run: async (...given) => {
@@ -287,7 +287,7 @@ function shell({ home, call }: Rig) {
 t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with --json', async (t) => {
   const view: CronView = {
     standing: () => undefined,
-    history: () => [
+    history: async () => [
       { at: '2026-06-01T09:00:00.000Z', cause: 'schedule', status: 'ignored', reason: 'two\nlines', delivery_id: 'd' },
     ],
     run: async () => ({ kind: 'granted', run: 'r1', opened: { kind: 'nothing' } }),

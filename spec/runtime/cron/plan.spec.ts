@@ -27,15 +27,15 @@ interface Given {
   readonly context?: Partial<CronJobContext>;
 }
 
-function plan(given: Given): { readonly plan: Plan; readonly begun: readonly string[] } {
+async function plan(given: Given): Promise<{ readonly plan: Plan; readonly begun: readonly string[] }> {
   const { mark, inFlight, isReady = true, context = {} } = given;
   const begun: string[] = [];
   const change = 'job' in given ? given.job : {};
-  const made = planOf(
+  const made = await planOf(
     { profile: 'default', job: 'j', settledMs: null, dropped: false, ...context } as CronJobContext,
     nowMs,
     {
-      fire: { mark: () => mark, inFlight: () => inFlight } as never,
+      fire: { mark: async () => mark, inFlight: async () => inFlight } as never,
       findJob: () => (change === undefined ? undefined : readJob({ ...record, ...change })),
       nextDue,
       knowsZone,
@@ -49,7 +49,7 @@ function plan(given: Given): { readonly plan: Plan; readonly begun: readonly str
 const settled: CronMark = { dueAtMs: noon, print };
 const iso = (atMs: number): string => new Date(atMs).toISOString();
 
-t.test('CRN-1 · a job waits, fires or passes over by its record, the mark and the clock', (t) => {
+t.test('CRN-1 · a job waits, fires or passes over by its record, the mark and the clock', async (t) => {
   const rows: readonly (readonly [what: string, Given, Plan])[] = [
     ['settled up to now', { mark: settled }, { kind: 'waits', dueAtMs: noon + hour }],
     ['due', { mark: { ...settled, dueAtMs: noon - hour } }, { kind: 'fires', dueAtMs: noon }],
@@ -85,11 +85,11 @@ t.test('CRN-1 · a job waits, fires or passes over by its record, the mark and t
       },
     ],
   ];
-  for (const [what, given, expected] of rows) t.same(plan(given), { plan: expected, begun: [] }, what);
+  for (const [what, given, expected] of rows) t.same(await plan(given), { plan: expected, begun: [] }, what);
   t.end();
 });
 
-t.test('CRN-1 · a schedule that nothing is known of begins now, and that is written down', (t) => {
+t.test('CRN-1 · a schedule that nothing is known of begins now, and that is written down', async (t) => {
   const rows: readonly (readonly [what: string, Given])[] = [
     ['a job that does not say when it was made', { job: { created_at: null } }],
     ['one that was made in a far future', { job: { created_at: iso(nowMs + 2 * day) } }],
@@ -97,14 +97,14 @@ t.test('CRN-1 · a schedule that nothing is known of begins now, and that is wri
     ['a mark of a clock that was days ahead', { mark: { ...settled, dueAtMs: nowMs + 2 * day } }],
   ];
   for (const [what, given] of rows) {
-    const { plan: made, begun } = plan(given);
+    const { plan: made, begun } = await plan(given);
     t.match(made, { kind: 'waits', dueAtMs: noon + hour }, what);
     t.same(begun, [print], what);
   }
   t.end();
 });
 
-t.test('CRN-1 · CRN-2 · what is never due, paused or not there says so', (t) => {
+t.test('CRN-1 · CRN-2 · what is never due, paused or not there says so', async (t) => {
   const due: CronMark = { ...settled, dueAtMs: noon - hour };
   const paused = { paused: true };
   const rows: readonly (readonly [what: string, Given, Plan])[] = [
@@ -139,21 +139,25 @@ t.test('CRN-1 · CRN-2 · what is never due, paused or not there says so', (t) =
       { kind: 'pauses', why: 'paused', dueAtMs: noon + hour },
     ],
   ];
-  for (const [what, given, expected] of rows) t.same(plan(given), { plan: expected, begun: [] }, what);
-  t.match(plan({ job: { schedule: '0 0 30 2 *' } }).plan, { kind: 'idles', why: /never falls/ });
-  const over = planOf({ profile: 'default', job: 'j', settledMs: null, dropped: false } as CronJobContext, nowMs, {
-    fire: { mark: () => settled, inFlight: () => undefined } as never,
-    findJob: () => readJob(record),
-    nextDue: () => undefined,
-    knowsZone,
-    isReady: () => true,
-    begin: () => {},
-  });
+  for (const [what, given, expected] of rows) t.same(await plan(given), { plan: expected, begun: [] }, what);
+  t.match((await plan({ job: { schedule: '0 0 30 2 *' } })).plan, { kind: 'idles', why: /never falls/ });
+  const over = await planOf(
+    { profile: 'default', job: 'j', settledMs: null, dropped: false } as CronJobContext,
+    nowMs,
+    {
+      fire: { mark: () => settled, inFlight: () => undefined } as never,
+      findJob: () => readJob(record),
+      nextDue: () => undefined,
+      knowsZone,
+      isReady: () => true,
+      begin: () => {},
+    },
+  );
   t.same(over, { kind: 'idles', why: neverWord });
   t.end();
 });
 
-t.test('CRN-1 · the next due times of a job are its record’s alone', (t) => {
+t.test('CRN-1 · the next due times of a job are its record’s alone', async (t) => {
   const next = (change: JsonObject, count = 3): readonly string[] => {
     const job = readJob({ ...record, ...change });
     if (job === undefined) return [];

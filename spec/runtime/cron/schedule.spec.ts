@@ -36,7 +36,7 @@ interface Rig {
   /** Ends a run, and tells of it unless nobody does. */
   end(run: string, told?: boolean): Promise<void>;
   standing(job?: string, profile?: string): string | undefined;
-  history(job?: string): readonly FiringRow[];
+  history(job?: string): Promise<readonly FiringRow[]>;
   nowMs(): number;
 }
 
@@ -127,7 +127,7 @@ async function rig(
       await settle();
     },
     async end(run, told = true) {
-      const value = { ...journal.get('runs', run)?.value, status: 'delivered' };
+      const value = { ...journal.local?.get('runs', run)?.value, status: 'delivered' };
       await journal.commit([{ kind: 'put', collection: 'runs', key: run, value, dueAtMs: null }]);
       if (told) cron.schedule.runFinished(run);
       await settle();
@@ -149,12 +149,12 @@ t.test('CRN-1 · a job is fired when it is due, stands by its run, and is due ag
   await pass(1);
   t.equal(runs.length, 1);
   t.match(cron.view.standing('default', 'j'), { state: 'running', run: runs[0] });
-  t.match(journal.get('events', runs[0] ?? '')?.value, { prompt: 'Sum up.', dueAtMs: nine });
+  t.match(journal.local?.get('events', runs[0] ?? '')?.value, { prompt: 'Sum up.', dueAtMs: nine });
   await end(runs[0] ?? '');
   t.match(cron.view.standing('default', 'j'), { state: 'scheduled', dueAtMs: nine + 24 * hour });
   await pass(24 * hour);
   t.equal(runs.length, 2);
-  t.match(history(), [
+  t.match(await history(), [
     { cause: 'schedule', due_at: '2026-06-02T09:00:00.000Z', status: 'cron', run: runs[1] },
     { cause: 'schedule', due_at: '2026-06-01T09:00:00.000Z', status: 'delivered', run: runs[0] },
   ]);
@@ -182,7 +182,7 @@ t.test('CRN-1 · DUR-1 · a restart fires nothing twice, and makes up for what i
   late.cron.schedule.start();
   await late.settle();
   t.equal(late.runs.length, 1, 'forty minutes late');
-  t.match(late.history()[0], { reason: '2400 s late', due_at: '2026-06-02T09:00:00.000Z' });
+  t.match((await late.history())[0], { reason: '2400 s late', due_at: '2026-06-02T09:00:00.000Z' });
   late.cron.schedule.stop();
   await late.end(late.runs[0] ?? '', false);
 
@@ -190,12 +190,12 @@ t.test('CRN-1 · DUR-1 · a restart fires nothing twice, and makes up for what i
   tooLate.cron.schedule.start();
   await tooLate.settle();
   t.same(tooLate.runs, []);
-  t.match(tooLate.history()[0], {
+  t.match((await tooLate.history())[0], {
     status: 'ignored',
     reason: 'missed: due 7200 s ago, which is more than its grace of 3600 s',
     due_at: '2026-06-04T09:00:00.000Z',
   });
-  t.equal(tooLate.history().length, 3, 'one entry for all that was missed');
+  t.equal((await tooLate.history()).length, 3, 'one entry for all that was missed');
 });
 
 t.test('DUR-1 · a run that a restart finds in flight is waited for, whoever ends it', async (t) => {
@@ -217,7 +217,7 @@ t.test('DUR-1 · a run that a restart finds in flight is waited for, whoever end
   await next.end(run, false);
   await next.pass(minute);
   t.equal(next.runs.length, 1, 'seen without a word, and made up for once');
-  t.match(next.history()[0], { reason: /stands for every firing missed since 2026-06-01T08:50/ });
+  t.match((await next.history())[0], { reason: /stands for every firing missed since 2026-06-01T08:50/ });
 });
 
 t.test('CRN-1 · two gateways on one journal and one home fire each due time once', async (t) => {
@@ -234,8 +234,7 @@ t.test('CRN-1 · two gateways on one journal and one home fire each due time onc
     await Promise.all(pair.map(({ pass }) => pass(minute)));
     await Promise.all(pair.map(({ pass }) => pass(0)));
   }
-  const dues = journal
-    .list('events', { limit: 100, order: 'oldest' })
+  const dues = (await journal.list('events', { limit: 100, order: 'oldest' }))
     .filter(({ value }) => value.work !== undefined)
     .map(({ value }) => (value as CronEventRecord).dueAtMs);
   t.ok(dues.length >= 5, `${dues.length} firings`);
@@ -253,13 +252,13 @@ t.test('CRN-2 · a paused or disabled job is not fired: logged, in the history, 
   t.same([standing(), standing('off')], ['paused', 'paused']);
   await pass(30 * minute);
   t.same(runs, []);
-  t.match(history(), [
+  t.match(await history(), [
     { status: 'ignored', reason: 'cron job "digest" is paused', due_at: '2026-06-01T09:00:00.000Z' },
   ]);
-  t.match(history('off'), [{ reason: 'cron job "off" is disabled' }]);
+  t.match(await history('off'), [{ reason: 'cron job "off" is disabled' }]);
   t.ok(logged.includes('j: cron job not fired: cron job "digest" is paused'));
   await pass(48 * hour);
-  t.equal(history().length, 1, 'one entry for the whole pause');
+  t.equal((await history()).length, 1, 'one entry for the whole pause');
   await pass(10 * minute);
   await jobs([daily]);
   t.same([runs, standing()], [[], 'scheduled'], 'nine o’clock of today was in the pause');
@@ -274,8 +273,8 @@ t.test('CRN-1 · a schedule that never falls is logged and in the history, once'
   cron.schedule.start();
   await jobs([never, { ...daily, id: 'hook', name: 'hook', schedule: null }]);
   t.same([standing(), standing('hook')], ['idle', 'idle']);
-  t.match(history(), [{ cause: 'note', status: 'ignored', reason: /never due: "0 0 30 2 \*" never falls/ }]);
-  t.same(history('hook'), []);
+  t.match(await history(), [{ cause: 'note', status: 'ignored', reason: /never due: "0 0 30 2 \*" never falls/ }]);
+  t.same(await history('hook'), []);
   t.match(logged.join(), /cron job "digest" is never due/);
   await pass(400 * 24 * hour);
   t.same(runs, []);
@@ -283,7 +282,7 @@ t.test('CRN-1 · a schedule that never falls is logged and in the history, once'
   const again = await rig(t, { journal, home });
   again.cron.schedule.start();
   await again.settle();
-  t.equal(again.history().length, 1, 'a restart does not say it again');
+  t.equal((await again.history()).length, 1, 'a restart does not say it again');
   await again.jobs([daily]);
   t.equal(again.standing(), 'scheduled', 'mended in the file');
 });
@@ -304,14 +303,14 @@ t.test('CRN-1 · a clock that is set forward or back is noticed, and fires nothi
   await pass(23 * hour);
   t.equal(runs.length, 1, 'nine o’clock came again and was not fired again');
   t.match(
-    history().map(({ reason }) => reason),
+    (await history()).map(({ reason }) => reason),
     [/moved back by 3600 s/, '600 s late', /moved forward by 2400 s/],
   );
   t.match(logged.join(), /cron: the clock moved back by 3600 s/);
   await pass(2 * hour);
   t.equal(runs.length, 2, 'the next day is another day');
   await pass(0, 1_999);
-  t.equal(history().filter(({ cause }) => cause === 'note').length, 2, 'a small correction is nothing');
+  t.equal((await history()).filter(({ cause }) => cause === 'note').length, 2, 'a small correction is nothing');
 });
 
 t.test('CRN-1 · a clock that was a year ahead for a while silences nobody', async (t) => {
@@ -379,10 +378,10 @@ t.test('CRN-2 · a person fires a job at once; a paused one only by force', asyn
   await jobs([daily, { ...daily, id: 'p', name: 'asleep', paused: true }]);
   t.match(await cron.view.run('default', 'digest', { context: 'Only today’s.', force: false }), { kind: 'granted' });
   t.equal(standing(), 'scheduled', 'the schedule goes its way');
-  t.match(journal.get('events', runs[0] ?? '')?.value, { prompt: 'Sum up.\n\nOnly today’s.' });
-  t.match(history()[0], { cause: 'manual', run: runs[0] });
+  t.match(journal.local?.get('events', runs[0] ?? '')?.value, { prompt: 'Sum up.\n\nOnly today’s.' });
+  t.match((await history())[0], { cause: 'manual', run: runs[0] });
   t.same(await cron.view.run('default', 'asleep', { force: false }), { kind: 'dropped', rest: 'paused' });
-  t.match(history('p')[0], { cause: 'note', reason: 'cron job "asleep" is paused' });
+  t.match((await history('p'))[0], { cause: 'note', reason: 'cron job "asleep" is paused' });
   t.match(await cron.view.run('default', 'asleep', { force: true }), { kind: 'granted' });
   t.equal(runs.length, 2);
   t.same(await cron.view.run('default', 'nobody', { force: false }), { kind: 'unknown' });
@@ -415,7 +414,7 @@ t.test('CRN-1 · a record that nobody can read is not fired, and the log says so
   t.equal(about(/^j: cron job "digest" is not fired: enabled is "false"; write true or false$/), 1);
   t.equal(about(/record 2 of jobs\.json has the id "j"/), 1);
   t.equal(about(/^k: cron job "digest": delivers to "telegran"/), 1);
-  t.match(it.history('j'), [{ status: 'ignored', reason: /is broken: enabled is "false"/ }]);
+  t.match(await it.history('j'), [{ status: 'ignored', reason: /is broken: enabled is "false"/ }]);
 });
 
 t.test('CRN-1 · a name that two jobs have fires none by hand', async (t) => {

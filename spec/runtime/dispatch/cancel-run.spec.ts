@@ -74,7 +74,7 @@ t.test(
       t.same(await cancel(key, 'cli'), { kind: 'cancelled' });
       t.same(await cancel(key, 'cli'), { kind: 'over', status: 'cancelled' });
 
-      const stored = it.journal()?.get('runs', key);
+      const stored = it.journal()?.local?.get('runs', key);
       t.match(stored?.value, { status: 'cancelled', reason: 'cancelled by cli', endedAtMs: 7 });
       t.equal(stored?.dueAtMs, undefined, 'nobody takes it up any more');
       t.same(ended.splice(0), [[key, 'cancelled']]);

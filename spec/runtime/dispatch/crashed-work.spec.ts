@@ -102,7 +102,7 @@ t.test('DUR-2 · INS-1 · what a crashed run or delivery leaves is closed as wha
   for (const [index, [held, expected]] of runs.entries()) {
     await put('runs', `r${index}`, { ...run, ...held });
     t.match(await crashed.run(`r${index}`), expected, JSON.stringify(held));
-    t.equal(keeper.journal()?.get('runs', `r${index}`)?.dueAtMs, undefined);
+    t.equal(keeper.journal()?.local?.get('runs', `r${index}`)?.dueAtMs, undefined);
   }
   const deliveries: readonly (readonly [Partial<DeliveryRecord>, object])[] = [
     [{ status: 'queued' }, { status: 'deadLettered', reason: flaw, endedAtMs: 9 }],
@@ -117,7 +117,7 @@ t.test('DUR-2 · INS-1 · what a crashed run or delivery leaves is closed as wha
   for (const [index, [held, expected]] of deliveries.entries()) {
     await put('deliveries', `d${index}`, { ...delivery, ...held });
     t.match(await crashed.delivery(`d${index}`), expected, JSON.stringify(held));
-    t.match(keeper.journal()?.get('deliveries', `d${index}`), { value: expected, dueAtMs: undefined });
+    t.match(keeper.journal()?.local?.get('deliveries', `d${index}`), { value: expected, dueAtMs: undefined });
   }
   t.equal(await crashed.run('never'), undefined);
   t.equal(await crashed.delivery('never'), undefined);
@@ -130,7 +130,7 @@ t.test('DIS-4 · a run that crashed inside the gateway is reported like any that
   await put('runs', 'k', { ...run, status: 'running', attempt: 1 });
   await crashed.run('k');
   const notice = { failedRun: 'k', target: 'slack', extra: { chat_id: 'C1' }, text: /crashed inside the gateway/ };
-  t.match(keeper.journal()?.get('deliveries', 'k.failed'), { value: notice, dueAtMs: 9, heldBy: /./ });
+  t.match(keeper.journal()?.local?.get('deliveries', 'k.failed'), { value: notice, dueAtMs: 9, heldBy: /./ });
   t.match(deliveries.spawned, [{ key: 'k.failed', input: { record: notice } }]);
 });
 
@@ -142,5 +142,5 @@ t.test('DUR-1 · a response that is on disk is delivered although its run crashe
   t.match(await crashed.run('k'), { status: 'delivering' });
 
   t.match(deliveries.living('k')?.input, { record: { status: 'queued', text: 'x' } });
-  t.equal(keeper.journal()?.get('runs', 'k')?.dueAtMs, undefined, 'the rest is the delivery’s own matter');
+  t.equal(keeper.journal()?.local?.get('runs', 'k')?.dueAtMs, undefined, 'the rest is the delivery’s own matter');
 });

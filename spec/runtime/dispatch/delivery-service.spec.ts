@@ -35,7 +35,7 @@ async function openDesk(...records: readonly (readonly [string, Partial<Delivery
       rows: () => [],
     },
     wards: () => wards,
-    keyOf: () => undefined,
+    keyOf: async () => undefined,
     redact: (record) => record,
     nowMs: () => 100,
     hasRoom: () => room > deliveries.spawned.length,
@@ -71,7 +71,7 @@ async function openDesk(...records: readonly (readonly [string, Partial<Delivery
     setRoom: (count: number) => {
       room = count;
     },
-    stored: (key: string) => disk.journal.get('deliveries', key),
+    stored: (key: string) => disk.journal.local?.get('deliveries', key),
     living: () => deliveries.spawned.map(({ key }) => key),
   };
 }
@@ -160,7 +160,7 @@ t.test('DLV-2 · CLI-2 · a row tells the place that a text goes to: by its last
     ['k4', { status: 'dropped' }],
   );
   t.same(
-    it.desk.list({ limit: 9 }).map(({ id, chat_id }) => [id, chat_id]),
+    (await it.desk.list({ limit: 9 })).map(({ id, chat_id }) => [id, chat_id]),
     [
       ['k4', undefined],
       ['k3', '7'],

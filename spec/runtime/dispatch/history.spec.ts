@@ -105,14 +105,14 @@ async function play(journal: Journal, steps: readonly Step[]): Promise<void> {
         break;
       }
       case 'joined': {
-        const group = journal.get('groups', route)?.value;
+        const group = journal.local?.get('groups', route)?.value;
         const burst = (group?.burst as { id: string } | undefined) ?? { id: key };
         const record = { ...event, status: 'coalesced' as const, work: burst.id };
         await accept(journal, nowMs, key, record, [put('groups', route, { burst }, nowMs)]);
         break;
       }
       case 'closed': {
-        const burst = journal.get('groups', route)?.value.burst as { id: string } | undefined;
+        const burst = journal.local?.get('groups', route)?.value.burst as { id: string } | undefined;
         if (burst === undefined) break;
         await write(journal, [
           { kind: 'delete', collection: 'groups', key: route },
@@ -197,7 +197,7 @@ function pickOf<In extends MarkedCollection>(
   collection: In,
   nth: number,
 ): StoredRecord<In> | undefined {
-  const all = journal.list(collection, { order: 'oldest', limit: 1_000 });
+  const all = journal.local?.list(collection, { order: 'oldest', limit: 1_000 }) ?? [];
   return all[nth % Math.max(1, all.length)];
 }
 
@@ -221,19 +221,23 @@ function deliveryOf(eventKey: string, route: string, status: DeliveryRecord['sta
 }
 
 /** What a listing finds against what a look at every record finds. */
-function compare(journal: Journal): void {
+async function compare(journal: Journal): Promise<void> {
   const work = (event: EventRecord) =>
-    (journal.get('runs', event.work ?? '-') ?? journal.get('deliveries', event.work ?? '-'))?.value as unknown as
-      | RunRecord
-      | undefined;
+    (journal.local?.get('runs', event.work ?? '-') ?? journal.local?.get('deliveries', event.work ?? '-'))
+      ?.value as unknown as RunRecord | undefined;
   /** As if a crash had cut off every second run that is due. */
   const seenRun: SeenRun = (key, record) =>
-    /[02468]$/.test(key) && journal.get('runs', key)?.dueAtMs !== undefined ? runAsSeen(record, undefined) : record;
+    /[02468]$/.test(key) && journal.local?.get('runs', key)?.dueAtMs !== undefined
+      ? runAsSeen(record, undefined)
+      : record;
   const shows = {
     events: (stored: StoredRecord) => {
       const event = stored.value as EventRecord;
       const [run, at] = [work(event), event.work ?? '-'];
-      return { ...deliveryRow(event, run && journal.get('runs', at) ? seenRun(at, run) : run), target: undefined };
+      return {
+        ...deliveryRow(event, run && journal.local?.get('runs', at) ? seenRun(at, run) : run),
+        target: undefined,
+      };
     },
     runs: ({ key, value }: StoredRecord) => ({ ...seenRun(key, value as RunRecord), target: undefined }),
     deliveries: ({ value }: StoredRecord) => value as DeliveryRecord,
@@ -244,7 +248,7 @@ function compare(journal: Journal): void {
     ['deliveries', deliveryStatuses, deliveriesLike, [undefined, 'log', 'slack']],
   ] as const;
   for (const [collection, statuses, like, targets] of kinds) {
-    const all = newestFirst(journal, { collection, limit: 1_000 }, (stored: StoredRecord) => ({
+    const all = await newestFirst(journal, { collection, limit: 1_000 }, (stored: StoredRecord) => ({
       key: stored.key,
       row: shows[collection](stored),
     }));
@@ -265,7 +269,8 @@ function compare(journal: Journal): void {
               ...(status === undefined ? {} : { status }),
               ...(target === undefined ? {} : { target }),
             };
-            same(journal, like(journal, query, seenRun), { pick, walked }, JSON.stringify([collection, query]));
+            const asked = await like(journal, query, seenRun);
+            await same(journal, asked, { pick, walked }, JSON.stringify([collection, query]));
           }
         }
       }
@@ -273,36 +278,39 @@ function compare(journal: Journal): void {
   }
   for (const id of [...ids, 'none']) {
     const seen = new Set();
-    const walked = newestFirst(journal, { collection: 'events', limit: 1_000 }, ({ key, value }) => {
+    const walked = await newestFirst(journal, { collection: 'events', limit: 1_000 }, ({ key, value }) => {
       if (value.deliveryId !== id || value.status === 'duplicate' || seen.has(value.route)) return undefined;
       seen.add(value.route);
       return { key, route: String(value.route) };
     });
-    const keys = (choice = {}): string => JSON.stringify(eventsOfId(journal, id, choice).map(({ key }) => key));
-    if (keys() !== JSON.stringify(walked.map(({ key }) => key))) throw new Error(`of ${id}: ${keys()}`);
+    const keys = async (choice = {}): Promise<string> =>
+      JSON.stringify((await eventsOfId(journal, id, choice)).map(({ key }) => key));
+    const all = await keys();
+    if (all !== JSON.stringify(walked.map(({ key }) => key))) throw new Error(`of ${id}: ${all}`);
     for (const { key, route } of walked) {
-      if (keys({ route }) !== JSON.stringify([key])) throw new Error(`of ${id} on ${route}: ${keys({ route })}`);
+      const ofRoute = await keys({ route });
+      if (ofRoute !== JSON.stringify([key])) throw new Error(`of ${id} on ${route}: ${ofRoute}`);
     }
   }
   const ofJobs = ({ key, value }: StoredRecord<'events'>) =>
     value.cronJob === 'job-1' || value.cronJob === 'job-2' ? key : undefined;
-  const walked = newestFirst(journal, { collection: 'events', limit: 1_000 }, ofJobs);
-  same(journal, eventsOfJobs(['job-1', 'job-2'], 5), { pick: ofJobs, walked }, 'jobs');
+  const walked = await newestFirst(journal, { collection: 'events', limit: 1_000 }, ofJobs);
+  await same(journal, eventsOfJobs(['job-1', 'job-2'], 5), { pick: ofJobs, walked }, 'jobs');
 }
 
-function same<In extends MarkedCollection>(
+async function same<In extends MarkedCollection>(
   journal: Journal,
   question: Question<In>,
   { pick, walked }: { pick: (stored: StoredRecord<In>) => string | undefined; readonly walked: readonly string[] },
   what: string,
-): void {
+): Promise<void> {
   const { limit } = question;
-  const found = newestFirst(journal, question, pick);
+  const found = await newestFirst(journal, question, pick);
   const first = walked.slice(0, limit).join(' ');
   if (found.join(' ') !== first) throw new Error(`${what}: found "${found.join(' ')}", the walk "${first}"`);
   const before = found.at(-1);
   if (before === undefined || limit !== 3) return;
-  const next = newestFirst(journal, { ...question, before }, pick).join(' ');
+  const next = (await newestFirst(journal, { ...question, before }, pick)).join(' ');
   const rest = walked.filter((key) => key < before).slice(0, limit);
   if (next !== rest.join(' '))
     throw new Error(`${what} before ${before}: found "${next}", the walk "${rest.join(' ')}"`);
@@ -330,7 +338,7 @@ for (const [name, open, numRuns] of engines) {
         const journal = await open();
         try {
           await play(journal, steps);
-          compare(journal);
+          await compare(journal);
         } finally {
           await journal.close();
         }

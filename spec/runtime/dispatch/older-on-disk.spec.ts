@@ -20,7 +20,7 @@ function openOrder() {
       orderHoldMs: () => 1_000,
       placeOf: ({ target, extra }) => (target === 'log' ? undefined : String(extra.chat_id)),
     },
-    isOnDisk: (key) => onDisk.has(key),
+    isOnDisk: async (key) => onDisk.has(key),
     steadyMs: () => clock.ms,
   });
   const record = (text: string, queuedAtMs: number, more: Partial<DeliveryRecord> = {}): DeliveryRecord => ({
@@ -38,7 +38,7 @@ function openOrder() {
 
 t.test(
   'DLV-4 · a new text asks once the youngest of its chat on disk has been taken up, the older ones at once',
-  (t) => {
+  async (t) => {
     const it = openOrder();
     it.note('b', 20);
     it.note('a', 10);
@@ -51,11 +51,11 @@ t.test(
 
     it.onDisk.delete('a');
     it.ask('a', 10);
-    it.order.look();
+    await it.order.look();
     t.same(it.asked.slice(2), ['a'], 'b is still on disk');
     it.onDisk.delete('b');
     it.ask('b', 20, { target: 'slack' });
-    it.order.look();
+    await it.order.look();
 
     t.same(it.asked.slice(3), ['b', 'new', 'newest'], 'in their order, without the one that left');
     it.ask('after', 60)();
@@ -64,15 +64,15 @@ t.test(
   },
 );
 
-t.test('DLV-4 · nothing waits for what is on disk longer than its chat is kept, nor after a new start', (t) => {
+t.test('DLV-4 · nothing waits for what is on disk longer than its chat is kept, nor after a new start', async (t) => {
   const it = openOrder();
   it.note('a', 10);
   const leave = it.ask('new', 20);
   it.clock.ms = 999;
-  it.order.look();
+  await it.order.look();
   t.same(it.asked, []);
   it.clock.ms = 1_000;
-  it.order.look();
+  await it.order.look();
   t.same(it.asked, ['new']);
   leave();
   t.same(it.left, ['new']);
@@ -84,35 +84,38 @@ t.test('DLV-4 · nothing waits for what is on disk longer than its chat is kept,
   it.onDisk.delete('x');
   it.ask('x', 25);
   it.clock.ms = 2_500;
-  it.order.look();
+  await it.order.look();
   t.same(it.asked, ['new', 'x'], 'one was taken up in the meantime: much to send is no standstill');
   it.clock.ms = 2_900;
-  it.order.look();
+  await it.order.look();
   t.same(it.asked, ['new', 'x', 'late']);
 
   it.note('b', 50);
   it.ask('gone with its gateway', 60);
   it.order.clear();
   it.clock.ms = 9_000;
-  it.order.look();
+  await it.order.look();
   t.same(it.asked, ['new', 'x', 'late']);
   t.end();
 });
 
-t.test('DLV-4 · one that waits for another try keeps its chat by itself; what is not sent in order keeps none', (t) => {
-  const it = openOrder();
-  it.note('retried', 10, { status: 'waitingToRetry' });
-  it.note('direct', 10, { answerByMs: 1 });
-  it.note('logged', 10, { target: 'log' });
-  it.ask('new', 20);
-  it.ask('log', 20, { target: 'log' });
-  t.same([it.held, it.asked], [['retried onDisk'], ['new', 'log']]);
-  t.end();
-});
+t.test(
+  'DLV-4 · one that waits for another try keeps its chat by itself; what is not sent in order keeps none',
+  async (t) => {
+    const it = openOrder();
+    it.note('retried', 10, { status: 'waitingToRetry' });
+    it.note('direct', 10, { answerByMs: 1 });
+    it.note('logged', 10, { target: 'log' });
+    it.ask('new', 20);
+    it.ask('log', 20, { target: 'log' });
+    t.same([it.held, it.asked], [['retried onDisk'], ['new', 'log']]);
+    t.end();
+  },
+);
 
 t.test(
   'DLV-4 · a text is newer by its number, whatever the clock says; one that its sender waits for always is',
-  (t) => {
+  async (t) => {
     const it = openOrder();
     it.note('a', 10_000, { order: 10_000 });
     it.note('b', 10, { order: 10_001 });
@@ -122,11 +125,11 @@ t.test(
 
     it.ask('a', 10_000, { order: 10_000 });
     it.onDisk.delete('a');
-    it.order.look();
+    await it.order.look();
     t.same(it.asked, ['a'], 'b is still on disk');
     it.onDisk.delete('b');
     it.ask('b', 10, { order: 10_001 });
-    it.order.look();
+    await it.order.look();
     t.same(it.asked, ['a', 'b', 'new', 'direct']);
     t.end();
   },

@@ -66,7 +66,7 @@ async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
     deduplicatesForMs: () => deduplicatesForMs,
     hold: ({ runKey }) => void held.push([runKey ?? '', deliveries.spawned.length]),
     order: createQueueOrder(nowMs),
-    older: { note: (key) => void noted.push(key), look: () => void noted.push('looked') },
+    older: { note: (key) => void noted.push(key), look: async () => void noted.push('looked') },
     room: () => 10,
     signal: () => new AbortController().signal,
     deliveryRoom: () => room - deliveries.handle().size,
@@ -77,7 +77,8 @@ async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
   const held: [key: string, spawned: number][] = [];
   const put = (collection: 'runs' | 'deliveries', key: string, value: object, dueAtMs: number | null) =>
     keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs }]);
-  const stored = (collection: 'runs' | 'deliveries', key: string) => keeper.journal()?.get(collection, key)?.value;
+  const stored = (collection: 'runs' | 'deliveries', key: string) =>
+    keeper.journal()?.local?.get(collection, key)?.value;
   const living = () => deliveries.spawned.map(({ key }) => key);
   return { clock, ports, put, stored, living, runs, deliveries, held, noted };
 }

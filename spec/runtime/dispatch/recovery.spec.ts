@@ -83,7 +83,7 @@ async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
     deduplicatesForMs: () => 0,
     hold: () => {},
     order: createQueueOrder(() => 0),
-    older: { note: () => {}, look: () => {} },
+    older: { note: () => {}, look: async () => {} },
     room: () => 1_000 - wards.runs.size,
     signal: () => new AbortController().signal,
     deliveryRoom: () => 2_000,
@@ -151,7 +151,7 @@ t.test('DUR-1 · a run whose delivery was cut off while sending ends with it, as
   await resumeWork(ports);
   t.same(spawned(), nothing, 'nothing is sent blindly');
   for (const collection of ['runs', 'deliveries'] as const) {
-    const stored = journal.get(collection, 'k1');
+    const stored = journal.local?.get(collection, 'k1');
     t.match(stored?.value, { status: 'unknown', reason: /cut off by a crash while sending/ }, collection);
     t.equal(stored?.dueAtMs, undefined, 'nothing is left to do');
   }
@@ -182,10 +182,10 @@ t.test(
     await resumeWork(ports);
 
     t.same(spawned(), nothing, 'not sent again');
-    const stored = journal.get('deliveries', 'k1');
+    const stored = journal.local?.get('deliveries', 'k1');
     t.match(stored?.value, { status: 'unknown', reason: 'cut off by a crash while sending', endedAtMs: 100 });
     t.equal(stored?.dueAtMs, undefined, 'nothing is left to do');
-    t.equal(journal.claimed(name, 100), undefined);
+    t.equal(journal.local?.claimed(name, 100), undefined);
     t.match(lines, [['warn', /outcome is unknown and it is not sent again/]]);
   },
 );
@@ -202,7 +202,11 @@ t.test(
     const direct = await stage(journal);
     await resumeWork(direct.ports);
     t.same(direct.spawned(), nothing);
-    t.match(journal.get('deliveries', 'k1')?.value, { status: 'failed', reason: /before it was sent/, endedAtMs: 100 });
+    t.match(journal.local?.get('deliveries', 'k1')?.value, {
+      status: 'failed',
+      reason: /before it was sent/,
+      endedAtMs: 100,
+    });
   },
 );
 
@@ -260,7 +264,7 @@ t.test('DUR-1 · what was taken up is held by this gateway, and written over the
     ['deliveries', 'k2'],
     ['groups', 'g'],
   ] as const) {
-    t.equal(journal.get(collection, key)?.heldBy, keeper.session(), collection);
+    t.equal(journal.local?.get(collection, key)?.heldBy, keeper.session(), collection);
   }
   const change = { collection: 'runs', key: 'k1', value: { ...run, attempt: 1 } as unknown as JsonObject } as const;
   t.same(await writer.write([{ ...change, dueAtMs: 100 }]), { kind: 'written' });
@@ -411,7 +415,7 @@ for (const [part, keptBack, broken] of parts) {
           .flatMap((inputs) => inputs.map(([key]) => String(key)))
           .sort();
       const closed = (): string[] =>
-        ['s1', 's2', 's3'].filter((key) => journal.get('deliveries', key)?.dueAtMs === undefined);
+        ['s1', 's2', 's3'].filter((key) => journal.local?.get('deliveries', key)?.dueAtMs === undefined);
 
       await resumeWork(ports);
 
@@ -425,7 +429,7 @@ for (const [part, keptBack, broken] of parts) {
       await resumeWork(ports);
       await refillRuns(ports);
       t.same(opened(first), before, 'nothing is taken a second time by the same gateway');
-      const attempts = journal.get('runs', 'r2')?.value;
+      const attempts = journal.local?.get('runs', 'r2')?.value;
 
       // The gateway dies: its session is over.
       const next = await stage(journal);

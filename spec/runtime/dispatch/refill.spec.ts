@@ -65,7 +65,7 @@ async function openRefill({ most = 1_000 } = {}) {
     deduplicatesForMs: () => 0,
     hold: () => {},
     order: createQueueOrder(() => 0),
-    older: { note: () => {}, look: () => {} },
+    older: { note: () => {}, look: async () => {} },
     room: () => most - living(),
     deliveryRoom: () => 100,
     signal: () => life.signal,

@@ -98,7 +98,7 @@ t.test(
   async (t) => {
     const seen: unknown[] = [];
     const { start, journal, deliveries } = await stage(t, (key, record) => {
-      seen.push([key, record.attempt, journal.get('runs', key)?.value]);
+      seen.push([key, record.attempt, journal.local?.get('runs', key)?.value]);
       return Promise.resolve({ kind: 'responded', response: 'said' });
     });
     const actor = start('k');
@@ -120,9 +120,9 @@ t.test(
       queuedAtMs: 9,
       order: 10,
     };
-    t.same(journal.get('runs', 'k')?.value, { ...running, status: 'delivering', response: 'said' });
-    t.match([journal.get('runs', 'k')?.dueAtMs], [10], 'a start takes both up by the number of the delivery');
-    t.match(journal.get('deliveries', 'k'), { value: sent, dueAtMs: 10, heldBy: /./ });
+    t.same(journal.local?.get('runs', 'k')?.value, { ...running, status: 'delivering', response: 'said' });
+    t.match([journal.local?.get('runs', 'k')?.dueAtMs], [10], 'a start takes both up by the number of the delivery');
+    t.match(journal.local?.get('deliveries', 'k'), { value: sent, dueAtMs: 10, heldBy: /./ });
     t.same(
       deliveries.spawned.map(({ key, input }) => [key, input]),
       [['k', { key: 'k', record: sent, atMs: 9 }]],
@@ -131,7 +131,7 @@ t.test(
     actor.send({ type: 'delivery.settled', status: 'delivered' });
     await settled();
     t.match(actor.getSnapshot().output, { status: 'delivered' });
-    t.match(journal.get('runs', 'k'), { value: { status: 'delivered', endedAtMs: 9 }, dueAtMs: undefined });
+    t.match(journal.local?.get('runs', 'k'), { value: { status: 'delivered', endedAtMs: 9 }, dueAtMs: undefined });
   },
 );
 
@@ -154,8 +154,8 @@ t.test('DIS-3 · OBS-1 · a failed run delivers nothing, and its reason holds no
   );
   const actor = start('k');
   await settled();
-  t.match(journal.get('runs', 'k')?.value, { status: 'failed', reason: 'refused [redacted]', attempt: 1 });
-  t.equal(journal.get('runs', 'k')?.dueAtMs, undefined);
+  t.match(journal.local?.get('runs', 'k')?.value, { status: 'failed', reason: 'refused [redacted]', attempt: 1 });
+  t.equal(journal.local?.get('runs', 'k')?.dueAtMs, undefined);
   t.match(actor.getSnapshot(), { status: 'done', output: { status: 'failed' } });
   t.same([deliveries.spawned, places.load()], [[], { running: 0, waiting: 0 }]);
 });
@@ -169,14 +169,14 @@ t.test('DIS-4 · the end of a failed run and its notice are one commit, and the 
     start('k', record);
     await settled();
     t.same(commits.at(-1), ['runs/k', 'deliveries/k.failed']);
-    t.match(journal.get('deliveries', 'k.failed'), { value: notice, dueAtMs: 10, heldBy: /./ });
+    t.match(journal.local?.get('deliveries', 'k.failed'), { value: notice, dueAtMs: 10, heldBy: /./ });
     t.match(deliveries.spawned, [{ key: 'k.failed', input: { record: notice } }]);
-    t.notMatch(JSON.stringify(journal.get('deliveries', 'k.failed')), /hunter2/);
+    t.notMatch(JSON.stringify(journal.local?.get('deliveries', 'k.failed')), /hunter2/);
   }
   const full = await stage(t, failing, { onFailure, isCrowded: true });
   full.start('k');
   await settled();
-  t.match(full.journal.get('deliveries', 'k.failed'), { dueAtMs: 10, heldBy: undefined });
+  t.match(full.journal.local?.get('deliveries', 'k.failed'), { dueAtMs: 10, heldBy: undefined });
   t.same(full.deliveries.spawned, [], 'it is left on disk while so many deliveries wait in memory');
   t.same(full.left, ['k.failed'], 'and its chat waits for it');
 });
@@ -257,7 +257,12 @@ t.test('DUR-2 · a run whose event is forgotten still delivers, by what is known
   const { start, journal } = await stage(t, () => Promise.resolve({ kind: 'responded', response: 'said' }));
   start('k9', { ...queued, eventKey: 'gone' });
   await settled();
-  t.match(journal.get('deliveries', 'k9')?.value, { deliveryId: 'gone', event: 'unknown', target: 'log', extra: {} });
+  t.match(journal.local?.get('deliveries', 'k9')?.value, {
+    deliveryId: 'gone',
+    event: 'unknown',
+    target: 'log',
+    extra: {},
+  });
 });
 
 t.test(
@@ -281,7 +286,7 @@ t.test(
     t.equal(waits, 2);
     await landing.land();
     t.equal(await handed, true);
-    t.match(landing.journal.get('runs', 'k')?.value, running);
+    t.match(landing.journal.local?.get('runs', 'k')?.value, running);
 
     const late = handOver('k', running, stopping.signal);
     await landing.refuse();

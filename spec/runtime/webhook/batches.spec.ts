@@ -36,7 +36,7 @@ async function stage(t: Test, throwsOnce?: 'closing' | 'opening') {
       ({
         open(one) {
           if (trips('opening')) throw unforeseen;
-          opened.push([one, disk.journal.get('runs', 'e1') !== undefined]);
+          opened.push([one, disk.journal.local?.get('runs', 'e1') !== undefined]);
         },
       }) as Wards,
   });
@@ -83,8 +83,14 @@ t.test(
       superseded: 1,
     };
     t.same(opened, [[{ kind: 'run', key: 'e1', record }, true]]);
-    t.same(disk.journal.get('runs', 'e1'), { key: 'e1', version: 1, value: record, dueAtMs: 50, heldBy: session });
-    t.equal(disk.journal.get('groups', key), undefined);
+    t.same(disk.journal.local?.get('runs', 'e1'), {
+      key: 'e1',
+      version: 1,
+      value: record,
+      dueAtMs: 50,
+      heldBy: session,
+    });
+    t.equal(disk.journal.local?.get('groups', key), undefined);
     t.match(group.getSnapshot(), { value: 'dispatched', context: { inFlight: 'e1', burst: null } });
   },
 );
@@ -105,7 +111,7 @@ t.test('DUR-1 · a burst that the disk refuses stays and is offered again', asyn
   clock.increment(50);
   await disk.refuse();
   t.match(group.getSnapshot().value, 'refused');
-  t.match(disk.journal.get('groups', key)?.value, { burst: { id: 'e1' } });
+  t.match(disk.journal.local?.get('groups', key)?.value, { burst: { id: 'e1' } });
   clock.increment(1_000);
   await disk.settle();
   t.match(opened, [[{ kind: 'run', key: 'e1' }, true]]);
@@ -141,7 +147,7 @@ t.test('COA-3 · a run that is on disk and could not be handed on keeps no later
   const group = start(await join('e1'));
   clock.increment(50);
   await disk.settle();
-  t.ok(disk.journal.get('runs', 'e1')?.heldBy, 'the next start takes it up');
+  t.ok(disk.journal.local?.get('runs', 'e1')?.heldBy, 'the next start takes it up');
   t.same(lines, [['error', `groups/${key}: nobody foresaw this`]]);
   t.match(group.getSnapshot(), { status: 'done', value: 'closed' });
   start(await join('e2'));

@@ -92,7 +92,7 @@ t.test(
         status,
       };
       t.same(lines, [{ level, message: `webhook ${outcome.kind}`, fields }], outcome.kind);
-      t.equal(journal.get('events', 'k1') !== undefined, leaves === 'row', `${outcome.kind}: a row`);
+      t.equal(journal.local?.get('events', 'k1') !== undefined, leaves === 'row', `${outcome.kind}: a row`);
       t.equal([...decisions.refused.newestFirst()].length, leaves === 'refusal' ? 1 : 0, `${outcome.kind}: a refusal`);
     }
   },
@@ -112,7 +112,7 @@ t.test('DUR-2 · OBS-1 · a row of what was passed over holds what a replay need
   decisions.decided({ ...known, outcome, reason: 'filter: it saw hunter2' }, live(headers, '{"a":1}'));
   await turn();
 
-  t.same(journal.get('events', 'k1')?.value, {
+  t.same(journal.local?.get('events', 'k1')?.value, {
     deliveryId: 'd1',
     route: 'r',
     profile: 'work',
@@ -125,12 +125,17 @@ t.test('DUR-2 · OBS-1 · a row of what was passed over holds what a replay need
     body: '{"a":1}',
     scheme: 'github',
   });
-  const [row] = journal.list('events', { limit: 1, order: 'newest' });
+  const [row] = await journal.list('events', { limit: 1, order: 'newest' });
   t.equal(row?.dueAtMs, undefined, 'it owes nobody anything');
 
   decisions.decided({ ...known, prompt: 'p', id: 'k2', outcome: { kind: 'duplicate', deliveryId: 'd1' } }, undefined);
   await turn();
-  t.match(journal.get('events', 'k2')?.value, { status: 'duplicate', reason: 'duplicate', body: '', headers: {} });
+  t.match(journal.local?.get('events', 'k2')?.value, {
+    status: 'duplicate',
+    reason: 'duplicate',
+    body: '',
+    headers: {},
+  });
   t.match(lines.at(-1), { level: 'info' }, 'only one that repeats a signature has a reason');
 });
 
@@ -154,7 +159,7 @@ t.test(
         { key: 'k3', event: { reason: /delivery a/ }, alike: { count: 2, firstKey: 'k2' } },
       ],
     );
-    t.same(journal.list('events', { limit: 1, order: 'newest' }), []);
+    t.same(journal.local?.list('events', { limit: 1, order: 'newest' }), []);
   },
 );
 
@@ -181,7 +186,7 @@ t.test('EVT-1 · a ping that is not listed is logged at debug, and kept like any
   decisions.decided({ ...known, outcome: { kind: 'ignoredEvent', event: 'ping' }, reason: 'ping' }, live());
   await turn();
   t.match(lines, [{ level: 'debug', message: 'webhook ignoredEvent' }]);
-  t.match(journal.get('events', 'k1')?.value, { status: 'ignored', reason: 'ping' });
+  t.match(journal.local?.get('events', 'k1')?.value, { status: 'ignored', reason: 'ping' });
 });
 
 t.test('OBS-1 · a request that is refused unread tells the id by which its sender asks for it', async (t) => {
@@ -221,7 +226,7 @@ t.test('LIM-1 · a client that left before its body was whole leaves one line an
   await turn();
   t.match(lines, [{ level: 'info', message: /abandoned: the client left/, fields: { status: undefined } }]);
   t.equal(lines.length, 1);
-  t.same([journal.get('events', 'k1'), [...decisions.refused.newestFirst()]], [undefined, []]);
+  t.same([journal.local?.get('events', 'k1'), [...decisions.refused.newestFirst()]], [undefined, []]);
 });
 
 t.test('SEC-8 · DUR-2 · refusals are counted in memory by their address; strangers fill no disk', async (t) => {
@@ -240,5 +245,5 @@ t.test('SEC-8 · DUR-2 · refusals are counted in memory by their address; stran
       ['k11498', 750],
     ],
   );
-  t.same(journal.list('events', { limit: 1, order: 'newest' }), []);
+  t.same(journal.local?.list('events', { limit: 1, order: 'newest' }), []);
 });

@@ -35,13 +35,13 @@ async function finderOf({ events, runs = {}, refused = {} }: { events: Rows; run
     journal: () => journal,
     refused: (id) => refusals.filter(({ key, event }) => key === id || event.deliveryId === id),
   });
-  return { journal, keyOf: (id: string, choice?: EventChoice) => find(id, choice)?.key };
+  return { journal, keyOf: (id: string, choice?: EventChoice) => find(id, choice).then((found) => found?.key) };
 }
 
 /** What is refused, as a person reads it. */
-function refusalOf(ask: () => unknown): string {
+async function refusalOf(ask: () => Promise<unknown>): Promise<string> {
   try {
-    return `found ${String(ask())}`;
+    return `found ${String(await ask())}`;
   } catch (error) {
     if (error instanceof Refusal) return `${error.code}: ${error.message}`;
     throw error;
@@ -61,18 +61,19 @@ t.test('DUR-2 · an event is found by its key, its id or the key of its run', as
     ['lost', undefined],
     ['nothing', undefined],
   ];
-  for (const [id, key] of rows) t.equal(keyOf(id), key, id);
-  t.equal(createFindEvent({ journal: () => undefined, refused: () => [] })('d1'), undefined, 'no journal is open');
+  for (const [id, key] of rows) t.equal(await keyOf(id), key, id);
+  const none = createFindEvent({ journal: () => undefined, refused: () => [] });
+  t.equal(await none('d1'), undefined, 'no journal is open');
 });
 
 t.test('IDM-1 · of the events that came to one route under an id the newest is meant, a duplicate never', async (t) => {
   const { keyOf, journal } = await finderOf({ events: { k1: {}, k2: {}, k3: { status: 'duplicate' } } });
-  t.equal(keyOf('d'), 'k2');
+  t.equal(await keyOf('d'), 'k2');
   t.same(
-    eventsOfId(journal, 'd').map(({ key }) => key),
+    (await eventsOfId(journal, 'd')).map(({ key }) => key),
     ['k2'],
   );
-  t.same(eventsOfId(undefined, 'd'), []);
+  t.same(await eventsOfId(undefined, 'd'), []);
 });
 
 t.test(
@@ -81,19 +82,16 @@ t.test(
     const { keyOf } = await finderOf({
       events: { k1: { route: 'a' }, k2: { route: 'b', receivedAtMs: 1_000 }, k3: { route: 'b', profile: 'work' } },
     });
-    const refusal = refusalOf(() => keyOf('d'));
+    const refusal = await refusalOf(() => keyOf('d'));
     t.match(refusal, /^delivery-ambiguous: the id "d" stands for 3 events of different routes:/);
     t.match(refusal, /\n {2}k2 {2}received 1970-01-01T00:00:01\.000Z, route "b", profile "default"/);
     t.match(refusal, /--route and --profile$/);
-    t.match(
-      refusalOf(() => keyOf('d', { route: 'b' })),
-      /stands for 2 events/,
-    );
-    t.equal(keyOf('d', { route: 'a' }), 'k1');
-    t.equal(keyOf('d', { profile: 'work' }), 'k3');
-    t.equal(keyOf('d', { route: 'b', profile: 'default' }), 'k2');
-    t.equal(keyOf('d', { route: 'c' }), undefined);
-    t.equal(keyOf('k1', { route: 'b' }), undefined, 'a key of another route is none of it');
+    t.match(await refusalOf(() => keyOf('d', { route: 'b' })), /stands for 2 events/);
+    t.equal(await keyOf('d', { route: 'a' }), 'k1');
+    t.equal(await keyOf('d', { profile: 'work' }), 'k3');
+    t.equal(await keyOf('d', { route: 'b', profile: 'default' }), 'k2');
+    t.equal(await keyOf('d', { route: 'c' }), undefined);
+    t.equal(await keyOf('k1', { route: 'b' }), undefined, 'a key of another route is none of it');
   },
 );
 
@@ -101,7 +99,7 @@ t.test('DUR-2 · of very many candidates the first are named and the others coun
   const events = Object.fromEntries(
     Array.from({ length: 25 }, (_, n) => [`k${10 + n}`, { route: `r${n}\n` }] as const),
   );
-  const refusal = refusalOf((await finderOf({ events })).keyOf.bind(undefined, 'd'));
+  const refusal = await refusalOf((await finderOf({ events })).keyOf.bind(undefined, 'd'));
   t.match(refusal, /\n {2}k34 [^\n]*route "r24\\n"/, 'the newest first, a route’s name on its line');
   t.match(refusal, /\n {2}and 5 more\n/);
   t.equal(refusal.split('\n').length, 1 + 20 + 1 + 1);
@@ -112,12 +110,9 @@ t.test('DUR-2 · a refused request, which no disk holds, is found after what the
     events: { k1: {} },
     refused: { x3: { deliveryId: 'e' }, x2: { deliveryId: 'e' }, x1: {}, x0: { deliveryId: 'e', route: 'other' } },
   });
-  t.equal(keyOf('d'), 'k1');
-  t.equal(keyOf('x1'), 'x1', 'by its key');
-  t.equal(keyOf('e', { route: 'r' }), 'x3', 'the newest of its route');
-  t.equal(keyOf('x0', { route: 'r' }), undefined);
-  t.match(
-    refusalOf(() => keyOf('e')),
-    /^delivery-ambiguous: the id "e" stands for 2 events/,
-  );
+  t.equal(await keyOf('d'), 'k1');
+  t.equal(await keyOf('x1'), 'x1', 'by its key');
+  t.equal(await keyOf('e', { route: 'r' }), 'x3', 'the newest of its route');
+  t.equal(await keyOf('x0', { route: 'r' }), undefined);
+  t.match(await refusalOf(() => keyOf('e')), /^delivery-ambiguous: the id "e" stands for 2 events/);
 });

@@ -156,7 +156,7 @@ t.test(
     t.same([disk.waiting(), replies, opened, actor.getSnapshot().value], [1, [], [], 'claiming']);
     await disk.land();
 
-    t.same(disk.journal.get('events', 'k1')?.value, {
+    t.same(disk.journal.local?.get('events', 'k1')?.value, {
       deliveryId: 'd1',
       route: 'r',
       profile: 'default',
@@ -224,7 +224,7 @@ t.test(
       const { disk, replies, opened } = await stage(t, { more });
       await disk.settle();
       const title = Object.keys(more).join();
-      t.match(disk.journal.get('events', 'k1')?.value, { status }, title);
+      t.match(disk.journal.local?.get('events', 'k1')?.value, { status }, title);
       t.match(opened, [work], title);
       t.equal(opened.length, 1);
       t.match(replies.map(bodyOf), answer === undefined ? [] : [[202, answer]], title);
@@ -266,7 +266,7 @@ t.test('SCR-2 · a script is given the payload, and its outcome decides what is 
   const replaced = await stage(t, { more: { script: 'up.sh' }, script });
   await replaced.disk.settle();
   t.match(replaced.scripts, [{ payload: { n: 7 }, route: { name: 'r' } }]);
-  t.match(replaced.disk.journal.get('events', 'k1')?.value, {
+  t.match(replaced.disk.journal.local?.get('events', 'k1')?.value, {
     prompt: 'P 8',
     deliverExtra: { chat_id: '8' },
     body: '{"n":7}',
@@ -281,7 +281,7 @@ t.test('DUR-2 · a replay has a new id, reads no client and names the event that
   const { disk, replies } = await stage(t, { body, input: { origin: 'replay', replayOf: 'k0' } });
   await disk.settle();
   t.same(replies.map(bodyOf), [[202, { status: 'accepted', route: 'r', event: 'push', delivery_id: 'random' }]]);
-  const event = disk.journal.get('events', 'k1')?.value;
+  const event = disk.journal.local?.get('events', 'k1')?.value;
   t.match(event, { deliveryId: 'random', replayOf: 'k0', prompt: 'P 7' });
   t.equal(event?.scheme, undefined, 'its signature was checked when it first came');
 });
@@ -324,7 +324,11 @@ t.test(
     const known = await stage(t, of(notice, pem));
     t.same(known.visited, [`fetch ${url}`]);
     await known.disk.land();
-    t.match(known.disk.journal.get('events', 'k1')?.value, { prompt: 'P 7', deliveryId: 'm', event: 'Notification' });
+    t.match(known.disk.journal.local?.get('events', 'k1')?.value, {
+      prompt: 'P 7',
+      deliveryId: 'm',
+      event: 'Notification',
+    });
     t.match(known.replies, [{ status: 200 }]);
 
     const unknown = await stage(t, of(notice, null));
