@@ -62,6 +62,15 @@ export function tellRefused(job: Job, reason: Fault): void {
   }
 }
 
+/** Calls back; what it makes of that is not the caller's. */
+export function tellUncaught(callback: () => void): void {
+  try {
+    callback();
+  } catch (thrown) {
+    throwLater(thrown);
+  }
+}
+
 function throwLater(thrown: unknown): void {
   queueMicrotask(() => {
     throw thrown;

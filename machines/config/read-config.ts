@@ -53,7 +53,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
   for (const { severity, ...found } of checkAgent(agent, scope)) findings.report(found, { kind: 'home' }, severity);
   return {
     settings: {
-      gateway: readGateway(objectAt(said, 'gateway')),
+      gateway: readGateway(findings, objectAt(said, 'gateway'), scope),
       webhook,
       agent:
         said === written
@@ -192,18 +192,45 @@ function readPlatforms(findings: Findings, scope: InterpolationScope): Readonly<
   return platforms;
 }
 
-function readGateway(written: JsonObject): GatewaySettings {
+function readGateway(findings: Findings, written: JsonObject, scope: InterpolationScope): GatewaySettings {
   const history = objectAt(written, 'history');
+  const url = readDatabase(findings, written, scope);
   return {
     multiplexProfiles: written.multiplex_profiles === true,
     front: (written.front as GatewaySettings['front'] | undefined) ?? 'auto',
     journal: (written.journal as GatewaySettings['journal'] | undefined) ?? 'lmdb',
+    ...(url === undefined ? {} : { postgres: { url } }),
     drainTimeoutMs: numberOf(written.drain_timeout_seconds, 30) * 1_000,
     history: {
       maxAgeMs: numberOf(history.max_age_hours, 168) * 3_600_000,
       maxBytes: numberOf(history.max_megabytes, 1_024) * 1_048_576,
     },
   };
+}
+
+/** The URL of the journal's database; empty where it cannot be read. Its password belongs into .env, and is never quoted. */
+function readDatabase(findings: Findings, written: JsonObject, scope: InterpolationScope): string | undefined {
+  const given = objectAt(written, 'postgres').url;
+  if (given === undefined && written.journal !== 'postgres') return undefined;
+  const path = ['gateway', 'postgres', 'url'];
+  const url = typeof given === 'string' ? (interpolate(given, scope) as string) : '';
+  const unset = unresolvedReference(url);
+  if (unset !== undefined || !/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
+    const why =
+      unset !== undefined
+        ? `refers to "${unset}", which is not set`
+        : typeof given === 'string'
+          ? 'is no URL of a Postgres database'
+          : 'is missing';
+    const message = `gateway.postgres.url ${why}; write "\${DATABASE_URL}" and set DATABASE_URL=postgres://user:password@host/database in .env`;
+    findings.report({ path, message, code: 'postgres-url-missing' }, { kind: 'home' });
+    return '';
+  }
+  if (typeof given === 'string' && given === url && new URL(url).password !== '') {
+    const message = 'gateway.postgres.url holds its password; move the URL to .env and write "${DATABASE_URL}" here';
+    findings.report({ path, message, code: 'secret-in-config' }, { kind: 'home' }, 'warning');
+  }
+  return url;
 }
 
 function readInspector(findings: Findings, written: JsonObject, scope: InterpolationScope): Settings['inspector'] {

@@ -150,7 +150,23 @@ export const homeSchema = {
       properties: {
         multiplex_profiles: { type: 'boolean', default: false, description: 'Serve /p/<profile>/webhooks/<route>.' },
         front: { enum: ['auto', 'uws', 'node'], default: 'auto', description: 'The HTTP server.' },
-        journal: { enum: ['lmdb', 'memory'], default: 'lmdb', description: '`memory` forgets everything at exit.' },
+        journal: {
+          enum: ['lmdb', 'memory', 'postgres'],
+          default: 'lmdb',
+          description: '`postgres` keeps it in a database, `memory` forgets everything at exit.',
+        },
+        postgres: {
+          type: 'object',
+          additionalProperties: false,
+          properties: {
+            url: {
+              ...text,
+              minLength: 1,
+              description: 'Where the journal `postgres` is; write a ${VAR} that holds it.',
+            },
+          },
+          description: 'The database of the journal.',
+        },
         drain_timeout_seconds: {
           type: 'number',
           minimum: 0,

@@ -71,8 +71,10 @@ export interface GatewaySettings {
   readonly multiplexProfiles: boolean;
   /** `auto` takes uWebSockets.js where its binary loads and passes a self-test, node:http elsewhere. */
   readonly front: 'auto' | 'uws' | 'node';
-  /** `lmdb` keeps the journal on disk; `memory` forgets it at exit and is for tests and measurements. */
-  readonly journal: 'lmdb' | 'memory';
+  /** `lmdb` keeps the journal on disk, `postgres` in a database; `memory` forgets it at exit and is for tests and measurements. */
+  readonly journal: 'lmdb' | 'memory' | 'postgres';
+  /** The database of the journal. Secret; empty where its reference is unset or none is given. */
+  readonly postgres?: { readonly url: string };
   /** How long runs may go on after SIGTERM before they are parked. */
   readonly drainTimeoutMs: number;
   readonly history: { readonly maxAgeMs: number; readonly maxBytes: number };

@@ -31,6 +31,7 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
       for (const secret of secretsOf(target, platform)) redactor.learn(secret);
       learnNamed(platform.options, redactor);
     }
+    if (settings.gateway.postgres !== undefined) learnUrl(settings.gateway.postgres.url, redactor);
     if (settings.inspector.scrapeToken !== undefined) redactor.learn(settings.inspector.scrapeToken);
     for (const { entry } of settings.servers) learnEntry(entry, redactor);
     // Of the process environment; the values of `.env` are learnt above, whatever their names.
@@ -47,7 +48,11 @@ function learnEntry({ client_key: _, client_cert: certificate, ...entry }: JsonO
   // Whatever its name, a header is there to say who asks.
   learnNamed(entry.headers ?? null, redactor, true);
   if (Array.isArray(certificate)) learnNamed(certificate[2] ?? null, redactor, true);
-  if (typeof entry.url === 'string' && URL.canParse(entry.url)) learnPassword(new URL(entry.url).password, redactor);
+  if (typeof entry.url === 'string') learnUrl(entry.url, redactor);
+}
+
+function learnUrl(url: string, redactor: Redactor): void {
+  if (URL.canParse(url)) learnPassword(new URL(url).password, redactor);
 }
 
 /** As it is written in the address, and as it is sent. */

@@ -28,15 +28,17 @@ export async function askKeptRuns<Answer>(
 ): Promise<Answer> {
   const home = loadHome(source);
   const paths = homePaths(source.home);
-  const inMemory = home.main.settings.gateway.journal === 'memory';
-  const opened = inMemory ? undefined : await readLmdbJournal(paths.state);
+  const kind = home.main.settings.gateway.journal;
+  const opened = kind === 'lmdb' ? await readLmdbJournal(paths.state) : undefined;
   const absence = absenceOf(source.home, holderOf(paths.lock));
   if (opened?.ok === false) throw new Refusal(opened.fault.code, `${absence}, and ${opened.fault.message}`);
   const journal = opened?.value;
   const redactor = createRedactor();
   learnSecrets(home, redactor);
   try {
-    note(`${absence}; ${inMemory ? memoryAlone : journal === undefined ? neverStarted : readFromDisk}.`);
+    note(
+      `${absence}; ${kind === 'memory' ? memoryAlone : kind === 'postgres' ? inDatabase : journal === undefined ? neverStarted : readFromDisk}.`,
+    );
     return await ask(
       createRunHistory({
         journal: () => journal,
@@ -52,6 +54,7 @@ export async function askKeptRuns<Answer>(
 
 const readFromDisk = 'these runs are read from its journal on disk';
 const neverStarted = 'it has no journal on disk yet, so there are no runs';
+const inDatabase = 'its journal is in Postgres, which the gateway alone reads';
 const memoryAlone = 'its journal is kept in memory, so no runs are left';
 
 /** A gateway that holds the lock without answering is about to listen, or has closed its socket already. */

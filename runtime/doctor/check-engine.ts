@@ -24,7 +24,7 @@ export async function checkEngine({ home }: Examined, node = process.versions.no
       cure: 'install a newer Node',
     });
   }
-  const lmdb = journal === 'memory' ? undefined : await obstacle(() => import('../../actors/store/lmdb-tables.ts'));
+  const lmdb = journal !== 'lmdb' ? undefined : await obstacle(() => import('../../actors/store/lmdb-tables.ts'));
   if (lmdb !== undefined) {
     findings.push({
       level: 'wrong',

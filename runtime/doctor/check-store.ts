@@ -23,8 +23,10 @@ export async function checkStore(examined: Examined, room = roomIn(examined.path
   if (home.main.settings.gateway.journal === 'memory') {
     return [good('store', 'the journal is kept in memory; it is gone at every stop')];
   }
+  const inDatabase = home.main.settings.gateway.journal === 'postgres';
   const findings: Finding[] = [];
-  const fault = gateway === undefined ? await faultOnDisk(paths.state) : await faultTold(gateway);
+  const fault =
+    gateway !== undefined ? await faultTold(gateway) : inDatabase ? undefined : await faultOnDisk(paths.state);
   if (fault !== undefined) {
     findings.push({
       level: 'wrong',
@@ -51,6 +53,8 @@ export async function checkStore(examined: Examined, room = roomIn(examined.path
   }
   if (findings.length > 0) return findings;
   const left = room === undefined ? '' : `, ${Math.floor(room.bytes / mebibyte / 1_024)} GB left on its disk`;
+  if (inDatabase)
+    return [good('store', `the journal is in Postgres${gateway === undefined ? ', which a start will ask' : ''}`)];
   return [good('store', `the journal is whole${left}`)];
 }
 

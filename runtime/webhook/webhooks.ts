@@ -141,9 +141,11 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     open: async () => {
       const refused = await ports.hold();
       if (refused !== undefined) return { ok: false, fault: refused };
-      return settings().gateway.journal === 'memory'
-        ? done(openMemoryJournal())
-        : openLmdbJournal({ directory: paths.state });
+      const { journal, postgres } = settings().gateway;
+      if (journal === 'memory') return done(openMemoryJournal());
+      if (journal === 'lmdb') return openLmdbJournal({ directory: paths.state });
+      const { openPostgresJournal } = await import('../../actors/store/postgres-journal.ts');
+      return openPostgresJournal({ url: postgres?.url ?? '' });
     },
     owner: paths.home,
     sessionTtlMs,

@@ -9,6 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
+import { startPostgres, withoutPostgres } from '../support/postgres.ts';
 import { hasEnded, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { inAllOnly } from '../support/tier.ts';
@@ -24,9 +25,10 @@ appendFileSync('ran.txt', [AGENT_DELIVERY_ID, AGENT_ATTEMPT, prompt.replaceAll('
 process.stdout.write('done');
 `;
 
-function makeCrashHome(t: Test, more = ''): TestHome {
+function makeCrashHome(t: Test, more = '', database?: string): TestHome {
   return makeHome(t, {
-    'config.yaml': `agent: {runner: command, command: [node, scripts/agent.mjs], concurrency: 2${more}}
+    ...(database === undefined ? {} : { '.env': `DATABASE_URL='${database}'\n` }),
+    'config.yaml': `${database === undefined ? '' : onPostgres}agent: {runner: command, command: [node, scripts/agent.mjs], concurrency: 2${more}}
 platforms:
   webhook:
     enabled: true
@@ -44,6 +46,8 @@ platforms:
     'ran.txt': '',
   });
 }
+
+const onPostgres = 'gateway: {journal: postgres, postgres: {url: "${DATABASE_URL}"}}\n';
 
 interface Ran {
   readonly id: string;
@@ -84,8 +88,8 @@ async function allSettled(home: TestHome): Promise<readonly RunRow[]> {
 }
 
 /** As many kills under load, then peace until everything has come to its end. */
-async function killUnderLoad(t: Test, rounds: number, mostAnswers: number): Promise<void> {
-  const home = makeCrashHome(t);
+async function killUnderLoad(t: Test, rounds: number, mostAnswers: number, database?: string): Promise<void> {
+  const home = makeCrashHome(t, '', database);
   const acknowledged = new Set<string>();
   const bursts = new Map<string, string>();
   const batched = new Set<number>();
@@ -348,3 +352,29 @@ process.stdout.write('done');
     'what was told of the wait is gone',
   );
 });
+
+t.test(
+  'DUR-1 · kills under load give up nothing on Postgres, and what keeps a start from it is logged',
+  { skip: withoutPostgres },
+  async (t) => {
+    const postgres = await startPostgres(t);
+    await killUnderLoad(t, 3, 40, await postgres.url());
+
+    const newer = await postgres.url();
+    const home = makeCrashHome(t, '', newer);
+    const first = await startDaemon(t, home.path);
+    const second = await startDaemon(t, makeCrashHome(t, '', newer).path);
+    await second.line(({ message }) => /another gateway uses this database; stop it/.test(message));
+    t.equal((await postSigned(`${second.url}/webhooks/gh`, { n: 1 }, { secret, id: 'd' })).status, 503);
+    second.kill('SIGKILL');
+    await second.exited;
+    first.kill('SIGTERM');
+    await first.exited;
+    await postgres.run(newer, `update agent_meta set value = 9 where name = 'schema'`);
+    const later = await startDaemon(t, home.path);
+    t.match(
+      (await later.line(({ message }) => message.includes('version 9'))).message,
+      /run the release that made them/,
+    );
+  },
+);

@@ -53,6 +53,27 @@ t.test('SEC-1 · a scrape token may be a reference; one that is not set opens no
   t.end();
 });
 
+t.test(
+  'CFG-2 · OBS-1 · a journal in Postgres needs a URL, whose password belongs into .env and is never shown',
+  (t) => {
+    const reading = (gateway: string, vars: Record<string, string> = {}) => {
+      const { settings, diagnostics } = read(`gateway: ${gateway}`, vars);
+      t.notMatch(JSON.stringify(diagnostics), /hunter2/);
+      return [settings.gateway.postgres?.url, ...diagnostics.map(({ severity, code }) => `${severity} ${code}`)];
+    };
+    const url = 'postgres://me:hunter2@db/agent';
+    const of = (written: string) => `{journal: postgres, postgres: {url: "${written}"}}`;
+    t.same(reading(of('${DB}'), { DB: url }), [url]);
+    t.same(reading(of('postgres://db/agent')), ['postgres://db/agent'], 'without a password it may stand there');
+    t.same(reading(of(url)), [url, 'warning secret-in-config']);
+    t.same(reading('{journal: postgres}'), ['', 'error postgres-url-missing']);
+    t.same(reading(of('${DB}')), ['', 'error postgres-url-missing']);
+    t.same(reading(of('mysql://me:hunter2@db')), ['', 'error postgres-url-missing']);
+    t.same(reading('{journal: lmdb}'), [undefined]);
+    t.end();
+  },
+);
+
 t.test('CFG-2 · OBS-1 · no finding shows what a reference stands for, wherever it stands', (t) => {
   const places: readonly ((text: string) => object)[] = [
     (text) => ({ mcp_servers: { s: { url: text } } }),

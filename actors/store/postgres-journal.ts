@@ -1,0 +1,471 @@
+/**
+ * The journal in a Postgres database. Commits that arrive while a group is under way share the next one: one transaction
+ * locks the rows they touch, the ledger applies them, one statement writes what changed. The connection that writes holds a
+ * lock of the database for as long as it lives, so that one gateway alone writes.
+ * @see DUR-1 in docs/specification.md
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Pool } from 'pg';
+import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
+import { tellUncaught } from './job.ts';
+import type { Collection, CommitVerdict, Journal, StoredRecord, Write } from './journal.ts';
+import { isKey, unstorable } from './ledger.ts';
+import {
+  applied,
+  type Change,
+  type ClaimRow,
+  claimColumns,
+  claimName,
+  finishedColumns,
+  markEnd,
+  markName,
+  type RecordRow,
+  recordColumns,
+  recordOf,
+  storable,
+  touchedBy,
+} from './postgres-rows.ts';
+import { codeOf, postgresFault, prepareSchema } from './postgres-schema.ts';
+import { letters } from './work-index.ts';
+
+interface Commit {
+  readonly writes: readonly Write[];
+  readonly settled: (verdict: CommitVerdict) => void;
+}
+
+/** Commits of one transaction. */
+const groupSize = 400;
+const readers = 4;
+const connectTimeoutMs = 10_000;
+/** The lock of a killed gateway goes with its connection, which the database notices within this time. */
+const lockPatienceMs = 3_000;
+const lockPauseMs = 100;
+/** How long a commit waits for a connection that says whether it landed. */
+const outcomePatienceMs = 5_000;
+const pieceSize = 1_000;
+
+const select = `select collection, key, version, due_at, held_by, value from agent_record`;
+/** Finished, and of events those alone whose work is finished too. */
+const finished = `r.collection in ('e', 'r', 'd', 't') and r.due_at is null and not (r.collection = 'e' and exists (
+  select 1 from agent_record w where w.collection in ('r', 'd') and w.key = r.work and w.due_at is not null))`;
+
+const lockRows = {
+  records: `${select} where (collection, key) in (select * from unnest($1::text[], $2::text[]))
+    order by collection, key for update`,
+  claims: `select name, value, expires_at from agent_claim where name = any($1) order by name for update`,
+};
+
+const writeRows = `with
+  gone_r as (delete from agent_record r using unnest($1::text[], $2::text[]) g(c, k) where r.collection = c and r.key = k),
+  gone_c as (delete from agent_claim where name = any($3::text[])),
+  new_r as (insert into agent_record select c, k, v, due, held, work, string_to_array(marks, '${markEnd}'), bytes, value
+    from unnest($4::text[], $5::text[], $6::int[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::int[], $12::text[])
+      n(c, k, v, due, held, work, marks, bytes, value) on conflict do nothing returning 1),
+  new_c as (insert into agent_claim select * from unnest($13::text[], $14::text[], $15::bigint[], $16::text[])
+    on conflict do nothing returning 1),
+  put_r as (update agent_record r set version = v, due_at = due, held_by = held, work = n.work, bytes = n.bytes, value = n.value,
+      marks = case when c = 'e' then r.marks else '{}' end || string_to_array(n.marks, '${markEnd}')
+    from unnest($17::text[], $18::text[], $19::int[], $20::bigint[], $21::text[], $22::text[], $23::text[], $24::int[], $25::text[])
+      n(c, k, v, due, held, work, marks, bytes, value) where r.collection = c and r.key = k),
+  put_c as (update agent_claim a set value = n.value, expires_at = n.ends, event_key = n.event
+    from unnest($26::text[], $27::text[], $28::bigint[], $29::text[]) n(name, value, ends, event) where a.name = n.name)
+  select (select count(*) from new_r) + (select count(*) from new_c) as made`;
+
+const markEvents = `update agent_record e set marks = e.marks || string_to_array(u.marks, '${markEnd}')
+  from unnest($1::text[], $2::text[], $3::bool[]) u(work, marks, of_run)
+  where e.collection = 'e' and e.work = u.work and (u.of_run or not exists (
+    select 1 from agent_record r where r.collection = 'r' and r.key = u.work))`;
+
+export interface PostgresJournalSettings {
+  /** A connection URL; its password is a secret, so no fault holds it. */
+  readonly url: string;
+  /** The lock of an earlier gateway on the database is waited for this long. */
+  readonly patienceMs?: number;
+}
+
+/** Opens the journal, and makes its tables where there are none. Fails where another gateway uses the database. */
+export async function openPostgresJournal({
+  url,
+  patienceMs = lockPatienceMs,
+}: PostgresJournalSettings): Promise<Result<Journal>> {
+  const place = placeOf(url);
+  const writer = await connect(url, place, patienceMs);
+  return writer.ok ? done(createPostgresJournal({ url, place, first: writer.value, patienceMs })) : writer;
+}
+
+/** The database's place without the user and the password. */
+export function placeOf(url: string): string {
+  try {
+    const { host, pathname, searchParams } = new URL(url);
+    return `postgres://${searchParams.get('host') ?? host}${pathname}`;
+  } catch {
+    return 'gateway.postgres.url';
+  }
+}
+
+async function connect(url: string, place: string, patienceMs: number): Promise<Result<Client>> {
+  let client: Client | undefined;
+  try {
+    client = new Client({
+      connectionString: url,
+      connectionTimeoutMillis: connectTimeoutMs,
+      application_name: 'agent',
+    });
+    // A connection that breaks while nothing is asked of it is noticed by the next question.
+    client.on('error', () => {});
+    await client.connect();
+    const obstacle = await prepareSchema(client, place);
+    if (obstacle !== undefined) {
+      await client.end();
+      return { ok: false, fault: obstacle };
+    }
+    for (let waitedMs = 0; ; waitedMs += lockPauseMs) {
+      const { rows } = await client.query(`select pg_try_advisory_lock(hashtext('agent_gateway'),
+        hashtext(current_schema)) as mine, current_setting('transaction_read_only') as reads`);
+      if (rows[0]?.reads === 'on') throw Object.assign(new Error('transactions are read-only'), { code: '25006' });
+      if (rows[0]?.mine === true) break;
+      if (waitedMs >= patienceMs) {
+        await client.end();
+        return failed(
+          'journal-unavailable',
+          `${place}: another gateway uses this database; stop it, since one gateway alone may use one yet`,
+        );
+      }
+      await sleep(lockPauseMs);
+    }
+    // A plan made while the tables were empty would read them whole for ever.
+    await client.query('set enable_seqscan = off');
+    return done(client);
+  } catch (thrown) {
+    void client?.end().catch(() => {});
+    return { ok: false, fault: postgresFault(place, thrown) };
+  }
+}
+
+interface Opened {
+  readonly url: string;
+  readonly place: string;
+  readonly first: Client;
+  readonly patienceMs: number;
+}
+
+function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journal {
+  const closedFault = fault('journal-unavailable', `${place}: the journal is closed; nothing can be acknowledged`);
+  const pool = new Pool({ connectionString: url, max: readers, connectionTimeoutMillis: connectTimeoutMs });
+  pool.on('error', () => {});
+  let writer = first;
+  let stopped: Fault | undefined;
+  let closing: Promise<void> | undefined;
+  let waiting: (readonly Commit[])[] = [];
+  let underWay: Promise<void> | undefined;
+  let gathered: Commit[] | undefined;
+  /** What else writes, in turn with the commits: there is one connection. */
+  let turns: Promise<unknown> = Promise.resolve();
+
+  function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+    const mine = turns.then(work);
+    turns = mine.catch(() => {});
+    return mine;
+  }
+
+  /** Does some work on the writing connection; what the database refuses for good stops the journal until a probe. */
+  function asked<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
+    return inTurn(async () => {
+      if (stopped !== undefined) return { ok: false, fault: stopped } as const;
+      try {
+        return done(await work());
+      } catch (thrown) {
+        stopped = postgresFault(place, thrown);
+        return { ok: false, fault: stopped } as const;
+      }
+    });
+  }
+
+  async function drain(): Promise<void> {
+    while (waiting.length > 0) await inTurn(landGroup);
+    underWay = undefined;
+  }
+
+  async function landGroup(): Promise<void> {
+    const group: Commit[] = [];
+    let taken = 0;
+    while (taken < waiting.length && group.length < groupSize) group.push(...(waiting[taken++] ?? []));
+    waiting = waiting.slice(taken);
+    let verdicts: readonly CommitVerdict[] | undefined;
+    if (stopped === undefined) {
+      try {
+        verdicts = await transact(group.map(({ writes }) => writes));
+      } catch (thrown) {
+        stopped = postgresFault(place, thrown);
+      }
+    }
+    const refused: CommitVerdict = { kind: 'unavailable', fault: stopped ?? closedFault };
+    for (const [index, { settled }] of group.entries()) tellUncaught(() => settled(verdicts?.[index] ?? refused));
+  }
+
+  /** Resolves once the commits are durable. Rejects where nothing of them stands, or where the database cannot say. */
+  async function transact(commits: readonly (readonly Write[])[]): Promise<readonly CommitVerdict[]> {
+    const { names, records } = touchedBy(commits);
+    await writer.query('begin');
+    try {
+      const { rows } = await ask('xid', 'select pg_current_xact_id()::text as xid');
+      const claims = names.length === 0 ? [] : (await ask<ClaimRow>('claims', lockRows.claims, [names])).rows;
+      const columns = [records.map(([letter]) => letter), records.map(([, key]) => key)];
+      const found = records.length === 0 ? [] : (await ask<RecordRow>('records', lockRows.records, columns)).rows;
+      const { verdicts, made, changed, removed, keptWith } = applied(commits, { records: found, claims });
+      if (made.length + changed.length + removed.length > 0) {
+        const isRecord = ({ at }: Change): boolean => at !== 'claims';
+        const gone = removed.filter(isRecord);
+        const written = await ask<{ made: string }>('write', writeRows, [
+          gone.map(({ at }) => at),
+          gone.map(({ key }) => key),
+          removed.filter(({ at }) => at === 'claims').map(({ key }) => key),
+          ...recordColumns(made),
+          ...claimColumns(made, keptWith),
+          ...recordColumns(changed),
+          ...claimColumns(changed, keptWith),
+        ]);
+        if (Number(written.rows[0]?.made) !== made.length) throw new Error('another gateway wrote the same records');
+        const shown = finishedColumns([...made, ...changed], removed);
+        if (shown[0].length > 0) await ask('marks', markEvents, shown);
+      }
+      await land(String(rows[0]?.xid));
+      return verdicts;
+    } catch (thrown) {
+      await writer.query('rollback').catch(() => {});
+      throw thrown;
+    }
+  }
+
+  function ask<Found extends object = Record<string, unknown>>(
+    name: string,
+    text: string,
+    values: readonly unknown[] = [],
+  ): Promise<{ rows: Found[] }> {
+    return writer.query<Found>({ name: `agent_${name}`, text, values: [...values] });
+  }
+
+  /** A connection that breaks under a commit leaves open whether it landed; the next connection says so. */
+  async function land(xid: string): Promise<void> {
+    try {
+      await writer.query('commit');
+    } catch (thrown) {
+      if (/^[0-9A-Z]{5}$/.test(codeOf(thrown)) && !codeOf(thrown).startsWith('57')) throw thrown;
+      const again = await connect(url, place, outcomePatienceMs);
+      if (!again.ok) throw thrown;
+      void writer.end().catch(() => {});
+      writer = again.value;
+      const { rows } = await writer.query('select pg_xact_status($1::xid8) as status', [xid]);
+      if (rows[0]?.status !== 'committed') throw thrown;
+    }
+  }
+
+  function submitAll(commits: readonly Commit[]): void {
+    waiting.push(commits);
+    underWay ??= drain();
+  }
+
+  function submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void {
+    const obstacle = unstorable(writes);
+    if (obstacle !== undefined)
+      settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) });
+    else if (closing !== undefined) settled({ kind: 'unavailable', fault: closedFault });
+    else if (gathered === undefined) submitAll([{ writes, settled }]);
+    else gathered.push({ writes, settled });
+  }
+
+  async function read<Row extends object>(name: string, text: string, values: readonly unknown[]): Promise<Row[]> {
+    if (closing !== undefined) return [];
+    const { rows } = await pool.query<Row>({ name: `agent_${name}`, text, values: [...values] });
+    return rows;
+  }
+
+  async function probe(): Promise<Fault | undefined> {
+    const isWell = stopped === undefined && (await writer.query('select 1').then(...always));
+    if (isWell) return undefined;
+    void writer.end().catch(() => {});
+    const again = await connect(url, place, patienceMs);
+    if (!again.ok) return again.fault;
+    writer = again.value;
+    stopped = undefined;
+    return undefined;
+  }
+
+  async function removeAll(piece: string, values: readonly unknown[]): Promise<number> {
+    for (let removed = 0; ; ) {
+      const { rowCount } = await inTurn(() => writer.query(piece, [...values]));
+      removed += rowCount ?? 0;
+      if ((rowCount ?? 0) < pieceSize) return removed;
+    }
+  }
+
+  async function prune(...[{ keepAfterKey, maxBytes, nowMs }]: Parameters<Journal['prune']>): Promise<number> {
+    let removed = await removeAll(
+      `delete from agent_record where (collection, key) in (
+        select r.collection, r.key from agent_record r where ${finished} and r.key < $1 limit ${pieceSize})`,
+      [keepAfterKey],
+    );
+    const { rows } = await pool.query('select coalesce(sum(bytes), 0) as bytes from agent_record');
+    for (let excess = Number(rows[0]?.bytes) - maxBytes; excess > 0; ) {
+      const { rows: gone } = await inTurn(() =>
+        writer.query<{ bytes: number }>(
+          `delete from agent_record where (collection, key) in (select collection, key from (
+            select collection, key, bytes, sum(bytes) over (order by key, collection) as upto
+            from (select * from agent_record r where ${finished} order by key, collection limit ${pieceSize}) oldest) r
+            where upto - bytes < $1) returning bytes`,
+          [excess],
+        ),
+      );
+      if (gone.length === 0) break;
+      removed += gone.length;
+      for (const { bytes } of gone) excess -= bytes;
+    }
+    await removeAll(
+      `delete from agent_claim where name in (select name from agent_claim c where expires_at <= $1 and (event_key is null
+        or not exists (select 1 from agent_record where collection = 'e' and key = c.event_key)) limit ${pieceSize})`,
+      [Math.floor(nowMs)],
+    );
+    return removed;
+  }
+
+  async function take<In extends Collection>(
+    collection: In,
+    { session, dueBeforeMs, nowMs, limit }: Parameters<Journal['take']>[1],
+  ): Promise<Result<StoredRecord<In>[]>> {
+    if (limit <= 0) return done([]);
+    const taken = await asked(async () => {
+      const living = await ask('living', 'select 1 from agent_session where id = $1 and expires_at > $2', [
+        session,
+        nowMs,
+      ]);
+      if (living.rows.length === 0) return undefined;
+      const { rows } = await ask<RecordRow>(
+        'take',
+        `update agent_record r set version = r.version + 1, held_by = $1 from (
+          select collection, key from agent_record where collection = $2 and due_at <= $3 and (held_by is null or not exists (
+            select 1 from agent_session where id = held_by and expires_at > $4))
+          order by due_at, key limit $5 for update skip locked) free
+        where r.collection = free.collection and r.key = free.key
+        returning r.collection, r.key, r.version, r.due_at, r.held_by, r.value`,
+        [session, letters[collection], Math.floor(dueBeforeMs), Math.floor(nowMs), limit],
+      );
+      return rows.map((row) => recordOf<In>(row)).sort(byDueTime);
+    });
+    if (!taken.ok) return taken;
+    return taken.value === undefined ? ended(session) : done(taken.value);
+  }
+
+  return {
+    openSession: (owner, ttlMs, nowMs) =>
+      asked(async () => {
+        await writer.query('delete from agent_session where owner = $1 or expires_at + 86400000 <= $2', [owner, nowMs]);
+        const { rows } = await writer.query(
+          `insert into agent_session values ('s' || nextval('agent_session_number'), $1, $2) returning id`,
+          [owner, nowMs + ttlMs],
+        );
+        return String(rows[0]?.id);
+      }),
+    async renewSession(session, ttlMs, nowMs) {
+      const renewed = await asked(() =>
+        writer.query('update agent_session set expires_at = $2 where id = $1', [storable(session), nowMs + ttlMs]),
+      );
+      if (!renewed.ok) return renewed;
+      return renewed.value.rowCount === 1 ? done(true) : ended(session);
+    },
+    endSession: (session) =>
+      asked(async () => {
+        await writer.query('delete from agent_session where id = $1', [storable(session)]);
+        return true as const;
+      }),
+    submit,
+    commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
+    together(submitThem) {
+      const commits: Commit[] = [];
+      gathered = commits;
+      try {
+        submitThem();
+      } finally {
+        gathered = undefined;
+      }
+      if (commits.length > 0) submitAll(commits);
+    },
+
+    async get<In extends Collection>(collection: In, key: string) {
+      if (!isKey(key)) return undefined;
+      const [row] = await read<RecordRow>('get', `${select} where collection = $1 and key = $2`, [
+        letters[collection],
+        key,
+      ]);
+      return row && recordOf<In>(row);
+    },
+    async list<In extends Collection>(collection: In, { limit, order, from }: Parameters<Journal['list']>[1]) {
+      if (limit <= 0 || (from !== undefined && !isKey(from))) return [];
+      const [sign, direction, edge] = order === 'newest' ? ['<', 'desc', afterAll] : ['>', 'asc', ''];
+      const rows = await read<RecordRow>(
+        `list_${order}`,
+        `${select} where collection = $1 and key ${sign} $2 order by key ${direction} limit $3`,
+        [letters[collection], from ?? edge, bounded(limit)],
+      );
+      return rows.map((row) => recordOf<In>(row));
+    },
+    async marked<In extends Collection>(collection: In, { marks, limit, from }: Parameters<Journal['marked']>[1]) {
+      if (limit <= 0 || (from !== undefined && !isKey(from))) return [];
+      const rows = await read<RecordRow>(
+        'marked',
+        `${select} where collection = $1 and key < $2 and marks @> $3::text[] order by key desc limit $4`,
+        [letters[collection], from ?? afterAll, marks.map(markName), bounded(limit)],
+      );
+      return rows.map((row) => recordOf<In>(row));
+    },
+    async dueKeys(collection) {
+      const rows = await read<{ key: string }>(
+        'due',
+        'select key from agent_record where collection = $1 and due_at is not null order by key desc',
+        [letters[collection]],
+      );
+      return rows.map(({ key }) => key);
+    },
+    async claimed(name, nowMs) {
+      const [row] = await read<ClaimRow>(
+        'claimed',
+        'select name, value, expires_at from agent_claim where name = $1 and expires_at > $2',
+        [claimName(name), Math.floor(nowMs)],
+      );
+      return row && JSON.parse(row.value);
+    },
+    take,
+    async prune(query) {
+      if (closing !== undefined) return { ok: false, fault: closedFault };
+      try {
+        return done(await prune(query));
+      } catch (thrown) {
+        return { ok: false, fault: postgresFault(place, thrown) };
+      }
+    },
+    probe: () => (closing === undefined ? inTurn(probe) : Promise.resolve(closedFault)),
+    close() {
+      closing ??= (async () => {
+        await underWay;
+        await turns;
+        stopped = closedFault;
+        await Promise.allSettled([writer.end(), pool.end()]);
+      })();
+      return closing;
+    },
+  };
+}
+
+/** Sorts after every key. */
+const afterAll = '\u{10ffff}';
+const mostRows = 1_000_000_000;
+const bounded = (limit: number): number => Math.min(limit, mostRows);
+const always = [() => true, () => false] as const;
+
+function byDueTime(one: StoredRecord, other: StoredRecord): number {
+  return (one.dueAtMs ?? 0) - (other.dueAtMs ?? 0) || (one.key < other.key ? -1 : 1);
+}
+
+function ended(session: string): Result<never> {
+  return failed('journal-session-ended', `journal: session "${session}" has ended; open a new one`);
+}

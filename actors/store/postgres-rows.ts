@@ -1,0 +1,219 @@
+/**
+ * The rows that a group of commits touches, as tables in memory that the ledger applies the commits to, and what is to be
+ * written of them afterwards. Indexes are columns in Postgres, so the ledger's own are left out.
+ * @see DUR-1 in docs/specification.md
+ */
+
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { marksOfEvent, marksOfStatus, marksOfWork, shownOfWork } from '../../machines/webhook/marks.ts';
+import type { Collection, StoredRecord, Write } from './journal.ts';
+import { claimKey, markText } from './keys.ts';
+import { apply } from './ledger.ts';
+import type { Row, Table, Tables } from './tables.ts';
+import { letters } from './work-index.ts';
+
+export interface RecordRow {
+  readonly collection: string;
+  readonly key: string;
+  readonly version: number;
+  readonly due_at: string | null;
+  readonly held_by: string | null;
+  readonly value: string;
+}
+
+export interface ClaimRow {
+  readonly name: string;
+  readonly value: string;
+  readonly expires_at: string;
+}
+
+/** Between the marks of one record; no mark holds it. */
+export const markEnd = '\u001f';
+
+/** A text that Postgres can hold: itself, or its digest. */
+export function storable(text: string): string {
+  if (!text.includes('\0') && !text.includes(markEnd) && text.isWellFormed()) return text;
+  return `utf16:${createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('hex')}`;
+}
+
+export const claimName = (name: string): string => storable(claimKey(name));
+export const markName = (mark: string): string => storable(markText(mark));
+
+export function recordOf<In extends Collection>(row: RecordRow): StoredRecord<In> {
+  return {
+    key: row.key,
+    version: row.version,
+    value: JSON.parse(row.value),
+    ...(row.due_at === null ? {} : { dueAtMs: Number(row.due_at) }),
+    ...(row.held_by === null ? {} : { heldBy: row.held_by }),
+  };
+}
+
+const nothing: Table = {
+  head: () => undefined,
+  read: () => undefined,
+  write() {},
+  create: () => true,
+  remove() {},
+  keys: () => [],
+};
+
+type Held = Map<string, Row | undefined>;
+
+function held(rows: Held, nameOf = (key: string) => key): Table {
+  const read = (key: string) => rows.get(nameOf(key));
+  return {
+    head: read,
+    read,
+    write: (key, row) => void rows.set(nameOf(key), row),
+    create(key, row) {
+      if (read(key) !== undefined) return false;
+      rows.set(nameOf(key), row);
+      return true;
+    },
+    remove: (key) => void rows.set(nameOf(key), undefined),
+    keys: () => [],
+  };
+}
+
+const collections = Object.keys(letters) as Collection[];
+
+/** The names of the claims and the keys of the records that commits touch. */
+export function touchedBy(commits: readonly (readonly Write[])[]) {
+  const names = new Set<string>();
+  const records = new Map<string, readonly [letter: string, key: string]>();
+  for (const write of commits.flat()) {
+    if (write.kind === 'claim' || write.kind === 'release') names.add(claimName(write.name));
+    else records.set(`${letters[write.collection]}/${write.key}`, [letters[write.collection], write.key]);
+  }
+  return { names: [...names].sort(), records: [...records.values()] };
+}
+
+/** Applies commits, one after another, to the rows that stand; returns their verdicts and what is to be written. */
+export function applied(
+  commits: readonly (readonly Write[])[],
+  standing: { readonly records: readonly RecordRow[]; readonly claims: readonly ClaimRow[] },
+) {
+  const before: Record<string, Held> = Object.fromEntries(
+    [...Object.values(letters), 'claims'].map((at) => [at, new Map()]),
+  );
+  for (const { collection, key, version, due_at, held_by, value } of standing.records) {
+    before[collection]?.set(key, {
+      version,
+      dueAtMs: due_at === null ? undefined : Number(due_at),
+      heldBy: held_by ?? undefined,
+      value: JSON.parse(value),
+    });
+  }
+  for (const { name, value, expires_at } of standing.claims) {
+    before.claims?.set(name, { version: 0, dueAtMs: Number(expires_at), heldBy: undefined, value: JSON.parse(value) });
+  }
+  const after: Record<string, Held> = Object.fromEntries(
+    Object.entries(before).map(([at, rows]) => [at, new Map(rows)]),
+  );
+  const heldAt = (at: string) => after[at] as Held;
+  const tables = {
+    ...Object.fromEntries(collections.map((name) => [name, held(heldAt(letters[name]))])),
+    claims: held(heldAt('claims'), storable),
+    expiry: nothing,
+    due: nothing,
+    marks: nothing,
+    sessions: nothing,
+    meta: nothing,
+    recentMarks: new Map(),
+  } as unknown as Tables;
+  const verdicts = commits.map((writes) => apply(tables, writes));
+  /** The event that each claim is kept as long as. */
+  const keptWith = new Map<string, string | undefined>();
+  for (const [index, writes] of commits.entries()) {
+    if (verdicts[index]?.kind !== 'committed') continue;
+    for (const write of writes) {
+      if (write.kind === 'claim') keptWith.set(claimName(write.name), write.event ?? write.keptWith);
+    }
+  }
+
+  const made: Change[] = [];
+  const changed: Change[] = [];
+  const removed: Change[] = [];
+  for (const at of Object.keys(after)) {
+    for (const [key, row] of heldAt(at)) {
+      const earlier = before[at]?.get(key);
+      if (row === earlier) continue;
+      const list = row === undefined ? removed : earlier === undefined ? made : changed;
+      list.push({ at, key, row: row ?? (earlier as Row) });
+    }
+  }
+  return { verdicts, made, changed, removed, keptWith };
+}
+
+export interface Change {
+  /** The letter of a collection, or `claims`. */
+  readonly at: string;
+  readonly key: string;
+  readonly row: Row;
+}
+
+/** The columns of records, as the arrays that a statement unnests. */
+export function recordColumns(changes: readonly Change[]): unknown[] {
+  const rows = changes
+    .filter(({ at }) => at !== 'claims')
+    .map(({ at, key, row }) => ({ at, key, row, text: JSON.stringify(row.value) }));
+  return [
+    rows.map(({ at }) => at),
+    rows.map(({ key }) => key),
+    rows.map(({ row }) => row.version),
+    rows.map(({ row }) => row.dueAtMs ?? null),
+    rows.map(({ row }) => row.heldBy ?? null),
+    rows.map(({ at, row }) =>
+      at === letters.events && typeof row.value?.work === 'string' ? storable(row.value.work) : null,
+    ),
+    rows.map(({ at, key, row }) => marksOf(at, key, row).join(markEnd)),
+    rows.map(({ key, text }) => key.length + text.length),
+    rows.map(({ text }) => text),
+  ];
+}
+
+export function claimColumns(changes: readonly Change[], keptWith: ReadonlyMap<string, string | undefined>): unknown[] {
+  const rows = changes.filter(({ at }) => at === 'claims');
+  return [
+    rows.map(({ key }) => key),
+    rows.map(({ row }) => JSON.stringify(row.value)),
+    rows.map(({ row }) => Math.ceil(row.dueAtMs ?? 0)),
+    rows.map(({ key }) => keptWith.get(key) ?? null),
+  ];
+}
+
+function marksOf(at: string, key: string, { value = {}, dueAtMs }: Row): string[] {
+  if (at === letters.events) {
+    const { shared, own, ofWork } = marksOfEvent(key, value);
+    return [...shared, own, ofWork].flatMap((mark) => (mark === undefined ? [] : [markName(mark)]));
+  }
+  if (at !== letters.runs && at !== letters.deliveries) return [];
+  return marksOfWork(value, dueAtMs !== undefined).shared.map(markName);
+}
+
+/** What the events of work show that is finished or gone: their marks, and whether those of a delivery yield to a run's. */
+export function finishedColumns(
+  changes: readonly Change[],
+  removed: readonly Change[],
+): [string[], string[], boolean[]] {
+  const columns: [string[], string[], boolean[]] = [[], [], []];
+  const add = ({ at, key, row }: Change, isGone: boolean): void => {
+    if ((at !== letters.runs && at !== letters.deliveries) || (row.dueAtMs !== undefined && !isGone)) return;
+    const value: JsonObject = row.value ?? {};
+    const shown = at === letters.runs ? shownOfWork(value, undefined) : shownOfWork(undefined, value);
+    const statuses = isGone || shown === undefined ? ['accepted', 'coalesced', 'cron'] : [shown];
+    columns[0].push(storable(key));
+    columns[1].push(
+      statuses
+        .flatMap((status) => marksOfStatus(status, value.route))
+        .map(markName)
+        .join(markEnd),
+    );
+    columns[2].push(at === letters.runs);
+  };
+  for (const change of changes) add(change, false);
+  for (const change of removed) add(change, true);
+  return columns;
+}

@@ -1,0 +1,86 @@
+/**
+ * The tables of a journal in Postgres: makes them where they are missing, refuses those of a newer release, and names
+ * what a database answers instead.
+ * @see DUR-1 in docs/specification.md
+ */
+
+import type { ClientBase } from 'pg';
+import { causeOf, type Fault, fault } from '../../machines/base/fault.ts';
+
+/** Counts up with each change of the tables. */
+const schemaVersion = 1;
+
+/** Keys sort by their bytes. Values are text: Postgres's JSON types refuse some of what JSON can hold. */
+const tables = `
+  create table if not exists agent_meta (name text primary key, value bigint not null);
+  create table if not exists agent_record (
+    collection text not null, key text collate "C" not null, version integer not null, due_at bigint, held_by text,
+    work text, marks text[] not null default '{}', bytes integer not null, value text not null,
+    primary key (collection, key));
+  create index if not exists agent_record_due on agent_record (collection, due_at, key) where due_at is not null;
+  create index if not exists agent_record_work on agent_record (work) where work is not null;
+  create index if not exists agent_record_marks on agent_record using gin (marks);
+  create table if not exists agent_claim (
+    name text collate "C" primary key, value text not null, expires_at bigint not null, event_key text);
+  create index if not exists agent_claim_expiry on agent_claim (expires_at);
+  create table if not exists agent_session (id text primary key, owner text not null, expires_at bigint not null);
+  create sequence if not exists agent_session_number;
+  insert into agent_meta values ('schema', ${schemaVersion}) on conflict do nothing`;
+
+/** Makes what is missing; resolves with the fault that keeps the journal from using the database. Rejects as the client does. */
+export async function prepareSchema(client: ClientBase, place: string): Promise<Fault | undefined> {
+  const { rows } = await client.query(`select to_regclass('agent_meta') is not null as made`);
+  if (rows[0]?.made !== true) {
+    // One statement list is one transaction: of two gateways that begin, one waits for the other.
+    await client.query(`begin; select pg_advisory_xact_lock(hashtext('agent_schema')); ${tables}; commit`);
+  }
+  const found = await client.query(`select value from agent_meta where name = 'schema'`);
+  const version = Number(found.rows[0]?.value ?? 0);
+  if (version === schemaVersion) return undefined;
+  return fault(
+    'journal-version',
+    `${place}: its tables are of version ${version}, this gateway knows version ${schemaVersion}; run the release that made them, or name another database`,
+  );
+}
+
+/** Names what kept the database from answering as a journal. Never holds the URL, whose password is a secret. */
+export function postgresFault(place: string, thrown: unknown): Fault {
+  const cause = causeOf(thrown) || codeOf(thrown);
+  switch (codeOf(thrown)) {
+    case '25006':
+      return fault(
+        'journal-read-only',
+        `${place}: the database only reads (a replica, or default_transaction_read_only); name the primary in gateway.postgres.url`,
+        cause,
+      );
+    case '53100':
+      return fault('journal-full', `${place}: the database has no room; free space on its disk`, cause);
+    case '28000':
+    case '28P01':
+      return fault(
+        'journal-unreadable',
+        `${place}: the database refuses the user or the password (${cause}); correct gateway.postgres.url`,
+        cause,
+      );
+    case '3D000':
+      return fault('journal-unreadable', `${place}: ${cause}; create it, or correct gateway.postgres.url`, cause);
+    case '3F000':
+    case '42501':
+      return fault(
+        'journal-unreadable',
+        `${place}: the journal's tables cannot be made (${cause}); let the user create tables in a schema of its search_path`,
+        cause,
+      );
+    default:
+      return fault(
+        'journal-unavailable',
+        `${place}: the database does not answer (${cause}); see that it runs and that gateway.postgres.url names it`,
+        cause,
+      );
+  }
+}
+
+export function codeOf(thrown: unknown): string {
+  if (thrown instanceof AggregateError) return codeOf(thrown.errors[0]);
+  return typeof thrown === 'object' && thrown !== null && 'code' in thrown ? String(thrown.code) : '';
+}

@@ -1,0 +1,119 @@
+/**
+ * A Postgres for a spec: made in a folder of its own, reached over a socket in it, with every commit on disk before it is
+ * acknowledged. It refuses to run as root, so it runs as another user there.
+ */
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import type { Test } from 'tap';
+
+const root = '/usr/lib/postgresql';
+
+/** Where Debian puts its programs; undefined where there is no Postgres. */
+function programs(): string | undefined {
+  const versions = existsSync(root)
+    ? readdirSync(root).filter((name) => existsSync(join(root, name, 'bin/initdb')))
+    : [];
+  const newest = versions.sort((one, other) => Number(one) - Number(other)).at(-1);
+  return newest && join(root, newest, 'bin');
+}
+
+/** What a test is skipped with; false where there is a Postgres. */
+export const withoutPostgres = programs() === undefined && 'no Postgres is installed (apt-get install postgresql)';
+
+export interface SpecPostgres {
+  /** A URL whose tables are those of no other: a schema of its own, made empty. */
+  url(more?: string): Promise<string>;
+  /** Runs a statement in the schema of a URL. */
+  run(url: string, statement: string): Promise<Record<string, unknown>[]>;
+  /** Ends it as a power cut would, and starts it again. */
+  restart(): Promise<void>;
+}
+
+/** Starts it, and ends it with the test. */
+export async function startPostgres(t: Test): Promise<SpecPostgres> {
+  const bin = programs() ?? '';
+  const folder = mkdtempSync(join(tmpdir(), 'agent-pg-'));
+  const asOther = process.getuid?.() === 0;
+  const [uid, gid] = asOther
+    ? [Number(execFileSync('id', ['-u', 'nobody'])), Number(execFileSync('id', ['-g', 'nobody']))]
+    : [];
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+  chmodSync(folder, 0o755);
+  const user = uid === undefined || gid === undefined ? {} : { uid, gid };
+  const data = join(folder, 'data');
+  execFileSync(join(bin, 'initdb'), ['-D', data, '-A', 'trust', '-U', 'agent', '-E', 'UTF8', '--no-locale', '-N'], {
+    ...user,
+    cwd: folder,
+    stdio: 'ignore',
+  });
+  let server: ChildProcess;
+  const at = (more: string) => `postgres://agent@localhost/postgres?host=${encodeURIComponent(folder)}${more}`;
+
+  async function start(): Promise<void> {
+    const settings = [
+      'listen_addresses=',
+      `unix_socket_directories=${folder}`,
+      'shared_buffers=16MB',
+      'max_connections=40',
+    ];
+    server = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((one) => ['-c', one])], {
+      ...user,
+      cwd: folder,
+      stdio: 'ignore',
+    });
+    while (!(await answers())) await sleep(20);
+  }
+
+  async function answers(): Promise<boolean> {
+    const client = new Client({ connectionString: at('') });
+    try {
+      await client.connect();
+      await client.end();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async function run(url: string, statement: string): Promise<Record<string, unknown>[]> {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    try {
+      return (await client.query(statement)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async function stop(): Promise<void> {
+    const ended = once(server, 'exit');
+    server.kill('SIGQUIT');
+    await ended;
+  }
+
+  let schemas = 0;
+  t.teardown(async () => {
+    await stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await start();
+  return {
+    async url(more = '') {
+      schemas += 1;
+      const name = `s${schemas}`;
+      await run(at(''), `create schema ${name}`);
+      return at(`&options=${encodeURIComponent(`-c search_path=${name}${more}`)}`);
+    },
+    run,
+    async restart() {
+      await stop();
+      await start();
+    },
+  };
+}
