@@ -5,6 +5,7 @@ import { fromPromise } from 'xstate';
 import type { Places } from '../../actors/dispatch/places.ts';
 import type { RunAgent } from '../../actors/dispatch/run-agent.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
+import type { StoredRecord } from '../../actors/store/journal.ts';
 import type { RecordChange } from '../../actors/store/record-writer.ts';
 import { type RunAccount, transcriptJson } from '../../machines/agent/transcript.ts';
 import { agentRunMachine, type RunContext, type RunResult } from '../../machines/webhook/agent-run.machine.ts';
@@ -108,12 +109,16 @@ export function wireRun(ports: RunPorts) {
       },
       openDelivery: ({ context }) => {
         const { key } = context;
-        void readAgain(async () => ports.keeper.journal()?.get('deliveries', key)).then((stored) => {
+        const open = (stored: StoredRecord<'deliveries'> | undefined): void => {
           if (stored === undefined) return;
           const record = stored.value;
           ports.writer.adopt('deliveries', key, stored.version);
           ports.wards().deliveries.spawn(key, { key, record, atMs: ports.nowMs() });
-        });
+        };
+        // A drain ends when nothing is under way, so the delivery begins before the run is seen to wait.
+        const local = ports.keeper.journal()?.local;
+        if (local !== undefined) open(local.get('deliveries', key));
+        else void readAgain(async () => ports.keeper.journal()?.get('deliveries', key)).then(open);
       },
       closeRun: ({ context: { key, record }, self }) => {
         const closed: RunRecord = { ...record, endedAtMs: ports.nowMs() };
