@@ -77,7 +77,7 @@ export interface DeliveryRequest {
   /** Absent: as fast as the platform answers. */
   readonly pace?: PiecePace;
   /** What happened to which run, for targets that say more than the text. */
-  readonly report: () => RunReport;
+  readonly report: () => Promise<RunReport>;
 }
 
 export interface DeliveryTarget {

@@ -14,12 +14,12 @@ import type { EventRecord } from '../../machines/webhook/record.ts';
  */
 export async function textsOfBatch(
   keys: readonly string[],
-  read: (key: string) => EventRecord | undefined,
+  read: (key: string) => Promise<EventRecord | undefined>,
 ): Promise<readonly string[]> {
   const texts: string[] = [];
   let left = maxBatchBytes;
   for (const key of keys.toReversed()) {
-    const text = read(key)?.prompt;
+    const text = (await read(key))?.prompt;
     if (text === undefined) break;
     left -= Buffer.byteLength(text);
     if (left < 0 && texts.length > 0) break;

@@ -150,7 +150,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const { ward: platformWard, platforms } = assemblePlatforms({
     root,
     home,
-    runOf: (key) => keeper.journal()?.get('runs', key)?.value,
+    runOf: async (key) => (await keeper.journal()?.get('runs', key))?.value,
     compiling,
     nowMs,
     steadyMs,

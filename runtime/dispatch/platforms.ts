@@ -49,7 +49,7 @@ const leastCheckMs = 60_000;
 
 export interface PlatformsPorts extends LiveTargetsPorts {
   /** The record of a run; undefined where the history no longer has it. */
-  readonly runOf: (key: string) => RunRecord | undefined;
+  readonly runOf: (key: string) => Promise<RunRecord | undefined>;
 }
 
 export function createPlatforms(ports: PlatformsPorts): Platforms {
@@ -126,9 +126,9 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
       profile: record.profile as ProfileName,
       text,
       extra,
-      report: () => {
+      report: async () => {
         const { runKey = record.failedRun } = record;
-        return runReport(nameOf(record), record, runKey === undefined ? undefined : ports.runOf(runKey));
+        return runReport(nameOf(record), record, runKey === undefined ? undefined : await ports.runOf(runKey));
       },
       ...(sent === undefined ? {} : { sent }),
       ...(begunAt === undefined ? {} : { begunAt }),

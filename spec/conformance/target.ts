@@ -94,7 +94,7 @@ function benchOn(t: Test, fixture: PlatformFixture, platform: FakePlatform, sett
 }
 
 export function requestOf(text: string, extra: JsonObject, deliveryId = 'd1'): DeliveryRequest {
-  const report = (): RunReport => ({
+  const report = async (): Promise<RunReport> => ({
     id: `${deliveryId}-of-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`,
     type: 'run.finished',
     timestamp: '2026-11-03T12:00:00.000Z',

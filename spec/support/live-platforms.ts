@@ -40,7 +40,7 @@ export async function openPlatforms(t: Test, slack: object = {}) {
   });
   const ports: PlatformsPorts = {
     home: () => loaded,
-    runOf: () => undefined,
+    runOf: async () => undefined,
     ward,
     owner: { log, ports: { now: () => clock.ms, wait: () => Promise.resolve(), random: () => 1 } },
     wake: (callback) => {

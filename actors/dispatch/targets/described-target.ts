@@ -57,7 +57,7 @@ export interface Description
   readonly places: Places;
   /** Of every call. */
   headers?(context: Context): Readonly<Record<string, string>>;
-  call(message: Message, context: Context): Call;
+  call(message: Message, context: Context): Call | Promise<Call>;
   /** The message's id, or true, where the answer says that the text was accepted; undefined where it does not. */
   accepted(answer: HttpAnswer, json: JsonObject): unknown;
   /** A call that proves the credentials and the account's name in its answer; or why there is none. */
@@ -112,8 +112,8 @@ export function createDescribedTarget(
       ...description,
       problem: missing(name, settings, ...needs),
       ...('only' in places ? { onlyPlace: places.only } : placed(places)),
-      send: (message, signal) =>
-        ask(description.call(message, context()), signal, (answer) => {
+      send: async (message, signal) =>
+        ask(await description.call(message, context()), signal, (answer) => {
           const id = description.accepted(answer, isJsonObject(answer.json) ? answer.json : {});
           return id === undefined ? refusal(answer) : deliveredAs(id);
         }),

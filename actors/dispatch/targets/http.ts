@@ -27,8 +27,8 @@ export const http: Description = {
   // Later attempts end within a day.
   deduplicatesForMs: 172_800_000,
   places: { only: 'platforms.http.url' },
-  call({ text, report }, { option, settings, nowMs }) {
-    const { id, type, timestamp, data } = report();
+  async call({ text, report }, { option, settings, nowMs }) {
+    const { id, type, timestamp, data } = await report();
     const json = { type, timestamp, data: { ...data, text } };
     const own = isJsonObject(settings.options.headers) ? settings.options.headers : {};
     const use = { name: 'http', secret: option('secret') };

@@ -111,7 +111,7 @@ t.test(
       earlierKeys: readonly string[],
       superseded = 0,
     ) => {
-      const read = (key: string) =>
+      const read = async (key: string) =>
         prompts[key] === undefined ? undefined : { ...event, skills: [], prompt: prompts[key] };
       const { runAgent, requests } = stage(t, {}, {}, { event: read });
       await runAgent('k', { ...record, earlierKeys, superseded }, never);
@@ -130,7 +130,12 @@ t.test(
 
 t.test('COA-1 · DIS-2 · the response of a direct batch is its text, and no agent is asked', async (t) => {
   const texts: Readonly<Record<string, string>> = { a: 'one', b: 'two', e1: 'three' };
-  const { runAgent, requests, asked } = stage(t, {}, {}, { event: (key) => ({ ...event, prompt: texts[key] ?? '' }) });
+  const { runAgent, requests, asked } = stage(
+    t,
+    {},
+    {},
+    { event: async (key) => ({ ...event, prompt: texts[key] ?? '' }) },
+  );
   const respond = (more: Partial<RunRecord>) => runAgent('k', { ...record, isDirect: true, ...more }, never);
   t.same(await respond({ superseded: 2 }), { kind: 'responded', response: 'three' });
   t.same(await respond({ earlierKeys: ['a', 'b'] }), { kind: 'responded', response: 'one\n\ntwo\n\nthree' });

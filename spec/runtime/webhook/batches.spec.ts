@@ -102,7 +102,7 @@ t.test('COA-1 · the run of a batch has the keys of all its events', async (t) =
   start(await join('e3', 'batch'));
   clock.increment(50);
   await disk.settle();
-  t.match(disk.journal.get('runs', 'e1')?.value, { eventKey: 'e3', earlierKeys: ['e1', 'e2'], superseded: 0 });
+  t.match((await disk.journal.get('runs', 'e1'))?.value, { eventKey: 'e3', earlierKeys: ['e1', 'e2'], superseded: 0 });
 });
 
 t.test('DUR-1 · a burst that the disk refuses stays and is offered again', async (t) => {
