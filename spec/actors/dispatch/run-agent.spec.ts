@@ -58,16 +58,20 @@ const untilAborted: RunnerOfProfile['run'] = (_, signal) =>
 
 t.test('TRU-5 · the limit of a run stands still while a person is asked, and what it asks ends with it', async (t) => {
   const time = lentTime(t);
-  let changed: (waits: boolean) => void = () => {};
   let hasEnded = false;
-  const whileAsked = (_: string, told: (waits: boolean) => void) => {
-    changed = told;
+  let begin: (changed: (waits: boolean) => void) => void = () => {};
+  const begun = new Promise<(waits: boolean) => void>((resolve) => {
+    begin = resolve;
+  });
+  const whileAsked = (_: string, changed: (waits: boolean) => void) => {
+    begin(changed);
     return () => {
       hasEnded = true;
     };
   };
   const { runAgent } = stage(t, { run: untilAborted, timeoutMs: 60_000 }, {}, { whileAsked });
   const running = runAgent('k', record, never);
+  const changed = await begun;
   time.pass(40_000);
   changed(true);
   time.pass(600_000);
