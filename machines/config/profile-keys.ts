@@ -7,7 +7,7 @@
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import type { ConfigPath } from './document.ts';
 
-const sections: readonly ConfigPath[] = [['gateway'], ['inspector'], ['telemetry'], ['agent', 'concurrency']];
+const sections: readonly ConfigPath[] = [['gateway'], ['inspector'], ['telemetry'], ['log'], ['agent', 'concurrency']];
 const listenerKeys = [
   'host',
   'port',

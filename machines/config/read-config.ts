@@ -61,6 +61,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
           : { ...readAgent({}), env: {} },
       inspector: readInspector(findings, objectAt(said, 'inspector'), scope),
       telemetry: readTelemetry(objectAt(said, 'telemetry'), scope),
+      log: { events: objectAt(said, 'log').events === 'all' ? 'all' : 'summary' },
       platforms,
       servers,
       ...(workspace === undefined ? {} : { workspace }),

@@ -205,6 +205,20 @@ export const homeSchema = {
       },
       description: 'Traces.',
     },
+    log: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        events: {
+          type: 'string',
+          enum: ['summary', 'all'],
+          default: 'summary',
+          description:
+            'Under load, accepted events share one line a second (summary), or each has its own (all); the history holds all of them.',
+        },
+      },
+      description: 'The log.',
+    },
   },
 } as const;
 

@@ -138,6 +138,8 @@ export interface Settings {
   readonly agent: AgentSettings;
   readonly inspector: InspectorSettings;
   readonly telemetry: TelemetrySettings;
+  /** Whether each accepted event has a line in the log, or those of a second share one (OBS-1). */
+  readonly log: { readonly events: 'summary' | 'all' };
   /** By the target's name. */
   readonly platforms: Readonly<Record<string, PlatformSettings>>;
   readonly servers: readonly ServerEntry[];

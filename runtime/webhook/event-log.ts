@@ -1,10 +1,10 @@
 /**
- * Writes down what was decided about each request: one log line, a row in the history for what was ignored or repeats an id,
+ * Writes down what was decided about each request: one log line (accepted ones share lines), a row in the history for what was ignored or repeats an id,
  * and a row in memory for what was refused or repeats a signature. Strangers cannot fill the disk: a refusal is kept in memory only.
  * @see DUR-2, SEC-8 and OBS-1 in docs/specification.md
  */
 
-import type { Logger, LogLevel } from '../../actors/ports.ts';
+import type { LogLevel } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { cut } from '../../machines/base/json.ts';
 import type { Route } from '../../machines/config/route.ts';
@@ -13,6 +13,7 @@ import type { EventRecord } from '../../machines/webhook/record.ts';
 import { statusOf } from '../../machines/webhook/reply.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { senderOf } from '../http/sender.ts';
+import { type AcceptedLinePorts, createAcceptedLines } from './accepted-lines.ts';
 import { fieldOf, type LiveRequest, textOf, toldOf } from './exchanges.ts';
 import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 
@@ -20,10 +21,11 @@ export interface Decisions {
   /** A request ended; `live` is what it came with. */
   decided(context: RequestContext, live: LiveRequest | undefined): void;
   readonly refused: Pick<RefusedRequests, 'newestFirst' | 'withId'>;
+  /** Writes the lines that wait for the end of a second. */
+  flush(): void;
 }
 
-export interface DecisionPorts {
-  readonly log: Logger;
+export interface DecisionPorts extends AcceptedLinePorts {
   readonly keeper: JournalKeeper;
   /** What the journal keeps of the headers of a route's request. */
   readonly keptHeaders: (route: Route, headers: EventRecord['headers']) => EventRecord['headers'];
@@ -51,13 +53,18 @@ const journalled: ReadonlySet<string> = new Set([
   'deliveryFailed',
   'split',
 ]);
+/** What runs later, so that its own end has a line. */
+const accepted: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'split']);
 const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter', 'ignoredScript', 'duplicate']);
 
-export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPorts): Decisions {
+export function createDecisions(ports: DecisionPorts): Decisions {
+  const { log, keeper, keptHeaders, redact } = ports;
   const refused = createRefusedRequests();
+  const lines = createAcceptedLines(ports);
 
   return {
     refused,
+    flush: lines.flush,
     decided(decided, live) {
       const context = named(decided, live, redact);
       const outcome = context.outcome;
@@ -67,7 +74,8 @@ export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPo
       }
       const kind = outcome.kind;
       const status = statusOf(outcome);
-      log.log(levelOf(context), `webhook ${kind}`, fieldsOf(context, status));
+      if (accepted.has(kind)) lines.add(`webhook ${kind}`, context.route, () => fieldsOf(context, status));
+      else log.log(levelOf(context), `webhook ${kind}`, fieldsOf(context, status));
       // One that the gateway left behind when it stopped is in the journal as well, by its claim.
       if (journalled.has(kind) || context.work !== undefined) return;
       // Whoever captured a request can send it as often as he likes: its row is counted in memory, and its body is on disk.

@@ -165,6 +165,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     keeper,
     keptHeaders: (route, headers) => routes.compiled(route).keptHeaders(headers),
     redact: redactor.text,
+    every,
+    isEachLogged: () => settings().log.events === 'all',
   });
   let isAbandoned = false;
   const work = assembleWork({
@@ -341,6 +343,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       return { runs: runs.size, deliveries: deliveries.length };
     },
     close() {
+      decisions.flush();
       work.close();
       return keeper.close();
     },

@@ -8,7 +8,10 @@ t.test('PRF-2 · names each key of a profile that counts in the home alone, and 
   const listener = ['host', 'port', 'rate_limit', 'max_body_bytes', 'max_unverified_bytes', 'script_concurrency'];
   const rows: readonly (readonly [JsonObject, readonly string[]])[] = [
     [{}, []],
-    [{ gateway: { front: 'node' }, inspector: {}, telemetry: {} }, ['gateway', 'inspector', 'telemetry']],
+    [
+      { gateway: { front: 'node' }, inspector: {}, telemetry: {}, log: {} },
+      ['gateway', 'inspector', 'telemetry', 'log'],
+    ],
     [{ agent: { concurrency: 2, runner: 'echo' } }, ['agent.concurrency']],
     [{ agent: { runner: 'echo', timeout_seconds: 5 } }, []],
     ...listener.map((key) => [{ platforms: { webhook: { [key]: 1 } } }, [`platforms.webhook.${key}`]] as const),

@@ -37,6 +37,7 @@ t.test('ADP-1 · CON-3 · DUR-1 · DUR-2 · an empty file is every default', (t)
     platforms: {},
     servers: [],
     telemetry: {},
+    log: { events: 'summary' },
   });
   t.end();
 });

@@ -68,7 +68,14 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
   }
   const redactor = createRedactor();
   redactor.learn('hunter2hunter2');
-  const decisions = createDecisions({ log, keeper, keptHeaders: () => ({}), redact: redactor.text });
+  const decisions = createDecisions({
+    log,
+    keeper,
+    keptHeaders: () => ({}),
+    redact: redactor.text,
+    every: () => () => {},
+    isEachLogged: () => true,
+  });
   const requests = fakeWard<RequestInput>();
   const exchanges: Exchanges = new Map();
   const view = createDaemonView({

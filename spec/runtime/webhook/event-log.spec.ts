@@ -12,20 +12,26 @@ import { openKeeper, turn } from '../../support/keeper.ts';
 const keptHeaders = compileKeptHeaders(['x-team', 'authorization']);
 const route = { name: 'r' as RouteName, profile: 'work' as ProfileName } as Route;
 
-async function stage() {
+async function stage(events: 'summary' | 'all' = 'summary') {
   const { keeper, journal } = await openKeeper();
   const lines: { level: string; message: string; fields: Record<string, unknown> }[] = [];
   const log: Logger = {
     log: (level, message, fields = {}) => void lines.push({ level, message, fields: { ...fields } }),
     warnOnce: () => {},
   };
+  const beats = new Set<() => void>();
   const decisions = createDecisions({
     log,
+    every: (beat) => {
+      beats.add(beat);
+      return () => void beats.delete(beat);
+    },
+    isEachLogged: () => events === 'all',
     keeper,
     keptHeaders: (_, headers) => keptHeaders(headers),
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
   });
-  return { decisions, journal, lines };
+  return { decisions, journal, lines, beats };
 }
 
 function live(headers: Record<string, string> = {}, body = ''): LiveRequest {
@@ -95,6 +101,44 @@ t.test(
       t.equal(journal.local?.get('events', 'k1') !== undefined, leaves === 'row', `${outcome.kind}: a row`);
       t.equal([...decisions.refused.newestFirst()].length, leaves === 'refusal' ? 1 : 0, `${outcome.kind}: a refusal`);
     }
+  },
+);
+
+t.test(
+  'OBS-1 · accepted events of a second share a line unless each is asked for; a refusal has its own',
+  async (t) => {
+    const accepted: RequestContext = { ...known, outcome: { kind: 'accepted', ...named } };
+    const other: RequestContext = { ...accepted, route: { ...route, name: 'constructor' as RouteName } };
+    const { decisions, lines, beats } = await stage();
+    const heard = () => lines.splice(0).map(({ message, fields: { events, routes } }) => [message, events, routes]);
+    const beat = () => {
+      for (const each of [...beats]) each();
+    };
+    const summary = 'webhooks accepted within a second';
+
+    for (const context of [accepted, accepted, other, accepted]) decisions.decided(context, live());
+    decisions.decided({ ...known, outcome: { kind: 'badSignature' } }, live());
+    t.same(heard(), [
+      ['webhook accepted', undefined, undefined],
+      ['webhook badSignature', undefined, undefined],
+    ]);
+    beat();
+    t.same(heard(), [[summary, 3, { 'work/r': 2, 'work/constructor': 1 }]]);
+    decisions.decided(accepted, live());
+    t.same(heard(), [], 'the second after a busy one begins with no line of its own');
+    decisions.flush();
+    t.same(heard(), [[summary, 1, { 'work/r': 1 }]], 'a gateway that stops leaves nothing unsaid');
+    beat();
+    t.same([heard(), beats.size], [[], 0], 'a quiet second ends the count');
+    decisions.decided(accepted, live());
+    t.same(heard(), [['webhook accepted', undefined, undefined]]);
+
+    const all = await stage('all');
+    for (const context of [accepted, accepted, other]) all.decisions.decided(context, live());
+    t.same(
+      all.lines.map(({ message }) => message),
+      ['webhook accepted', 'webhook accepted', 'webhook accepted'],
+    );
   },
 );
 
