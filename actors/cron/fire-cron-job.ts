@@ -158,7 +158,7 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
   }
 
   async function mark(profile: string, job: string, nowMs: number): Promise<CronMark | undefined> {
-    return (await keeper.journal()?.claimed(markName(profile, job), nowMs)) as unknown as CronMark | undefined;
+    return (await keeper.journal()?.claimed(markName(profile, job), nowMs)) as CronMark | undefined;
   }
 }
 

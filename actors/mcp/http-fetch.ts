@@ -127,7 +127,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       if (checked !== undefined) await unlessAborted(checked, signal);
       const dispatcher = dispatcherFor(url, trusted);
       const outgoing = { method, body, headers: sent, signal: signal ?? null, redirect: 'manual', dispatcher };
-      const answer = (await undiciFetch(url, outgoing as unknown as UndiciInit)) as unknown as Response;
+      const answer = (await undiciFetch(url, outgoing as UndiciInit)) as Response;
 
       const next = init.redirect === 'manual' ? undefined : redirectOf(request, headers, answer);
       if (next === undefined) return answer;

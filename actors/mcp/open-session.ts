@@ -149,7 +149,7 @@ function createClient(
       const asking = ports.calls.asking();
       // Its answer would be of no use any more, so no person is asked.
       if (asking === undefined) return { action: 'cancel' };
-      return resultOf(await ports.requests.elicit(params as unknown as JsonObject, mcpReq.signal, asking)) as never;
+      return resultOf(await ports.requests.elicit(params as JsonObject, mcpReq.signal, asking)) as never;
     });
   }
   if (sampling.enabled) {
@@ -157,7 +157,7 @@ function createClient(
       const asking = ports.calls.asking();
       if (asking === undefined)
         return resultOf({ kind: 'refused', reason: 'sampling refused: its call has ended' }) as never;
-      return resultOf(await ports.requests.sample(params as unknown as JsonObject, mcpReq.signal, asking)) as never;
+      return resultOf(await ports.requests.sample(params as JsonObject, mcpReq.signal, asking)) as never;
     });
   }
   return client;

@@ -294,7 +294,7 @@ export function createSession(
         ),
       );
       return {
-        tools: tools as unknown as readonly JsonObject[],
+        tools: tools as readonly JsonObject[],
         ...(leftOut.length === 0 ? {} : { leftOut }),
         capabilities,
         ...(instructions === undefined ? {} : { instructions }),

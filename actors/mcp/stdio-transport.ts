@@ -283,7 +283,7 @@ export function messageOf(line: Buffer): JSONRPCMessage | undefined {
   try {
     // The client reads the shape of each message itself; twice would be as dear as the rest of reading.
     const message = JSON.parse(line.toString('utf8')) as { readonly jsonrpc?: unknown } | null;
-    return message?.jsonrpc === '2.0' ? (message as unknown as JSONRPCMessage) : undefined;
+    return message?.jsonrpc === '2.0' ? (message as JSONRPCMessage) : undefined;
   } catch {
     return undefined;
   }

@@ -54,22 +54,22 @@ export async function askOffer(
   switch (method) {
     case 'resources/list': {
       const { resources } = await client.listResources(undefined, options);
-      return { resources } as unknown as JsonObject;
+      return { resources } as JsonObject;
     }
     case 'resources/templates/list': {
       const { resourceTemplates } = await client.listResourceTemplates(undefined, options);
-      return { resourceTemplates } as unknown as JsonObject;
+      return { resourceTemplates } as JsonObject;
     }
     case 'resources/read':
-      return (await client.readResource({ uri: String(args.uri) }, options)) as unknown as JsonObject;
+      return (await client.readResource({ uri: String(args.uri) }, options)) as JsonObject;
     case 'prompts/list': {
       const { prompts } = await client.listPrompts(undefined, options);
-      return { prompts } as unknown as JsonObject;
+      return { prompts } as JsonObject;
     }
     case 'prompts/get': {
       const given = (args.arguments ?? {}) as Record<string, string>;
       const params = { name: String(args.name), arguments: given };
-      return (await client.getPrompt(params, options)) as unknown as JsonObject;
+      return (await client.getPrompt(params, options)) as JsonObject;
     }
   }
 }

@@ -286,7 +286,7 @@ function linearPattern(source: string, flags: string): RegExp {
     return own.test(text);
   };
   // Ajv tells patterns apart by their text, those of its own meta-schema too.
-  return { test, toString: () => `/${source}/` } as unknown as RegExp;
+  return { test, toString: () => `/${source}/` } as RegExp;
 }
 
 /** The pattern in the first mode that takes it: many escape what the strict one forbids. A malformed one constrains nothing. */

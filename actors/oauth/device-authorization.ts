@@ -84,7 +84,7 @@ export async function pollForTokens(
       additionalParameters: params,
       [oauth.customFetch]: endpoint.oauth.tokenFetch as never,
     });
-    const answer = (await oauth.processDeviceCodeResponse(server, client, response)) as unknown as JsonObject;
+    const answer = (await oauth.processDeviceCodeResponse(server, client, response)) as JsonObject;
     const { issuer, client: asked, url } = endpoint;
     const owner = { issuer, clientId: asked.clientId, ...(url === undefined ? {} : { url }) };
     const record = recordOf(answer, owner, nowMs);
@@ -109,7 +109,7 @@ export async function pollForTokens(
 }
 
 function partsOf({ metadata, issuer, client }: TokenEndpoint) {
-  const server = { ...metadata, issuer } as unknown as oauth.AuthorizationServer;
+  const server = { ...metadata, issuer } as oauth.AuthorizationServer;
   return { server, client: { client_id: client.clientId }, authentication: authenticationOf(client, metadata) };
 }
 

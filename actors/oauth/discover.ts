@@ -46,7 +46,7 @@ const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 export async function discoverForBrowser(url: string, oauth: OauthFetch): Promise<DiscoveryVerdict> {
   try {
     const found = await lookAt(url, oauth);
-    const metadata = (found.authorizationServerMetadata ?? {}) as unknown as JsonObject;
+    const metadata = (found.authorizationServerMetadata ?? {}) as JsonObject;
     const methods = metadata.code_challenge_methods_supported;
     const knows = Object.keys(metadata).length > 0;
     if (knows && !(Array.isArray(methods) && methods.includes('S256'))) {
@@ -93,7 +93,7 @@ export async function discoverForDevice(url: string, oauth: OauthFetch): Promise
 async function lookForDevice(candidate: string, oauth: OauthFetch): Promise<JsonObject | string> {
   try {
     const metadata = await discoverAuthorizationServerMetadata(candidate, { fetchFn: oauth.fetch });
-    const found = (metadata ?? {}) as unknown as JsonObject;
+    const found = (metadata ?? {}) as JsonObject;
     if (metadata === undefined) return `${candidate} has no metadata`;
     if (found.issuer !== candidate) return `${candidate} calls itself ${String(found.issuer)}`;
     const grants = found.grant_types_supported;
@@ -128,7 +128,7 @@ async function lookAt(url: string, oauth: OauthFetch) {
     ...(challenge.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: challenge.resourceMetadataUrl }),
     fetchFn: oauth.fetch,
   });
-  const metadata = (info.authorizationServerMetadata ?? {}) as unknown as JsonObject;
+  const metadata = (info.authorizationServerMetadata ?? {}) as JsonObject;
   const authorizationServerUrl = String(info.authorizationServerUrl);
   const { resourceMetadata } = info;
   return {
@@ -145,7 +145,7 @@ async function discoveryOf(
   // The provider may change the rule for resources; none is given, so the rule stands.
   const selected = await selectResourceURL(url, {} as never, resourceMetadata);
   const resource = selected === undefined ? undefined : (resourceMetadata?.resource ?? selected.href);
-  const scope = chooseScope(challengeScope, resourceMetadata as unknown as JsonObject | undefined, metadata);
+  const scope = chooseScope(challengeScope, resourceMetadata as JsonObject | undefined, metadata);
   return {
     authorizationServerUrl,
     metadata,

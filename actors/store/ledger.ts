@@ -86,7 +86,7 @@ export function storedRecord<In extends Collection>(
     key,
     version,
     // Records are JSON by construction; their interfaces lack the index signature that says so.
-    value: value as unknown as Records[In],
+    value: value as Records[In],
     ...(dueAtMs === undefined ? {} : { dueAtMs }),
     ...(heldBy === undefined ? {} : { heldBy }),
   };

@@ -167,7 +167,8 @@ const creating = { noOverwrite: true } as const;
 
 /** The declaration says void; the code answers whether it wrote. */
 function put(database: Bytes, key: string, bytes: Buffer, how: typeof appending | typeof creating): boolean {
-  return database.putSync(key, bytes, how) as unknown as boolean;
+  const wrote: unknown = database.putSync(key, bytes, how);
+  return wrote as boolean;
 }
 
 function keysOf(database: Bytes, { from, until, order, limit }: KeyRange): string[] {

@@ -122,7 +122,7 @@ export function applied(
     sessions: nothing,
     meta: nothing,
     recentMarks: new Map(),
-  } as unknown as Tables;
+  } as Tables;
   const verdicts = commits.map((writes) => apply(tables, writes));
   /** The event that each claim is kept as long as. */
   const keptWith = new Map<string, string | undefined>();

@@ -15,6 +15,7 @@ import type {
   AnyActorRef,
   AnyActorScope,
   AnyStateMachine,
+  ErrorActorEvent,
   EventFromLogic,
   EventObject,
   InputFrom,
@@ -26,6 +27,7 @@ import { type ActionRun, type Args, shownArgs } from './compiled-actions.ts';
 import { type Chart, chartOf, type Step } from './compiled-chart.ts';
 import { CompiledSnapshot, packedStep, persisted } from './compiled-snapshot.ts';
 import type { Watched } from './lean-actor.ts';
+import { systemInternals } from './xstate-internals.ts';
 
 export interface CompileOptions {
   /** Tells the time of steps, in Unix milliseconds. */
@@ -55,8 +57,9 @@ export type CompiledLogic<Machine extends AnyStateMachine = AnyStateMachine> = A
   readonly watched: () => Watched;
 };
 
-interface Scope extends AnyActorScope {
+interface Scope extends Omit<AnyActorScope, 'actionExecutor'> {
   readonly self: AnyActorRef;
+  readonly actionExecutor: ActionRun['scope']['actionExecutor'];
 }
 
 /** The steps of one macrostep while it is under way. */
@@ -111,7 +114,7 @@ export function compile<Machine extends AnyStateMachine>(
       },
 
       transition(from, event, scope) {
-        const snapshot = from as unknown as CompiledSnapshot;
+        const snapshot = from as CompiledSnapshot;
         if (snapshot.status !== 'active') return from;
         if (event.type === 'xstate.stop') {
           const run = begin(scope as Scope, event, snapshot);
@@ -123,7 +126,7 @@ export function compile<Machine extends AnyStateMachine>(
           const step = chart.select(run, event);
           if (step === undefined) {
             if (event.type.startsWith('xstate.error.actor.') && !chart.listens(run.state, event.type)) {
-              throw (event as unknown as { readonly error: unknown }).error;
+              throw (event as ErrorActorEvent).error;
             }
             return from;
           }
@@ -135,9 +138,10 @@ export function compile<Machine extends AnyStateMachine>(
         }
       },
 
-      getPersistedSnapshot: (snapshot) => persisted(snapshot as unknown as CompiledSnapshot) as never,
+      getPersistedSnapshot: (snapshot) => persisted(snapshot as CompiledSnapshot) as never,
 
       restoreSnapshot(given) {
+        // The type of a logic's snapshot says nothing of a chart's.
         const held = given as unknown as {
           readonly value: string;
           readonly context: unknown;
@@ -155,6 +159,7 @@ export function compile<Machine extends AnyStateMachine>(
         );
       },
     };
+  // One for any machine: it is the caller's by what it was made from.
   return logic as unknown as CompiledLogic<Machine>;
 
   function begin(
@@ -186,7 +191,7 @@ export function compile<Machine extends AnyStateMachine>(
 
   /** The interpreter leaves the children of a failed actor running; here they end with it. */
   function ended(run: Run, thrown: unknown): unknown {
-    run.scope.system.scheduler.cancelAll(run.scope.self);
+    systemInternals(run.scope.system).scheduler.cancelAll(run.scope.self);
     stopChildren(run);
     return thrown;
   }
@@ -219,11 +224,11 @@ export function compile<Machine extends AnyStateMachine>(
     if (target >= 0) {
       const left = chart.states[run.state];
       if (left !== undefined) {
-        for (const action of left.exit) action(run as unknown as ActionRun, event);
+        for (const action of left.exit) action(run, event);
         for (const { id } of left.invokes) stopChild(run, id);
       }
     }
-    for (const action of step.actions) action(run as unknown as ActionRun, event);
+    for (const action of step.actions) action(run, event);
     if (trailLength > 0) remember(run, step, trailLength);
     if (target >= 0) enter(run, target, event);
     if (watched() !== false) inspect(run, step, event);
@@ -233,11 +238,11 @@ export function compile<Machine extends AnyStateMachine>(
     run.state = state;
     const entered = chart.states[state];
     if (entered === undefined) return;
-    for (const action of entered.entry) action(run as unknown as ActionRun, event);
+    for (const action of entered.entry) action(run, event);
     invokeAll(run, entered.invokes, event);
     if (!entered.isFinal) return;
     run.status = 'done';
-    for (const action of entered.exit) action(run as unknown as ActionRun, event);
+    for (const action of entered.exit) action(run, event);
   }
 
   function invokeAll(run: Run, invokes: Chart['rootInvokes'], event = run.event): void {
@@ -252,7 +257,7 @@ export function compile<Machine extends AnyStateMachine>(
       src: invoke.src,
       input: invoke.input(shownArgs(run, event)),
       ...(invoke.systemId === undefined ? {} : { systemId: invoke.systemId }),
-    } as never) as unknown as AnyActorRef;
+    } as never) as AnyActorRef;
     run.children = { ...run.children, [invoke.id]: child };
     scope.defer(() => {
       // A child that was stopped before it began stays unstarted, as under the interpreter.
@@ -281,8 +286,7 @@ export function compile<Machine extends AnyStateMachine>(
   /** The system drops what nobody watches; the record holds references only. */
   function inspect(run: Run, step: Step, event: EventObject): void {
     run.own = undefined;
-    const system = run.scope.system as unknown as { _sendInspectionEvent(inspected: object): void };
-    system._sendInspectionEvent({
+    systemInternals(run.scope.system)._sendInspectionEvent({
       type: '@xstate.microstep',
       actorRef: run.scope.self,
       event,
@@ -294,5 +298,5 @@ export function compile<Machine extends AnyStateMachine>(
 
 /** The class says less about `status` than xstate's union does, and means the same. */
 function shown(snapshot: CompiledSnapshot): Snapshot<unknown> {
-  return snapshot as unknown as Snapshot<unknown>;
+  return snapshot as Snapshot<unknown>;
 }

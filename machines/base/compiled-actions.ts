@@ -4,15 +4,16 @@
  */
 
 import type { AnyActorRef, EventObject } from 'xstate';
+import { actorInternals, systemInternals } from './xstate-internals.ts';
 
 /** What an action may change while a macrostep is under way. */
 export interface ActionRun {
   readonly scope: {
     readonly self: AnyActorRef;
-    readonly system: { readonly scheduler: Scheduler };
+    readonly system: object;
     readonly defer: (act: () => void) => void;
     readonly emit: (event: EventObject) => void;
-    readonly actionExecutor: (action: ExecutableAction) => void;
+    actionExecutor(action: ExecutableAction): void;
   };
   context: unknown;
   /**
@@ -24,11 +25,6 @@ export interface ActionRun {
   args: Args | undefined;
   readonly children: Readonly<Record<string, AnyActorRef>>;
   raised: EventObject[] | undefined;
-}
-
-interface Scheduler {
-  schedule(source: AnyActorRef, target: AnyActorRef, event: EventObject, delay: number, id: string | undefined): void;
-  cancel(source: AnyActorRef, id: string): void;
 }
 
 interface ExecutableAction {
@@ -122,7 +118,7 @@ export function cancelOf(sendId: unknown, paramsOf: (args: Args) => unknown): Co
     carryOut(run, args, {
       type: 'xstate.cancel',
       params: { sendId: id },
-      defer: () => system.scheduler.cancel(self, id),
+      defer: () => systemInternals(system).scheduler.cancel(self, id),
     });
   };
 }
@@ -169,7 +165,10 @@ export function raiseOf(
     carryOut(run, args, {
       type: 'xstate.raise',
       params: { event: raised, id, delay: waitMs },
-      defer: typeof waitMs === 'number' ? () => system.scheduler.schedule(self, self, raised, waitMs, id) : undefined,
+      defer:
+        typeof waitMs === 'number'
+          ? () => systemInternals(system).scheduler.schedule(self, self, raised, waitMs, id)
+          : undefined,
     });
   };
 }
@@ -184,9 +183,6 @@ export function sendOf(action: SendAction, paramsOf: (args: Args) => unknown): C
     const named = typeof target === 'function' ? target(args, params) : target;
     const to = refOf(named, run);
     const { self, system } = run.scope;
-    const { _relay: relay } = system as unknown as {
-      _relay(source: AnyActorRef, target: AnyActorRef | undefined, event: EventObject): void;
-    };
     if (to === undefined) return;
     carryOut(run, args, {
       type: 'xstate.sendTo',
@@ -197,7 +193,7 @@ export function sendOf(action: SendAction, paramsOf: (args: Args) => unknown): C
         id: action.id,
         delay: undefined,
       },
-      defer: () => relay(self, to, sent),
+      defer: () => systemInternals(system)._relay(self, to, sent),
     });
   };
 }
@@ -218,7 +214,7 @@ export function shownArgs(run: Showing, event: EventObject): Args {
 }
 
 function refOf(target: unknown, run: ActionRun): AnyActorRef | undefined {
-  if (target === '#_parent') return (run.scope.self as unknown as { readonly _parent?: AnyActorRef })._parent;
+  if (target === '#_parent') return actorInternals(run.scope.self)._parent;
   if (typeof target === 'string') return run.children[target];
   return target as AnyActorRef | undefined;
 }

@@ -90,10 +90,19 @@ interface Definition {
 
 type Named = Readonly<Record<string, unknown>>;
 
+/** An action that xstate makes, and what of it is supported; one of ours has no type. */
+type BuiltIn =
+  | { readonly type: 'xstate.assign'; readonly assignment: unknown }
+  | ({ readonly type: 'xstate.raise' } & RaiseAction)
+  | { readonly type: 'xstate.cancel'; readonly sendId: unknown }
+  | { readonly type: 'xstate.emit'; readonly event: unknown }
+  | ({ readonly type: 'xstate.sendTo' } & SendAction)
+  | { readonly type: undefined };
+
 export function chartOf(machine: AnyStateMachine, copy: Copy = spread): Chart {
-  const { root } = machine as unknown as { root: AnyStateNode };
+  const { root } = machine as { root: AnyStateNode };
   const nodes = Object.values(root.states) as AnyStateNode[];
-  const implementations = machine.implementations as unknown as {
+  const implementations = machine.implementations as {
     actions: Named;
     guards: Named;
     actors: Named;
@@ -151,7 +160,7 @@ export function chartOf(machine: AnyStateMachine, copy: Copy = spread): Chart {
       isFinal: node.type === 'final',
       entry: node.entry.map((action) => actionOf(action, where)),
       exit: node.exit.map((action) => actionOf(action, where)),
-      always: (node.always ?? []).map((definition) => stepOf(node, definition as unknown as Definition, false)),
+      always: (node.always ?? []).map((definition) => stepOf(node, definition as Definition, false)),
       on,
       wildcards,
       invokes: node.invoke.map((invoke) => invokeOf(invoke as never, where)),
@@ -165,9 +174,7 @@ export function chartOf(machine: AnyStateMachine, copy: Copy = spread): Chart {
     const wildcards: { readonly prefix: string; readonly steps: readonly Step[] }[] = [];
     for (const [descriptor, definitions] of node.transitions) {
       if (descriptor === '') continue;
-      const listed = (definitions as unknown as readonly Definition[]).map((definition) =>
-        stepOf(node, definition, isRoot),
-      );
+      const listed = (definitions as readonly Definition[]).map((definition) => stepOf(node, definition, isRoot));
       if (descriptor.endsWith('*')) wildcards.push({ prefix: descriptor.slice(0, -1), steps: listed });
       else on.set(descriptor, listed);
     }
@@ -210,20 +217,21 @@ export function chartOf(machine: AnyStateMachine, copy: Copy = spread): Chart {
     const found = name === undefined ? action : implementations.actions[name];
     if (typeof found !== 'function')
       return refuse(where, `the action "${name ?? String(action)}" without an implementation`);
-    const type = (found as { readonly type?: string }).type;
+    // xstate's own are functions that bear what they were made with; it publishes no type for that.
+    const own = found as unknown as BuiltIn;
     const paramsOf = (args: Args): unknown => (typeof params === 'function' ? params(args) : params);
-    switch (type) {
+    switch (own.type) {
       case 'xstate.assign':
-        return assignOf((found as unknown as { readonly assignment: unknown }).assignment, paramsOf, copy);
+        return assignOf(own.assignment, paramsOf, copy);
       case 'xstate.raise':
-        return raiseOf(found as unknown as RaiseAction, paramsOf, implementations.delays);
+        return raiseOf(own, paramsOf, implementations.delays);
       case 'xstate.cancel':
-        return cancelOf((found as unknown as { readonly sendId: unknown }).sendId, paramsOf);
+        return cancelOf(own.sendId, paramsOf);
       case 'xstate.emit':
-        return emitOf((found as unknown as { readonly event: unknown }).event, paramsOf);
+        return emitOf(own.event, paramsOf);
       case 'xstate.sendTo':
-        if ((found as unknown as SendAction).delay !== undefined) return refuse(where, 'a delayed sendTo');
-        return sendOf(found as unknown as SendAction, paramsOf);
+        if (own.delay !== undefined) return refuse(where, 'a delayed sendTo');
+        return sendOf(own, paramsOf);
       case undefined:
         return customOf(
           name ?? (found.name || '(anonymous)'),
@@ -231,7 +239,7 @@ export function chartOf(machine: AnyStateMachine, copy: Copy = spread): Chart {
           paramsOf,
         );
       default:
-        return refuse(where, `the action ${type}`);
+        return refuse(where, `the action ${(own as { readonly type: string }).type}`);
     }
   }
 

@@ -10,15 +10,7 @@
  */
 
 import { Actor, type AnyActorRef, type EventObject, type Snapshot, type Subscription } from 'xstate';
-
-interface System {
-  readonly _logger: unknown;
-  readonly _clock: unknown;
-  readonly scheduler: { cancelAll(actor: unknown): void };
-  _bookId(): string;
-  _relay(source: unknown, target: unknown, event: object): void;
-  _sendInspectionEvent(event: object): void;
-}
+import { actorInternals, type SystemInternals, systemInternals } from './xstate-internals.ts';
 
 /** What is inspected now: nothing, spawns and steps alone, or everything. For what nobody inspects no record is made. */
 export type Watched = boolean | 'steps';
@@ -43,6 +35,7 @@ const notStarted = 0;
 const running = 1;
 const stopped = 2;
 
+// xstate keeps these private.
 const actor = Actor.prototype as unknown as {
   subscribe(...observer: unknown[]): Subscription;
   on(...listener: unknown[]): Subscription;
@@ -62,12 +55,13 @@ const nobody = { observers: noObservers, eventListeners: noListeners, _parent: u
 
 /** Makes an actor that is the child of another; it is started by the caller. */
 export function createLeanActor(logic: LeanLogic, parent: AnyActorRef, id: string, input: unknown): AnyActorRef {
+  // It is one by its prototype, of which the types know nothing.
   return new LeanActor(logic, parent, id, input) as unknown as AnyActorRef;
 }
 
 class LeanActor {
   readonly logic: LeanLogic;
-  readonly system: System;
+  readonly system: SystemInternals;
   readonly id: string;
   readonly sessionId: string;
   readonly options: { readonly input: unknown; readonly parent: AnyActorRef };
@@ -85,7 +79,7 @@ class LeanActor {
   #listeners: Listeners | undefined = undefined;
 
   constructor(logic: LeanLogic, parent: AnyActorRef, id: string, input: unknown) {
-    const system = parent.system as unknown as System;
+    const system = systemInternals(parent.system);
     this.logic = logic;
     this.system = system;
     this.id = id;
@@ -296,10 +290,10 @@ class LeanActor {
   }
 
   stopChild(child: AnyActorRef): void {
-    const { _parent, _stop } = child as unknown as { readonly _parent: unknown; _stop(): void };
-    if (_parent !== this)
+    const known = actorInternals(child);
+    if ((known._parent as unknown) !== this)
       throw new Error(`Cannot stop child actor ${child.id} of ${this.id} because it is not a child`);
-    _stop.call(child);
+    known._stop();
   }
 
   actionExecutor(action: ExecutableAction): void {

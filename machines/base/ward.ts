@@ -17,6 +17,7 @@ import {
 } from 'xstate';
 import { createLeanActor, type LeanLogic } from './lean-actor.ts';
 import { Roster } from './roster.ts';
+import { actorInternals } from './xstate-internals.ts';
 
 export interface WardOptions<Logic extends AnyActorLogic> {
   /** The room that the children's addresses begin with, such as `requests`. */
@@ -178,7 +179,7 @@ function handleOf<Logic extends AnyActorLogic>(
 /** Compiled logic needs no more than a lean actor; what the interpreter runs needs its own. */
 function createChild(logic: AnyActorLogic, parent: AnyActorRef, id: string, input: unknown): AnyActorRef {
   if (isLean(logic)) return createLeanActor(logic, parent, id, input);
-  return createActor(logic, { parent, id, input } as never) as unknown as AnyActorRef;
+  return createActor(logic, { parent, id, input } as never) as AnyActorRef;
 }
 
 function isLean(logic: unknown): logic is LeanLogic {
@@ -202,5 +203,5 @@ function isLiving(child: AnyActorRef): boolean {
 
 /** A child may be stopped by its parent only; the ward's handle is its parent's hand. */
 function stop(child: AnyActorRef): void {
-  (child as unknown as { _stop(): void })._stop();
+  actorInternals(child)._stop();
 }

@@ -93,8 +93,17 @@ export function readMessage(line: string): RpcMessage {
   if (value.result === undefined && value.error === undefined) {
     return malformed(id, rpcCodes.request, 'the message names no method');
   }
-  if (isJsonObject(value.error)) return { kind: 'error', id, error: value.error as unknown as RpcError };
+  if (isJsonObject(value.error)) return { kind: 'error', id, error: rpcErrorOf(value.error) };
   return { kind: 'result', id, result: value.result ?? null };
+}
+
+/** The peer is trusted to say what went wrong, not to say it in the shape that is asked of it. */
+function rpcErrorOf({ code, message, data }: JsonObject): RpcError {
+  return {
+    code: typeof code === 'number' ? code : rpcCodes.refused,
+    message: typeof message === 'string' ? message : 'an error without a message',
+    ...(isJsonObject(data) && typeof data.code === 'string' ? { data: { ...data, code: data.code } } : {}),
+  };
 }
 
 function parse(line: string): Json | undefined {

@@ -55,7 +55,7 @@ interface Seen {
 export function createCronView({ schedule, ward, keeper, redact, seenRun }: CronViewPorts): CronView {
   return {
     standing(profile, job) {
-      const seen = ward()?.get(cronKey(profile, job))?.getSnapshot() as unknown as Seen | undefined;
+      const seen = ward()?.get(cronKey(profile, job))?.getSnapshot() as Seen | undefined;
       if (seen === undefined) return undefined;
       const { value, since, context } = seen;
       return {

@@ -177,7 +177,7 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
   }
 
   function stateOf(key: string): PlatformConnection | undefined {
-    return ward()?.get(key)?.getSnapshot() as unknown as PlatformConnection | undefined;
+    return ward()?.get(key)?.getSnapshot() as PlatformConnection | undefined;
   }
 
   function spawn(key: string): void {

@@ -78,6 +78,7 @@ export const openUwsFront: OpenFront = async (settings, handle) => {
   app.any('/*', (res, req) => accept(res, req, open, handle));
 
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
+    // Its types have no form of `listen` with options.
     (app as unknown as ListensExclusively).listen(settings.host, settings.port, exclusivePort, resolve);
   });
   if (socket === false) {

@@ -2,23 +2,23 @@
 
 import type { AnyActorRef } from 'xstate';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
-
-interface Placed {
-  readonly id: string;
-  readonly _parent?: AnyActorRef;
-  readonly logic: { readonly id?: string };
-}
+import { actorInternals } from '../../machines/base/xstate-internals.ts';
 
 export function addressOf(ref: AnyActorRef): string {
-  const { _parent: parent, id } = ref as unknown as Placed;
+  const parent = parentOf(ref);
   if (parent === undefined) return 'supervisor';
   if (isWard(parent)) {
-    return `${wardHandle(parent).name}/${id}`;
+    return `${wardHandle(parent).name}/${ref.id}`;
   }
   const above = addressOf(parent);
-  return above === 'supervisor' ? id : `${above}/${id}`;
+  return above === 'supervisor' ? ref.id : `${above}/${ref.id}`;
+}
+
+/** Undefined for the supervisor. */
+export function parentOf(ref: AnyActorRef): AnyActorRef | undefined {
+  return actorInternals(ref)._parent;
 }
 
 export function machineOf(ref: AnyActorRef): string {
-  return (ref as unknown as Placed).logic.id ?? 'effect';
+  return actorInternals(ref).logic.id ?? 'effect';
 }

@@ -48,7 +48,7 @@ export async function chartOf(machine: string): Promise<Chart | undefined> {
 }
 
 function readChart(machine: AnyStateMachine): Chart {
-  const { root } = machine as unknown as { readonly root: AnyStateNode };
+  const { root } = machine as { readonly root: AnyStateNode };
   const nodes = below(root);
   let next = 0;
   const transitions = [root, ...nodes].flatMap((node) =>

@@ -6,6 +6,7 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { Json } from '../../machines/base/json.ts';
+import { actorInternals } from '../../machines/base/xstate-internals.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { timersOf } from '../system/timers.ts';
 import { labelOf } from './charts.ts';
@@ -60,10 +61,6 @@ function stepsOf(
   return own.map((step, index) => ({ seq: index, actor: row.id, machine: row.machine, ...step }));
 }
 
-interface Described {
-  readonly config?: { readonly states?: Readonly<Record<string, Described['config'] & StateWords>> };
-}
-
 interface StateWords {
   readonly description?: string;
   readonly meta?: { readonly rule?: string };
@@ -72,8 +69,7 @@ interface StateWords {
 
 /** What the chart says of the innermost state. */
 function meaningOf(ref: AnyActorRef, state: string): { readonly description: string; readonly rule: string } {
-  const { config } = (ref as unknown as { readonly logic: Described }).logic;
-  let at: StateWords | undefined = config as StateWords | undefined;
+  let at = actorInternals(ref).logic.config as StateWords | undefined;
   let words: StateWords = {};
   for (const name of (state.split(' ')[0] ?? '').split('.')) {
     at = at?.states?.[name];

@@ -9,7 +9,7 @@ import type { AnyActorRef } from 'xstate';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { isWard } from '../../machines/base/ward.ts';
 import type { Redactor } from '../observe/redact.ts';
-import { machineOf } from './address.ts';
+import { machineOf, parentOf } from './address.ts';
 import type { History } from './history.ts';
 import { effectMachine, type Rows } from './rows.ts';
 import type { Subjects } from './subjects.ts';
@@ -78,7 +78,7 @@ export function createFeed(ports: FeedPorts): Feed {
         if (machineOf(ref) === effectMachine) return;
         born.add(ref);
         mark(ref);
-        const parent = (ref as unknown as { readonly _parent?: AnyActorRef })._parent;
+        const parent = parentOf(ref);
         if (parent !== undefined) mark(parent);
         return;
       }

@@ -7,7 +7,7 @@
 import type { AnyActorRef } from 'xstate';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
 import type { Redactor } from '../observe/redact.ts';
-import { machineOf } from './address.ts';
+import { machineOf, parentOf } from './address.ts';
 import { factsOf, reasonOf, tagsOf } from './facts.ts';
 import type { Sinces } from './sinces.ts';
 import { stateOf, viewOf } from './snapshot-view.ts';
@@ -64,7 +64,7 @@ export function createRows({ root, redactor, sinces, subjects }: RowPorts): Rows
     const state = stateOf(view);
     const meta = facts(view.context);
     const why = reason(view.context);
-    const parent = (ref as unknown as { readonly _parent?: AnyActorRef })._parent;
+    const parent = parentOf(ref);
     return {
       id: subjects.addressOf(ref),
       parent: parent === undefined ? null : subjects.addressOf(parent),

@@ -6,11 +6,7 @@
 
 import type { AnyActorRef, InspectionEvent } from 'xstate';
 import type { Watched } from '../../machines/base/lean-actor.ts';
-
-/** What the system calls for everything that happens; it looks the function up each time. */
-interface Reporting {
-  _sendInspectionEvent(inspected: object): void;
-}
+import { systemInternals } from '../../machines/base/xstate-internals.ts';
 
 /** The parts of a microstep that xstate's types keep to themselves. */
 export interface Microstep {
@@ -65,7 +61,7 @@ export function createTap(root: () => AnyActorRef, failed: (error: unknown) => v
       look();
       if (detach === undefined) {
         // Through `inspect` the system would copy every event first, which costs as much again as all the rest.
-        const system = root().system as unknown as Reporting;
+        const system = systemInternals(root().system);
         const before = system._sendInspectionEvent;
         system._sendInspectionEvent = hear;
         detach = () => {

@@ -8,9 +8,10 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { actorInternals } from '../../machines/base/xstate-internals.ts';
 import type { FollowQuery } from '../control/contract.ts';
 import type { Redactor } from '../observe/redact.ts';
-import { machineOf } from './address.ts';
+import { machineOf, parentOf } from './address.ts';
 import { createStepFormat, quoted, stepOf } from './format-steps.ts';
 import { effectMachine, type Rows } from './rows.ts';
 import { stateOf, viewOf } from './snapshot-view.ts';
@@ -141,14 +142,14 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
   }
 
   function introduction(ref: AnyActorRef, query: FollowQuery): JsonObject {
-    const { _parent: parent, id } = ref as unknown as { readonly _parent?: AnyActorRef; readonly id: string };
-    const { config } = (ref as unknown as { readonly logic: { readonly config?: object } }).logic;
+    const parent = parentOf(ref);
+    const { config } = actorInternals(ref).logic;
     const view = viewOf(ref) as ReturnType<typeof viewOf> | undefined;
     return {
       name: subjects.addressOf(ref),
       ...(parent === undefined ? {} : { parentId: parent.sessionId }),
       ...(query.full === true
-        ? { definition: JSON.stringify(config ?? { id }), snapshot: snapshotOf(view ?? { status: 'active' }) }
+        ? { definition: JSON.stringify(config ?? { id: ref.id }), snapshot: snapshotOf(view ?? { status: 'active' }) }
         : {}),
     };
   }

@@ -98,7 +98,7 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
     absentFor(profile, name, allows = () => true) {
       let found: AbsentServer | undefined;
       connections().each((_, connection) => {
-        const { value, context } = connection.getSnapshot() as unknown as ConnectionSnapshot;
+        const { value, context } = connection.getSnapshot() as ConnectionSnapshot;
         if (context.profile !== profile || context.tools > 0 || !absent.has(value)) return true;
         if (!name.startsWith(toolPrefix(context.server)) || !allows({ server: context.server, name })) return true;
         const why = context.why ?? `mcp server "${context.server}" is not connected`;

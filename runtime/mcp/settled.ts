@@ -20,7 +20,7 @@ export function createSettled(connections: () => WardHandle<ConnectionInput>): S
   return async (profile, limitMs, signal) => {
     const waited: AnyActorRef[] = [];
     connections().each((_, connection) => {
-      const seen = connection.getSnapshot() as unknown as Seen;
+      const seen = connection.getSnapshot() as Seen;
       if (seen.context.profile === profile && isFirstOnItsWay(seen)) waited.push(connection);
       return true;
     });

@@ -73,7 +73,7 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
 
   function each(visit: (seen: Seen) => void): void {
     servers.connections().each((_, connection) => {
-      visit(connection.getSnapshot() as unknown as Seen);
+      visit(connection.getSnapshot() as Seen);
       return true;
     });
   }

@@ -204,7 +204,7 @@ function targetsOf(root: AnyActorRef): Measured[] {
   const measured: Measured[] = [];
   if (ref === undefined || !isWard(ref)) return measured;
   wardHandle(ref).each((_, platform) => {
-    const { value, context } = platform.getSnapshot() as unknown as {
+    const { value, context } = platform.getSnapshot() as {
       readonly value: string;
       readonly context: PlatformContext;
     };
@@ -220,7 +220,7 @@ function serversOf(root: AnyActorRef): Measured[] {
   const measured: Measured[] = [];
   const states = new Map<string, number>();
   wardHandle(ref).each((_, connection) => {
-    const { value, context } = connection.getSnapshot() as unknown as ConnectionSnapshot;
+    const { value, context } = connection.getSnapshot() as ConnectionSnapshot;
     const { profile, server, session, tools } = context;
     states.set(value, (states.get(value) ?? 0) + 1);
     measured.push(

@@ -7,21 +7,7 @@
 
 import type { AnyActorRef, EventObject } from 'xstate';
 import { Roster } from '../../machines/base/roster.ts';
-
-interface System {
-  readonly _clock: {
-    setTimeout(fire: () => void, waitMs: number): unknown;
-    clearTimeout(handle: unknown): void;
-  };
-  readonly scheduler: Scheduler;
-  _relay(source: AnyActorRef, target: AnyActorRef, event: EventObject): void;
-}
-
-interface Scheduler {
-  schedule(source: AnyActorRef, target: AnyActorRef, event: EventObject, delay: number, id?: string): void;
-  cancel(source: AnyActorRef, id: string): void;
-  cancelAll(source: AnyActorRef): void;
-}
+import { systemInternals } from '../../machines/base/xstate-internals.ts';
 
 /** A timer that waits. */
 export interface WaitingTimer {
@@ -56,12 +42,12 @@ export function timerOwners(root: AnyActorRef): readonly AnyActorRef[] {
 
 /** To be called before the root starts. */
 export function indexTimers(root: AnyActorRef, nowMs: () => number): void {
-  const system = root.system as unknown as System;
+  const system = systemInternals(root.system);
   const { scheduler, _clock: clock } = system;
   const timers: Timers = new Roster();
   tables.set(system, timers);
 
-  scheduler.schedule = (source, target, event, delay, id) => {
+  scheduler.schedule = (source: AnyActorRef, target: AnyActorRef, event, delay, id) => {
     const timer: Timer = { id, event, delayMs: delay, startedAtMs: nowMs(), handle: undefined };
     const own = timers.get(source);
     if (own === undefined) timers.set(source, [timer]);
@@ -71,13 +57,13 @@ export function indexTimers(root: AnyActorRef, nowMs: () => number): void {
       system._relay(source, target, event);
     }, delay);
   };
-  scheduler.cancel = (source, id) => {
+  scheduler.cancel = (source: AnyActorRef, id) => {
     const timer = timers.get(source)?.findLast((one) => one.id === id);
     if (timer === undefined) return;
     drop(source, timer);
     clock.clearTimeout(timer.handle);
   };
-  scheduler.cancelAll = (source) => {
+  scheduler.cancelAll = (source: AnyActorRef) => {
     const own = timers.get(source);
     if (own === undefined) return;
     timers.delete(source);
