@@ -74,7 +74,9 @@ export function createDecisions(ports: DecisionPorts): Decisions {
       }
       const kind = outcome.kind;
       const status = statusOf(outcome);
-      if (accepted.has(kind)) lines.add(`webhook ${kind}`, context.route, () => fieldsOf(context, status));
+      // A reason says that nothing comes of it after all, such as a cron job that rests.
+      if (accepted.has(kind) && context.reason === undefined)
+        lines.add(`webhook ${kind}`, context.route, () => fieldsOf(context, status));
       else log.log(levelOf(context), `webhook ${kind}`, fieldsOf(context, status));
       // One that the gateway left behind when it stopped is in the journal as well, by its claim.
       if (journalled.has(kind) || context.work !== undefined) return;

@@ -117,9 +117,11 @@ t.test(
     const summary = 'webhooks accepted within a second';
 
     for (const context of [accepted, accepted, other, accepted]) decisions.decided(context, live());
+    decisions.decided({ ...known, outcome: { kind: 'cron', ...named }, reason: 'the job is paused' }, live());
     decisions.decided({ ...known, outcome: { kind: 'badSignature' } }, live());
     t.same(heard(), [
       ['webhook accepted', undefined, undefined],
+      ['webhook cron', undefined, undefined],
       ['webhook badSignature', undefined, undefined],
     ]);
     beat();
