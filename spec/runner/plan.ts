@@ -23,7 +23,7 @@ export interface Choice {
 /** Files that only `npm run test:all` runs; docs/contributing.md says what belongs here. */
 export const onlyInAll: readonly RegExp[] = [
   /\/conformance\/mcp\//,
-  /\/journeys\/(server-chaos|child-chaos|leaks|hostile-server)\./,
+  /\/journeys\/(container|server-chaos|child-chaos|leaks|hostile-server)\./,
 ];
 
 /** Files of the native HTTP server: they start with what lets it load, where that is at hand. */
