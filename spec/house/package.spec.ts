@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import t from 'tap';
 
 interface Manifest {
+  readonly engines: { readonly node: string };
   readonly dependencies: Record<string, string>;
   readonly peerDependencies: Record<string, string>;
   readonly peerDependenciesMeta: Record<string, { readonly optional: boolean }>;
@@ -14,7 +15,7 @@ interface Manifest {
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest;
 const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
-  packages: Record<string, { readonly dev?: true }>;
+  packages: Record<string, { readonly dev?: true; readonly engines?: { readonly node?: string } }>;
 };
 const [packed] = JSON.parse(
   execFileSync('npm', ['pack', '--dry-run', '--json'], { encoding: 'utf8', stdio: 'pipe' }),
@@ -29,6 +30,19 @@ t.test('PKG-1 · what is installed takes at most 60 MB', async (t) => {
   t.ok(besides.length > 5, 'the packages of this platform are here');
   t.ok(besides.reduce((sum, size) => sum + size, packed.unpackedSize) < 60e6);
 });
+
+t.test(
+  'PKG-1 · the oldest Node.js that the package accepts is accepted by each package that it installs',
+  async (t) => {
+    const oldest = versionOf(manifest.engines.node.replace('>=', ''));
+    const wanted = Object.entries(packages).filter(([path, { dev }]) => path !== '' && dev !== true);
+    const refusing = wanted.filter(([, { engines }]) => !accepts(engines?.node ?? '*', oldest)).map(([path]) => path);
+
+    t.ok(wanted.some(([, { engines }]) => engines?.node?.startsWith('>=20')));
+    t.notOk(accepts('>=20.20', oldest) || accepts('^18 || 21.x', oldest), 'the check can fail');
+    t.same(refusing, []);
+  },
+);
 
 t.test('PKG-1 · the native HTTP server is installed by those alone who ask for it', async (t) => {
   t.same(Object.keys(manifest.peerDependencies), ['uWebSockets.js']);
@@ -68,6 +82,20 @@ t.test('PKG-1 · what the program loads is in the package or installed with it',
   t.ok(seen > 100, 'statements are found');
   t.same([...missing], []);
 });
+
+/** Whether a range, as packages write it, includes a version. */
+function accepts(range: string, version: number): boolean {
+  return range.split('||').some((one) => {
+    const [, sign = '', from = '0'] = /^\s*(>=|[\^~])?\s*v?([\d.]*)/.exec(one) ?? [];
+    const least = versionOf(from);
+    return version >= least && (sign === '>=' || from === '' || Math.floor(version / 1e6) === Math.floor(least / 1e6));
+  });
+}
+
+function versionOf(text: string): number {
+  const [major = 0, minor = 0, patch = 0] = text.split('.').map(Number);
+  return major * 1e6 + minor * 1e3 + patch;
+}
 
 function packageOf(name: string): string {
   return name
