@@ -414,14 +414,14 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   'runs show': {
     about: [keptRuns],
     examples: [
-      ['runs show 01J9', 'prompt, response, delivery'],
-      ['runs show 01J9 --transcript', 'everything that was said and called'],
+      ['runs show 0mwu633pl0000nu9ns', 'prompt, response, delivery'],
+      ['runs show 0mwu633pl0000nu9ns --transcript', 'everything that was said and called'],
     ],
     files: ['state/'],
     see: ['runs list'],
   },
   'runs cancel': {
-    examples: [['runs cancel 01J9', 'end it; nothing is delivered']],
+    examples: [['runs cancel 0mwu633pl0000nu9ns', 'end it; nothing is delivered']],
     needsGateway: true,
     see: ['runs list', 'docs/agent-runs.md'],
   },
@@ -434,13 +434,13 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['deliveries retry', 'deliveries targets', 'docs/deliveries.md'],
   },
   'deliveries show': {
-    examples: [['deliveries show 01J9', 'the text, and what became of it']],
+    examples: [['deliveries show 0mwu633pl0000nu9ns', 'the text, and what became of it']],
     needsGateway: true,
     see: ['deliveries list'],
   },
   'deliveries retry': {
     examples: [
-      ['deliveries retry 01J9', 'one, now'],
+      ['deliveries retry 0mwu633pl0000nu9ns', 'one, now'],
       ['deliveries retry --all --target slack', 'every dead letter of a target'],
     ],
     needsGateway: true,
@@ -449,7 +449,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   'deliveries drop': {
     examples: [
-      ['deliveries drop 01J9', 'one that is to go nowhere'],
+      ['deliveries drop 0mwu633pl0000nu9ns', 'one that is to go nowhere'],
       ['deliveries drop --all --route ci', 'every dead letter of a route'],
     ],
     needsGateway: true,
@@ -503,7 +503,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     ],
     examples: [
       ['inspect follow --machine delivery', 'one kind of machine'],
-      ['inspect follow --delivery 8f2c', 'all that is done for one delivery'],
+      ['inspect follow --delivery 8f2c-1', 'all that is done for one delivery'],
       ['inspect follow --json', 'a record a line'],
       ['inspect follow --json --full', 'for tools of @statelyai/inspect'],
     ],
@@ -520,8 +520,8 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
       'Shows each state that the delivery passed, the decision in it, up to the state that stopped it, and the remedy. It is read from the journal, so it survives a restart; refused requests are kept in memory until the daemon ends, and equal ones of one address are counted together.',
     ],
     examples: [
-      ['inspect why 8f2c', 'what became of a delivery'],
-      ['inspect why 8f2c --texts', 'with the prompt, the response and the delivered text'],
+      ['inspect why 8f2c-1', 'what became of a delivery'],
+      ['inspect why 8f2c-1 --texts', 'with the prompt, the response and the delivered text'],
     ],
     needsGateway: true,
     exits: { 1: 'No delivery of that id is in the history.' },
