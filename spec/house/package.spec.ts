@@ -83,6 +83,15 @@ t.test('PKG-1 · what the program loads is in the package or installed with it',
   t.same([...missing], []);
 });
 
+t.test('PKG-2 · the README leads to a page for each first use, and to what follows it', async (t) => {
+  const readme = readFileSync('README.md', 'utf8');
+  const pages = ['quick-starts', 'install', 'deploy', 'service', 'CHANGELOG'].map((name) => `docs/${name}.md`);
+  for (const page of [...pages, '.github/SECURITY.md']) t.ok(readme.includes(`](${page})`) && existsSync(page), page);
+  for (const task of ['Install', 'Upgrade', 'Back up and restore', 'Uninstall']) {
+    t.ok(readFileSync('docs/install.md', 'utf8').includes(`\n## ${task}\n`), task);
+  }
+});
+
 /** Whether a range, as packages write it, includes a version. */
 function accepts(range: string, version: number): boolean {
   return range.split('||').some((one) => {

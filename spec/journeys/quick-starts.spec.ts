@@ -1,0 +1,127 @@
+/**
+ * The commands of docs/quick-starts.md and of the backup in docs/install.md, as they are printed, in an empty home. Only the
+ * outside world is a fake.
+ */
+
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import { main } from '../support/daemon.ts';
+import { makeHome, type TestHome } from '../support/home.ts';
+import { startPlatform } from '../support/platforms/fake-platform.ts';
+import { slackApi } from '../support/platforms/slack.ts';
+import { until } from '../support/processes.ts';
+
+const memory = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-memory/dist/index.js'));
+const page = readFileSync('docs/quick-starts.md', 'utf8');
+const install = readFileSync('docs/install.md', 'utf8');
+
+t.test('PKG-2 · Claude Code reviews a pull request, and the review becomes a comment', async (t) => {
+  const user = makeUser(t);
+  user.program(
+    'claude',
+    'printf "%s\\n" "$@" > "$HOME/words"; cat > "$HOME/prompt"; cp "$3" "$HOME/mcp.json"; echo "Looks good."',
+  );
+  user.program('gh', 'case $1 in auth) exit 0;; esac; echo "$@" > "$HOME/gh"; cat > "$HOME/comment"');
+  const [setup = '', look = ''] = commandsOf('Reviews of pull requests');
+
+  t.match(await user.run(setup), /No findings[\s\S]*reviews/);
+  await user.run('agent webhook test reviews --sample pull_request.opened');
+  await until(async () => /delivered/.test(await user.run('agent webhook deliveries')));
+
+  t.match(
+    user.read('prompt'),
+    /^Review pull request \d+ of \S+\/\S+\. Read it with\n`gh pr diff \d+ --repo \S+\/\S+`\./,
+  );
+  t.match(
+    user.read('words'),
+    /^-p\n--mcp-config\n\/.*\n--strict-mcp-config\n--allowedTools\nmcp__agent,Bash\(gh pr diff:\*\)\n$/,
+  );
+  t.match(JSON.parse(user.read('mcp.json')), { mcpServers: { agent: { command: String } } });
+  t.match(user.read('gh'), /^pr comment \d+ --repo \S+\/\S+ --body-file -\n$/);
+  t.equal(user.read('comment').trim(), 'Looks good.');
+  t.match(await user.run(look), /reviews[\s\S]*delivered[\s\S]*github_comment/);
+});
+
+t.test('PKG-2 · an invoice that Stripe reports as paid becomes a message in Slack', async (t) => {
+  const slack = await startPlatform(slackApi);
+  t.teardown(() => slack.close());
+  const user = makeUser(t);
+  const [setup = ''] = commandsOf('Stripe to Slack');
+  const faked = setup
+    .replace('xoxb-from-the-page-of-the-app', String(slackApi.options.token))
+    .replace('    home_channel:', `    api_base: ${slack.base}\n    home_channel:`);
+  t.not(faked, setup);
+
+  t.match(await user.run(faked), /No findings[\s\S]*slack/);
+  await until(() => slack.world.messages.length > 0);
+  t.match(slack.world.messages, [{ place: 'C0123456789', text: /^Paid: \d+ \w+ \(invoice in_\w+\)$/ }]);
+});
+
+t.test('PKG-2 · the servers of another program and one more are behind one entry', async (t) => {
+  const user = makeUser(t);
+  user.program('npx', `exec ${process.execPath} ${memory}`);
+  const notes = { command: process.execPath, args: [memory] };
+  user.home.write('.claude.json', JSON.stringify({ mcpServers: { notes } }));
+  const [setup = ''] = commandsOf('All MCP servers behind one');
+
+  const printed = await user.run(setup);
+  t.match(printed, /mcp__memory__read_graph/);
+  await until(async () => /mcp__notes__read_graph/.test(await user.run('agent mcp tools')));
+});
+
+t.test('PKG-2 · each agent program is started by a list of words that the configuration takes', async (t) => {
+  const user = makeUser(t);
+  const rows = [...page.matchAll(/^\| \[(.*?)\]\(.*?\) \| `(\[.*\])` \|$/gm)];
+  t.same(
+    rows.map(([, name]) => name),
+    ['Claude Code', 'Codex', 'goose', 'OpenCode'],
+  );
+  for (const [, name, words] of rows) {
+    user.home.write('.agent/config.yaml', `agent:\n  runner: command\n  command: ${words}\n`);
+    t.match(await user.run('agent config check'), /No findings/, `${name}`);
+  }
+});
+
+t.test('PKG-2 · what was backed up is there after a restore, and what came later is not', async (t) => {
+  const user = makeUser(t);
+  const [backUp = '', restore = ''] = commandsOf('Back up and restore', install);
+  await user.run('agent gateway && agent cron add kept "every 1h" --prompt Hello');
+
+  await user.run(backUp);
+  await user.run('agent cron add later "every 1h" --prompt Hello');
+  await user.run(restore);
+  const jobs = await user.run('agent cron list');
+  t.match(jobs, /kept/);
+  t.notMatch(jobs, /later/);
+});
+
+interface User {
+  readonly home: TestHome;
+  program(name: string, script: string): void;
+  /** Resolves with what the commands print; rejects where one fails. */
+  run(commands: string): Promise<string>;
+  read(name: string): string;
+}
+
+/** A user with an empty home, to whom `agent` is installed. Any free port serves: others run gateways on this machine. */
+function makeUser(t: Test): User {
+  const home = makeHome(t);
+  const program = (name: string, script: string): void => home.write(`bin/${name}`, `#!/bin/sh\n${script}\n`, 0o700);
+  program('agent', `exec ${process.execPath} ${main} "$@"`);
+  const env = { HOME: home.path, PATH: `${join(home.path, 'bin')}:/usr/bin:/bin`, WEBHOOK_PORT: '0', LANG: 'C.UTF-8' };
+  const run = async (commands: string): Promise<string> =>
+    (await promisify(execFile)('sh', ['-euc', commands], { cwd: home.path, env })).stdout;
+  t.teardown(() => run('agent gateway stop || true'));
+  return { home, program, run, read: (name) => readFileSync(join(home.path, name), 'utf8') };
+}
+
+/** The blocks of commands in a section of a page. */
+function commandsOf(title: string, from = page): readonly string[] {
+  const [, section = ''] = from.split(`## ${title}\n`);
+  const [own = ''] = section.split(/^## /m);
+  return [...own.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, commands = '']) => commands);
+}
