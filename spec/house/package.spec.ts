@@ -8,6 +8,7 @@ import t from 'tap';
 
 interface Manifest {
   readonly engines: { readonly node: string };
+  readonly files: readonly string[];
   readonly dependencies: Record<string, string>;
   readonly peerDependencies: Record<string, string>;
   readonly peerDependenciesMeta: Record<string, { readonly optional: boolean }>;
@@ -58,6 +59,11 @@ t.test('PKG-1 · the package holds the program once, without source maps', async
     paths.filter((path) => /^dist\/(?!bundle\/|licences\/|runtime\/inspector\/page\/|cli\/main\.js|sbom)/.test(path)),
     [],
   );
+});
+
+t.test('PKG-1 · no secrets of a deployment are packed', async (t) => {
+  t.equal(manifest.files.at(-1), '!**/.env', 'last, because an entry after it would include again');
+  t.ok(readFileSync('.dockerignore', 'utf8').split('\n').includes('**/.env'));
 });
 
 t.test('PKG-1 · what the program loads is in the package or installed with it', async (t) => {

@@ -1,9 +1,8 @@
-/** The files for a deployment: what the Containerfile makes, and that the compose file fits it. */
+/** What the Containerfile makes, and that it runs. */
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { parse } from 'yaml';
 import { buildImage, runIn, withoutChroot } from '../support/containerfile.ts';
 
 const file = 'docs/deploy/Containerfile';
@@ -58,43 +57,6 @@ t.test(
     t.end();
   },
 );
-
-interface Service {
-  readonly [key: string]: unknown;
-  readonly build?: { readonly dockerfile: string };
-  readonly volumes: readonly string[];
-  readonly ports?: readonly string[];
-  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
-  readonly healthcheck?: object;
-}
-
-t.test('PKG-1 · the compose file starts one gateway on one database, by names that exist', (t) => {
-  const compose = parse(readFileSync('docs/deploy/compose.yaml', 'utf8')) as {
-    readonly services: Readonly<Record<string, Service>>;
-    readonly volumes: object;
-  };
-  const { gateway, postgres } = compose.services;
-  const text = readFileSync(file, 'utf8');
-
-  t.same(Object.keys(compose), ['services', 'volumes']);
-  t.equal(gateway?.build?.dockerfile, file);
-  t.same(gateway?.depends_on, { postgres: { condition: 'service_healthy' } });
-  t.ok(postgres?.healthcheck, 'which the database has');
-  t.equal(gateway?.deploy, undefined, 'no replicas');
-  t.match(gateway?.environment, { DATABASE_URL: /^postgres:\/\/agent:.*@postgres\/agent$/ });
-  t.match(postgres?.environment, { POSTGRES_USER: 'agent', POSTGRES_DB: 'agent' });
-  const mounted = Object.values(compose.services).flatMap(({ volumes }) => volumes.map((one) => one.split(':')));
-  t.same(
-    mounted.map(([name]) => name),
-    Object.keys(compose.volumes),
-  );
-  t.equal(mounted[0]?.[1], /^VOLUME (.*)$/m.exec(text)?.[1]);
-  t.ok(
-    gateway?.ports?.every((port) => port.endsWith(`:${/^EXPOSE (.*)$/m.exec(text)?.[1]}`)),
-    'the port of the image',
-  );
-  t.end();
-});
 
 function statOf(path: string) {
   return statSync(path, { throwIfNoEntry: false }) ?? { uid: 0, size: 0, isDirectory: () => false };

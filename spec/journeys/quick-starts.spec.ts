@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { main } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
@@ -98,6 +99,48 @@ t.test('PKG-2 · what was backed up is there after a restore, and what came late
   t.match(jobs, /kept/);
   t.notMatch(jobs, /later/);
 });
+
+t.test('PKG-1 · the compose file starts one gateway on one database, by names that exist', async (t) => {
+  const compose = parse(readFileSync('docs/deploy/compose.yaml', 'utf8')) as {
+    readonly services: Readonly<Record<string, Service>>;
+    readonly volumes: object;
+  };
+  const { gateway, postgres } = compose.services;
+  const text = readFileSync('docs/deploy/Containerfile', 'utf8');
+
+  t.same(Object.keys(compose), ['services', 'volumes']);
+  t.equal(gateway?.build?.dockerfile, 'docs/deploy/Containerfile');
+  t.same(gateway?.depends_on, { postgres: { condition: 'service_healthy' } });
+  t.ok(postgres?.healthcheck, 'which the database has');
+  t.equal(gateway?.deploy, undefined, 'no replicas');
+  t.match(gateway?.environment, { DATABASE_URL: /^postgres:\/\/agent:.*@postgres\/agent$/ });
+  t.match(postgres?.environment, { POSTGRES_USER: 'agent', POSTGRES_DB: 'agent' });
+  const mounted = Object.values(compose.services).flatMap(({ volumes }) => volumes.map((one) => one.split(':')));
+  t.same(
+    mounted.map(([name]) => name),
+    Object.keys(compose.volumes),
+  );
+  t.equal(mounted[0]?.[1], /^VOLUME (.*)$/m.exec(text)?.[1]);
+  t.ok(
+    gateway?.ports?.every((port) => port.endsWith(`:${/^EXPOSE (.*)$/m.exec(text)?.[1]}`)),
+    'the port of the image',
+  );
+
+  const user = makeUser(t);
+  const [, config = ''] = /<<'END'\n([\s\S]*?)^END$/m.exec(readFileSync('docs/deploy.md', 'utf8')) ?? [];
+  user.home.write('.agent/config.yaml', config);
+  user.home.write('.agent/.env', 'DATABASE_URL=postgres://agent:secret@postgres/agent\n');
+  t.match(await user.run('agent config check'), /No findings/, 'with the configuration of docs/deploy.md');
+});
+
+interface Service {
+  readonly [key: string]: unknown;
+  readonly build?: { readonly dockerfile: string };
+  readonly volumes: readonly string[];
+  readonly ports?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly healthcheck?: object;
+}
 
 interface User {
   readonly home: TestHome;

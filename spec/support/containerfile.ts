@@ -5,7 +5,7 @@
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import type { Test } from 'tap';
 import { makeHome } from './home.ts';
 
@@ -59,9 +59,7 @@ export function buildImage(t: Test, file: string, context: string): Image {
       cpSync(join(origin, source), join(image.root, resolve(image.workdir, target)), {
         recursive: true,
         verbatimSymlinks: true,
-        filter: (one) =>
-          from !== '' ||
-          !ignored.some((name) => basename(one) === name || (name[0] === '*' && one.endsWith(name.slice(1)))),
+        filter: (one) => from !== '' || !ignored.some((pattern) => matches(relative(origin, one), pattern)),
       });
     } else if (word === 'RUN') runIn(image, ['sh', '-ec', rest]);
     else if (word === 'WORKDIR') {
@@ -75,6 +73,13 @@ export function buildImage(t: Test, file: string, context: string): Image {
     else if (word !== 'EXPOSE') throw new Error(`unknown instruction: ${line}`);
   }
   return image;
+}
+
+/** As `.dockerignore` means its patterns: by the path from the context, unless one begins with two stars. */
+function matches(path: string, pattern: string): boolean {
+  if (pattern.startsWith('**/')) return basename(path) === pattern.slice(3);
+  if (pattern.startsWith('*')) return path === basename(path) && path.endsWith(pattern.slice(1));
+  return path === pattern;
 }
 
 const mounts = `
