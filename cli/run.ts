@@ -68,7 +68,7 @@ export async function runWords(
         out.complain(
           `agent: ${plain(message).replace(/\n(?=.)/g, '\n  ')}${typeof code === 'string' ? ` [${code}]` : ''}\n`,
         );
-        return 1;
+        return code === 'id-ambiguous' ? 2 : 1;
       }
     }
   }

@@ -95,10 +95,14 @@ function arrivalOf({ target, chat, status, messageId, attempts = 0 }: NonNullabl
 }
 
 export async function cancelRun(context: CommandContext): Promise<ExitCode> {
-  const id = context.args[0] ?? '';
-  const answer = await context.ask('runs.cancel', { id });
+  const answer = await context.ask('runs.cancel', { id: context.args[0] ?? '' });
   if (hasFlag(context, 'json')) printJson(context, answer);
-  else context.out.print('cancelling' in answer ? `Run ${oneLine(id)} is ending.\n` : `Cancelled ${oneLine(id)}.\n`);
+  else
+    context.out.print(
+      'cancelling' in answer
+        ? `Run ${oneLine(answer.cancelling)} is ending.\n`
+        : `Cancelled ${oneLine(answer.cancelled)}.\n`,
+    );
   return 0;
 }
 

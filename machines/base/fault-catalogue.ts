@@ -104,6 +104,10 @@ export const faultCatalogue = {
     what: 'The id came to several routes, and so stands for several events: an id is told apart by profile and route alone.',
     remedy: 'Name one by its key, which the message lists, or choose with `--route` and `--profile`.',
   },
+  'id-ambiguous': {
+    what: 'Several ids begin with the text that was given.',
+    remedy: 'Give more of the id; the message lists the candidates.',
+  },
   'delivery-under-way': {
     what: 'The delivery is being sent at this moment, or has just changed.',
     remedy: 'Look at it again with `agent deliveries show <id>`.',

@@ -223,7 +223,8 @@ function testEvent(
   return { headers: secret === undefined ? {} : signV2(secret, Math.floor(Date.now() / 1_000), body), body };
 }
 
-async function cancelRun(daemon: DaemonView, id: string): Promise<Result<'runs.cancel'>> {
+async function cancelRun(daemon: DaemonView, asked: string): Promise<Result<'runs.cancel'>> {
+  const id = (await daemon.run(asked))?.id ?? asked;
   const verdict = await daemon.cancelRun(id, 'the command line');
   switch (verdict.kind) {
     case 'cancelled':

@@ -512,7 +512,7 @@ export type SeenRun = (key: string, record: RunRecord) => RunRecord;
 export interface RunHistory {
   /** The rows of the runs that fit, newest first. */
   runs(query: HistoryQuery): Promise<readonly RunRow[]>;
-  /** One run with its prompt, response and delivery; undefined where there is none of that id. */
+  /** One run with its prompt, response and delivery, by its id, a unique prefix of that or `latest`; undefined if none fits. */
   run(id: string, more?: { readonly transcript?: boolean }): Promise<RunDetail | undefined>;
 }
 

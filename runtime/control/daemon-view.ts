@@ -89,10 +89,10 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
   const workOf = async ({ work }: EventRecord): Promise<Work | undefined> =>
     (await runOf(work)) ?? (await get('deliveries', work));
 
-  const find = createFindEvent({ journal: keeper.journal, refused: decisions.refused.withId });
+  const find = createFindEvent({ journal: keeper.journal, refused: decisions.refused });
 
   return {
-    sendings: ports.sendings(async (id) => (await find(id))?.event.work),
+    sendings: ports.sendings(async (id) => (await find(id, {}, true))?.event.work),
     mcp: ports.mcp,
     chat: ports.chat,
     cron: ports.cron,
@@ -149,7 +149,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       });
     },
     async replay(id, choice) {
-      const found = await find(id, choice);
+      const found = await find(id, choice, true);
       if (found === undefined || found.event.body === '') return undefined;
       const { status, body } = await replayEvent(found.key, found.event, ports.replay);
       return { status, body };

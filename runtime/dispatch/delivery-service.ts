@@ -16,6 +16,7 @@ import { Refusal } from '../control/refusal.ts';
 import type { Wards } from '../system/wards.ts';
 import { runOf } from './deliveries.ts';
 import { deliveriesLike } from './history.ts';
+import { latest, meantKey } from './meant-key.ts';
 import { newestFirst } from './newest-first.ts';
 import type { Platforms } from './platforms.ts';
 
@@ -49,10 +50,11 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
 
   async function find(id: string): Promise<Found> {
     const journal = keeper.journal();
-    const key = (await ports.keyOf(id)) ?? id;
+    const key = id === latest ? id : ((await ports.keyOf(id)) ?? id);
     // An event whose run failed has no delivery but the notice of that.
     let stored: StoredRecord<'deliveries'> | undefined;
     for (const one of [id, key, noticeKey(key)]) stored ??= await journal?.get('deliveries', one);
+    stored ??= await journal?.get('deliveries', (await meantKey(journal, 'deliveries', id)) ?? id);
     if (stored === undefined) {
       throw new Refusal(
         'delivery-unknown',

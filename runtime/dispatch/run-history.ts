@@ -9,6 +9,7 @@ import { noticeKey } from '../../machines/webhook/failure-notice.ts';
 import { type EventRecord, type RunRecord, runRow } from '../../machines/webhook/record.ts';
 import type { HistoryQuery, RunDetail, RunHistory, SeenRun } from '../control/contract.ts';
 import { runsLike } from './history.ts';
+import { meantKey } from './meant-key.ts';
 import { newestFirst } from './newest-first.ts';
 
 export interface RunHistoryPorts {
@@ -43,7 +44,8 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
         return { ...row, ...questionOf(key, waiting) };
       });
     },
-    async run(id, { transcript = false } = {}) {
+    async run(asked, { transcript = false } = {}) {
+      const id = (await meantKey(journal(), 'runs', asked)) ?? asked;
       const kept = await get('runs', id);
       if (kept === undefined) return undefined;
       const run = seenRun(id, kept);

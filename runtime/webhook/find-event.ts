@@ -10,6 +10,7 @@ import { idMark } from '../../machines/webhook/marks.ts';
 import { type EventRecord, repeatsId } from '../../machines/webhook/record.ts';
 import type { EventChoice } from '../control/contract.ts';
 import { Refusal } from '../control/refusal.ts';
+import { ambiguous, keysOfPrefix, latest, mostCandidates, shortestPrefix } from '../dispatch/meant-key.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 
 /** Equal requests of one sender that were refused. */
@@ -30,15 +31,23 @@ export interface FoundEvent {
 
 export interface FindEventPorts {
   readonly journal: () => Journal | undefined;
-  /** The refused requests of an id or key, which no disk holds, newest first. */
-  readonly refused: (id: string) => readonly FoundEvent[];
+  /** The refused requests, which no disk holds. */
+  readonly refused: {
+    /** Those of an id or key, newest first. */
+    withId(id: string): readonly FoundEvent[];
+    newestFirst(): Iterable<FoundEvent>;
+  };
 }
 
-/** Finds an event by its key, its id or the key of its run; refuses an id that leaves several. */
-export type FindEvent = (id: string, choice?: EventChoice) => Promise<FoundEvent | undefined>;
+/**
+ * Finds an event by its key, its id, the key of its run, the beginning of its key or id, or `latest`; refuses an id that
+ * leaves several.
+ * @param acts the event is acted on, so an id of its sender must be complete: "order-1" never means "order-12"
+ */
+export type FindEvent = (id: string, choice?: EventChoice, acts?: boolean) => Promise<FoundEvent | undefined>;
 
-/** Candidates that a refusal names. */
-const mostNamed = 20;
+/** The beginning of a sender's id, which no index holds, is looked for among this many of the newest events. */
+const mostScanned = 5_000;
 
 export function createFindEvent({ journal, refused }: FindEventPorts): FindEvent {
   async function byKey(key: string): Promise<FoundEvent | undefined> {
@@ -52,15 +61,60 @@ export function createFindEvent({ journal, refused }: FindEventPorts): FindEvent
     return event === undefined ? undefined : byKey(event);
   }
 
-  return async (id, choice = {}) => {
+  async function newest(choice: EventChoice, acts: boolean): Promise<FoundEvent | undefined> {
+    const [kept] = await newestFirst(journal(), { collection: 'events', limit: 1 }, ({ key, value: event }) =>
+      isChosen(event, choice) ? { key, event } : undefined,
+    );
+    for (const one of acts ? [] : refused.newestFirst()) {
+      if (isChosen(one.event, choice)) return kept !== undefined && kept.key > one.key ? kept : one;
+    }
+    return kept;
+  }
+
+  async function ofPrefix(prefix: string, choice: EventChoice, acts: boolean): Promise<FoundEvent | undefined> {
+    if (prefix.length < shortestPrefix) return undefined;
+    const isNew = newPlaces();
+    const begins = ({ key, event }: FoundEvent): boolean =>
+      isChosen(event, choice) &&
+      (key.startsWith(prefix) || (!acts && event.deliveryId.startsWith(prefix) && !repeatsId(event) && isNew(event)));
+    const found = new Map<string, FoundEvent>();
+    const take = (one: FoundEvent | undefined): void => {
+      if (one !== undefined && begins(one)) found.set(one.key, one);
+    };
+    for (const key of await keysOfPrefix(journal(), 'events', prefix)) take(await byKey(key));
+    if (!acts) {
+      await newestFirst(journal(), { collection: 'events', limit: mostScanned }, ({ key, value: event }) => {
+        take({ key, event });
+        return true;
+      });
+    }
+    // A refused request may bear any id, so it never competes with an event.
+    if (found.size === 0) for (const one of refused.newestFirst()) take(one);
+    const [first, ...others] = [...found.values()];
+    if (first === undefined || others.length === 0) return first;
+    throw ambiguous(
+      prefix,
+      [first, ...others].map(
+        ({ key, event: { deliveryId, route } }) =>
+          `${key}  ${JSON.stringify(deliveryId)}, route ${JSON.stringify(route)}`,
+      ),
+    );
+  }
+
+  return async (id, choice = {}, acts = false) => {
+    if (id === latest) return newest(choice, acts);
     const fits = (found: FoundEvent | undefined): found is FoundEvent =>
       found !== undefined && isChosen(found.event, choice);
     const named = await byKey(id);
     if (named !== undefined) return fits(named) ? named : undefined;
     const found = theOne(id, await eventsOfId(journal(), id, choice)) ?? (await ofRun(id));
     if (fits(found)) return found;
-    const turnedAway = refused(id).filter(fits);
-    return turnedAway.find(({ key }) => key === id) ?? theOne(id, newestOfRoutes(turnedAway));
+    const turnedAway = refused.withId(id).filter(fits);
+    return (
+      turnedAway.find(({ key }) => key === id) ??
+      theOne(id, newestOfRoutes(turnedAway)) ??
+      (found === undefined ? await ofPrefix(id, choice, acts) : undefined)
+    );
   };
 }
 
@@ -84,11 +138,11 @@ function newestOfRoutes(found: readonly FoundEvent[]): FoundEvent[] {
   return found.filter(({ event }) => isNew(event));
 }
 
-/** Says of each event whether it is the first that came to its route. */
+/** Says of each event whether it is the first of its id that came to its route. */
 function newPlaces(): (event: EventRecord) => boolean {
   const seen = new Set<string>();
-  return ({ profile, route }) => {
-    const place = `${profile}/${route}`;
+  return ({ profile, route, deliveryId }) => {
+    const place = `${profile}/${route}/${deliveryId}`;
     if (seen.has(place)) return false;
     seen.add(place);
     return true;
@@ -101,7 +155,7 @@ function isChosen(event: EventRecord, { route, profile }: EventChoice): boolean 
 
 function theOne(id: string, found: readonly FoundEvent[]): FoundEvent | undefined {
   if (found.length < 2) return found[0];
-  const rows = found.slice(0, mostNamed).map(({ key, event }) => {
+  const rows = found.slice(0, mostCandidates).map(({ key, event }) => {
     const received = new Date(event.receivedAtMs).toISOString();
     // A refused request may have named anything as its route.
     return `\n  ${key}  received ${received}, route ${JSON.stringify(event.route)}, profile ${JSON.stringify(event.profile)}`;

@@ -112,8 +112,15 @@ t.test('CLI-5 · what the history does not hold has its code, and what it holds 
 
 t.test('DIS-3 · every verdict of a cancel has its answer', async (t) => {
   const cancel = (kind: object): Promise<unknown> =>
-    ask(hostOf(t, { cancelRun: async () => kind as never }), 'runs.cancel', { id: 'r1' });
-  t.same(await cancel({ kind: 'cancelled' }), { cancelled: 'r1' });
+    ask(
+      hostOf(t, {
+        run: async (id) => (id === 'latest' ? ({ id: 'r1' } as never) : undefined),
+        cancelRun: async () => kind as never,
+      }),
+      'runs.cancel',
+      { id: 'latest' },
+    );
+  t.same(await cancel({ kind: 'cancelled' }), { cancelled: 'r1' }, 'the answer has the full id');
   t.same(await cancel({ kind: 'told' }), { cancelling: 'r1' });
   t.equal(await codeOf(cancel({ kind: 'over', status: 'delivered' })), 'run-over');
   t.equal(await codeOf(cancel({ kind: 'refused', reason: 'disk full' })), 'journal-unavailable');

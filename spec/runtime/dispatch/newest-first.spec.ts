@@ -24,3 +24,24 @@ t.test('DUR-2 · the newest rows come first, over pages, and no more than are as
   t.same(await newestFirst(journal, { collection: 'runs', limit: 5 }, ({ key }) => key), []);
   t.same(await newestFirst(undefined, { collection: 'events', limit: 5 }, ({ key }) => key), [], 'no journal is open');
 });
+
+t.test('CLI-6 · a long search lets the event loop turn after each page', async (t) => {
+  const journal = openMemoryJournal();
+  await journal.commit(
+    Array.from({ length: 60 }, (_, number) => {
+      const key = String(number).padStart(5, '0');
+      return { kind: 'put', collection: 'events', key, expect: 'absent', value: { number } } as const;
+    }),
+  );
+  const seen: string[] = [];
+  let turned = '';
+  setImmediate(() => {
+    turned = seen.at(-1) ?? '';
+  });
+  await newestFirst(journal, { collection: 'events', limit: 1 }, ({ key }) => {
+    seen.push(key);
+    return undefined;
+  });
+  t.equal(seen.length, 60);
+  t.equal(turned, '00040', 'another job ran between two pages');
+});

@@ -33,9 +33,15 @@ async function finderOf({ events, runs = {}, refused = {} }: { events: Rows; run
   }));
   const find = createFindEvent({
     journal: () => journal,
-    refused: (id) => refusals.filter(({ key, event }) => key === id || event.deliveryId === id),
+    refused: {
+      withId: (id) => refusals.filter(({ key, event }) => key === id || event.deliveryId === id),
+      newestFirst: () => [...refusals].reverse(),
+    },
   });
-  return { journal, keyOf: (id: string, choice?: EventChoice) => find(id, choice).then((found) => found?.key) };
+  return {
+    journal,
+    keyOf: (id: string, choice?: EventChoice, acts?: boolean) => find(id, choice, acts).then((found) => found?.key),
+  };
 }
 
 /** What is refused, as a person reads it. */
@@ -62,7 +68,7 @@ t.test('DUR-2 · an event is found by its key, its id or the key of its run', as
     ['nothing', undefined],
   ];
   for (const [id, key] of rows) t.equal(await keyOf(id), key, id);
-  const none = createFindEvent({ journal: () => undefined, refused: () => [] });
+  const none = createFindEvent({ journal: () => undefined, refused: { withId: () => [], newestFirst: () => [] } });
   t.equal(await none('d1'), undefined, 'no journal is open');
 });
 
@@ -115,4 +121,31 @@ t.test('DUR-2 · a refused request, which no disk holds, is found after what the
   t.equal(await keyOf('e', { route: 'r' }), 'x3', 'the newest of its route');
   t.equal(await keyOf('x0', { route: 'r' }), undefined);
   t.match(await refusalOf(() => keyOf('e')), /^delivery-ambiguous: the id "e" stands for 2 events/);
+});
+
+t.test('CLI-6 · an event is found by the beginning of its key or id, and by `latest`', async (t) => {
+  const { keyOf } = await finderOf({
+    events: {
+      key1aa: { deliveryId: 'order-12' },
+      key1bb: { deliveryId: 'guid-a', route: 'other' },
+      key2: { deliveryId: 'guid-a', status: 'duplicate' },
+      key3: { deliveryId: 'latest' },
+    },
+    refused: { key2q: { deliveryId: 'order-13' }, key3r: { deliveryId: 'turned-away', route: 'other' } },
+  });
+  t.equal(await keyOf('key1a'), 'key1aa');
+  t.equal(await keyOf('order-1'), 'key1aa', 'a refused request never competes');
+  t.equal(await keyOf('order-1', {}, true), undefined, 'what acts takes a complete id of the sender');
+  t.equal(await keyOf('key1a', {}, true), 'key1aa', 'or the beginning of a key');
+  t.equal(await keyOf('guid'), 'key1bb', 'a duplicate is no candidate');
+  t.equal(await keyOf('turned'), 'key3r');
+  t.equal(await keyOf('key'), undefined, 'too short');
+  t.equal(await keyOf('latest'), 'key3r', 'a refused request is listed too');
+  t.equal(await keyOf('latest', {}, true), 'key3', 'and never acted on');
+  t.equal(await keyOf('latest', { route: 'r' }), 'key3', 'the choice narrows');
+  t.equal(await keyOf('key1', { route: 'other' }), 'key1bb', 'the choice narrows');
+  t.match(
+    await refusalOf(() => keyOf('key1')),
+    /^id-ambiguous: several ids begin with "key1":\n {2}key1aa {2}"order-12", route "r"\n {2}key1bb .*\ngive more/,
+  );
 });

@@ -1,0 +1,45 @@
+/**
+ * Finds the record that a short id means: the newest for `latest`, else the only one whose key begins with the id.
+ * @see CLI-6 in docs/specification.md
+ */
+
+import type { JournalReader, MarkedCollection } from '../../actors/store/journal.ts';
+import { Refusal } from '../control/refusal.ts';
+
+export const latest = 'latest';
+
+/** Candidates that a refusal lists. */
+export const mostCandidates = 20;
+
+/** Shorter prefixes would match by chance. */
+export const shortestPrefix = 4;
+
+/** Returns the full key; undefined if no key matches. @throws Refusal `id-ambiguous` if several keys match */
+export async function meantKey(
+  journal: JournalReader | undefined,
+  collection: MarkedCollection,
+  id: string,
+): Promise<string | undefined> {
+  if (id === latest) return (await journal?.list(collection, { limit: 1, order: 'newest' }))?.[0]?.key;
+  if ((await journal?.get(collection, id)) !== undefined) return id;
+  const keys = await keysOfPrefix(journal, collection, id);
+  if (keys.length > 1) throw ambiguous(id, keys);
+  return keys[0];
+}
+
+/** The keys that begin with the prefix, oldest first; one more than a refusal lists, at most. */
+export async function keysOfPrefix(
+  journal: JournalReader | undefined,
+  collection: MarkedCollection,
+  prefix: string,
+): Promise<readonly string[]> {
+  if (prefix.length < shortestPrefix) return [];
+  const rows = (await journal?.list(collection, { limit: mostCandidates + 1, order: 'oldest', from: prefix })) ?? [];
+  return rows.map(({ key }) => key).filter((key) => key.startsWith(prefix));
+}
+
+export function ambiguous(id: string, candidates: readonly string[]): Refusal {
+  const listed = candidates.slice(0, mostCandidates).map((one) => `\n  ${one}`);
+  const more = candidates.length > mostCandidates ? '\n  and more' : '';
+  return new Refusal('id-ambiguous', `several ids begin with "${id}":${listed.join('')}${more}\ngive more of the id`);
+}
