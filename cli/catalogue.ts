@@ -37,8 +37,8 @@ export interface Flag {
   /** May be given several times; the values come one a line. */
   readonly many?: true;
   readonly help: string;
-  /** The form of its value: a whole number from 1, one from 0, a port, a profile's name, or a text that is not empty; absent: any text. */
-  readonly form?: 'count' | 'whole' | 'port' | 'profile' | 'text';
+  /** The form of its value: a whole number from 1, one from 0, a port, a profile's name, the start of a period, or a text that is not empty; absent: any text. */
+  readonly form?: 'count' | 'whole' | 'port' | 'profile' | 'since' | 'text';
   /** The only values it may have. */
   readonly oneOf?: readonly string[];
   /** What its value is completed by, where its own name does not say so. */
@@ -157,6 +157,19 @@ export const catalogue: readonly CliCommand[] = [
     flags: [],
     help: 'Read the configuration again; a finding of one MCP server fails that server, any other changes nothing.',
     load: async () => (await gateway()).reloadGateway,
+  },
+  {
+    path: ['gateway', 'logs'],
+    args: [],
+    flags: [
+      { name: 'follow', help: 'Print new lines as they are written, until Ctrl-C.' },
+      { name: 'since', value: 'time', help: 'Only since then: 2h, 3d or an ISO 8601 time.', form: 'since' },
+      { name: 'level', value: 'level', help: 'Only this level and above.', oneOf: ['debug', 'info', 'warn', 'error'] },
+      { name: 'limit', value: 'n', help: 'Lines at most (100), the newest.', form: 'count' },
+      { name: 'json', help: 'Print the lines as they are, JSON.' },
+    ],
+    help: 'Show the log of the background gateway, also while it does not run.',
+    load: async () => (await import('./commands/gateway-logs.ts')).showGatewayLog,
   },
   {
     path: ['gateway', 'setup'],

@@ -55,6 +55,7 @@ const formWords: Readonly<Record<NonNullable<Flag['form']>, string>> = {
   whole: ' A whole number from 0.',
   port: ' From 0 to 65535.',
   profile: '',
+  since: '',
   text: '',
 };
 

@@ -121,6 +121,18 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     files: config,
     see: ['config check'],
   },
+  'gateway logs': {
+    about: [
+      'Reads logs/gateway.log of the home, of which it searches the last 16 MB. A gateway in the foreground or of a service logs to its own output instead.',
+    ],
+    examples: [
+      ['gateway logs --level warn --since 2h', 'warnings and errors of the last two hours'],
+      ['gateway logs --follow', 'print new lines as they are written'],
+    ],
+    exits: { 1: 'The home has no such log.' },
+    files: ['logs/'],
+    see: ['gateway', 'gateway status', 'mcp logs'],
+  },
   'gateway setup': {
     about: [
       'Asks on a terminal, step by step; nothing is written before the last answer. Every answer is also a flag, and with flags nothing is asked. Keys that are not answered stay as they are, comments and order too; secrets go into .env.',

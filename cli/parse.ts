@@ -5,6 +5,7 @@
  */
 
 import { profileName } from '../machines/base/names.ts';
+import { sinceMs } from '../machines/base/since.ts';
 import { nearest } from '../machines/config/nearest.ts';
 import { type CliCommand, catalogue, type Flag, globalFlags } from './catalogue.ts';
 import { groupOf, unknownCommand } from './unknown-command.ts';
@@ -162,6 +163,10 @@ function formProblem(name: string, { form }: Flag, value: string): string | unde
       return /^\d{1,9}$/.test(value) ? undefined : `--${name} "${value}" must be a whole number from 0`;
     case 'profile':
       return profileName(value) === undefined ? `--${name} "${value}" is no profile name [profile-name]` : undefined;
+    case 'since':
+      return sinceMs(value, Date.now()) === undefined
+        ? `--${name} "${value}" must be such as 2h, 3d or 2026-01-31T12:00:00Z`
+        : undefined;
     case 'port':
       return /^\d{1,5}$/.test(value) && Number(value) <= 65_535
         ? undefined

@@ -3,8 +3,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { isJsonObject } from '../../machines/base/json.ts';
-import { readJson } from '../../machines/base/read-json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import type { ListenerStatus } from '../../runtime/control/contract.ts';
@@ -13,6 +11,7 @@ import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { oneLine, printJson } from '../terminal.ts';
 import { version } from '../version.ts';
+import { gatewayLog, readableLine } from './gateway-logs.ts';
 
 const startTimeoutMs = 30_000;
 const pollMs = 50;
@@ -41,7 +40,7 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
   }
   mkdirSync(paths.home, { recursive: true, mode: 0o700 });
   mkdirSync(paths.logs, { recursive: true, mode: 0o700 });
-  const logPath = `${paths.logs}/gateway.log`;
+  const logPath = gatewayLog(context.home);
   if ((statSync(logPath, { throwIfNoEntry: false })?.size ?? 0) > longestLog) renameSync(logPath, `${logPath}.1`);
   const log = openSync(logPath, 'a', 0o600);
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', 'gateway', 'run'], {
@@ -91,17 +90,6 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
     `agent: the gateway did not start; the end of ${logPath}:\n${tail}\nagent: \`agent doctor\` looks for the cause\n`,
   );
   return 1;
-}
-
-/** A line of the log for a person: when, how grave, what, and its fields. One that is no JSON stays as it is. */
-function readableLine(line: string): string {
-  const read = readJson(line);
-  if (!isJsonObject(read) || typeof read.message !== 'string') return `  ${oneLine(line)}`;
-  const { time, level, message, ...fields } = read;
-  const more = Object.entries(fields).map(
-    ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  );
-  return `  ${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${oneLine(message)}${oneLine(more.join(''))}`;
 }
 
 export async function stopGateway(context: CommandContext): Promise<ExitCode> {

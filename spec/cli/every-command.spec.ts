@@ -11,6 +11,7 @@ const elsewhere = [
   'gateway start',
   'gateway run',
   'gateway stop',
+  'gateway logs',
   'gateway setup',
   'mcp login',
   'mcp reauth',

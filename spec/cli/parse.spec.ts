@@ -5,7 +5,7 @@ t.test('CLI-2 · what is wrong with the words is named with what was probably me
   const rows: readonly (readonly [string, RegExp, RegExp])[] = [
     ['webhok lst', /unknown command "webhok lst"; did you mean "webhook list"\?/, /agent help/],
     ['subscribe x', /did you mean "webhook subscribe"\?/, /agent help/],
-    ['logs', /did you mean "mcp logs"\?/, /agent help/],
+    ['logs', /did you mean "gateway logs" or "mcp logs"\?/, /agent help/],
     ['mcp', /"agent mcp" needs a command: list, tools/, /agent help mcp/],
     ['mcp frobnicate', /unknown command "mcp frobnicate"; "agent mcp" knows list, tools/, /agent help mcp/],
     ['xyzzy', /unknown command "xyzzy"$/, /agent help/],

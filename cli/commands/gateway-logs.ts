@@ -1,0 +1,121 @@
+/** `agent gateway logs`: the log of the background gateway, read from its file, so it works while no gateway runs. @see CLI-6 */
+
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
+import { setTimeout as wait } from 'node:timers/promises';
+import { isJsonObject } from '../../machines/base/json.ts';
+import { readJson } from '../../machines/base/read-json.ts';
+import { shownText } from '../../machines/base/shown-json.ts';
+import { sinceMs } from '../../machines/base/since.ts';
+import { homePaths } from '../../machines/config/profile.ts';
+import { type CommandContext, type ExitCode, hasFlag, textFlag } from '../context.ts';
+import { dim, oneLine } from '../terminal.ts';
+
+const logLevels: readonly unknown[] = ['debug', 'info', 'warn', 'error'];
+
+const defaultLines = 100;
+const pollMs = 250;
+/** The end of the file that is searched. */
+const mostBytes = 16 * 1_048_576;
+
+export function gatewayLog(home: string): string {
+  return `${homePaths(home).logs}/gateway.log`;
+}
+
+export async function showGatewayLog(context: CommandContext): Promise<ExitCode> {
+  const { out } = context;
+  const path = gatewayLog(context.home);
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  if (size === undefined) {
+    out.complain(
+      `agent: ${oneLine(path)} does not exist: only a gateway that \`agent gateway\` starts in the background writes it; one in the foreground or of a service logs to its own output\n`,
+    );
+    return 1;
+  }
+  const fits = filterOf(context);
+  const wordsOf = hasFlag(context, 'json') ? shownText : readableLine;
+  const tail = createTail(path, Math.max(0, size - mostBytes));
+  const found = tail.read().filter(fits);
+  const limit = Number(textFlag(context, 'limit') ?? defaultLines);
+  const shown = found.slice(-limit);
+  if (shown.length < found.length && out.isTerminal) {
+    const count = (lines: number): string => lines.toLocaleString('en');
+    out.print(
+      `${dim(out, `${count(shown.length)} of ${count(found.length)} lines; --limit ${limit * 2} shows more`)}\n`,
+    );
+  }
+  for (const line of shown) out.print(`${wordsOf(line)}\n`);
+  if (!hasFlag(context, 'follow')) return 0;
+  const ended = new AbortController();
+  process.once('SIGINT', () => ended.abort());
+  while (!ended.signal.aborted) {
+    await wait(pollMs, undefined, { signal: ended.signal }).catch(() => {});
+    for (const line of tail.read().filter(fits)) out.print(`${wordsOf(line)}\n`);
+  }
+  return 0;
+}
+
+/** A line of the log for a person: when, how grave, what, and its fields. One that is no JSON stays as it is. */
+export function readableLine(line: string): string {
+  const read = readJson(line);
+  if (!isJsonObject(read) || typeof read.message !== 'string') return `  ${oneLine(line)}`;
+  const { time, level, message, ...fields } = read;
+  const more = Object.entries(fields).map(
+    ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return `  ${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${oneLine([message, ...more].join(''))}`;
+}
+
+/** A line that is not JSON, such as one of a stack trace, belongs to the line before it. */
+function filterOf(context: CommandContext): (line: string) => boolean {
+  const least = logLevels.indexOf(textFlag(context, 'level'));
+  const since = textFlag(context, 'since');
+  const fromMs = since === undefined ? undefined : sinceMs(since, Date.now());
+  let fitted = least < 0 && fromMs === undefined;
+  return (line) => {
+    const read = readJson(line);
+    if (!isJsonObject(read)) return fitted;
+    fitted =
+      logLevels.indexOf(read.level) >= least && (fromMs === undefined || Date.parse(String(read.time)) >= fromMs);
+    return fitted;
+  };
+}
+
+/** Reads the complete lines that were added since the last read; begins anew with a file that replaced the one before. */
+function createTail(path: string, start: number): { read(): readonly string[] } {
+  let at = start;
+  let inode: number | undefined;
+  let rest = '';
+  let decoder = new StringDecoder();
+  let skipsFirst = start > 0;
+  const chunk = Buffer.alloc(1_048_576);
+  return {
+    read() {
+      if (statSync(path, { throwIfNoEntry: false }) === undefined) return [];
+      const file = openSync(path, 'r');
+      try {
+        const { ino, size } = fstatSync(file);
+        if ((inode !== undefined && ino !== inode) || size < at) {
+          at = 0;
+          rest = '';
+          decoder = new StringDecoder();
+        }
+        inode = ino;
+        for (let length = readSync(file, chunk, 0, chunk.length, at); length > 0; ) {
+          rest += decoder.write(chunk.subarray(0, length));
+          at += length;
+          length = readSync(file, chunk, 0, chunk.length, at);
+        }
+      } finally {
+        closeSync(file);
+      }
+      const lines = rest.split('\n');
+      rest = lines.pop() ?? '';
+      if (skipsFirst && lines.length > 0) {
+        skipsFirst = false;
+        lines.shift();
+      }
+      return lines;
+    },
+  };
+}
