@@ -8,6 +8,7 @@ import { runsAtQuestions, shownState } from '../machines/base/waiting.ts';
 import type { ActorFacts, ActorRow, Chart, ChartState, ChartTransition } from '../runtime/inspector/wire.ts';
 import type { Output } from './context.ts';
 import { ago, bounded, oneLine, plain, wrapped } from './terminal.ts';
+import { cutTo, widthOf } from './text-width.ts';
 
 export type Style = 'plain' | 'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta';
 export type Piece = readonly [text: string, style?: Style];
@@ -31,13 +32,13 @@ export function line(
 ): string {
   let left = width;
   let drawn = '';
-  const whole = pieces.reduce((length, [text]) => length + text.length, 0);
+  const whole = pieces.reduce((columns, [text]) => columns + widthOf(text), 0);
   for (const [text, style = 'plain'] of pieces) {
     if (left <= 0) break;
-    const fits = whole <= width || text.length < left;
-    const shown = fits ? text : `${text.slice(0, Math.max(0, left - 1))}…`;
+    const fits = whole <= width || widthOf(text) < left;
+    const shown = fits ? text : cutTo(`${text}…`, left);
     drawn += paint(out, shown, style);
-    left -= shown.length;
+    left -= widthOf(shown);
     if (!fits) break;
   }
   return drawn;

@@ -2,6 +2,7 @@
 
 import { shownText } from '../machines/base/shown-json.ts';
 import type { CommandContext, Output } from './context.ts';
+import { cutTo, padTo, widthOf } from './text-width.ts';
 
 /**
  * Control characters, separators that end lines, and what formats unseen: directions, tags, byte order marks. The joiners
@@ -38,7 +39,7 @@ export function printJsonLine(context: CommandContext, value: unknown): void {
  * What a person copies into the next command, and what is known by one word, gives way to no other column. On a pipe it is
  * whole however long it is: what reads it hands it to the next command.
  */
-const uncut = /^(?:ID|DELIVERY|RUN|NAME|SERVER|TOOL|URL|STATUS|STATE|SCHEDULE)$/;
+const uncut = /^(?:ID|DELIVERY|RUN|KEY|NAME|SERVER|TOOL|URL|STATUS|STATE|SCHEDULE)$/;
 /** Sentences and addresses. Where they have no room beside the row they stand under it. */
 const told = /^(?:URL|REASON|WHY|PROBLEM|NOTE|MESSAGE|DESCRIPTION)$/;
 /** Names and ids are as long as whoever sends them likes: one must not widen every row. */
@@ -54,10 +55,19 @@ const mostTold = 2;
  * others are cut. A pipe gets every column, one line a row, its ids whole. Any other cell beyond all measure is cut.
  */
 export function table(out: Output, head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return tableLines(out, head, rows).join('');
+}
+
+/** The same, its head and each row apart, each with what stands under it. */
+export function tableLines(
+  out: Output,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): readonly [head: string, ...rows: string[]] {
   const cells = [head, ...rows].map((row) =>
     row.map((text, column) => bounded(text, told.test(head[column] ?? '') ? longestSentence : longestCell)),
   );
-  const natural = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const natural = head.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ''))));
   let shown = head.map((_, column) => column);
   const lengthOf = (): number =>
     shown.reduce((sum, column) => sum + (natural[column] ?? 0), between.length * (shown.length - 1));
@@ -70,19 +80,20 @@ export function table(out: Output, head: readonly string[], rows: readonly (read
   const below = out.isTerminal && told.test(head[last] ?? '') && lengthOf() > out.columns ? last : undefined;
   if (below !== undefined) shown = shown.slice(0, -1);
   const widths = out.isTerminal ? fitted(head, natural, { shown, columns: out.columns }) : natural;
-  const lines = cells.flatMap((row, index) => {
+  const [first = '', ...others] = cells.map((row, index) => {
     const line = shown
       .map((column) => {
         const width = widths[column] ?? 0;
-        if (index > 0 && isWhole(column)) return oneLine(rows[index - 1]?.[column] ?? '').padEnd(width);
-        return cutTo(row[column] ?? '', width).padEnd(width);
+        if (index > 0 && isWhole(column)) return padTo(oneLine(rows[index - 1]?.[column] ?? ''), width);
+        return padTo(cutTo(row[column] ?? '', width), width);
       })
       .join(between)
       .trimEnd();
-    if (index === 0) return [dim(out, line)];
-    return below === undefined ? [line] : [line, ...underneath(out, row[below] ?? '')];
+    if (index === 0) return `${dim(out, line)}\n`;
+    const lines = below === undefined ? [line] : [line, ...underneath(out, row[below] ?? '')];
+    return `${lines.join('\n')}\n`;
   });
-  return `${lines.join('\n')}\n`;
+  return [first, ...others];
 }
 
 /** One line of a text, no longer than a cell. */
@@ -95,12 +106,8 @@ function underneath(out: Output, text: string): string[] {
   if (text === '') return [];
   const lines = wrapped(text, out.columns - margin.length, '');
   const kept = lines.slice(0, mostTold);
-  if (lines.length > mostTold) kept.push(`${kept.pop()?.slice(0, out.columns - margin.length - 1)}…`);
+  if (lines.length > mostTold) kept.push(cutTo(`${kept.pop()}…`, out.columns - margin.length));
   return kept.map((line) => dim(out, `${margin}${line}`));
-}
-
-function cutTo(cell: string, width: number): string {
-  return cell.length > width ? `${cell.slice(0, width - 1)}…` : cell;
 }
 
 /** Takes what is too much from the widest column that may be cut, and again, until all fit or none is left to cut. */
@@ -125,19 +132,24 @@ function fitted(
   return widths;
 }
 
-/** A text in lines of at most that many characters where its words allow; lines after the first begin with the margin. */
+/** A text in lines of at most that many columns where its words allow; lines after the first begin with the margin. */
 export function wrapped(text: string, width: number, margin: string): string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {
     const longer = line === '' ? word : `${line} ${word}`;
     const indent = lines.length === 0 ? 0 : margin.length;
-    if (line !== '' && indent + longer.length > width) {
+    if (line !== '' && indent + widthOf(longer) > width) {
       lines.push(line);
       line = word;
     } else line = longer;
   }
   return [...lines, line].map((one, index) => (index === 0 ? one : `${margin}${one}`));
+}
+
+/** One word for a shell, whatever is in it. */
+export function shellWord(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 export function dim(out: Pick<Output, 'coloured'>, text: string): string {
