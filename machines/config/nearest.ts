@@ -7,6 +7,8 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   let best: string | undefined;
   let bestEdits = mostEdits + 1;
   for (const candidate of known) {
+    // Also keeps a name of any length, which a caller may send, from being compared with each known one.
+    if (Math.abs(candidate.length - word.length) >= bestEdits) continue;
     const edits = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (edits < bestEdits && edits < Math.max(word.length, candidate.length)) {
       best = candidate;

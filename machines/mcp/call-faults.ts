@@ -4,6 +4,7 @@
  * @see TRU-1, TRU-2, TRU-3 and LIF-7 in docs/specification.md
  */
 
+import { meantOr } from '../config/nearest.ts';
 import { strangersWords } from './strangers-words.ts';
 
 /** A registered name, and the server it is of. */
@@ -40,8 +41,12 @@ export interface FaultyCall {
   readonly server: string | null;
 }
 
-export function noSuchTool(name: string): CallFault {
-  return { code: 'unknown_tool', message: `no tool is named "${name}"; \`agent mcp tools\` lists them` };
+/** @param known the registered names; one that is near, or that the server itself calls so, is suggested */
+export function noSuchTool(name: string, known: readonly string[]): CallFault {
+  const [own, ...others] = known.filter((one) => one.endsWith(`__${name}`));
+  const list = '`agent mcp tools` lists them';
+  const cure = own !== undefined && others.length === 0 ? `did you mean "${own}"?` : meantOr(name, known, list);
+  return { code: 'unknown_tool', message: `no tool is named "${name}"; ${cure}` };
 }
 
 /** The same words for a tool that exists nowhere and for one of a server that the caller may not use. */

@@ -168,8 +168,14 @@ function findLater(context: CallContext, ports: ToolCallPorts): Resolution {
   if (context.tool !== null) return { kind: 'refused', fault: toolIsGone(context) };
   const allows = ports.calls.get(id)?.request.allows;
   const absent = server === null ? ports.reach.absentFor(profile, name, allows) : undefined;
-  if (absent === undefined)
-    return { kind: 'refused', fault: allows === undefined ? noSuchTool(name) : notOffered(name) };
+  if (absent === undefined) {
+    const known = (): readonly string[] =>
+      ports
+        .registry(profile)
+        ?.all()
+        .map((tool) => tool.name) ?? [];
+    return { kind: 'refused', fault: allows === undefined ? noSuchTool(name, known()) : notOffered(name) };
+  }
   const connectTimeoutMs = ports.settings(profile, absent.server)?.connectTimeoutMs ?? 0;
   if (absent.comes) return { kind: 'awaited', server: absent.server, reachMs: connectTimeoutMs + reachSlackMs };
   return { kind: 'refused', fault: unavailable(`no tool is named "${name}" yet: ${absent.why}`) };

@@ -566,6 +566,8 @@ t.test('CON-4 · CLI-2 · what scripts read', async (t) => {
     const unknown = await cli('mcp', 'call', 'mcp__peer__none');
     t.equal(unknown.code, 1);
     t.match(unknown.stderr, /no tool is named "mcp__peer__none".*\[unknown_tool\]/);
+    for (const near of ['mcp__peer__ecko', 'echo'])
+      t.match((await cli('mcp', 'call', near)).stderr, 'did you mean "mcp__peer__echo"?', near);
     t.equal((await cli('mcp', 'call', 'mcp__peer__echo', 'text')).code, 2);
     t.equal((await cli('mcp', 'call')).code, 2);
   });

@@ -549,7 +549,9 @@ t.test('LIF-6 · FLT-4 · SEC-4 · a name is waited for while its server connect
   sent[0]?.settle(well);
   t.match(await waits, { kind: 'result' });
   t.match(await notLent, { fault: offered }, 'judged again by the tool that was found');
-  t.match(await typo, { fault: { code: 'unknown_tool', message: /no tool is named "mcp__s__wriet"/ } });
+  t.match(await typo, {
+    fault: { code: 'unknown_tool', message: /no tool is named "mcp__s__wriet"; did you mean "mcp__s__write"\?$/ },
+  });
   registry.forget('s');
   const unreached = calls.start(request);
   reach.unreachable('s@work', 'mcp server "s": cannot be reached');
