@@ -68,6 +68,13 @@ const profile: Flag = {
   form: 'profile',
 };
 const limit: Flag = { name: 'limit', value: 'n', help: 'Rows at most (50).', form: 'count' };
+const since: Flag = {
+  name: 'since',
+  value: 'time',
+  help: 'Only what came since then: 2h, 3d or an ISO 8601 time.',
+  form: 'since',
+};
+const follow: Flag = { name: 'follow', help: 'Print each row as it comes or changes, until Ctrl-C.' };
 const before: Flag = { name: 'before', value: 'key', help: 'Only rows before this key: the next page.' };
 const route: Flag = { name: 'route', value: 'name', help: 'Only of this route.' };
 const ofProfile: Flag = { name: 'profile', value: 'name', help: 'Only of this profile.', form: 'profile' };
@@ -78,6 +85,20 @@ const status = (oneOf: readonly string[]): Flag => ({
   help: 'Only with this status.',
   oneOf,
 });
+
+const eventFlags: readonly Flag[] = [limit, before, since, follow, route, ofProfile, status(historyStatuses), json];
+const runFlags: readonly Flag[] = [limit, before, since, follow, route, ofProfile, status(runStatuses), json];
+const deliveryFlags: readonly Flag[] = [
+  limit,
+  before,
+  since,
+  follow,
+  route,
+  ofProfile,
+  target,
+  status(deliveryStatuses),
+  json,
+];
 
 export const globalFlags: readonly Flag[] = [
   {
@@ -95,6 +116,7 @@ const gateway = () => import('./commands/gateway.ts');
 const setup = () => import('./commands/setup.ts');
 const service = () => import('./commands/service.ts');
 const webhook = () => import('./commands/webhook.ts');
+const events = () => import('./commands/events.ts');
 const runs = () => import('./commands/runs.ts');
 const deliveries = () => import('./commands/deliveries.ts');
 const config = () => import('./commands/config.ts');
@@ -227,6 +249,28 @@ export const catalogue: readonly CliCommand[] = [
     flags: [
       { name: 'events', value: 'list', help: 'Event types, separated by commas; all unless given.' },
       { name: 'prompt', value: 'template', help: 'Template of the prompt.' },
+      {
+        name: 'filter',
+        value: 'condition',
+        many: true,
+        help: 'Only events that match: field=value, or a condition as JSON; may be repeated.',
+        form: 'text',
+      },
+      { name: 'script', value: 'file', help: 'Filter or transform script in the scripts folder.', form: 'text' },
+      {
+        name: 'coalesce',
+        value: 'key',
+        help: 'Gather events alike in this field or template into one run.',
+        form: 'text',
+      },
+      { name: 'coalesce-window', value: 'seconds', help: 'How long to wait for the next of them (30).', form: 'count' },
+      { name: 'coalesce-batch', help: 'Put all of them into the prompt, not the newest alone.' },
+      {
+        name: 'secret',
+        value: 'secret',
+        help: 'A secret that the sender has already; a fresh one unless given. `-` reads a line of the input.',
+        form: 'text',
+      },
       { name: 'deliver', value: 'target', help: 'Delivery target (log).', names: 'target' },
       { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
       { name: 'on-failure', value: 'target', help: 'Target that is notified of a failed run.', names: 'target' },
@@ -245,7 +289,7 @@ export const catalogue: readonly CliCommand[] = [
       { name: 'force', help: 'Replace a subscription of the same name.' },
       json,
     ],
-    help: 'Create a dynamic subscription; prints its URL and secret.',
+    help: 'Create a dynamic subscription; prints its URL and secret, and how to try it.',
     load: async () => (await webhook()).subscribeWebhook,
   },
   {
@@ -290,21 +334,54 @@ export const catalogue: readonly CliCommand[] = [
     help: 'Sign a test payload or a sample and send it to a route.',
     load: async () => (await webhook()).testWebhook,
   },
+  // Two commands by their earlier names.
   {
     path: ['webhook', 'deliveries'],
     args: ['[id]'],
     names: ['delivery'],
-    flags: [limit, before, route, ofProfile, status(historyStatuses), json],
-    help: 'List received deliveries with what became of them, or show one.',
-    load: async () => (await webhook()).listDeliveries,
+    flags: eventFlags,
+    help: 'The same as `agent events`; with an id as `agent events show`.',
+    hidden: true,
+    load: async () => (await events()).listOrShowEvent,
   },
   {
     path: ['webhook', 'replay'],
     args: ['id'],
     names: ['delivery'],
     flags: [route, ofProfile, json],
-    help: 'Send a received delivery through once more, as a new one.',
-    load: async () => (await webhook()).replayDelivery,
+    help: 'The same as `agent events replay`.',
+    hidden: true,
+    load: async () => (await events()).replayEvent,
+  },
+  {
+    path: ['events'],
+    args: [],
+    flags: eventFlags,
+    help: 'List the events that came, each with its outcome.',
+    load: async () => (await events()).listEvents,
+  },
+  {
+    path: ['events', 'list'],
+    args: [],
+    flags: eventFlags,
+    help: 'List the events that came, each with its outcome.',
+    load: async () => (await events()).listEvents,
+  },
+  {
+    path: ['events', 'show'],
+    args: ['id'],
+    names: ['delivery'],
+    flags: [route, ofProfile, json],
+    help: 'Show one event with its payload and outcome.',
+    load: async () => (await events()).showEvent,
+  },
+  {
+    path: ['events', 'replay'],
+    args: ['id'],
+    names: ['delivery'],
+    flags: [route, ofProfile, json],
+    help: 'Process an event once more, as a new one.',
+    load: async () => (await events()).replayEvent,
   },
   {
     path: ['mcp', 'list'],
@@ -466,14 +543,22 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['approvals'],
     args: [],
-    flags: [{ name: 'watch', help: 'Go on and print each question as it is asked.' }, json],
+    flags: [
+      { name: 'follow', help: 'Continue, and print each question as it is asked, until Ctrl-C.' },
+      { name: 'watch', help: 'The same as --follow.' },
+      json,
+    ],
     help: 'List what waits for an approval.',
     load: async () => (await approvals()).listApprovals,
   },
   {
     path: ['approvals', 'list'],
     args: [],
-    flags: [{ name: 'watch', help: 'Go on and print each question as it is asked.' }, json],
+    flags: [
+      { name: 'follow', help: 'Continue, and print each question as it is asked, until Ctrl-C.' },
+      { name: 'watch', help: 'The same as --follow.' },
+      json,
+    ],
     help: 'List what waits for an approval.',
     load: async () => (await approvals()).listApprovals,
   },
@@ -570,9 +655,16 @@ export const catalogue: readonly CliCommand[] = [
     load: async () => (await cron()).removeJob,
   },
   {
+    path: ['runs'],
+    args: [],
+    flags: runFlags,
+    help: 'List agent runs.',
+    load: async () => (await runs()).listRuns,
+  },
+  {
     path: ['runs', 'list'],
     args: [],
-    flags: [limit, before, route, ofProfile, status(runStatuses), json],
+    flags: runFlags,
     help: 'List agent runs.',
     load: async () => (await runs()).listRuns,
   },
@@ -593,9 +685,16 @@ export const catalogue: readonly CliCommand[] = [
     load: async () => (await runs()).cancelRun,
   },
   {
+    path: ['deliveries'],
+    args: [],
+    flags: deliveryFlags,
+    help: 'List deliveries to targets, newest first; dead letters by `--status deadLettered`.',
+    load: async () => (await deliveries()).listSendings,
+  },
+  {
     path: ['deliveries', 'list'],
     args: [],
-    flags: [limit, before, route, ofProfile, target, status(deliveryStatuses), json],
+    flags: deliveryFlags,
     help: 'List deliveries to targets, newest first; dead letters by `--status deadLettered`.',
     load: async () => (await deliveries()).listSendings,
   },
@@ -642,6 +741,20 @@ export const catalogue: readonly CliCommand[] = [
     flags: [json],
     help: 'Check the configuration; print every finding at its place.',
     load: async () => (await config()).checkConfig,
+  },
+  {
+    path: ['config', 'show'],
+    args: ['[section]'],
+    flags: [profile, json],
+    help: 'Show the settings and their defaults, each with where it comes from; secrets are masked.',
+    load: async () => (await config()).showConfig,
+  },
+  {
+    path: ['config', 'edit'],
+    args: [],
+    flags: [profile],
+    help: 'Open config.yaml in an editor, and save it only without errors.',
+    load: async () => (await import('./commands/config-edit.ts')).editConfigFile,
   },
   {
     path: ['config', 'schema'],

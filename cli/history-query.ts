@@ -1,20 +1,21 @@
 /**
- * What the commands that list the history share: the flags that narrow a list or choose an event, and the word on the next
- * page.
+ * The flags that narrow a list of the history, or choose one event of it.
  * @see CLI-2 and DUR-2 in docs/specification.md
  */
 
 import type { JsonObject } from '../machines/base/json.ts';
-import { rowLimit } from '../machines/base/row-limits.ts';
+import { sinceMs } from '../machines/base/since.ts';
 import type { ById, EventChoice, HistoryQuery } from '../runtime/control/contract.ts';
 import { type CommandContext, textFlag } from './context.ts';
-import { dim } from './terminal.ts';
 
 /** The flags that narrow a list. */
 export function queryOf(context: CommandContext): Partial<HistoryQuery> {
   const limit = limitOf(context);
+  const since = textFlag(context, 'since');
+  const fromMs = since === undefined ? undefined : sinceMs(since, Date.now());
   return {
     ...(limit === undefined ? {} : { limit }),
+    ...(fromMs === undefined ? {} : { since: new Date(fromMs).toISOString() }),
     ...flagsOf(context, ['before', 'route', 'profile', 'status']),
   };
 }
@@ -22,14 +23,6 @@ export function queryOf(context: CommandContext): Partial<HistoryQuery> {
 /** The event that a command means: an id or key, and what chooses where an id came to several routes. */
 export function askedEvent(context: CommandContext): EventChoice & ById {
   return { id: context.args[0] ?? '', ...flagsOf(context, ['route', 'profile']) };
-}
-
-/** Where a list is full there may be more; what reads a pipe counts the rows itself. */
-export function tellNextPage(context: CommandContext, keys: readonly string[]): void {
-  const { out } = context;
-  const last = keys.at(-1);
-  if (!out.isTerminal || last === undefined || keys.length < rowLimit(limitOf(context))) return;
-  out.print(`${dim(out, `There may be more: the same with --before ${last}`)}\n`);
 }
 
 function limitOf(context: CommandContext): number | undefined {

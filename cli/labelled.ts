@@ -1,5 +1,6 @@
 /** Puts one record into words for a terminal: labels, times with how long ago, spans. Knows no command. */
 
+import { stateWords } from '../machines/base/status.ts';
 import { shownState } from '../machines/base/waiting.ts';
 import type { Output } from './context.ts';
 import { ago, bold, dim, indented, inTime, oneLine, plain, wrapped } from './terminal.ts';
@@ -67,7 +68,7 @@ export interface Waiting {
 
 /** What a row says it is. */
 export function statusOf({ status, question }: Waiting): string {
-  return shownState(status, question);
+  return stateWords(shownState(status, question));
 }
 
 /** Why it is so, or the command that lets it go on. */

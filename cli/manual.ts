@@ -40,6 +40,8 @@ export const variables = {
   WEBHOOK_ENABLED: 'Enables webhooks where config.yaml does not say.',
   WEBHOOK_PORT: 'The listen port where config.yaml does not say.',
   WEBHOOK_SECRET: 'The global secret where config.yaml does not say.',
+  VISUAL: 'The editor of `config edit`; else EDITOR, else vi.',
+  EDITOR: 'The editor of `config edit` where VISUAL is not set.',
   AGENT_LOG_LEVEL: 'What the log shows: debug, info, warn or error.',
 } as const;
 
@@ -60,7 +62,6 @@ export const files = {
 export type FileName = keyof typeof files;
 
 const config: readonly FileName[] = ['config.yaml', '.env'];
-const listFilters = 'webhook deliveries';
 const keptRuns =
   'While no gateway runs, the runs are read from the journal on disk, and a note on standard error says so.';
 
@@ -196,23 +197,40 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     ],
     needsGateway: true,
     exits: { 1: 'The answer was not 2xx; it is shown.' },
-    see: ['webhook deliveries'],
+    see: ['events'],
   },
-  'webhook deliveries': {
+  events: {
+    about: ['Also by its earlier name, `agent webhook deliveries [id]`.'],
     examples: [
-      ['webhook deliveries', 'the newest fifty'],
-      ['webhook deliveries --status failed --route ci', 'those that failed'],
-      ['webhook deliveries 8f2c-1', 'one with its whole record'],
+      ['events', 'the newest fifty'],
+      ['events --status failed --route ci', 'those that failed'],
+      ['events --since 2h --follow', 'those of the last two hours, and each that comes'],
     ],
     needsGateway: true,
-    see: ['webhook replay', 'runs list', 'docs/durability.md'],
+    see: ['events show', 'events replay', 'runs', 'docs/durability.md'],
   },
-  'webhook replay': {
-    about: ['Headers that carry credentials are never kept, so a replay goes through without a signature.'],
-    examples: [['webhook replay 8f2c-1', 'send it through once more']],
+  'events list': {
+    about: ['The same as `agent events`.'],
+    examples: [['events list --json', 'the newest fifty, for scripts']],
+    needsGateway: true,
+    see: ['events', 'events show'],
+  },
+  'events show': {
+    examples: [
+      ['events show 8f2c-1', 'one by the id that its sender gave'],
+      ['events show latest', 'the newest'],
+    ],
+    needsGateway: true,
+    see: ['events', 'inspect why'],
+  },
+  'events replay': {
+    about: [
+      'Headers that carry credentials are never kept, so a replay goes through without a signature. Also by its earlier name, `agent webhook replay`.',
+    ],
+    examples: [['events replay 8f2c-1', 'process it once more']],
     needsGateway: true,
     exits: { 1: 'The answer was not 2xx; it is shown.' },
-    see: [listFilters],
+    see: ['events'],
   },
   'mcp list': {
     examples: [
@@ -340,7 +358,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   approvals: {
     examples: [
       ['approvals', 'what waits'],
-      ['approvals --watch', 'go on, and print each question as it is asked'],
+      ['approvals --follow', 'continue, and print each question as it is asked'],
     ],
     needsGateway: true,
     see: ['approvals show', 'approvals approve', 'approvals deny'],
@@ -414,14 +432,24 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['cron show', 'runs list'],
   },
   'cron remove': { examples: [['cron remove digest', 'take it away']], files: ['cron/jobs.json'], see: ['cron list'] },
-  'runs list': {
+  runs: {
     about: [keptRuns],
+    examples: [
+      ['runs', 'the newest fifty'],
+      ['runs --status failed --since 1d', 'those that failed since yesterday'],
+      ['runs --follow', 'each run as it begins and ends'],
+    ],
+    files: ['state/'],
+    see: ['runs show', 'events'],
+  },
+  'runs list': {
+    about: ['The same as `agent runs`.', keptRuns],
     examples: [
       ['runs list', 'the newest fifty'],
       ['runs list --status failed', 'those that failed'],
     ],
     files: ['state/'],
-    see: ['runs show', listFilters],
+    see: ['runs show', 'events'],
   },
   'runs show': {
     about: [keptRuns],
@@ -437,7 +465,16 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     needsGateway: true,
     see: ['runs list', 'docs/agent-runs.md'],
   },
+  deliveries: {
+    examples: [
+      ['deliveries', 'the newest fifty'],
+      ['deliveries --follow', 'each delivery as it is tried and arrives'],
+    ],
+    needsGateway: true,
+    see: ['deliveries show', 'deliveries retry', 'deliveries targets', 'docs/deliveries.md'],
+  },
   'deliveries list': {
+    about: ['The same as `agent deliveries`.'],
     examples: [
       ['deliveries list', 'the newest fifty'],
       ['deliveries list --status deadLettered --target slack', 'what one target never took'],
@@ -484,6 +521,33 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     exits: { 1: 'There is a finding that stops something.' },
     files: config,
     see: ['config schema', 'doctor', 'docs/errors.md'],
+  },
+  'config show': {
+    about: [
+      'Reads the files, also while no gateway runs. A reference to a variable is shown as it is written, with where the variable is set; its value is not shown.',
+    ],
+    examples: [
+      ['config show', 'every setting and default'],
+      ['config show platforms.webhook --json', 'one section, for scripts'],
+    ],
+    exits: { 1: 'No setting has that name.' },
+    files: config,
+    see: ['config edit', 'config check', 'docs/configuration.md'],
+  },
+  'config edit': {
+    about: [
+      'Opens a draft in the editor of VISUAL or EDITOR and checks it when the editor ends. A draft without errors takes the place of config.yaml, which a running gateway applies by itself. With errors it asks whether to continue editing; a draft that is not saved is kept, and the message names it. Errors of a single MCP server or platform are shown and do not keep the draft from being saved.',
+    ],
+    examples: [
+      ['config edit', 'edit with the usual editor'],
+      ['config edit --profile work', 'edit that of a profile'],
+    ],
+    exits: {
+      1: 'The draft has errors, the editor failed, or the file was changed meanwhile; config.yaml is unchanged.',
+    },
+    files: ['config.yaml'],
+    env: ['VISUAL', 'EDITOR'],
+    see: ['config show', 'config check', 'gateway reload'],
   },
   'config schema': {
     examples: [['config schema > agent.schema.json', 'for an editor that checks YAML']],
@@ -537,7 +601,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     ],
     needsGateway: true,
     exits: { 1: 'No delivery of that id is in the history.' },
-    see: ['webhook deliveries', 'webhook replay', 'docs/inspect.md'],
+    see: ['events', 'events replay', 'docs/inspect.md'],
   },
   doctor: {
     about: [

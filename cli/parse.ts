@@ -6,6 +6,7 @@
 
 import { profileName } from '../machines/base/names.ts';
 import { sinceMs } from '../machines/base/since.ts';
+import { meantStatus } from '../machines/base/status.ts';
 import { nearest } from '../machines/config/nearest.ts';
 import { type CliCommand, catalogue, type Flag, globalFlags } from './catalogue.ts';
 import { groupOf, unknownCommand } from './unknown-command.ts';
@@ -48,7 +49,7 @@ export function parseWords(words: readonly string[]): Parsed {
     const problem = flagProblem(flagGiven, flag, known);
     if (problem !== undefined) return misused(problem);
     const earlier = flag?.many === true ? flags[name] : undefined;
-    const text = flag?.value === undefined ? true : (value ?? '');
+    const text = flag?.value === undefined ? true : meantOf(flag, value ?? '');
     flags[name] = typeof earlier === 'string' ? `${earlier}\n${text}` : text;
   }
   const args = bare.slice(command.path.length);
@@ -147,8 +148,14 @@ function flagProblem(
   }
   if (flag.value === undefined) return value === undefined ? undefined : `--${name} takes no value`;
   if (value === undefined) return `--${name} needs a <${flag.value}>`;
-  if (flag.oneOf?.includes(value) === false) return `--${name} "${value}" is none of ${flag.oneOf.join(', ')}`;
+  if (flag.oneOf?.includes(meantOf(flag, value)) === false)
+    return `--${name} "${value}" is none of ${flag.oneOf.join(', ')}`;
   return formProblem(name, flag, value);
+}
+
+/** A status may be written as the tables show it. */
+function meantOf({ name, oneOf = [] }: Flag, value: string): string {
+  return (name === 'status' ? meantStatus(value, oneOf) : undefined) ?? value;
 }
 
 function formProblem(name: string, { form }: Flag, value: string): string | undefined {

@@ -25,6 +25,8 @@ import { findLooseEnds } from './route-world.ts';
 export interface HomeSource {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Texts that are read in the place of files, by their paths. */
+  readonly drafts?: ReadonlyMap<string, string>;
 }
 
 export interface LoadedProfile {
@@ -134,7 +136,7 @@ function interpolationScope(
 
 function loadProfile(
   name: ProfileName,
-  { home, env }: HomeSource,
+  { home, env, drafts }: HomeSource,
   {
     known,
     stamps,
@@ -150,7 +152,7 @@ function loadProfile(
   for (const path of [paths.config, paths.env]) stamps.set(path, stampOf(path));
   const unread: Diagnostic[] = [];
   const scope = parseEnvFile(textOf(paths.env, unread));
-  const text = textOf(paths.config, unread);
+  const text = drafts?.get(paths.config) ?? textOf(paths.config, unread);
   const read = readConfig({
     file: name === defaultProfile ? 'config.yaml' : `profiles/${name}/config.yaml`,
     text,

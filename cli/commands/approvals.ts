@@ -6,12 +6,12 @@ import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { followUntilEnd } from '../follow.ts';
-import { ago, bold, dim, oneLine, printJson, printJsonLine, table } from '../terminal.ts';
+import { ago, bold, dim, oneLine, printJson, printJsonLine, shellWord, table } from '../terminal.ts';
 import { parseObject } from './mcp.ts';
 
-/** Lists what waits; with --watch goes on and prints each question as it is asked. */
+/** Lists what waits; with --follow continues and prints each question as it is asked. */
 export async function listApprovals(context: CommandContext): Promise<ExitCode> {
-  if (hasFlag(context, 'watch')) return watchApprovals(context);
+  if (hasFlag(context, 'watch') || hasFlag(context, 'follow')) return watchApprovals(context);
   const rows = await context.ask('approvals.list');
   if (hasFlag(context, 'json')) printJson(context, rows);
   else if (rows.length === 0) context.out.print('Nothing waits for an approval.\n');
@@ -38,11 +38,6 @@ export async function showApproval(context: CommandContext): Promise<ExitCode> {
     out.print(dim(out, `  agent approvals approve ${row.id}${values}\n  agent approvals deny ${row.id}\n`));
   }
   return 0;
-}
-
-/** One word for a shell, whatever is in it: the names of fields are the server's. */
-function shellWord(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** The fields that a form needs, to be filled in. */

@@ -1,9 +1,10 @@
-/** `agent config …`: findings at their places, and the schema for editors. @see CFG-2 and CFG-4 */
+/** `agent config …`: findings at their places, the settings, and the schema for editors. @see CFG-2, CFG-4 and CLI-6 */
 
 import { printDiagnostic } from '../../machines/config/diagnostic.ts';
+import type { Result } from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag } from '../context.ts';
-import { oneLine, plain, printJson } from '../terminal.ts';
+import { type CommandContext, hasFlag, profileFlag } from '../context.ts';
+import { oneLine, plain, printJson, table } from '../terminal.ts';
 
 export async function checkConfig(context: CommandContext): Promise<ExitCode> {
   const found = await context.ask('config.check');
@@ -24,3 +25,41 @@ export async function printSchema(context: CommandContext): Promise<ExitCode> {
   printJson(context, await context.ask('config.schema'));
   return 0;
 }
+
+/** The settings as the files have them, with the defaults; of one section if it is named. */
+export async function showConfig(context: CommandContext): Promise<ExitCode> {
+  const { out, args } = context;
+  const [section] = args;
+  const { file, settings } = await context.ask('config.show', { profile: profileFlag(context) });
+  const rows = settings.filter(({ key }) => section === undefined || key === section || key.startsWith(`${section}.`));
+  if (rows.length === 0) {
+    out.complain(`agent: no setting is named "${oneLine(section ?? '')}"; \`agent config show\` lists them\n`);
+    return 1;
+  }
+  if (hasFlag(context, 'json')) printJson(context, { file, settings: rows });
+  else {
+    const cells = rows.map((row) => [
+      row.key,
+      typeof row.value === 'string' ? row.value : JSON.stringify(row.value),
+      originOf(row, file),
+    ]);
+    out.print(table(out, ['KEY', 'VALUE', 'FROM'], cells));
+  }
+  const errors = (await context.ask('config.check')).filter(({ severity }) => severity === 'error').length;
+  if (errors > 0) {
+    out.complain(
+      'agent: the configuration has errors, so a running gateway keeps an earlier one in force; see `agent config check`\n',
+    );
+  }
+  return 0;
+}
+
+function originOf({ from, line, variables = [] }: Setting, file: string): string {
+  const names = variables.map(({ name, from: source }) =>
+    source === 'unset' ? `${name} is not set` : `${name} of ${source}`,
+  );
+  const place = { file: `${file}:${line}`, default: 'default', variable: undefined }[from];
+  return [...(place === undefined ? [] : [place]), ...names].join(', ');
+}
+
+type Setting = Result<'config.show'>['settings'][number];

@@ -1,6 +1,7 @@
 /** `agent cron …`: the jobs of a profile, when they are due and what became of them. @see CRN-1 in docs/specification.md */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { stateWords } from '../../machines/base/status.ts';
 import type {
   ChangedJob,
   FiringRow,
@@ -55,7 +56,7 @@ export async function listJobs(context: CommandContext): Promise<ExitCode> {
         ['NAME', 'STATE', 'SCHEDULE', 'ZONE', 'NEXT', 'DELIVER', 'PROFILE', 'ID', 'PROBLEM'],
         rows.map((row) => [
           row.name,
-          row.state,
+          stateWords(row.state),
           row.schedule ?? '',
           row.timezone ?? '',
           nextOf(row, context),
@@ -106,7 +107,7 @@ export async function showJob(context: CommandContext): Promise<ExitCode> {
   const head = labelled(context.out, [
     ['Id', job.id],
     ['Profile', job.profile],
-    ['State', job.state],
+    ['State', stateWords(job.state)],
     ['Schedule', job.schedule === '' ? 'none' : `${job.schedule} (${job.timezone})`],
     ['Deliver', job.deliver ?? ''],
     ['On failure', job.on_failure],
@@ -163,7 +164,7 @@ function historyTable(context: CommandContext, rows: readonly FiringRow[]): stri
     rows.map((row) => [
       ago(row.at, nowMs),
       row.cause,
-      row.status,
+      stateWords(row.status),
       row.due_at ?? '',
       row.run ?? '',
       oneLine(row.reason ?? ''),

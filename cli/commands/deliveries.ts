@@ -1,46 +1,34 @@
 /** `agent deliveries …`: texts on their way to targets, dead letters, and the targets. @see DLV-4 and CLI-2 in docs/specification.md */
 
+import { stateWords } from '../../machines/base/status.ts';
 import type { OutgoingRow, Params, Swept, TargetRow } from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { whole } from '../draw.ts';
-import { queryOf, tellNextPage } from '../history-query.ts';
+import { queryOf } from '../history-query.ts';
 import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
+import { showList } from '../listing.ts';
 import { ago, inTime, oneLine, printJson, table } from '../terminal.ts';
 
-export async function listSendings(context: CommandContext): Promise<ExitCode> {
-  const rows = await context.ask('deliveries.list', sendingQuery(context));
-  if (hasFlag(context, 'json')) {
-    printJson(context, rows);
-    return 0;
-  }
-  if (rows.length === 0) {
-    context.out.print('No deliveries.\n');
-    return 0;
-  }
-  const nowMs = Date.now();
-  context.out.print(
-    table(
-      context.out,
-      ['AGO', 'STATUS', 'TARGET', 'CHAT', 'ROUTE', 'TRIES', 'NEXT', 'ID', 'REASON'],
-      rows.map((row) => [
-        ago(row.queued_at, nowMs),
-        row.status,
-        row.target,
-        row.chat_id ?? '',
-        row.route,
-        String(row.attempts),
-        row.next_try_at === undefined ? '' : inTime(row.next_try_at, nowMs),
-        row.id,
-        row.reason ?? '',
-      ]),
-    ),
-  );
-  tellNextPage(
-    context,
-    rows.map(({ id }) => id),
-  );
-  return 0;
+export function listSendings(context: CommandContext): Promise<ExitCode> {
+  return showList<OutgoingRow>(context, {
+    read: (ask, query) => ask('deliveries.list', { ...sendingQuery(context), ...query }),
+    keyOf: ({ id }) => id,
+    atOf: ({ queued_at }) => queued_at,
+    phaseOf: ({ status, attempts }) => `${status} ${attempts}`,
+    head: ['STATUS', 'TARGET', 'CHAT', 'ROUTE', 'TRIES', 'NEXT', 'ID', 'REASON'],
+    cells: (row, nowMs) => [
+      stateWords(row.status),
+      row.target,
+      row.chat_id ?? '',
+      row.route,
+      String(row.attempts),
+      row.next_try_at === undefined ? '' : inTime(row.next_try_at, nowMs),
+      row.id,
+      row.reason ?? '',
+    ],
+    none: 'No deliveries.',
+  });
 }
 
 export async function showSending(context: CommandContext): Promise<ExitCode> {
@@ -54,7 +42,7 @@ export async function showSending(context: CommandContext): Promise<ExitCode> {
   const nowMs = Date.now();
   const { sent } = record;
   out.print(
-    titled(out, row.id, row.status) +
+    titled(out, row.id, stateWords(row.status)) +
       labelled(out, [
         ['Target', row.target],
         ['Chat', row.chat_id],
@@ -110,7 +98,7 @@ export async function listTargets(context: CommandContext): Promise<ExitCode> {
       rows.map((row) => [
         row.name,
         row.profile,
-        row.state,
+        stateWords(row.state),
         ago(row.since, nowMs),
         row.account ?? '',
         row.home_channel ?? '',

@@ -46,13 +46,10 @@ export async function showGatewayLog(context: CommandContext): Promise<ExitCode>
   }
   for (const line of shown) out.print(`${wordsOf(line)}\n`);
   if (!hasFlag(context, 'follow')) return 0;
-  const ended = new AbortController();
-  process.once('SIGINT', () => ended.abort());
-  while (!ended.signal.aborted) {
-    await wait(pollMs, undefined, { signal: ended.signal }).catch(() => {});
+  for (;;) {
+    await wait(pollMs);
     for (const line of tail.read().filter(fits)) out.print(`${wordsOf(line)}\n`);
   }
-  return 0;
 }
 
 /** A line of the log for a person: when, how grave, what, and its fields. One that is no JSON stays as it is. */

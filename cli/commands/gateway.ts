@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
+import { stateWords } from '../../machines/base/status.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import type { ListenerStatus } from '../../runtime/control/contract.ts';
@@ -121,7 +122,7 @@ export async function showStatus(context: CommandContext): Promise<ExitCode> {
   const { webhook, config, inspector } = status;
   const counts = (value: Readonly<Record<string, number>>): string =>
     Object.entries(value)
-      .map(([name, count]) => `${count} ${name}`)
+      .map(([name, count]) => `${count} ${stateWords(name)}`)
       .join(', ') || 'none';
   const place = ({ url, enabled }: ListenerStatus): string =>
     url ?? (enabled ? 'enabled, does not listen' : 'not enabled');

@@ -3,6 +3,7 @@
  * @see INS-2 and DUR-2 in docs/specification.md
  */
 
+import { stateWords } from '../../machines/base/status.ts';
 import type { Chapter, Stair } from '../../runtime/inspector/wire.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
@@ -43,7 +44,7 @@ function chapterLines(context: CommandContext, { title, actor, began, ended, sta
   const { out } = context;
   const took =
     ended === undefined ? `  for ${ago(new Date(began).toISOString(), Date.now())}` : `  ${spellSpan(ended - began)}`;
-  const width = Math.max(0, ...stairs.map(({ state }) => state.length));
+  const width = Math.max(0, ...stairs.map(({ state }) => stateWords(state).length));
   return [
     line(out, [
       [oneLine(title), 'bold'],
@@ -59,7 +60,7 @@ function chapterLines(context: CommandContext, { title, actor, began, ended, sta
         const isLast = at === told.length - 1;
         const words = isLast ? one.slice(0, one.length - stair.rule.length) : one;
         const pieces: Piece[] = [
-          ...(at === 0 ? ([[`  ${mark} `, style], [`${stair.state.padEnd(width)}  `]] as const) : []),
+          ...(at === 0 ? ([[`  ${mark} `, style], [`${stateWords(stair.state).padEnd(width)}  `]] as const) : []),
           [words, usual ? 'plain' : style],
           ...(isLast ? ([[stair.rule, 'dim']] as const) : []),
         ];

@@ -1,6 +1,7 @@
 /** `agent mcp …`: the servers, their tools, calls, tests and logs. @see CLI-5 and CON-4 in docs/specification.md */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { stateWords } from '../../machines/base/status.ts';
 import type { ProbeReport, Result, ServerRow, ToolRow } from '../../runtime/control/contract.ts';
 import { callTool as askTool, connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
@@ -23,7 +24,7 @@ export async function listServers(context: CommandContext): Promise<ExitCode> {
       ['SERVER', 'STATE', 'SINCE', 'VIA', 'ERA', 'TOOLS', ...(below ? [] : ['WHY'])],
       rows.map((row) => [
         shownName(row),
-        row.state,
+        stateWords(row.state),
         ago(row.since, nowMs),
         row.transport,
         row.era ?? '',

@@ -1,46 +1,35 @@
 /** `agent runs …`: agent runs, waiting, under way and ended. @see CLI-5 and DIS-3 in docs/specification.md */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { RunDetail } from '../../runtime/control/contract.ts';
+import { stateWords } from '../../machines/base/status.ts';
+import type { Result, RunDetail } from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
-import { queryOf, tellNextPage } from '../history-query.ts';
 import { counted, labelled, moment, reasonOf, routeOf, span, statusOf, titled, titledText } from '../labelled.ts';
-import { ago, dim, indented, oneLine, printJson, table } from '../terminal.ts';
+import { type Listing, showList } from '../listing.ts';
+import { dim, indented, oneLine, printJson } from '../terminal.ts';
+
+const listed: Listing<Result<'runs.list'>[number]> = {
+  read: (ask, query) => ask('runs.list', query),
+  keyOf: ({ id }) => id,
+  atOf: ({ queued_at }) => queued_at,
+  phaseOf: (row) => `${statusOf(row)} ${row.attempt}`,
+  head: ['STATUS', 'ROUTE', 'EVENT', 'TRY', 'BURST', 'RUN', 'REASON'],
+  cells: (row) => [
+    statusOf(row),
+    row.route,
+    row.event,
+    String(row.attempt),
+    row.superseded === 0 ? '' : `+${row.superseded}`,
+    row.id,
+    reasonOf(row),
+  ],
+  none: 'No runs.',
+};
 
 /** Without a gateway the runs are those on disk, and a note on standard error says so (COA-3). */
-export async function listRuns(context: CommandContext): Promise<ExitCode> {
-  const rows = await context.ask('runs.list', queryOf(context));
-  if (hasFlag(context, 'json')) {
-    printJson(context, rows);
-    return 0;
-  }
-  if (rows.length === 0) {
-    context.out.print('No runs.\n');
-    return 0;
-  }
-  const nowMs = Date.now();
-  context.out.print(
-    table(
-      context.out,
-      ['AGO', 'STATUS', 'ROUTE', 'EVENT', 'TRY', 'BURST', 'RUN', 'REASON'],
-      rows.map((row) => [
-        ago(row.queued_at, nowMs),
-        statusOf(row),
-        row.route,
-        row.event,
-        String(row.attempt),
-        row.superseded === 0 ? '' : `+${row.superseded}`,
-        row.id,
-        reasonOf(row),
-      ]),
-    ),
-  );
-  tellNextPage(
-    context,
-    rows.map(({ id }) => id),
-  );
-  return 0;
+export function listRuns(context: CommandContext): Promise<ExitCode> {
+  return showList(context, listed);
 }
 
 export async function showRun(context: CommandContext): Promise<ExitCode> {
@@ -91,7 +80,7 @@ function spentBy({ steps, input_tokens, output_tokens, cost }: RunDetail): strin
 function arrivalOf({ target, chat, status, messageId, attempts = 0 }: NonNullable<RunDetail['delivery']>): string {
   const place = chat === undefined ? target : `${target}, ${chat}`;
   const as = messageId === undefined ? '' : ` as ${messageId}`;
-  return `${place}: ${status}${as}, ${counted(attempts, 'try', 'tries')}`;
+  return `${place}: ${stateWords(status)}${as}, ${counted(attempts, 'try', 'tries')}`;
 }
 
 export async function cancelRun(context: CommandContext): Promise<ExitCode> {

@@ -168,7 +168,7 @@ function standingIn(text: string): Standing {
   return (...path) => valueAt(text, path);
 }
 
-async function inputLines(count: number): Promise<readonly string[]> {
+export async function inputLines(count: number): Promise<readonly string[]> {
   if (count === 0) return [];
   const { createInterface } = await import('node:readline');
   const lines: string[] = [];

@@ -1,43 +1,27 @@
-/** `agent webhook …`: routes, subscriptions and the history of deliveries. @see SUB-1, SUB-4 and DUR-2 */
+/** `agent webhook …`: routes and subscriptions. @see SUB-1 and SUB-4 in docs/specification.md */
 
-import type { JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
-import type { HistoryDetail, HistoryRow, RouteRow } from '../../runtime/control/contract.ts';
+import type { RouteRow } from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
-import { askedEvent, queryOf, tellNextPage } from '../history-query.ts';
-import { labelled, moment, reasonOf, routeOf, statusOf, titled, titledText } from '../labelled.ts';
-import { ago, bold, oneLine, plain, printJson, table } from '../terminal.ts';
+import { bold, oneLine, plain, printJson, shellWord, table } from '../terminal.ts';
 
 export async function subscribeWebhook(context: CommandContext): Promise<ExitCode> {
-  const events = textFlag(context, 'events');
-  const chatId = textFlag(context, 'deliver-chat-id');
-  const noticeChatId = textFlag(context, 'on-failure-chat-id');
-  const record: JsonObject = {
-    ...(events === undefined
-      ? {}
-      : {
-          events: events
-            .split(',')
-            .map((event) => event.trim())
-            .filter(Boolean),
-        }),
-    ...optional('prompt', textFlag(context, 'prompt')),
-    ...optional('deliver', textFlag(context, 'deliver')),
-    ...(chatId === undefined ? {} : { deliver_extra: { chat_id: chatId } }),
-    ...optional('on_failure', textFlag(context, 'on-failure')),
-    ...(noticeChatId === undefined ? {} : { on_failure_extra: { chat_id: noticeChatId } }),
-    ...(hasFlag(context, 'deliver-only') ? { deliver_only: true } : {}),
-    ...optional('cron_job', textFlag(context, 'cron-job')),
-    ...optional('description', textFlag(context, 'description')),
-  };
   const bound = textFlag(context, 'route-profile');
   const named = textFlag(context, 'profile');
-  if (bound !== undefined && named !== undefined && bound !== named) {
-    context.out.complain('agent: --route-profile and --profile name two profiles; give one of them\n');
+  const profile = bound ?? named;
+  const record = recordOf(context, await givenSecret(context));
+  const misused =
+    bound !== undefined && named !== undefined && bound !== named
+      ? '--route-profile and --profile name two profiles; give one of them'
+      : typeof record === 'string'
+        ? record
+        : undefined;
+  if (misused !== undefined || typeof record === 'string') {
+    context.out.complain(`agent: ${oneLine(misused ?? '')}\n`);
     return 2;
   }
-  const profile = bound ?? named;
   const created = await context.ask('webhook.subscribe', {
     name: context.args[0] ?? '',
     record,
@@ -46,14 +30,94 @@ export async function subscribeWebhook(context: CommandContext): Promise<ExitCod
   });
   if (hasFlag(context, 'json')) printJson(context, created);
   else {
+    const { name, url, secret, events } = created;
+    const test = `agent webhook test ${name}${profile === undefined || profile === 'default' ? '' : ` --profile ${profile}`}`;
     context.out.print(
-      `${bold(context.out, created.name)}\n  URL     ${created.url}\n  Secret  ${created.secret}\n\nThe secret is shown once. Sign by X-Webhook-Signature-V2, or try it: agent webhook test ${created.name}${profile === undefined || profile === 'default' ? '' : ` --profile ${profile}`}\n`,
+      `${bold(context.out, name)}\n  URL     ${url}\n  Secret  ${secret}\n\n${pasteWords(url)}\n\nTry it: ${test}, or\n${curlOf(url, secret, events[0])}\n`,
     );
     // It is made all the same: what it names may come later.
     if (created.problem !== undefined)
       context.out.complain(`agent: ${oneLine(created.name)} ${oneLine(created.problem)}\n`);
   }
   return 0;
+}
+
+/** The record of a subscription; a text says what is wrong with the flags. */
+function recordOf(context: CommandContext, secret: string | undefined): JsonObject | string {
+  const chatId = textFlag(context, 'deliver-chat-id');
+  const noticeChatId = textFlag(context, 'on-failure-chat-id');
+  const key = textFlag(context, 'coalesce');
+  const window = textFlag(context, 'coalesce-window');
+  const isBatch = hasFlag(context, 'coalesce-batch');
+  if (key === undefined && (window !== undefined || isBatch))
+    return '--coalesce-window and --coalesce-batch need --coalesce, which names what the events have in common';
+  const conditions = textFlag(context, 'filter')?.split('\n').map(conditionOf);
+  if (conditions?.some((one) => one === undefined))
+    return `--filter must be field=value, or a condition as a JSON object such as '{"field": "action", "in": ["opened"]}'`;
+  const coalesce = {
+    key: key ?? '',
+    ...(window === undefined ? {} : { window_seconds: Number(window) }),
+    ...(isBatch ? { mode: 'batch' } : {}),
+  };
+  return {
+    ...optional('secret', secret),
+    ...optional(
+      'events',
+      textFlag(context, 'events')
+        ?.split(',')
+        .map((event) => event.trim())
+        .filter(Boolean),
+    ),
+    ...optional('prompt', textFlag(context, 'prompt')),
+    ...optional('filters', conditions as Json[] | undefined),
+    ...optional('script', textFlag(context, 'script')),
+    ...(key === undefined ? {} : { coalesce }),
+    ...optional('deliver', textFlag(context, 'deliver')),
+    ...(chatId === undefined ? {} : { deliver_extra: { chat_id: chatId } }),
+    ...optional('on_failure', textFlag(context, 'on-failure')),
+    ...(noticeChatId === undefined ? {} : { on_failure_extra: { chat_id: noticeChatId } }),
+    ...(hasFlag(context, 'deliver-only') ? { deliver_only: true } : {}),
+    ...optional('cron_job', textFlag(context, 'cron-job')),
+    ...optional('description', textFlag(context, 'description')),
+  };
+}
+
+/** `-` reads it from the input: the arguments of a process can be read by every user of the machine. */
+async function givenSecret(context: CommandContext): Promise<string | undefined> {
+  const given = textFlag(context, 'secret');
+  if (given !== '-') return given;
+  const { inputLines } = await import('./setup.ts');
+  return (await inputLines(1))[0];
+}
+
+/** A condition as JSON, or `field=value` with a number, true or false as itself; undefined if it is neither. */
+function conditionOf(text: string): JsonObject | undefined {
+  const read = readJson(text);
+  if (isJsonObject(read)) return read;
+  const [, field, value = ''] = /^([\w.-]+)=(.*)$/.exec(text) ?? [];
+  if (field === undefined) return undefined;
+  const scalar = readJson(value);
+  return { field, equals: typeof scalar === 'number' || typeof scalar === 'boolean' ? scalar : value };
+}
+
+function pasteWords(url: string): string {
+  const isLocal = ['127.0.0.1', '[::1]', 'localhost', '0.0.0.0', '[::]'].includes(new URL(url).hostname);
+  const reach = isLocal
+    ? '\nA sender outside this machine needs an address that leads here, of a proxy or a tunnel.'
+    : '';
+  return `The secret is shown once. Paste both at the sender:
+  GitHub  Settings > Webhooks > Add webhook: Payload URL, Secret; content type application/json
+  GitLab  Settings > Webhooks > Add new webhook: URL, Secret token
+  others  as docs/sources.md says, or sign by X-Webhook-Signature-V2${reach}`;
+}
+
+/** Signs in the shell, since a signature holds for five minutes (SIG-1). */
+function curlOf(url: string, secret: string, event: string | undefined): string {
+  const body = JSON.stringify({ ...(event === undefined ? {} : { event_type: event }), test: true });
+  return `  SECRET=${shellWord(secret)} BODY=${shellWord(body)} TIME=$(date +%s)
+  curl -sS ${shellWord(url)} -H 'content-type: application/json' -H "x-webhook-timestamp: $TIME" \\
+    -H "x-webhook-signature-v2: $(printf %s "$TIME.$BODY" | openssl dgst -sha256 -hmac "$SECRET" -r | cut -d' ' -f1)" \\
+    -d "$BODY"`;
 }
 
 export async function listWebhooks(context: CommandContext): Promise<ExitCode> {
@@ -115,80 +179,6 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
   return answer.status >= 200 && answer.status < 300 ? 0 : 1;
 }
 
-export async function listDeliveries(context: CommandContext): Promise<ExitCode> {
-  const [id] = context.args;
-  if (id !== undefined) {
-    const stray = ['limit', 'before', 'status'].find((name) => textFlag(context, name) !== undefined);
-    if (stray !== undefined) {
-      context.out.complain(`agent: --${stray} is for the list; beside an id --route and --profile choose\n`);
-      return 2;
-    }
-    const found = await context.ask('webhook.delivery', askedEvent(context));
-    if (hasFlag(context, 'json')) printJson(context, found);
-    else context.out.print(spellDelivery(context, found));
-    return 0;
-  }
-  const rows = await context.ask('webhook.deliveries', queryOf(context));
-  if (hasFlag(context, 'json')) {
-    printJson(context, rows);
-    return 0;
-  }
-  const nowMs = Date.now();
-  const named = rows.some(({ profile }) => profile !== 'default');
-  context.out.print(
-    table(
-      context.out,
-      ['AGO', 'STATUS', 'ROUTE', ...(named ? ['PROFILE'] : []), 'EVENT', 'TRIES', 'DELIVERY', 'REASON'],
-      rows.map((row) => [
-        ago(row.received_at, nowMs),
-        statusOf(row),
-        row.route,
-        ...(named ? [row.profile] : []),
-        row.event,
-        String(row.attempts),
-        row.delivery_id,
-        row.alike === undefined ? reasonOf(row) : `${alikeOf(row.alike)}: ${reasonOf(row)}`,
-      ]),
-    ),
-  );
-  tellNextPage(
-    context,
-    rows.map(({ key }) => key),
-  );
-  return 0;
-}
-
-/** Refused requests that are one row; its time is that of the last. */
-function alikeOf({ count, first_at: first }: NonNullable<HistoryRow['alike']>): string {
-  return `×${count.toLocaleString('en')} since ${first.slice(0, 10)} ${first.slice(11, 16)} UTC`;
-}
-
-function spellDelivery({ out }: CommandContext, detail: HistoryDetail): string {
-  const { key, delivery_id: id, event, reason, attempts, received_at, record, run, question, alike } = detail;
-  const head = labelled(out, [
-    ['Route', routeOf(detail)],
-    ['Event', event],
-    ['Received', moment(received_at, Date.now())],
-    ['Alike', alike && `${alikeOf(alike)} from one address, last ${moment(alike.last_at, Date.now())}`],
-    ['Signed', record.scheme],
-    ['Repeats', record.replayOf],
-    ['Run', run === undefined ? undefined : record.work],
-    ['Tries', attempts > 1 ? String(attempts) : undefined],
-    ['Answer with', question && reasonOf(detail)],
-    ['Reason', reason],
-    ['Key', key],
-    ['Story', `agent inspect why ${key}`],
-  ]);
-  return titled(out, id, statusOf(detail)) + head + (record.body === '' ? '' : titledText(out, 'Payload', record.body));
-}
-
-export async function replayDelivery(context: CommandContext): Promise<ExitCode> {
-  const answer = await context.ask('webhook.replay', askedEvent(context));
-  if (hasFlag(context, 'json')) printJson(context, answer);
-  else context.out.print(`HTTP ${answer.status}\n${plain(answer.body)}\n`);
-  return answer.status >= 200 && answer.status < 300 ? 0 : 1;
-}
-
-function optional(name: string, value: string | undefined): JsonObject {
+function optional(name: string, value: Json | undefined): JsonObject {
   return value === undefined ? {} : { [name]: value };
 }

@@ -98,7 +98,7 @@ export const faultCatalogue = {
   },
   'delivery-unknown': {
     what: 'The history holds no such delivery, or not its body.',
-    remedy: '`agent webhook deliveries` lists what is kept; `gateway.history` bounds it.',
+    remedy: '`agent events` lists what is kept; `gateway.history` bounds it.',
   },
   'delivery-ambiguous': {
     what: 'The id came to several routes, and so stands for several events: an id is told apart by profile and route alone.',
@@ -114,7 +114,7 @@ export const faultCatalogue = {
   },
   'delivery-settled': {
     what: 'The delivery has arrived already.',
-    remedy: 'Nothing to do; `agent webhook replay` sends its event through once more.',
+    remedy: 'Nothing to do; `agent events replay` sends its event through once more.',
   },
   'delivery-unsure': {
     what: 'Whether the delivery has arrived is not known, so it is not sent again without being told to.',

@@ -167,7 +167,7 @@ export interface SendingRow {
   readonly ended_at?: string;
 }
 
-/** A row of `agent webhook deliveries --json` (CON-4). */
+/** A row of `agent events --json` (CON-4). */
 export interface DeliveryRow {
   readonly delivery_id: string;
   readonly route: string;

@@ -7,7 +7,6 @@
 import { randomUUID } from 'node:crypto';
 import { loadHome } from '../../actors/config/load-config.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import { rowLimit } from '../../machines/base/row-limits.ts';
 import { hintsOf } from '../../machines/config/hints.ts';
 import type { Route } from '../../machines/config/route.ts';
 import { configSchema } from '../../machines/config/schema.ts';
@@ -29,10 +28,11 @@ import {
   refuse,
   textOf,
 } from './command.ts';
-import type { HistoryQuery, Result, RunHistory } from './contract.ts';
+import { showConfig, withDraft } from './config-view.ts';
+import type { Result, RunHistory } from './contract.ts';
 import { cronCommands } from './cron-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
-import { choiceOf, spellChoice } from './event-choice.ts';
+import { choiceOf, queryOf, spellChoice } from './event-choice.ts';
 import {
   type AskedRoute,
   askedRouteOf,
@@ -99,7 +99,7 @@ const table: Commands = {
       found ??
       refuse(
         'delivery-unknown',
-        `no delivery ${spellChoice(id, choice)} is in the history; \`agent webhook deliveries\` lists them`,
+        `no delivery ${spellChoice(id, choice)} is in the history; \`agent events\` lists them`,
       )
     );
   }),
@@ -113,7 +113,9 @@ const table: Commands = {
     );
   }),
 
-  'config.check': ofHome(({ source }) => loadHome(source).diagnostics),
+  'config.check': ofHome(
+    ({ source }, params) => loadHome(withDraft(source, profileOf(params.profile), params.text)).diagnostics,
+  ),
   'config.hints': ofHome(({ source }) => {
     const { profiles } = loadHome(source);
     const routes = [...profiles.values()].flatMap(({ settings }) => settings.webhook.routes);
@@ -126,6 +128,7 @@ const table: Commands = {
   }),
 
   'config.schema': ofHome(() => configSchema()),
+  'config.show': ofHome(({ source }, params) => showConfig(source, profileOf(params.profile))),
   'runs.list': ofRuns((runs, params) => runs.runs(queryOf(params))),
   'runs.show': ofRuns(async (runs, params) => {
     const id = textOf(params, 'id');
@@ -247,13 +250,4 @@ function deskOf({ desk, source }: CommandHost): HomeDesk {
 function askedRoute(params: JsonObject): AskedRoute {
   const name = textOf(params, 'name');
   return params.profile === undefined ? { name } : { name, profile: profileOf(params.profile) };
-}
-
-function queryOf(params: JsonObject): HistoryQuery {
-  return {
-    limit: rowLimit(params.limit),
-    ...choiceOf(params),
-    ...(typeof params.before === 'string' ? { before: params.before } : {}),
-    ...(typeof params.status === 'string' ? { status: params.status } : {}),
-  };
 }

@@ -8,6 +8,7 @@
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import type { Route } from '../../machines/config/route.ts';
+import type { ShownSetting } from '../../machines/config/shown-settings.ts';
 import type { CallFault } from '../../machines/mcp/call-faults.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
 import type {
@@ -43,9 +44,14 @@ export interface Contract {
   'chat.open': { params: InProfile; result: ChatOpened };
   'chat.say': { params: InChat & { readonly text: string }; result: TurnResult };
   'chat.tools': { params: InChat; result: readonly ToolSummary[] };
-  'config.check': { params: object; result: readonly Diagnostic[] };
+  /** With a text: the findings if that were the config.yaml of the profile. */
+  'config.check': { params: InProfile & { readonly text?: string }; result: readonly Diagnostic[] };
   'config.hints': { params: object; result: readonly string[] };
   'config.schema': { params: object; result: object };
+  'config.show': {
+    params: InProfile;
+    result: { readonly file: string; readonly settings: readonly ShownSetting[] };
+  };
   'cron.add': {
     params: InProfile & { readonly name: string; readonly record: JsonObject; readonly force?: boolean };
     result: ChangedJob;
@@ -201,6 +207,8 @@ export interface HistoryQuery extends EventChoice {
   readonly status?: string;
   /** Only rows before this key: the next page. */
   readonly before?: string;
+  /** Only rows of events that came since this time. */
+  readonly since?: string;
 }
 
 export interface SendingQuery extends HistoryQuery {

@@ -230,8 +230,9 @@ function iso(atMs: number): string {
 /** As many of the refused as a listing takes. */
 function refusedRows({ refused }: Decisions, query: HistoryQuery) {
   const rows: { key: string; row: DeliveryRow; run: undefined; alike: Alike | undefined }[] = [];
+  const sinceMs = query.since === undefined ? 0 : Date.parse(query.since);
   for (const { key, event, alike } of refused.newestFirst(query.before)) {
-    if (rows.length >= query.limit) break;
+    if (rows.length >= query.limit || event.receivedAtMs < sinceMs) break;
     const row = deliveryRow(event, undefined);
     if (matches(row, query)) rows.push({ key, row, run: undefined, alike });
   }

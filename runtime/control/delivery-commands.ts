@@ -4,22 +4,22 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import { rowLimit } from '../../machines/base/row-limits.ts';
 import { type Commands, ofDaemon, textOf } from './command.ts';
 import type { SendingQuery, Sweep, Swept } from './contract.ts';
+import { queryOf } from './event-choice.ts';
 
 export const deliveryCommands = {
-  'deliveries.list': ofDaemon(({ sendings }, params) => sendings.list(queryOf(params))),
+  'deliveries.list': ofDaemon(({ sendings }, params) => sendings.list(sendingQueryOf(params))),
   'deliveries.show': ofDaemon(({ sendings }, params) => sendings.show(textOf(params, 'id'))),
   'deliveries.retry': ofDaemon(async ({ sendings }, params) =>
     params.all === true
-      ? sweepOf('retried', await sendings.retryAll(queryOf(params)))
+      ? sweepOf('retried', await sendings.retryAll(sendingQueryOf(params)))
       : sendings.retry(textOf(params, 'id'), { force: params.force === true }),
   ),
 
   'deliveries.drop': ofDaemon(async ({ sendings }, params) =>
     params.all === true
-      ? sweepOf('dropped', await sendings.dropAll(queryOf(params)))
+      ? sweepOf('dropped', await sendings.dropAll(sendingQueryOf(params)))
       : sendings.drop(textOf(params, 'id')),
   ),
 
@@ -30,13 +30,7 @@ function sweepOf(name: 'retried' | 'dropped', { done, ...rest }: Sweep): Swept {
   return { [name]: done, ...rest };
 }
 
-function queryOf({ limit, route, profile, status, target, before }: JsonObject): SendingQuery {
-  return {
-    limit: rowLimit(limit),
-    ...(typeof route === 'string' ? { route } : {}),
-    ...(typeof profile === 'string' ? { profile } : {}),
-    ...(typeof status === 'string' ? { status } : {}),
-    ...(typeof target === 'string' ? { target } : {}),
-    ...(typeof before === 'string' ? { before } : {}),
-  };
+function sendingQueryOf(params: JsonObject): SendingQuery {
+  const { target } = params;
+  return { ...queryOf(params), ...(typeof target === 'string' ? { target } : {}) };
 }

@@ -12,6 +12,7 @@ export const homeMethods: ReadonlySet<string> = new Set([
   'config.check',
   'config.hints',
   'config.schema',
+  'config.show',
   'mcp.test',
   'cron.list',
   'cron.show',

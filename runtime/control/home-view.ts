@@ -38,7 +38,7 @@ export interface HomeDesk {
 export interface SubscriptionRequest {
   readonly name: string;
   readonly profile: ProfileName;
-  /** The record as it is written, without its secret. */
+  /** The record as it is written; without a secret it gets one. */
   readonly record: JsonObject;
   /** Replaces a subscription of the same name. */
   readonly force: boolean;
@@ -107,7 +107,10 @@ export async function subscribe(
     refuse('subscription-static', `"${name}" is a route of config.yaml, which takes precedence; choose another name`);
   }
   checkCronJob(home, profile, record.cron_job);
-  const secret = randomBytes(secretBytes).toString('hex');
+  const secret =
+    typeof record.secret === 'string' && record.secret !== ''
+      ? record.secret
+      : randomBytes(secretBytes).toString('hex');
   const whole: JsonObject = { ...record, secret, created_at: new Date().toISOString() };
   const read = readSubscription(name, whole, subscriptionContext(home, profile));
   if (!read.ok) {

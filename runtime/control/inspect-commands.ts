@@ -29,7 +29,7 @@ export const inspectCommands = {
     if (story !== undefined) return story;
     throw new Refusal(
       'delivery-unknown',
-      `no delivery ${spellChoice(id, choice)} is in the history; \`agent webhook deliveries\` lists them`,
+      `no delivery ${spellChoice(id, choice)} is in the history; \`agent events\` lists them`,
     );
   }),
 

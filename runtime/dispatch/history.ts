@@ -15,6 +15,7 @@ import {
   workMark,
 } from '../../machines/webhook/marks.ts';
 import type { HistoryQuery, SeenRun, SendingQuery } from '../control/contract.ts';
+import { timeKey } from '../system/ids.ts';
 import { newestFirst, type Question } from './newest-first.ts';
 
 /** The events of a route, of a status that their rows show, or of both. */
@@ -28,7 +29,7 @@ export async function eventsLike(
   return {
     collection: 'events',
     limit,
-    ...beforeOf(query),
+    ...boundsOf(query),
     ...(marks.length === 0 ? {} : { marks: [marks] }),
     ...(isPassing(status) && journal !== undefined
       ? { also: await eventsUnderWay(journal, String(status), seenRun) }
@@ -58,8 +59,12 @@ export function eventsOfJobs(jobs: readonly string[], limit: number): Question<'
   return { collection: 'events', limit, marks: jobs.map((job) => [jobMark(job)]) };
 }
 
-function beforeOf({ before }: HistoryQuery): Pick<Question, 'before'> {
-  return before === undefined ? {} : { before };
+/** The keys between which the rows lie: a key begins with the time of its event. */
+function boundsOf({ before, since }: HistoryQuery): Pick<Question, 'before' | 'from'> {
+  return {
+    ...(before === undefined ? {} : { before }),
+    ...(since === undefined ? {} : { from: timeKey(Date.parse(since)) }),
+  };
 }
 
 function marksOf({ route, status }: HistoryQuery): string[] {
@@ -77,7 +82,7 @@ async function workLike<In extends 'runs' | 'deliveries'>(
   return {
     collection,
     limit,
-    ...beforeOf(query),
+    ...boundsOf(query),
     ...(marks.length === 0 ? {} : { marks: [marks] }),
     ...(isPassing(status) && journal !== undefined ? { also: await journal.dueKeys(collection) } : {}),
   };

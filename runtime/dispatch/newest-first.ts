@@ -17,6 +17,8 @@ export interface Question<In extends MarkedCollection = MarkedCollection> {
   readonly limit: number;
   /** Only records before this key: the page after the one that it was the last of. */
   readonly before?: string;
+  /** Only records from this key on. */
+  readonly from?: string;
   /** The ways to the records that are meant, each the marks they bear. Absent: all of the collection. */
   readonly marks?: readonly (readonly string[])[];
   /** Keys of records that may be meant beside them, in any order. */
@@ -32,6 +34,7 @@ export async function newestFirst<In extends MarkedCollection, Row>(
   const rows: Row[] = [];
   if (journal === undefined) return rows;
   for await (const stored of merged(waysOf(journal, question))) {
+    if (question.from !== undefined && stored.key < question.from) break;
     const row = await pick(stored);
     if (row !== undefined) rows.push(row);
     if (rows.length === question.limit) break;

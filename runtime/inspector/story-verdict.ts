@@ -102,7 +102,7 @@ function underWay({ questions: [question], callsUnderWay: [call] }: StorySources
 export function cureFor(sources: StorySources): string {
   const { key, event, run, delivery } = sources;
   const outcome = outcomeOf(event);
-  const again = `\`agent webhook replay ${key}\` sends the event through once more.`;
+  const again = `\`agent events replay ${key}\` sends the event through once more.`;
   if (outcome === 'duplicate') return `If it was to run again: ${again}`;
   if (outcome !== undefined) return refusals[outcome]?.[1] ?? '';
   if (run?.record.repeatedBy !== undefined)

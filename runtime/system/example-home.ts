@@ -48,7 +48,7 @@ Once it listens, post a signed event from another terminal:
     -H "X-Hub-Signature-256: sha256=$(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" -r | cut -d' ' -f1)" \\
     -d "$BODY"
 
-Then look: AGENT_HOME='${home}' node dist/cli/main.js webhook deliveries
+Then look: AGENT_HOME='${home}' node dist/cli/main.js events
 
 `;
 }

@@ -42,7 +42,7 @@ async function followed(t: Test, words: readonly string[]) {
 
 for (const words of [
   ['inspect', 'follow', '--json'],
-  ['approvals', '--watch', '--json'],
+  ['approvals', '--follow', '--json'],
 ]) {
   t.test(`CLI-2 · agent ${words.join(' ')} ends with 3 and a word where its gateway does`, async (t) => {
     const { server, ended } = await followed(t, words);
@@ -50,9 +50,9 @@ for (const words of [
     t.match(await ended(), { code: 3, errors: /is not running; start it with `agent gateway`/ });
   });
 
-  t.test(`CLI-2 · agent ${words.join(' ')} ends with 0 where the user does`, async (t) => {
+  t.test(`CLI-6 · agent ${words.join(' ')} says Cancelled and ends with 130 where the user ends it`, async (t) => {
     const { child, ended } = await followed(t, words);
     child.kill('SIGINT');
-    t.same(await ended(), { code: 0, errors: '' });
+    t.same(await ended(), { code: 130, errors: 'Cancelled.\n' });
   });
 }

@@ -83,5 +83,5 @@ t.test('CLI-6 · --follow prints what is added, also to a file that replaced the
   t.equal(printed.split('\n').length, 8, 'each line once');
   const ended = once(child, 'exit');
   child.kill('SIGINT');
-  t.same(await ended, [0, null]);
+  t.same(await ended, [130, null]);
 });

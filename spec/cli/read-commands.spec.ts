@@ -56,6 +56,15 @@ t.test(
       ['webhook list', [{ ...route, problem: undefined }]],
       ['webhook show gh', { ...route, definition: { prompt: 'P {n}' } }],
       ['webhook deliveries', [ignored, delivered]],
+      ['events', [ignored, delivered]],
+      ['events show d1', { ...delivered, record: { body: '{"n":1}' }, run: { status: 'delivered' }, delivery: {} }],
+      [
+        'config show platforms',
+        {
+          file: 'config.yaml',
+          settings: [{ key: 'platforms.github_comment.enabled', value: true, from: 'file', line: Number }],
+        },
+      ],
       [
         'webhook deliveries d1',
         { ...delivered, record: { body: '{"n":1}' }, run: { status: 'delivered' }, delivery: {} },
@@ -107,6 +116,16 @@ t.test(
     }
     t.match(await ask('webhook', 'deliveries', start), { delivery_id: 'd1' });
     t.match(await ask('webhook', 'deliveries', 'latest'), { delivery_id: 'd2' });
+    for (const list of [
+      ['webhook', 'deliveries'],
+      ['runs', 'list'],
+      ['deliveries', 'list'],
+    ]) {
+      const length = async (since: string): Promise<unknown> =>
+        Object.keys(await ask(...list, '--since', since)).length;
+      t.equal(await length('1h'), list[0] === 'webhook' ? 2 : 1, `${list.join(' ')}: what came within an hour`);
+      t.equal(await length('2999-01-01'), 0, `${list.join(' ')}: nothing came since`);
+    }
     const common = start.slice(0, 4);
     const several = await askCli(['webhook', 'deliveries', common], home.path);
     t.equal(several.code, 2, 'a prefix of several is a matter of usage');

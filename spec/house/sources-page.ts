@@ -40,8 +40,8 @@ Some providers need one more step:
 - **Microsoft Graph**: \`verify_token\` on the route is the \`clientState\` of the subscription; the route has no \`secret\`. Each
   item of a request must have it, and no event, prompt or history shows it.
 - **Azure Event Grid**: give the endpoint as \`https://…/webhooks/<route>?code=<secret>\`. Both of its schemas work.
-- **Notion**: begin with any text as \`secret\`. Notion's first request brings the verification token: \`agent webhook deliveries\`
-  lists it as \`handshake: verification_token\`, and \`agent webhook deliveries <id>\` shows it. Type it in at Notion, and make it
+- **Notion**: begin with any text as \`secret\`. Notion's first request brings the verification token: \`agent events\`
+  lists it as \`handshake: verification_token\`, and \`agent events show <id>\` shows it. Type it in at Notion, and make it
   the route's \`secret\`. From then on no other token is taken.
 - **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign a test event.
 - **PayPal** and **Amazon SNS** sign with a certificate. The gateway fetches it from \`*.paypal.com\` or

@@ -206,7 +206,7 @@ t.test(
     const dead = await it.reaches('1', 'deadLettered');
     t.match(dead, { attempts: 3, reason: /^slack: .*was not reached.*ECONNREFUSED/ });
     t.match(await it.json<unknown>('webhook', 'deliveries', '1'), { status: 'failed', reason: /ECONNREFUSED/ });
-    t.match((await it.cli('deliveries', 'list', '--status', 'deadLettered')).stdout, /deadLettered +slack/);
+    t.match((await it.cli('deliveries', 'list', '--status', 'deadLettered')).stdout, /dead lettered +slack/);
     const alive = await startPlatform(slackApi, port);
     t.teardown(() => alive.close());
     t.match((await it.cli('deliveries', 'retry', dead.id)).stdout, /^Trying/);

@@ -246,7 +246,7 @@ t.test('a history that is longer than a page', options, async (t) => {
 
   await t.test('INS-2 · an unknown event is told of with its command set apart', async (t) => {
     await goTo(open, '#/events/nobody');
-    await page.getByRole('alert').locator('code').getByText('agent webhook deliveries').waitFor();
+    await page.getByRole('alert').locator('code').getByText('agent events').waitFor();
     t.notMatch(await page.getByRole('alert').innerText(), /`/);
   });
   await open.context.close();

@@ -271,7 +271,7 @@ t.test(
       const row = await gateway.reaches('hub', 'needsLogin');
       t.match(row.error, new RegExp(`cannot be renewed.*${error}.*run \`agent mcp login hub\``), error);
       const { stdout } = await gateway.cli('mcp', 'list');
-      t.match(stdout, /needsLogin/, error);
+      t.match(stdout, /needs login/, error);
       t.same(standing(), old, error);
       t.same(browser.opened(), [], error);
       const asked = authority.at(paths.token).length;

@@ -21,7 +21,7 @@ const inRun: Readonly<Record<'allowed' | 'refused', readonly string[]>> = {
   refused: [
     ...['answer', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
     ...['cancel', 'new', 'open', 'say', 'tools'].map((name) => `chat.${name}`),
-    ...['check', 'hints', 'schema'].map((name) => `config.${name}`),
+    ...['check', 'hints', 'schema', 'show'].map((name) => `config.${name}`),
     ...['add', 'list', 'pause', 'remove', 'resume', 'run', 'show'].map((name) => `cron.${name}`),
     ...['drop', 'list', 'retry', 'show', 'targets'].map((name) => `deliveries.${name}`),
     ...['reload', 'status', 'stop'].map((name) => `gateway.${name}`),

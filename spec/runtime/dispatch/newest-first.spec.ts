@@ -21,6 +21,8 @@ t.test('DUR-2 · the newest rows come first, over pages, and no more than are as
   t.same(await even(3), [448, 446, 444]);
   t.equal((await even(120)).at(-1), 210, 'beyond the first page');
   t.equal((await even(1_000)).length, 225, 'what there is');
+  const from = { collection: 'events', limit: 1_000, from: '00447' } as const;
+  t.same(await newestFirst(journal, from, ({ key }) => key), ['00449', '00448', '00447'], 'from a key on');
   t.same(await newestFirst(journal, { collection: 'runs', limit: 5 }, ({ key }) => key), []);
   t.same(await newestFirst(undefined, { collection: 'events', limit: 5 }, ({ key }) => key), [], 'no journal is open');
 });

@@ -230,7 +230,7 @@ t.test('INS-2 · what is under way, failed or unknown is told as that, with what
       'failed',
       { run: { key: 'k1', record: { ...run, status: 'failed', startedAtMs: 1_100, attempt: 1, reason: 'exit 1' } } },
       /^Its run failed: exit 1\.$/,
-      /agent webhook replay k1/,
+      /agent events replay k1/,
     ],
     [
       'failed',

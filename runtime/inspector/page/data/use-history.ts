@@ -27,7 +27,7 @@ const newestRows = 200;
 const searchedRows = 1_000;
 /** So many times as long as the older ones took to ask for, nobody asks for them again. */
 const restShare = 4;
-const tooMany = `no more than the newest ${mostHeld.toLocaleString('en')} are shown here: choose a route or a status, or go on with \`agent webhook deliveries --before <key>\``;
+const tooMany = `no more than the newest ${mostHeld.toLocaleString('en')} are shown here: choose a route or a status, or go on with \`agent events --before <key>\``;
 const changing = /^(webhookRequest|coalescingGroup|agentRun|delivery|cronJob|approval)$/;
 
 export interface DeliveryHistory {

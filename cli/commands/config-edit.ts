@@ -1,0 +1,106 @@
+/**
+ * `agent config edit`: a draft of config.yaml in an editor, checked before it takes the file's place. A draft with errors
+ * never does, so the running configuration is never broken; it is kept instead.
+ * @see CLI-6 in docs/specification.md
+ */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { ensurePrivateFolder, privateFile, readText, updateFileLocked } from '../../actors/files.ts';
+import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnostic.ts';
+import { profilePaths } from '../../machines/config/profile.ts';
+import { type CommandContext, type ExitCode, profileFlag } from '../context.ts';
+import { canAsk, loadPrompts, QuestionsLeft } from '../prompts.ts';
+import { oneLine, plain } from '../terminal.ts';
+
+const defaultEditor = 'vi';
+
+export async function editConfigFile(context: CommandContext): Promise<ExitCode> {
+  const { out, home } = context;
+  const paths = profilePaths(home, profileFlag(context));
+  await ensurePrivateFolder(paths.home);
+  const before = await readText(paths.config);
+  const draft = `${paths.home}/config.draft-${process.pid}.yaml`;
+  writeFileSync(draft, before ?? '', { mode: privateFile, flag: 'wx' });
+  const leave = (why: string, code: ExitCode = 1): ExitCode => {
+    out.complain(`agent: ${why}; ${oneLine(paths.config)} is unchanged, and the draft is ${oneLine(draft)}\n`);
+    return code;
+  };
+  for (;;) {
+    const problem = await openEditor(context, draft);
+    if (problem !== undefined) return leave(problem);
+    const text = (await readText(draft)) ?? '';
+    if (text === (before ?? '')) {
+      rmSync(draft, { force: true });
+      out.print('Nothing was changed.\n');
+      return 0;
+    }
+    const findings = await findingsOf(context, text);
+    for (const one of findings) out.complain(`${plain(printDiagnostic(one))}\n\n`);
+    const errors = findings.filter(stopsMore).length;
+    if (errors === 0) return await save(paths.config, { before, text }, { context, draft, leave });
+    const broken = `the draft has ${errors === 1 ? 'an error' : `${errors} errors`}`;
+    if (!canAsk()) return leave(broken);
+    try {
+      const { confirm } = await loadPrompts();
+      if (!(await confirm('The draft has errors. Continue editing?', true))) return leave(broken);
+    } catch (thrown) {
+      if (!(thrown instanceof QuestionsLeft)) throw thrown;
+      out.complain('Cancelled.\n');
+      return leave(broken, 130);
+    }
+  }
+}
+
+interface Edited {
+  readonly before: string | undefined;
+  readonly text: string;
+}
+
+interface Edit {
+  readonly context: CommandContext;
+  readonly draft: string;
+  readonly leave: (why: string) => ExitCode;
+}
+
+/** Refuses if the file was changed meanwhile: the draft knows nothing of that change. */
+async function save(path: string, { before, text }: Edited, { context, draft, leave }: Edit): Promise<ExitCode> {
+  let isStale = false;
+  await updateFileLocked(path, (now) => {
+    isStale = now !== before;
+    return isStale ? undefined : text;
+  });
+  if (isStale) return leave('the file was changed by something else while you edited');
+  rmSync(draft, { force: true });
+  context.out.print(`Saved ${oneLine(path)}. A running gateway applies it by itself.\n`);
+  return 0;
+}
+
+/** Runs the editor on the file as Git does; returns why that failed. Ctrl-C is the editor's meanwhile. */
+async function openEditor({ env }: CommandContext, file: string): Promise<string | undefined> {
+  const editor = env.VISUAL || env.EDITOR || defaultEditor;
+  const ignore = (): void => {};
+  process.on('SIGINT', ignore);
+  try {
+    const child = spawn('/bin/sh', ['-c', `${editor} "$@"`, editor, file], { stdio: 'inherit', env: { ...env } });
+    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+    if (code === 0) return undefined;
+    const cure = code === 127 ? '; set VISUAL or EDITOR to an editor that is installed' : '';
+    return `the editor "${editor}" ended with ${signal ?? code}${cure}`;
+  } finally {
+    process.off('SIGINT', ignore);
+  }
+}
+
+async function findingsOf(context: CommandContext, text: string): Promise<readonly Diagnostic[]> {
+  const profile = profileFlag(context);
+  const file = profile === 'default' ? 'config.yaml' : `profiles/${profile}/config.yaml`;
+  const found = await context.ask('config.check', { profile, text });
+  return found.filter((one) => one.file === file);
+}
+
+/** A finding of one MCP server or platform stops only that one, as at a reload. */
+function stopsMore({ severity, scope: { kind } }: Diagnostic): boolean {
+  return severity === 'error' && (kind === 'home' || kind === 'webhook');
+}

@@ -1,0 +1,146 @@
+/**
+ * Lists of events, runs and deliveries: a page of rows that says when it stops short, or with --follow each row as it comes
+ * or changes.
+ * @see CLI-6 in docs/specification.md
+ */
+
+import { setTimeout as wait } from 'node:timers/promises';
+import { rowLimit } from '../machines/base/row-limits.ts';
+import type { Ask, HistoryQuery } from '../runtime/control/contract.ts';
+import { connectGateway } from './call.ts';
+import { type CommandContext, type ExitCode, hasFlag } from './context.ts';
+import { followUntilEnd } from './follow.ts';
+import { queryOf } from './history-query.ts';
+import { ago, dim, printJson, printJsonLine, tableLines } from './terminal.ts';
+
+export interface Listing<Row> {
+  readonly read: (ask: Ask, query: Partial<HistoryQuery>) => Promise<readonly Row[]>;
+  /** What names a row and orders the rows by time. */
+  readonly keyOf: (row: Row) => string;
+  readonly atOf: (row: Row) => string;
+  /** What a followed row is printed again for, when it changes. */
+  readonly phaseOf: (row: Row) => string;
+  /** The columns after the time. */
+  readonly head: readonly string[];
+  readonly cells: (row: Row, nowMs: number) => readonly string[];
+  /** What is printed if no row fits. */
+  readonly none: string;
+}
+
+/** The rows among which --follow looks for changes, and the rows that it begins with. */
+const followedRows = 200;
+const firstRows = 10;
+const pollMs = 500;
+
+export async function showList<Row>(context: CommandContext, listing: Listing<Row>): Promise<ExitCode> {
+  if (hasFlag(context, 'follow')) return followList(context, listing);
+  const { out } = context;
+  const query = queryOf(context);
+  const limit = rowLimit(query.limit);
+  // One more than is shown, to know whether there is more.
+  const found = await listing.read(context.ask, { ...query, limit: limit + 1 });
+  const rows = found.slice(0, limit);
+  if (hasFlag(context, 'json')) printJson(context, rows);
+  else if (rows.length === 0) out.print(`${listing.none}\n`);
+  else {
+    const nowMs = Date.now();
+    const cells = rows.map((row) => [ago(listing.atOf(row), nowMs), ...listing.cells(row, nowMs)]);
+    out.print(linesOf(context, ['AGO', ...listing.head], cells).join(''));
+  }
+  const last = rows.at(-1);
+  const isFull = found.length > limit || (rows.length === limit && rowLimit(limit + 1) === limit);
+  if (isFull && last !== undefined) sayMore(context, limit, listing.keyOf(last));
+  return 0;
+}
+
+/** A reader of a pipe takes what comes for the whole list, so it is warned on standard error. */
+export function sayMore({ out, flags }: CommandContext, limit: number, last: string): void {
+  const larger = rowLimit(limit + 1) > limit ? `--limit ${rowLimit(limit * 2)}, or ` : '';
+  const text = `The newest ${limit} rows. There are more: ${larger}--before ${last} for the next page.`;
+  if (out.isTerminal && flags.json === undefined) out.print(`${dim(out, text)}\n`);
+  else out.complain(`agent: ${text}\n`);
+}
+
+async function followList<Row>(context: CommandContext, listing: Listing<Row>): Promise<ExitCode> {
+  const { out, flags } = context;
+  if (flags.before !== undefined) {
+    out.complain('agent: --follow prints what comes and --before what came; give one of them\n');
+    return 2;
+  }
+  const client = await connectGateway(context.gateway);
+  const print = createPrinter(context, listing);
+  let phases: ReadonlyMap<string, string> | undefined;
+  return followUntilEnd(client, context.gateway, async () => {
+    for (;;) {
+      const rows = await newRows(listing, client.ask, { query: queryOf(context), phases });
+      const known = phases;
+      const changed = rows.filter((row) => known?.get(listing.keyOf(row)) !== listing.phaseOf(row));
+      print(
+        (known === undefined ? changed.slice(0, rowLimit(queryOf(context).limit ?? firstRows)) : changed).reverse(),
+      );
+      phases = new Map(rows.map((row) => [listing.keyOf(row), listing.phaseOf(row)]));
+      await Promise.race([wait(pollMs), client.closed]);
+    }
+  });
+}
+
+interface Followed {
+  readonly query: Partial<HistoryQuery>;
+  /** The rows of the last look; undefined at the first. */
+  readonly phases: ReadonlyMap<string, string> | undefined;
+}
+
+/** The newest rows: as many as are followed, and all that came since the last look. */
+async function newRows<Row>(listing: Listing<Row>, ask: Ask, { query, phases }: Followed): Promise<readonly Row[]> {
+  const [newest = ''] = phases?.keys() ?? [];
+  const rows: Row[] = [];
+  for (let before: string | undefined; ; ) {
+    const found = await listing.read(ask, {
+      ...query,
+      limit: followedRows,
+      ...(before === undefined ? {} : { before }),
+    });
+    rows.push(...found);
+    const last = found.at(-1);
+    if (last === undefined || found.length < followedRows || phases === undefined) return rows;
+    before = listing.keyOf(last);
+    if (before <= newest) return rows;
+  }
+}
+
+/** Prints rows below those before them, with a head at first and where the columns change. */
+function createPrinter<Row>(context: CommandContext, listing: Listing<Row>): (rows: readonly Row[]) => void {
+  const { out } = context;
+  let begun: string | undefined;
+  let earlier: readonly (readonly string[])[] = [];
+  return (rows) => {
+    if (hasFlag(context, 'json')) {
+      for (const row of rows) printJsonLine(context, row);
+      return;
+    }
+    if (rows.length === 0 && begun !== undefined) return;
+    const nowMs = Date.now();
+    const cells = rows.map((row) => [
+      clockOf(begun === undefined ? listing.atOf(row) : nowMs),
+      ...listing.cells(row, nowMs),
+    ]);
+    earlier = [...earlier.slice(-followedRows), ...cells];
+    const [head, ...lines] = linesOf(context, ['TIME', ...listing.head], earlier);
+    if (head !== begun) out.print(head);
+    begun = head;
+    out.print(lines.slice(lines.length - cells.length).join(''));
+  };
+}
+
+/** A column of profiles is shown only if a row is of another than the default one. */
+function linesOf({ out }: CommandContext, head: readonly string[], rows: readonly (readonly string[])[]) {
+  const at = head.indexOf('PROFILE');
+  const isIdle = rows.every((row) => row[at] === 'default');
+  const shown = (cells: readonly string[]): readonly string[] =>
+    isIdle ? cells.filter((_, index) => index !== at) : cells;
+  return tableLines(out, shown(head), rows.map(shown));
+}
+
+function clockOf(at: string | number): string {
+  return new Date(at).toISOString().slice(11, 19);
+}

@@ -1,0 +1,97 @@
+/**
+ * Lists what a config.yaml sets, and the defaults of what it leaves out, each with where it comes from. Secrets are masked;
+ * references to variables are shown as they are written.
+ * @see CLI-6 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { readJson } from '../base/read-json.ts';
+import { maskSecrets } from './diagnostic.ts';
+import type { ConfigDocument, ConfigPath } from './document.ts';
+import { variablesIn } from './interpolate.ts';
+
+export interface ShownSetting {
+  /** Its path, such as `platforms.webhook.port`. */
+  readonly key: string;
+  readonly value: Json;
+  readonly from: 'file' | 'default' | 'variable';
+  /** The line of a value of the file. */
+  readonly line?: number;
+  /** The variables that the value refers to. */
+  readonly variables?: readonly { readonly name: string; readonly from: VariableSource }[];
+}
+
+export type VariableSource = '.env' | 'environment' | 'unset';
+
+/** Sections whose defaults count without a word in the file. */
+const alwaysInForce: ReadonlySet<string> = new Set([
+  '',
+  'agent',
+  'gateway',
+  'gateway.history',
+  'inspector',
+  'telemetry',
+  'platforms',
+  'platforms.webhook',
+]);
+
+/** What a variable sets where the file does not say (ADP-1). */
+const byVariable: Readonly<Record<string, string>> = {
+  'platforms.webhook.enabled': 'WEBHOOK_ENABLED',
+  'platforms.webhook.port': 'WEBHOOK_PORT',
+  'platforms.webhook.secret': 'WEBHOOK_SECRET',
+};
+
+export function shownSettings(
+  document: ConfigDocument,
+  schema: JsonObject,
+  sourceOf: (variable: string) => VariableSource,
+): readonly ShownSetting[] {
+  const rows: ShownSetting[] = [];
+  const add = (row: Omit<ShownSetting, 'variables'>): void => {
+    const variables = variablesIn(row.value).map((name) => ({ name, from: sourceOf(name) }));
+    rows.push(variables.length === 0 ? row : { ...row, variables });
+  };
+  const walk = (path: ConfigPath, held: JsonObject, known: JsonObject): void => {
+    const properties = isJsonObject(known.properties) ? known.properties : {};
+    const others = isJsonObject(known.additionalProperties) ? known.additionalProperties : undefined;
+    for (const [name, value] of Object.entries(held)) {
+      const at = [...path, name];
+      const shape = properties[name] ?? others;
+      const isSection =
+        isJsonObject(shape) && (isJsonObject(shape.properties) || isJsonObject(shape.additionalProperties));
+      if (isSection && isJsonObject(value) && Object.keys(value).length > 0) walk(at, value, shape);
+      else add({ key: at.join('.'), value: masked(at, value), from: 'file', line: document.place(at).line });
+    }
+    const extra = isJsonObject(held.extra) ? held.extra : {};
+    for (const [name, shape] of Object.entries(properties)) {
+      const key = [...path, name].join('.');
+      if (held[name] !== undefined || extra[name] !== undefined || !isJsonObject(shape)) continue;
+      const variable = byVariable[key];
+      if (variable !== undefined && sourceOf(variable) !== 'unset')
+        add({ key, value: `\${${variable}}`, from: 'variable' });
+      else if (shape.default !== undefined) add({ key, value: shape.default, from: 'default' });
+      else if (alwaysInForce.has(key)) walk([...path, name], {}, shape);
+    }
+  };
+  walk([], isJsonObject(document.value) ? document.value : {}, schema);
+  return rows;
+}
+
+/** Every header is there to say who asks, and a certificate's third item is its password. */
+function masked(path: ConfigPath, value: Json): Json {
+  if (Array.isArray(value)) return value.map((one, index) => masked([...path, index], one));
+  if (isJsonObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, masked([...path, name], one)]));
+  }
+  if (typeof value !== 'string') return value;
+  const [name, holder] = [path.at(-1), path.at(-2)];
+  const isSecret = holder === 'headers' || (holder === 'client_cert' && name === 2);
+  // The items of a list are as secret as the list.
+  const label = isSecret ? 'secret' : String(typeof name === 'number' ? holder : name);
+  const line = JSON.stringify(value);
+  const shown = maskSecrets(`${label}: ${line}`).slice(`${label}: `.length);
+  if (shown === line) return value;
+  const read = readJson(shown.replace(/\*+/g, '***'));
+  return typeof read === 'string' ? read : '***';
+}

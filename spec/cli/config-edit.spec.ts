@@ -1,0 +1,87 @@
+/** An edit of config.yaml takes effect only without errors, and a draft is never lost. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import { askCli } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+import { hasTerminal, startTerminal } from '../support/terminal.ts';
+
+const good = 'agent: {runner: echo} # mine\n';
+
+/** A home, and an editor that writes each of some texts in turn. */
+function edited(t: Test, texts: readonly string[]) {
+  const home = makeHome(t, { 'config.yaml': good });
+  texts.forEach((text, index) => {
+    home.write(`texts/${index + 1}`, text);
+  });
+  const script = `n=$(cat '${home.path}/count' 2>/dev/null || echo 0); n=$((n + 1)); echo $n > '${home.path}/count'; cat '${home.path}/texts/'$n > "$1"`;
+  home.write('editor.sh', script);
+  const env = { VISUAL: `sh '${home.path}/editor.sh'`, EDITOR: 'false' };
+  return {
+    home,
+    env,
+    edit: () => askCli(['config', 'edit'], home.path, env),
+    config: () => readFileSync(`${home.path}/config.yaml`, 'utf8'),
+    drafts: () =>
+      readdirSync(home.path)
+        .filter((name) => name.includes('draft'))
+        .map((name) => readFileSync(`${home.path}/${name}`, 'utf8')),
+  };
+}
+
+t.test('CLI-6 · config edit saves a draft without errors, and says what is doubtful in it', async (t) => {
+  const next =
+    'agent: {runner: echo, timeout_seconds: 60}\nmcp_servers: {bad: {command: x, url: "http://127.0.0.1:1"}}\n';
+  const { edit, config, drafts } = edited(t, [next]);
+  const { code, stdout, stderr } = await edit();
+  t.equal(code, 0, stderr);
+  t.match(stdout, /^Saved .*config\.yaml/);
+  t.match(stderr, '[server-two-transports]', 'an error of one server stops that one alone');
+  t.equal(config(), next);
+  t.same(drafts(), []);
+});
+
+t.test('CLI-6 · config edit never lets a draft with errors take the file’s place, and keeps it', async (t) => {
+  const broken = 'agent: {runner: nothing}\n';
+  const { edit, config, drafts } = edited(t, [broken]);
+  const { code, stderr } = await edit();
+  t.equal(code, 1);
+  t.match(stderr, /^config\.yaml:1:\d+: /);
+  t.match(stderr, /the draft has an error; .*config\.yaml is unchanged, and the draft is .*draft-\d+\.yaml\n$/);
+  t.equal(config(), good);
+  t.same(drafts(), [broken]);
+});
+
+t.test(
+  'CLI-6 · config edit leaves the file as it is: unchanged, with a failed editor, or changed meanwhile',
+  async (t) => {
+    const same = edited(t, [good]);
+    t.match(await same.edit(), { code: 0, stdout: 'Nothing was changed.\n' });
+    t.same(same.drafts(), []);
+    const failed = edited(t, []);
+    const missing = await askCli(['config', 'edit'], failed.home.path, { VISUAL: '', EDITOR: 'no-such-editor-here' });
+    t.equal(missing.code, 1);
+    t.match(missing.stderr, 'ended with 127; set VISUAL or EDITOR to an editor that is installed');
+    const raced = edited(t, ['agent: {runner: echo, concurrency: 2}\n']);
+    raced.home.write('other', 'agent: {concurrency: 9}\n');
+    const env = { VISUAL: `cp '${raced.home.path}/other' '${raced.home.path}/config.yaml'; ${raced.env.VISUAL}` };
+    const late = await askCli(['config', 'edit'], raced.home.path, env);
+    t.equal(late.code, 1);
+    t.match(late.stderr, 'changed by something else while you edited');
+    t.equal(raced.config(), 'agent: {concurrency: 9}\n');
+    t.equal(raced.drafts().length, 1);
+  },
+);
+
+t.test('CLI-6 · on a terminal config edit offers to continue on errors', { skip: !hasTerminal }, async (t) => {
+  const next = 'agent: {runner: echo, concurrency: 3}\n';
+  const { home, env, config, drafts } = edited(t, ['agent: {runner: [\n', next]);
+  const terminal = startTerminal(t, ['config', 'edit'], { ...env, AGENT_HOME: home.path });
+  await terminal.shows(/\[yaml-syntax\][\s\S]*Continue editing\?/);
+  t.equal(config(), good);
+  terminal.type('\r');
+  await terminal.shows(/Saved/);
+  t.equal(await terminal.exited, 0);
+  t.equal(config(), next);
+  t.same(drafts(), []);
+});

@@ -1,0 +1,138 @@
+import t, { type Test } from 'tap';
+import type { CommandContext } from '../../cli/context.ts';
+import { type Listing, showList } from '../../cli/listing.ts';
+import type { HistoryQuery } from '../../runtime/control/contract.ts';
+import { createControlServer } from '../../runtime/control/server.ts';
+import type { DaemonView } from '../../runtime/control/view.ts';
+import { stageCommand } from '../support/command-stage.ts';
+import { askCli } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+
+const keysTo = (count: number): string[] => Array.from({ length: count }, (_, n) => `k${count - n}`);
+
+/** A list of keys, of which a gateway holds so many. */
+async function shown(held: number, stage: { flags?: CommandContext['flags']; isTerminal?: boolean }) {
+  const asked: Partial<HistoryQuery>[] = [];
+  const listing: Listing<string> = {
+    read: async (_, query) => {
+      asked.push(query);
+      return keysTo(held).slice(0, Math.min(1_000, query.limit ?? 50));
+    },
+    keyOf: (key) => key,
+    atOf: () => '2026-01-01T00:00:00.000Z',
+    phaseOf: () => '',
+    head: ['ID'],
+    cells: (key) => [key],
+    none: 'No rows.',
+  };
+  const { context, seen } = stageCommand(stage);
+  t.equal(await showList(context, listing), 0);
+  return { ...seen, asked };
+}
+
+t.test('CLI-6 · a list that stops short says how to see more, to a reader of a pipe too', async (t) => {
+  const short = (limit: number, next: number | undefined, last: string): string =>
+    `The newest ${limit} rows. There are more: ${next === undefined ? '' : `--limit ${next}, or `}--before ${last} for the next page.\n`;
+  for (const [held, limit, words] of [
+    [51, undefined, short(50, 100, 'k2')],
+    [50, undefined, ''],
+    [3, '2', short(2, 4, 'k2')],
+    [2, '2', ''],
+    [2_000, '5000', short(1_000, undefined, 'k1001')],
+    [0, undefined, ''],
+  ] as const) {
+    const flags = limit === undefined ? {} : { limit };
+    const person = await shown(held, { flags, isTerminal: true });
+    t.ok(person.printed.endsWith(words), `${held} rows, limit ${limit}: ${person.printed.slice(-200)}`);
+    if (words === '') t.notMatch(person.printed, 'There are more');
+    t.equal(person.complained, '');
+    const piped = await shown(held, { flags });
+    t.notMatch(piped.printed, 'There are more');
+    t.equal(piped.complained, words === '' ? '' : `agent: ${words}`);
+    const script = await shown(held, { flags: { ...flags, json: true }, isTerminal: true });
+    t.equal(JSON.parse(script.printed).length, Math.min(held, Number(limit ?? 50), 1_000));
+    t.equal(script.complained, words === '' ? '' : `agent: ${words}`);
+  }
+  t.match((await shown(0, {})).printed, 'No rows.\n');
+});
+
+t.test('CLI-6 · --since is sent as a time', async (t) => {
+  const { asked } = await shown(1, { flags: { since: '2026-01-31T12:00:00+01:00', limit: '7' } });
+  t.same(asked, [{ since: '2026-01-31T11:00:00.000Z', limit: 8 }]);
+});
+
+/** A home whose gateway answers each look at the events with the next of some lists, and then ends. */
+async function follows(t: Test, looks: readonly (readonly object[])[], words: readonly string[]) {
+  const { path } = makeHome(t);
+  const queries: HistoryQuery[] = [];
+  const left = [...looks];
+  const daemon = {
+    deliveries: async (query: HistoryQuery) => {
+      queries.push(query);
+      const rows = left.shift();
+      if (rows === undefined) void server.close();
+      return rows ?? [];
+    },
+  } as unknown as DaemonView;
+  const server = await createControlServer({
+    path: `${path}/gateway.sock`,
+    host: { source: { home: path, env: {} }, daemon },
+    log: { log: () => {}, warnOnce: () => {} },
+    redact: (text) => text,
+  });
+  t.teardown(() => server.close());
+  return { ...(await askCli(['webhook', 'deliveries', '--follow', ...words], path)), queries };
+}
+
+const event = (key: string, status: string): object => ({
+  key,
+  delivery_id: `d-${key}`,
+  route: 'gh',
+  profile: 'default',
+  event: 'push',
+  status,
+  received_at: '2026-01-01T10:00:00.000Z',
+  attempts: 0,
+});
+
+t.test('CLI-6 · --follow prints each row as it comes and as it changes, until the gateway ends', async (t) => {
+  const looks = [
+    [event('k2', 'accepted'), event('k1', 'delivered')],
+    [event('k2', 'accepted'), event('k1', 'delivered')],
+    [event('k3', 'ignored'), event('k2', 'delivered'), event('k1', 'delivered')],
+  ];
+  const { code, stdout, stderr, queries } = await follows(t, looks, ['--route', 'gh']);
+  t.equal(code, 3, 'as every command whose gateway is gone');
+  t.match(stderr, /is not running; start it with `agent gateway`/);
+  t.same(
+    stdout.split('\n').map((line) => line.replace(/^\d\d:\d\d:\d\d/, '<time>').replace(/ +/g, ' ')),
+    [
+      'TIME STATUS ROUTE EVENT TRIES DELIVERY REASON',
+      '<time> delivered gh push 0 d-k1',
+      '<time> accepted gh push 0 d-k2',
+      '<time> delivered gh push 0 d-k2',
+      '<time> ignored gh push 0 d-k3',
+      '',
+    ],
+  );
+  t.match(stdout, /^10:00:00 {2}delivered/m);
+  t.match(queries[0], { route: 'gh', limit: 200 });
+});
+
+t.test('CLI-6 · --follow --json prints a row a line, the newest of --limit first of all', async (t) => {
+  const many = Array.from({ length: 200 }, (_, n) => event(`k${500 - n}`, 'delivered'));
+  const before = Array.from({ length: 200 }, (_, n) => event(`k${900 - n}`, 'delivered'));
+  const rest = [event('k700', 'delivered'), ...many.slice(0, 199)];
+  const { stdout, queries } = await follows(t, [many, before, rest], ['--json', '--limit', '2']);
+  const keys = stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line).key);
+  t.same(keys.slice(0, 2), ['k499', 'k500']);
+  t.equal(keys.length, 2 + 201, 'none of those that came between two looks is missed');
+  t.equal(keys.at(-1), 'k900');
+  t.equal(queries[2]?.before, 'k701');
+  const both = await askCli(['webhook', 'deliveries', '--follow', '--before', 'k1'], makeHome(t).path);
+  t.equal(both.code, 2);
+  t.match(both.stderr, /--before/);
+});

@@ -1,0 +1,27 @@
+import t from 'tap';
+import {
+  deliveryStatuses,
+  historyStatuses,
+  meantStatus,
+  runStatuses,
+  stateWords,
+} from '../../../machines/base/status.ts';
+
+t.test('CLI-6 · a state is shown in words', async (t) => {
+  for (const [state, words] of [
+    ['needsLogin', 'needs login'],
+    ['waitingToRetry', 'waiting to retry'],
+    ['deadLettered', 'dead lettered'],
+    ['delivered', 'delivered'],
+    ['up.running', 'up.running'],
+  ] as const)
+    t.equal(stateWords(state), words);
+  for (const status of [...historyStatuses, ...runStatuses, ...deliveryStatuses])
+    t.match(stateWords(status), /^[a-z ]+$/);
+});
+
+t.test('CLI-6 · a status may be given as its value, in words or with hyphens', async (t) => {
+  for (const text of ['deadLettered', 'dead lettered', 'dead-lettered'])
+    t.equal(meantStatus(text, deliveryStatuses), 'deadLettered');
+  t.equal(meantStatus('dead', deliveryStatuses), undefined);
+});
