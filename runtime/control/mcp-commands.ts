@@ -14,6 +14,7 @@ import { profilePaths } from '../../machines/config/profile.ts';
 import { splitGlobs } from '../../machines/mcp/glob.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { ambiguous, latest, shortestPrefix } from '../dispatch/meant-key.ts';
 import type { CallRequest } from '../mcp/calls.ts';
 import type { McpView } from '../mcp/view.ts';
 import {
@@ -25,7 +26,7 @@ import {
   optionalText,
   textOf,
 } from './command.ts';
-import type { Result, ToolRow } from './contract.ts';
+import type { ApprovalRow, Result, ToolRow } from './contract.ts';
 import { notServed, profileOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 
@@ -137,7 +138,7 @@ export const mcpCommands = {
   'approvals.list': ofServers((mcp) => mcp.approvals()),
   'approvals.show': ofServers((mcp, params) => {
     const id = textOf(params, 'id');
-    return mcp.approval(id) ?? refuseApproval(id);
+    return mcp.approval(id) ?? mcp.approval(meantApproval(id, mcp.approvals()) ?? id) ?? refuseApproval(id);
   }),
 
   'approvals.answer': ofServers((mcp, params) => {
@@ -301,6 +302,19 @@ function knownIn(mcp: McpView, profile: string, server: string, lent?: readonly 
   const standing = of([server]).length === 0 ? 'unknown' : mcp.standing(profile, server);
   if (standing === 'unknown') throw unknownServer(server, of(namesIn(mcp, profile)), lent && '`agent mcp tools`');
   return standing;
+}
+
+/**
+ * The open question that `latest` or the letters of an id mean. With a part of its number none is meant: the question 1 that
+ * has ended must not be taken for 12. Answers take the complete id, since another question may be open by then.
+ */
+function meantApproval(asked: string, open: readonly ApprovalRow[]): string | undefined {
+  const ids = open.map(({ id }) => id);
+  if (asked === latest) return ids.at(-1);
+  if (asked.length < shortestPrefix || /\d/.test(asked)) return undefined;
+  const found = ids.filter((id) => id.startsWith(asked));
+  if (found.length > 1) throw ambiguous(asked, found);
+  return found[0];
 }
 
 function refuseApproval(id: string): never {

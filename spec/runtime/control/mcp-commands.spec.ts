@@ -319,3 +319,21 @@ t.test(
     await t.rejects(test({ server: 'new', entry: { command: 'x', url: 'https://x.example' } }), /url|command/);
   },
 );
+
+t.test('CLI-6 · a question is shown by the letters of its id or `latest`, never by a part of its number', async (t) => {
+  const open = ['abcdf12'];
+  const { run } = stage(t, {
+    approvals: () => open.map((id) => ({ id })) as never,
+    approval: (id) => (open.includes(id) ? ({ id, detail: {} } as never) : undefined),
+    answer: (id) => (open.includes(id) ? { kind: 'taken' } : { kind: 'unknown' }),
+  });
+  for (const id of ['abcd', 'abcdf', 'latest', 'abcdf12'])
+    t.match(await run('approvals.show', { id }), { id: 'abcdf12' }, id);
+  for (const id of ['abc', 'abcdf1', 'abcdg'])
+    await t.rejects(run('approvals.show', { id }), { code: 'approval-unknown' }, id);
+  for (const id of ['abcdf', 'abcdf1', 'latest'])
+    await t.rejects(run('approvals.answer', { id, grant: true }), { code: 'approval-unknown' }, `${id} answers none`);
+  open.push('abcdf13');
+  t.match(await run('approvals.show', { id: 'latest' }), { id: 'abcdf13' });
+  await t.rejects(run('approvals.show', { id: 'abcd' }), { code: 'id-ambiguous', message: /abcdf12\n {2}abcdf13/ });
+});
