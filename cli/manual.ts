@@ -163,10 +163,14 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   'webhook subscribe': {
     about: [
-      'Makes a route with a fresh secret, which is shown once. Needs no gateway; a running one takes it over with the next request.',
+      'Makes a route with a fresh secret, which is shown once, and prints where to paste it and a curl command that sends a signed test event. Needs no gateway; a running one takes it over with the next request.',
     ],
     examples: [
       ['webhook subscribe ci --events build --prompt "Look at {build.url}"', 'an agent run per build'],
+      [
+        'webhook subscribe reviews --filter action=opened --coalesce pull_request.number',
+        'one run per opened pull request',
+      ],
       ['webhook subscribe alerts --deliver telegram --deliver-chat-id 42 --deliver-only', 'the text itself, no run'],
     ],
     exits: { 1: 'The name is taken, or a rule of routes is broken.' },

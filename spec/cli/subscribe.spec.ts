@@ -1,0 +1,74 @@
+/** What `webhook subscribe` makes of its flags, and whether what it prints works when it is pasted. */
+
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { subscribeWebhook } from '../../cli/commands/webhook.ts';
+import { stageCommand } from '../support/command-stage.ts';
+import { askCli, main, startDaemon } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+import { webhookConfig } from '../support/webhook-home.ts';
+
+const run = promisify(execFile);
+const hasTools = ['curl', 'openssl'].every((tool) => spawnSync(tool, ['--version']).error === undefined);
+
+t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secret', async (t) => {
+  const answer = { name: 'ci', url: 'https://hooks.example/webhooks/ci', secret: 's', events: [] };
+  const flags = {
+    filter: 'action=opened\n{"field":"n","in":[1,2]}\npr.draft=false\ncount=3\nzip=007',
+    script: 'a.sh',
+    coalesce: 'pr.number',
+    'coalesce-window': '5',
+    'coalesce-batch': true,
+    secret: 'given',
+  } as const;
+  const { context, seen } = stageCommand({ args: ['ci'], flags, answer });
+  t.equal(await subscribeWebhook(context), 0);
+  t.match(seen.asked, [
+    {
+      record: {
+        secret: 'given',
+        filters: [
+          { field: 'action', equals: 'opened' },
+          { field: 'n', in: [1, 2] },
+          { field: 'pr.draft', equals: false },
+          { field: 'count', equals: 3 },
+          { field: 'zip', equals: '007' },
+        ],
+        script: 'a.sh',
+        coalesce: { key: 'pr.number', window_seconds: 5, mode: 'batch' },
+      },
+    },
+  ]);
+  t.match(seen.printed, /GitHub {2}Settings > Webhooks > Add webhook: Payload URL, Secret/);
+  t.notMatch(seen.printed, 'a tunnel', 'the address is a public one');
+  for (const [misused, words] of [
+    [{ filter: 'action' }, /--filter must be field=value/],
+    [{ 'coalesce-window': '5' }, /need --coalesce/],
+    [{ 'coalesce-batch': true }, /need --coalesce/],
+  ] as const) {
+    const wrong = stageCommand({ args: ['ci'], flags: misused as Record<string, string | true>, answer });
+    t.equal(await subscribeWebhook(wrong.context), 2);
+    t.match(wrong.seen.complained, words);
+    t.same(wrong.seen.asked, []);
+  }
+});
+
+t.test('CLI-6 · the printed curl command is accepted, with any secret', { skip: !hasTools }, async (t) => {
+  const home = makeHome(t, { 'config.yaml': webhookConfig('        gh: {prompt: p}\n') });
+  const daemon = await startDaemon(t, home.path);
+  const secret = `it's "a" $SECRET \`of\` \\ theirs`;
+  const words = ['webhook', 'subscribe', 'ci', '--events', 'build', '--filter', 'test=true', '--secret', secret];
+  const made = await askCli(words, home.path);
+  t.equal(made.code, 0, made.stderr);
+  t.match(made.stdout, /needs an address that leads here/);
+  const command = made.stdout.slice(made.stdout.indexOf('  SECRET='));
+  const { stdout } = await run('sh', ['-c', command]);
+  t.match(JSON.parse(stdout), { status: 'accepted', event: 'build' });
+  await daemon.line(({ message }) => message === 'run delivered');
+  const read = spawnSync(process.execPath, [main, 'webhook', 'subscribe', 'cd', '--secret', '-', '--json'], {
+    env: { ...process.env, AGENT_HOME: home.path },
+    input: 'from the input\n',
+  });
+  t.match(JSON.parse(String(read.stdout)), { name: 'cd', secret: 'from the input' });
+});
