@@ -11,7 +11,7 @@ import { connectGateway } from './call.ts';
 import { type CommandContext, type ExitCode, hasFlag } from './context.ts';
 import { followUntilEnd } from './follow.ts';
 import { queryOf } from './history-query.ts';
-import { ago, dim, printJson, printJsonLine, tableLines } from './terminal.ts';
+import { ago, dim, printJson, printJsonLine, tableLines, wrapped } from './terminal.ts';
 
 export interface Listing<Row> {
   readonly read: (ask: Ask, query: Partial<HistoryQuery>) => Promise<readonly Row[]>;
@@ -57,7 +57,8 @@ export async function showList<Row>(context: CommandContext, listing: Listing<Ro
 export function sayMore({ out, flags }: CommandContext, limit: number, last: string): void {
   const larger = rowLimit(limit + 1) > limit ? `--limit ${rowLimit(limit * 2)}, or ` : '';
   const text = `The newest ${limit} rows. There are more: ${larger}--before ${last} for the next page.`;
-  if (out.isTerminal && flags.json === undefined) out.print(`${dim(out, text)}\n`);
+  if (out.isTerminal && flags.json === undefined)
+    for (const line of wrapped(text, out.columns, '')) out.print(`${dim(out, line)}\n`);
   else out.complain(`agent: ${text}\n`);
 }
 

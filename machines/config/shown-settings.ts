@@ -63,6 +63,8 @@ export function shownSettings(
       if (isSection && isJsonObject(value) && Object.keys(value).length > 0) walk(at, value, shape);
       else add({ key: at.join('.'), value: masked(at, value), from: 'file', line: document.place(at).line });
     }
+    // The same keys may be beside `extra`, where their defaults are listed.
+    if (path.join('.') === 'platforms.webhook.extra') return;
     const extra = isJsonObject(held.extra) ? held.extra : {};
     for (const [name, shape] of Object.entries(properties)) {
       const key = [...path, name].join('.');

@@ -187,7 +187,7 @@ t.test('on a server that is not trusted', async (t) => {
     t.match(wordsOf(await second), /^note/);
 
     child.kill('SIGINT');
-    t.equal(await exited, 0);
+    t.equal(await exited, 130);
   });
 });
 

@@ -26,6 +26,7 @@ t.test('CLI-6 · a setting comes from a line of the file, or is the default', as
   t.same(rows.get('platforms.webhook.extra.port'), { value: 1, from: 'file', line: 6 });
   t.equal(rows.get('platforms.webhook.port'), undefined, 'extra comes before it, so no default is in force');
   t.same(rows.get('platforms.webhook.host'), { value: '0.0.0.0', from: 'default' });
+  t.equal(rows.get('platforms.webhook.extra.host'), undefined, 'once');
   t.equal(
     [...rows.keys()].some((key) => key.startsWith('platforms.telegram')),
     false,
