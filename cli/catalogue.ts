@@ -472,7 +472,12 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['mcp', 'logs'],
     args: ['server'],
-    flags: [{ name: 'lines', value: 'n', help: 'Lines at most (100).' }, profile],
+    flags: [
+      { name: 'limit', value: 'n', help: 'Lines at most (100), the newest.', form: 'count' },
+      { name: 'lines', value: 'n', help: 'The same as --limit.', form: 'count' },
+      profile,
+      json,
+    ],
     help: 'Show what a server wrote to its standard error, and its log messages.',
     load: async () => (await mcp()).showServerLog,
   },

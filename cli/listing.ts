@@ -53,10 +53,13 @@ export async function showList<Row>(context: CommandContext, listing: Listing<Ro
   return 0;
 }
 
-/** A reader of a pipe takes what comes for the whole list, so it is warned on standard error. */
-export function sayMore({ out, flags }: CommandContext, limit: number, last: string): void {
+function sayMore(context: CommandContext, limit: number, last: string): void {
   const larger = rowLimit(limit + 1) > limit ? `--limit ${rowLimit(limit * 2)}, or ` : '';
-  const text = `The newest ${limit} rows. There are more: ${larger}--before ${last} for the next page.`;
+  sayStopped(context, `The newest ${limit} rows. There are more: ${larger}--before ${last} for the next page.`);
+}
+
+/** Says that a list stops short. A reader of a pipe takes what comes for all of it, so it is warned on standard error. */
+export function sayStopped({ out, flags }: CommandContext, text: string): void {
   if (out.isTerminal && flags.json === undefined)
     for (const line of wrapped(text, out.columns, '')) out.print(`${dim(out, line)}\n`);
   else out.complain(`agent: ${text}\n`);

@@ -301,7 +301,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['mcp add'],
   },
   'mcp logs': {
-    examples: [['mcp logs github --lines 20', 'the last twenty lines, secrets taken out']],
+    examples: [['mcp logs github --limit 20', 'the last twenty lines, secrets taken out']],
     needsGateway: true,
     files: ['logs/'],
     see: ['mcp list'],

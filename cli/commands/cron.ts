@@ -14,7 +14,10 @@ import type {
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { labelled } from '../labelled.ts';
+import { sayStopped } from '../listing.ts';
 import { ago, bold, indented, inTime, oneLine, printJson, table } from '../terminal.ts';
+
+const defaultFirings = 10;
 
 type CronMethod = Extract<Method, `cron.${string}`>;
 
@@ -97,11 +100,17 @@ function inZone(iso: string, zone: string | undefined): string {
 }
 
 export async function showJob(context: CommandContext): Promise<ExitCode> {
-  const limit = textFlag(context, 'limit');
-  const params = { ...jobOf(context), ...(limit === undefined ? {} : { limit: Number(limit) }) };
-  const job = await call(context, 'cron.show', params);
+  const limit = Number(textFlag(context, 'limit') ?? defaultFirings);
+  // One more than is shown, to know whether there is more.
+  const found = await call(context, 'cron.show', { ...jobOf(context), limit: limit + 1 });
+  const job = found.history === undefined ? found : { ...found, history: found.history.slice(0, limit) };
+  const isShort = (found.history?.length ?? 0) > limit;
+  const sayShort = (): void => {
+    if (isShort) sayStopped(context, `The newest ${limit} firings. --limit ${limit * 2} shows more.`);
+  };
   if (hasFlag(context, 'json')) {
     printJson(context, job);
+    sayShort();
     return 0;
   }
   const head = labelled(context.out, [
@@ -121,6 +130,7 @@ export async function showJob(context: CommandContext): Promise<ExitCode> {
   context.out.print(`${bold(context.out, oneLine(job.name))}\n${head}\n${indented(job.prompt, '  ')}\n`);
   if (job.history === undefined) context.out.print('\nThe history is kept by the gateway, which is not running.\n');
   else if (job.history.length > 0) context.out.print(`\n${historyTable(context, job.history)}`);
+  sayShort();
   return 0;
 }
 

@@ -6,7 +6,10 @@ import type { ProbeReport, Result, ServerRow, ToolRow } from '../../runtime/cont
 import { callTool as askTool, connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { sayStopped } from '../listing.ts';
 import { ago, bold, dim, oneLine, plain, printJson, table, wrapped } from '../terminal.ts';
+
+const defaultLines = 100;
 
 export async function listServers(context: CommandContext): Promise<ExitCode> {
   const rows = await context.ask('mcp.list');
@@ -132,10 +135,13 @@ export async function testServer(context: CommandContext): Promise<ExitCode> {
 
 export async function showServerLog(context: CommandContext): Promise<ExitCode> {
   const [server = ''] = context.args;
-  const lines = textFlag(context, 'lines');
-  const params = { ...profileOf(context), server, ...(lines === undefined ? {} : { lines: Number(lines) }) };
-  const found = await context.ask('mcp.logs', params);
-  for (const line of found) context.out.print(`${oneLine(line)}\n`);
+  const limit = Number(textFlag(context, 'limit') ?? textFlag(context, 'lines') ?? defaultLines);
+  // One more than is shown, to know whether there is more.
+  const found = await context.ask('mcp.logs', { ...profileOf(context), server, lines: limit + 1 });
+  const lines = found.slice(-limit);
+  if (hasFlag(context, 'json')) printJson(context, lines);
+  else for (const line of lines) context.out.print(`${oneLine(line)}\n`);
+  if (found.length > limit) sayStopped(context, `The newest ${limit} lines. --limit ${limit * 2} shows more.`);
   return 0;
 }
 

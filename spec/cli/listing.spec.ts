@@ -1,4 +1,6 @@
 import t, { type Test } from 'tap';
+import { showJob } from '../../cli/commands/cron.ts';
+import { showServerLog } from '../../cli/commands/mcp.ts';
 import type { CommandContext } from '../../cli/context.ts';
 import { type Listing, showList } from '../../cli/listing.ts';
 import type { HistoryQuery } from '../../runtime/control/contract.ts';
@@ -135,4 +137,23 @@ t.test('CLI-6 · --follow --json prints a row a line, the newest of --limit firs
   const both = await askCli(['webhook', 'deliveries', '--follow', '--before', 'k1'], makeHome(t).path);
   t.equal(both.code, 2);
   t.match(both.stderr, /--before/);
+});
+
+t.test('CLI-6 · a server’s log and the history of a cron job say when they stop short', async (t) => {
+  const lines = ['one', 'two', 'three'];
+  const log = stageCommand({ answer: lines, args: ['s'], flags: { limit: '2' }, isTerminal: true });
+  t.equal(await showServerLog(log.context), 0);
+  t.same(log.seen.asked, [{ method: 'mcp.logs', server: 's', lines: 3 }]);
+  t.equal(log.seen.printed, 'two\nthree\nThe newest 2 lines. --limit 4 shows more.\n');
+  const all = stageCommand({ answer: lines, args: ['s'], flags: { lines: '3', json: true } });
+  await showServerLog(all.context);
+  t.same(JSON.parse(all.seen.printed), lines);
+  t.equal(all.seen.complained, '');
+  const firing = { at: '2026-01-01T00:00:00.000Z', cause: 'schedule', status: 'delivered' };
+  const answer = { id: 'j', name: 'j', history: [firing, firing, firing] };
+  const job = stageCommand({ answer, args: ['j'], flags: { limit: '2', json: true } });
+  t.equal(await showJob(job.context), 0);
+  t.same(job.seen.asked, [{ method: 'cron.show', job: 'j', limit: 3 }]);
+  t.equal(JSON.parse(job.seen.printed).history.length, 2);
+  t.equal(job.seen.complained, 'agent: The newest 2 firings. --limit 4 shows more.\n');
 });
