@@ -4,6 +4,7 @@
  * @see DLV-2, DLV-3 and DLV-5 in docs/specification.md
  */
 
+import { clientOf } from '../../machines/config/loose-ends.ts';
 import type { PlatformSettings } from '../../machines/config/settings.ts';
 import { canonicalTarget, cureOfTarget } from '../../machines/config/targets.ts';
 import { refused, type Undelivered } from '../../machines/dispatch/send-outcome.ts';
@@ -41,9 +42,8 @@ export function createTarget(name: string, settings: PlatformSettings, owner: Ta
     case 'log':
       return { ...createLogTarget(log), verify: () => Promise.resolve({ kind: 'verified' }) };
     case 'github_comment': {
-      const { command } = settings.options;
       return createGithubComment({
-        command: typeof command === 'string' ? command : 'gh',
+        command: clientOf(settings),
         cwd,
         timeoutMs: githubTimeoutMs,
         scope,

@@ -7,6 +7,8 @@
 import { bindingFault, freePortAbove, whyUnbound } from '../../actors/binding.ts';
 import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import { dynamicRoutePattern } from '../../machines/base/names.ts';
+import { inspectorSchema } from '../../machines/config/schema.ts';
+import { listenerKeys } from '../../machines/config/webhook-settings.ts';
 import type { Prompts } from '../prompts.ts';
 import {
   type Answers,
@@ -55,7 +57,12 @@ export async function askAll(prompts: Prompts, asked: Asked): Promise<Answers | 
 async function askWebhook(prompts: Prompts, asked: Asked): Promise<Answers> {
   const { standing, hasSecret } = asked;
   const host = await askHost(prompts, textOf(webhookValue(standing, 'host')));
-  const port = await askPort(prompts, 'Port', { host, port: Number(webhookValue(standing, 'port') ?? 8_644) }, asked);
+  const port = await askPort(
+    prompts,
+    'Port',
+    { host, port: Number(webhookValue(standing, 'port') ?? listenerKeys.port.default) },
+    asked,
+  );
   // Each route gets a secret of its own; a global one is not made anew.
   const secret = hasSecret ? await askSecret(prompts, 'Secret of routes without one of their own', true) : undefined;
   const route = await askRoute(prompts, asked);
@@ -131,8 +138,9 @@ async function askPort(
 /** The page has a usual port, and nothing is asked where that can be had. */
 async function askPage(prompts: Prompts, asked: Asked): Promise<Answers> {
   const { standing, isRunning } = asked;
-  const host = textOf(standing('inspector', 'host')) ?? '127.0.0.1';
-  const port = Number(standing('inspector', 'port') ?? 8_645);
+  const { properties: page } = inspectorSchema;
+  const host = textOf(standing('inspector', 'host')) ?? page.host.default;
+  const port = Number(standing('inspector', 'port') ?? page.port.default);
   if (isRunning || port === 0 || standing('inspector', 'enabled') === false) return {};
   const fault = await bindingFault(host, port);
   if (fault === undefined) return {};

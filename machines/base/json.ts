@@ -13,6 +13,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Returns the object without the keys whose value is undefined, for types whose optional keys must not be undefined. */
+export function defined<const Held extends object>(held: Held): Defined<Held> {
+  return Object.fromEntries(Object.entries(held).filter(([, value]) => value !== undefined)) as Defined<Held>;
+}
+
+type MayBeUndefined<Held> = { [Key in keyof Held]: undefined extends Held[Key] ? Key : never }[keyof Held];
+type Defined<Held> = Omit<Held, MayBeUndefined<Held>> & {
+  [Key in MayBeUndefined<Held>]?: Exclude<Held[Key], undefined>;
+};
+
 /** The text of a string, a number or a boolean; empty for all else, since an object from outside names its own `toString`. */
 export function scalarText(value: unknown): string {
   if (typeof value === 'string') return value;

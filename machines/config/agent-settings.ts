@@ -4,11 +4,89 @@
  * @see CON-3 and DIS-3 in docs/specification.md
  */
 
-import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { defined, isJsonObject, type JsonObject } from '../base/json.ts';
+import { longestTimerSeconds } from '../base/timer.ts';
+import { type Declared, declared } from './declared.ts';
 import { type InterpolationScope, interpolate, unresolvedReference, variableIn } from './interpolate.ts';
 import { runVariables, senderVariables } from './program-variables.ts';
 import type { EntryFinding } from './server-entry.ts';
-import type { AgentSettings, ModelPrices, ModelSettings, SearchSettings } from './settings.ts';
+import type { AgentSettings, ModelPrices, ModelSettings } from './settings.ts';
+
+const text = { type: 'string' } as const;
+
+/** Of a model. */
+const prices = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['input_per_million', 'output_per_million'],
+  properties: {
+    input_per_million: { type: 'number', minimum: 0, description: 'For a million tokens sent.' },
+    output_per_million: { type: 'number', minimum: 0, description: 'For a million tokens received.' },
+  },
+} as const;
+
+export const agentSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    runner: { enum: ['model', 'command', 'echo'], default: 'echo', description: 'What runs the agent.' },
+    command: { type: 'array', items: text, minItems: 1, description: 'Argument vector of the command runner.' },
+    env: {
+      type: 'array',
+      items: { ...text, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' },
+      description:
+        'Variables of .env or the environment that the program has; those of .env to which nothing else refers without it.',
+    },
+    timeout_seconds: {
+      type: 'number',
+      exclusiveMinimum: 0,
+      maximum: longestTimerSeconds,
+      default: 600,
+      description: 'How long a run may take.',
+    },
+    concurrency: { type: 'integer', minimum: 1, default: 4, description: 'Runs at the same time.' },
+    on_interrupted: {
+      enum: ['rerun', 'report'],
+      default: 'rerun',
+      description: 'What becomes of a run that a crash cut off.',
+    },
+    model: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['provider', 'base_url', 'name'],
+      properties: {
+        provider: { enum: ['openai-compatible', 'anthropic'], description: 'What the endpoint speaks.' },
+        base_url: {
+          ...text,
+          description: 'Address of the endpoint, up to and without /chat/completions or /v1/messages.',
+        },
+        api_key: { ...text, description: 'Sent as a bearer token, or as x-api-key to Anthropic.' },
+        name: { ...text, minLength: 1, description: 'Name of the model.' },
+        max_steps: { type: 'integer', minimum: 1, default: 20, description: 'Questions to the model in one run.' },
+        max_tokens: { type: 'integer', minimum: 1, description: 'Longest answer, in tokens.' },
+        prices: { ...prices, description: 'What a million tokens cost; runs then tell their cost.' },
+        other_prices: {
+          type: 'object',
+          additionalProperties: prices,
+          description: 'The same of other models of the endpoint, by name, for cron jobs that ask for one.',
+        },
+      },
+      description: 'The endpoint of the model runner, of `agent chat` and of sampling.',
+    },
+    web_search: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['base_url'],
+      properties: {
+        provider: { enum: ['searxng'], default: 'searxng', description: 'What the endpoint speaks.' },
+        base_url: { ...text, description: 'Address of the endpoint, without /search.' },
+        api_key: { ...text, description: 'Sent as a bearer token.' },
+      },
+      description: 'Where the tool web_search asks; without it the tool is not offered.',
+    },
+  },
+  description: 'How agents run.',
+} as const;
 
 /** A finding that stops nothing is a warning. */
 export interface AgentFinding extends EntryFinding {
@@ -88,47 +166,45 @@ function unsetNames({ env }: JsonObject, scope: InterpolationScope): readonly Ag
 }
 
 export function readAgent(written: JsonObject): Omit<AgentSettings, 'env'> {
-  const { model, web_search } = written;
+  const {
+    runner,
+    command = [],
+    timeout_seconds,
+    concurrency,
+    on_interrupted,
+    ...read
+  } = declared(agentSchema, written);
+  const { model, web_search: search } = read;
   return {
-    runner: (written.runner as AgentSettings['runner'] | undefined) ?? 'echo',
-    command: (written.command as readonly string[] | undefined) ?? [],
-    timeoutMs: numberOf(written.timeout_seconds, 600) * 1_000,
-    concurrency: numberOf(written.concurrency, 4),
-    onInterrupted: (written.on_interrupted as AgentSettings['onInterrupted'] | undefined) ?? 'rerun',
-    ...(isJsonObject(model) ? { model: readModel(model) } : {}),
-    ...(isJsonObject(web_search) ? { search: readSearch(web_search) } : {}),
+    runner,
+    command,
+    timeoutMs: timeout_seconds * 1_000,
+    concurrency,
+    onInterrupted: on_interrupted,
+    ...(model === undefined ? {} : { model: readModel(model) }),
+    ...(search === undefined ? {} : { search: defined({ baseUrl: search.base_url, apiKey: search.api_key }) }),
   };
 }
 
-function readModel(written: JsonObject): ModelSettings {
-  const { api_key, max_tokens, prices, other_prices: others } = written;
-  return {
-    provider: written.provider as ModelSettings['provider'],
-    baseUrl: String(written.base_url),
-    name: String(written.name),
-    maxSteps: numberOf(written.max_steps, 20),
-    ...(typeof api_key === 'string' ? { apiKey: api_key } : {}),
-    ...(typeof max_tokens === 'number' ? { maxTokens: max_tokens } : {}),
-    ...(isJsonObject(prices) ? { prices: readPrices(prices) } : {}),
-    ...(isJsonObject(others) ? { otherPrices: readOtherPrices(others) } : {}),
-  };
+type Written = Declared<typeof agentSchema>;
+type WrittenPrices = Declared<typeof prices>;
+
+function readModel(model: NonNullable<Written['model']>): ModelSettings {
+  const { provider, name, prices, other_prices: others } = model;
+  return defined({
+    provider,
+    baseUrl: model.base_url,
+    name,
+    maxSteps: model.max_steps,
+    apiKey: model.api_key,
+    maxTokens: model.max_tokens,
+    prices: prices && readPrices(prices),
+    otherPrices: others && Object.fromEntries(Object.entries(others).map(([key, held]) => [key, readPrices(held)])),
+  });
 }
 
-function readPrices(written: JsonObject): ModelPrices {
-  return {
-    inputPerMillion: numberOf(written.input_per_million, 0),
-    outputPerMillion: numberOf(written.output_per_million, 0),
-  };
-}
-
-function readOtherPrices(written: JsonObject): Readonly<Record<string, ModelPrices>> {
-  return Object.fromEntries(
-    Object.entries(written).flatMap(([name, prices]) => (isJsonObject(prices) ? [[name, readPrices(prices)]] : [])),
-  );
-}
-
-function readSearch({ base_url, api_key }: JsonObject): SearchSettings {
-  return { baseUrl: String(base_url), ...(typeof api_key === 'string' ? { apiKey: api_key } : {}) };
+function readPrices({ input_per_million, output_per_million }: WrittenPrices): ModelPrices {
+  return { inputPerMillion: input_per_million, outputPerMillion: output_per_million };
 }
 
 /** A login in an address would be shown wherever the address is. */
@@ -136,8 +212,4 @@ function isEndpoint(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);
   return /^https?:$/.test(protocol) && hostname !== '' && username === '' && password === '';
-}
-
-function numberOf(value: unknown, otherwise: number): number {
-  return typeof value === 'number' ? value : otherwise;
 }

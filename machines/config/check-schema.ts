@@ -55,6 +55,8 @@ export interface Schema {
   readonly additionalProperties?: boolean | Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly description?: string;
+  /** The value of an absent key. */
+  readonly default?: Json;
   /** Accepted, and never offered. */
   readonly deprecated?: boolean;
 }

@@ -4,8 +4,9 @@
  * @see CON-3, DLV-1 and DLV-5 in docs/specification.md
  */
 
-import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { defined, isJsonObject, type JsonObject } from '../base/json.ts';
 import { longestTimerSeconds } from '../base/timer.ts';
+import { declared } from './declared.ts';
 import { unresolvedReference } from './interpolate.ts';
 import type { EntryFinding } from './server-entry.ts';
 import type { PlatformSettings } from './settings.ts';
@@ -19,6 +20,10 @@ interface Credentials {
   readonly plain?: Readonly<Record<string, object>>;
 }
 
+/** Of each target; targets without an entry have them too. */
+export const defaultConcurrency = 4;
+export const githubClient = 'gh';
+
 const text = { type: ['string', 'number'] } as const;
 const described = (description: string) => ({ ...text, description });
 
@@ -26,7 +31,7 @@ const described = (description: string) => ({ ...text, description });
 const credentials: Readonly<Record<string, Credentials>> = {
   github_comment: {
     needs: [],
-    plain: { command: { type: 'string', minLength: 1, default: 'gh', description: "GitHub's own client." } },
+    plain: { command: { type: 'string', minLength: 1, default: githubClient, description: "GitHub's own client." } },
   },
   telegram: {
     needs: [['token']],
@@ -47,12 +52,20 @@ const credentials: Readonly<Record<string, Credentials>> = {
       ['account_sid', 'api_key', 'api_secret', 'messaging_service_sid'],
     ],
     secret: ['auth_token', 'api_secret'],
-    plain: { account_sid: text, api_key: text, from: described('The sending number.'), messaging_service_sid: text },
+    plain: {
+      account_sid: described('The account.'),
+      api_key: described('A key of the account, with api_secret, instead of auth_token.'),
+      from: described('The sending number.'),
+      messaging_service_sid: described('A messaging service that chooses the number, instead of from.'),
+    },
   },
   whatsapp: {
     needs: [['token', 'phone_number_id'], ['bridge_url']],
     secret: ['token'],
-    plain: { phone_number_id: text, bridge_url: described('A bridge of your own instead of the Cloud API.') },
+    plain: {
+      phone_number_id: described('The sending number of the Cloud API.'),
+      bridge_url: described('A bridge of your own instead of the Cloud API.'),
+    },
   },
   matrix: {
     needs: [['token', 'api_base']],
@@ -72,20 +85,20 @@ const credentials: Readonly<Record<string, Credentials>> = {
       port: { type: ['integer', 'string'], description: '587 unless given; 465 is TLS from the first byte.' },
       secure: { type: 'boolean', description: 'TLS from the first byte; true on port 465.' },
       require_tls: { type: 'boolean', default: true, description: 'No password travels unencrypted.' },
-      username: text,
+      username: described('The login of the SMTP server.'),
       from: described('The sender, such as `Ops <ops@example.org>`.'),
     },
   },
   dingtalk: {
     needs: [['access_token'], ['app_key', 'app_secret', 'robot_code']],
     secret: ['access_token', 'secret', 'app_secret'],
-    plain: { app_key: text, robot_code: text },
+    plain: { app_key: described('The app.'), robot_code: described('The robot of the app.') },
   },
-  feishu: { needs: [['app_id', 'app_secret']], secret: ['app_secret'], plain: { app_id: text } },
+  feishu: { needs: [['app_id', 'app_secret']], secret: ['app_secret'], plain: { app_id: described('The app.') } },
   wecom: {
     needs: [['corp_id', 'corp_secret', 'agent_id'], ['robot_key']],
     secret: ['corp_secret', 'robot_key'],
-    plain: { corp_id: text, agent_id: text },
+    plain: { corp_id: described('The company.'), agent_id: described('The app that sends.') },
   },
   weixin: { needs: [['token']], secret: ['token'] },
   bluebubbles: {
@@ -93,7 +106,7 @@ const credentials: Readonly<Record<string, Credentials>> = {
     secret: ['password'],
     plain: { method: { enum: ['apple-script', 'private-api'], description: 'How the bridge sends.' } },
   },
-  qqbot: { needs: [['app_id', 'client_secret']], secret: ['client_secret'], plain: { app_id: text } },
+  qqbot: { needs: [['app_id', 'client_secret']], secret: ['client_secret'], plain: { app_id: described('The bot.') } },
   gitlab_comment: { needs: [['token']], secret: ['token'] },
   gitea_comment: { needs: [['token', 'api_base']], secret: ['token'] },
   linear: { needs: [['token']], secret: ['token'] },
@@ -139,7 +152,12 @@ const shared = {
     default: 10,
     description: 'For one answer of the platform.',
   },
-  concurrency: { type: 'integer', minimum: 1, description: 'Deliveries at the same time (4).' },
+  concurrency: {
+    type: 'integer',
+    minimum: 1,
+    default: defaultConcurrency,
+    description: 'Deliveries at the same time.',
+  },
   messages_per_minute: {
     type: 'number',
     exclusiveMinimum: 0,
@@ -156,7 +174,7 @@ const shared = {
     type: 'object',
     additionalProperties: false,
     properties: {
-      max_attempts: { type: 'integer', minimum: 1, default: 15 },
+      max_attempts: { type: 'integer', minimum: 1, default: 15, description: 'Tries in all.' },
       base_seconds: {
         type: 'number',
         exclusiveMinimum: 0,
@@ -164,8 +182,15 @@ const shared = {
         default: 2,
         description: 'The first wait; each further one is twice as long.',
       },
-      longest_seconds: { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds, default: 3600 },
+      longest_seconds: {
+        type: 'number',
+        exclusiveMinimum: 0,
+        maximum: longestTimerSeconds,
+        default: 3600,
+        description: 'The longest wait.',
+      },
     },
+    default: {},
     description: 'How a delivery that failed is tried again before it becomes a dead letter.',
   },
 } as const;
@@ -173,9 +198,23 @@ const shared = {
 function schemaOf(target: string): object {
   const { secret = [], plain = {} } = credentials[target] ?? { needs: [] };
   const own = Object.fromEntries(secret.map((key) => [key, described('Secret; best as `${VAR}` from .env.')]));
+  const description = `The delivery target ${target}.`;
+  return {
+    type: 'object',
+    additionalProperties: false,
+    description,
+    properties: { ...sharedBy(target), ...own, ...plain },
+  };
+}
+
+function sharedBy(target: string) {
   // The GitHub client needs no switch: it is there, or it is not.
-  const enabled = { type: 'boolean', default: target === 'github_comment', description: 'Switches the target on.' };
-  return { type: 'object', additionalProperties: false, properties: { enabled, ...shared, ...own, ...plain } };
+  const enabled = {
+    type: 'boolean',
+    default: target === 'github_comment',
+    description: 'Switches the target on.',
+  } as const;
+  return { enabled, ...shared };
 }
 
 const platforms = [...targetNames].filter(([name]) => name !== 'log');
@@ -184,7 +223,7 @@ const platforms = [...targetNames].filter(([name]) => name !== 'log');
 export const platformSchemas: Readonly<Record<string, object>> = Object.fromEntries([
   ...platforms.map(([name]) => [name, schemaOf(name)]),
   ...platforms.flatMap(([name, alias]) =>
-    alias === undefined ? [] : [[alias, { ...schemaOf(name), deprecated: true }]],
+    alias === undefined ? [] : [[alias, { ...schemaOf(name), description: `The same as ${name}.`, deprecated: true }]],
   ),
 ]);
 
@@ -243,41 +282,33 @@ function lackingOf(needs: Credentials['needs'], entry: JsonObject): readonly str
 
 /** Reads an entry, interpolated. */
 export function readPlatform(name: string, entry: JsonObject, problem: string | undefined): PlatformSettings {
-  const {
-    enabled: _,
-    api_base,
-    home_channel,
-    timeout_seconds,
-    concurrency,
-    messages_per_minute,
-    order_hold_seconds,
-    retries,
-    ...options
-  } = entry;
   const target = canonicalTarget(name) ?? name;
-  const tries = isJsonObject(retries) ? retries : {};
-  const { max_attempts, base_seconds, longest_seconds } = tries;
-  return {
+  const properties = sharedBy(target);
+  const read = declared({ type: 'object', properties }, entry);
+  const options = Object.fromEntries(Object.entries(entry).filter(([key]) => !Object.hasOwn(properties, key)));
+  const { retries } = read;
+  return defined({
     name,
-    enabled: isEnabled(target, entry),
-    timeoutMs: numberOf(timeout_seconds, 10) * 1_000,
-    orderHoldMs: numberOf(order_hold_seconds, 600) * 1_000,
+    enabled: read.enabled,
+    timeoutMs: read.timeout_seconds * 1_000,
+    orderHoldMs: read.order_hold_seconds * 1_000,
     retries: {
-      attempts: numberOf(max_attempts, 15),
-      baseDelayMs: numberOf(base_seconds, 2) * 1_000,
-      longestDelayMs: numberOf(longest_seconds, 3_600) * 1_000,
+      attempts: retries.max_attempts,
+      baseDelayMs: retries.base_seconds * 1_000,
+      longestDelayMs: retries.longest_seconds * 1_000,
     },
     options,
-    ...(typeof api_base === 'string' ? { apiBase: api_base } : {}),
-    ...(isBlank(home_channel) ? {} : { homeChannel: String(home_channel) }),
-    ...(typeof concurrency === 'number' ? { concurrency } : {}),
-    ...(typeof messages_per_minute === 'number' ? { perMinute: messages_per_minute } : {}),
-    ...(problem === undefined ? {} : { problem }),
-  };
+    apiBase: read.api_base,
+    homeChannel: isBlank(read.home_channel) ? undefined : String(read.home_channel),
+    concurrency: read.concurrency,
+    perMinute: read.messages_per_minute,
+    problem,
+  });
 }
 
-function isEnabled(target: string, { enabled }: JsonObject): boolean {
-  return typeof enabled === 'boolean' ? enabled : target === 'github_comment';
+/** A switch that cannot be read asks for something: the rest of the entry is checked in the same wave. */
+function isEnabled(target: string, { enabled = sharedBy(target).enabled.default }: JsonObject): boolean {
+  return enabled !== false;
 }
 
 /** The texts of a value, which may be an object of them. */
@@ -296,8 +327,4 @@ function isAddress(text: string): boolean {
   const { protocol, username, password } = new URL(text);
   // No HTTP client sends what stands before the host.
   return /^https?:$/.test(protocol) && username === '' && password === '';
-}
-
-function numberOf(value: unknown, otherwise: number): number {
-  return typeof value === 'number' ? value : otherwise;
 }

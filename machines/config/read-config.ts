@@ -4,8 +4,9 @@
  * @see CFG-2, CFG-3 and CON-3 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
+import { defined, isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
 import { checkAgent, interpolateAgent, readAgent } from './agent-settings.ts';
+import { declared } from './declared.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { createFindings, type Findings } from './findings.ts';
 import {
@@ -18,8 +19,15 @@ import {
 import { checkPlatform, readPlatform } from './platform-settings.ts';
 import { variablesOfProgram } from './program-variables.ts';
 import { readWebhook, routesPath, type WebhookSource } from './read-webhook.ts';
-import { checkServerEntry, doubtsOf, type EntryFinding, normaliseServerEntry } from './server-entry.ts';
-import type { GatewaySettings, PlatformSettings, ServerEntry, Settings } from './settings.ts';
+import { gatewaySchema, inspectorSchema, logSchema, telemetrySchema } from './schema.ts';
+import {
+  checkServerEntry,
+  doubtsOf,
+  type EntryFinding,
+  normaliseServerEntry,
+  type ServerEntry,
+} from './server-entry.ts';
+import type { GatewaySettings, PlatformSettings, Settings } from './settings.ts';
 import { canonicalTarget } from './targets.ts';
 
 export interface ConfigSource extends WebhookSource {
@@ -61,7 +69,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
           : { ...readAgent({}), env: {} },
       inspector: readInspector(findings, objectAt(said, 'inspector'), scope),
       telemetry: readTelemetry(objectAt(said, 'telemetry'), scope),
-      log: { events: objectAt(said, 'log').events === 'all' ? 'all' : 'summary' },
+      log: declared(logSchema, objectAt(said, 'log')),
       platforms,
       servers,
       ...(workspace === undefined ? {} : { workspace }),
@@ -145,7 +153,7 @@ function readServers(findings: Findings, folders: FolderScope): readonly ServerE
   return Object.entries(objectAt(findings.written, 'mcp_servers')).map(([name, entry]) => {
     const part = { kind: 'server', server: name } as const;
     if (!isJsonObject(entry)) {
-      return { name, enabled: true, entry: {}, problem: findings.problemOf(part) ?? 'its entry cannot be read' };
+      return { ...normaliseServerEntry(name, {}), problem: findings.problemOf(part) ?? 'its entry cannot be read' };
     }
     if (name.trim() === '') {
       const message = 'mcp_servers has an entry without a name; write one before the colon';
@@ -194,19 +202,16 @@ function readPlatforms(findings: Findings, scope: InterpolationScope): Readonly<
 }
 
 function readGateway(findings: Findings, written: JsonObject, scope: InterpolationScope): GatewaySettings {
-  const history = objectAt(written, 'history');
+  const { multiplex_profiles, front, journal, drain_timeout_seconds, history } = declared(gatewaySchema, written);
   const url = readDatabase(findings, written, scope);
-  return {
-    multiplexProfiles: written.multiplex_profiles === true,
-    front: (written.front as GatewaySettings['front'] | undefined) ?? 'auto',
-    journal: (written.journal as GatewaySettings['journal'] | undefined) ?? 'lmdb',
-    ...(url === undefined ? {} : { postgres: { url } }),
-    drainTimeoutMs: numberOf(written.drain_timeout_seconds, 30) * 1_000,
-    history: {
-      maxAgeMs: numberOf(history.max_age_hours, 168) * 3_600_000,
-      maxBytes: numberOf(history.max_megabytes, 1_024) * 1_048_576,
-    },
-  };
+  return defined({
+    multiplexProfiles: multiplex_profiles,
+    front,
+    journal,
+    postgres: url === undefined ? undefined : { url },
+    drainTimeoutMs: drain_timeout_seconds * 1_000,
+    history: { maxAgeMs: history.max_age_hours * 3_600_000, maxBytes: history.max_megabytes * 1_048_576 },
+  });
 }
 
 /** The URL of the journal's database; empty where it cannot be read. Its password belongs into .env, and is never quoted. */
@@ -235,13 +240,8 @@ function readDatabase(findings: Findings, written: JsonObject, scope: Interpolat
 }
 
 function readInspector(findings: Findings, written: JsonObject, scope: InterpolationScope): Settings['inspector'] {
-  const scrapeToken = readScrapeToken(findings, written.scrape_token, scope);
-  return {
-    enabled: written.enabled !== false,
-    host: (written.host as string | undefined) ?? '127.0.0.1',
-    port: numberOf(written.port, 8_645),
-    ...(scrapeToken === undefined ? {} : { scrapeToken }),
-  };
+  const { enabled, host, port } = declared(inspectorSchema, written);
+  return defined({ enabled, host, port, scrapeToken: readScrapeToken(findings, written.scrape_token, scope) });
 }
 
 /** A token that cannot be read is empty, which no request fits: it must not open what it was to close. */
@@ -261,10 +261,6 @@ function readScrapeToken(findings: Findings, written: Json | undefined, scope: I
 }
 
 function readTelemetry(written: JsonObject, scope: InterpolationScope): Settings['telemetry'] {
-  const { otlp_endpoint: endpoint } = interpolate(written, scope) as JsonObject;
-  return typeof endpoint === 'string' ? { otlpEndpoint: endpoint } : {};
-}
-
-function numberOf(value: unknown, otherwise: number): number {
-  return typeof value === 'number' ? value : otherwise;
+  const { otlp_endpoint } = declared(telemetrySchema, interpolate(written, scope) as JsonObject);
+  return defined({ otlpEndpoint: otlp_endpoint });
 }

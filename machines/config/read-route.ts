@@ -4,8 +4,9 @@
  * @see RTE-1, SIG-5, SIG-6 and PRF-1 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { defaultProfile, type ProfileName, profileName, routeName } from '../base/names.ts';
+import { declared } from './declared.ts';
 import type { ConfigPath } from './document.ts';
 import { unresolvedReference } from './interpolate.ts';
 import { readSigning, strangeSecret } from './read-signature.ts';
@@ -14,12 +15,13 @@ import {
   type Route,
   type RouteSecret,
   type RouteWithSecret,
+  routeSchema,
   templateToken,
   textsOfSecret,
 } from './route.ts';
 import { insecureSecret, weaknessOf } from './secret-strength.ts';
 import type { EntryFinding } from './server-entry.ts';
-import { type BodyShape, sourceOf } from './sources.ts';
+import { sourceOf } from './sources.ts';
 import { canonicalTarget, cureOfTarget } from './targets.ts';
 
 export interface RouteContext {
@@ -169,7 +171,7 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   if (findings.length > 0 || secret === undefined || profile === undefined) return { ok: false, findings };
   return {
     ok: true,
-    value: { route: { ...routeOf(name, written, context, profile, deliver), ...signing }, secret },
+    value: { route: { ...routeOf(name, written, { source: context.source, profile, deliver }), ...signing }, secret },
     warnings,
   };
 }
@@ -208,47 +210,43 @@ function literalGroup(key: string): string | undefined {
 function routeOf(
   name: string,
   written: JsonObject,
-  { source }: RouteContext,
-  profile: ProfileName,
-  deliver: string,
+  { source, profile, deliver }: Pick<RouteWithSecret['route'], 'source' | 'profile' | 'deliver'>,
 ): RouteWithSecret['route'] {
-  const given = <Key extends string, Value>(key: Key, value: Value | undefined): { readonly [K in Key]?: Value } =>
-    value === undefined ? {} : ({ [key]: value } as { readonly [K in Key]?: Value });
-  const coalesce = isJsonObject(written.coalesce) ? written.coalesce : undefined;
-  return {
+  const read = declared(routeSchema, written);
+  const { cron_job: cronJob, coalesce } = read;
+  return defined({
     name: routeName(name),
     source,
     profile,
-    enabled: written.enabled !== false,
-    events: (written.events ?? []) as readonly string[],
-    filters: (written.filters ?? []) as readonly JsonObject[],
-    scriptTimeoutMs: milliseconds(written.script_timeout_seconds, 30),
-    skills: (written.skills ?? []) as readonly string[],
+    enabled: read.enabled,
+    events: read.events,
+    filters: read.filters as readonly JsonObject[],
+    scriptTimeoutMs: milliseconds(read.script_timeout_seconds),
+    skills: read.skills,
     deliver,
-    deliverExtra: (written.deliver_extra ?? {}) as JsonObject,
-    deliverOnly: written.deliver_only === true,
-    allowIdenticalBodies: written.allow_identical_bodies === true,
-    ...given('onFailure', written.on_failure as string | undefined),
-    ...given('onFailureExtra', written.on_failure_extra as JsonObject | undefined),
+    deliverExtra: read.deliver_extra as JsonObject,
+    deliverOnly: read.deliver_only,
+    allowIdenticalBodies: read.allow_identical_bodies,
+    onFailure: read.on_failure,
+    onFailureExtra: read.on_failure_extra as JsonObject | undefined,
     ...followed(written, deliver),
-    ...given('prompt', written.prompt as string | undefined),
-    ...given('script', written.script as string | undefined),
-    ...given('toolsets', written.toolsets as readonly string[] | undefined),
-    ...given('cronJob', written.cron_job === undefined ? undefined : String(written.cron_job)),
-    ...given('concurrency', written.concurrency as number | undefined),
-    ...given('body', written.body as BodyShape | undefined),
-    ...given('description', written.description as string | undefined),
-    ...given('createdAt', written.created_at as string | undefined),
-    ...given(
-      'coalesce',
-      coalesce && {
-        key: String(coalesce.key),
-        windowMs: milliseconds(coalesce.window_seconds, 30),
-        maxWaitMs: milliseconds(coalesce.max_wait_seconds, 300),
-        ...(coalesce.mode === 'batch' ? { mode: 'batch' as const } : {}),
-      },
-    ),
-  };
+    prompt: read.prompt,
+    script: read.script,
+    toolsets: read.toolsets,
+    cronJob: cronJob === undefined ? undefined : String(cronJob),
+    concurrency: read.concurrency,
+    body: read.body,
+    description: read.description,
+    createdAt: read.created_at,
+    coalesce:
+      coalesce &&
+      defined({
+        key: coalesce.key,
+        windowMs: milliseconds(coalesce.window_seconds),
+        maxWaitMs: milliseconds(coalesce.max_wait_seconds),
+        mode: coalesce.mode === 'batch' ? 'batch' : undefined,
+      }),
+  });
 }
 
 /** What `on` makes of a route that delivers to http: a failure is a notice there, and a response that is not reported is logged. */
@@ -324,6 +322,6 @@ function whyUnresolved(name: string, own: unknown, source: RouteContext['source'
     : `has a secret that refers to "${name}", which is not set; set ${name} in the profile's .env or in the environment`;
 }
 
-function milliseconds(seconds: unknown, otherwise: number): number {
-  return Math.round((typeof seconds === 'number' ? seconds : otherwise) * 1_000);
+function milliseconds(seconds: number): number {
+  return Math.round(seconds * 1_000);
 }

@@ -4,11 +4,12 @@
  * @see SRC-1, SRC-2 and IDM-2 in docs/specification.md
  */
 
-import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { defined, isJsonObject, type JsonObject } from '../base/json.ts';
+import { type Declared, declared } from './declared.ts';
 import type { ConfigPath } from './document.ts';
 import { unresolvedReference } from './interpolate.ts';
 import type { Route } from './route.ts';
-import type { Algorithm, Place, SignatureScheme, Timestamp } from './signature-scheme.ts';
+import { type Place, type SignatureScheme, signatureSchema, type Timestamp } from './signature-scheme.ts';
 import { type SourceName, sourceOf } from './sources.ts';
 
 export type Refuse = (path: ConfigPath, message: string, code: string) => void;
@@ -87,12 +88,13 @@ export function strangeSecret(secret: string, sender: string | undefined): strin
   return undefined;
 }
 
-function readScheme(given: JsonObject, refuse: Refuse): SignatureScheme {
+function readScheme(given: JsonObject, refuse: Refuse): SignatureScheme | undefined {
   const say = (key: string, message: string): void =>
     refuse(['signature', key], `has a signature scheme that cannot be used: ${message}`, 'signature-scheme');
-  const algorithm = (given.algorithm as Algorithm | undefined) ?? 'hmac-sha256';
-  const signed = (given.signed as string | undefined) ?? '{body}';
-  const timestamp = isJsonObject(given.timestamp) ? readTimestamp(given.timestamp, say) : undefined;
+  const read = declared(signatureSchema, given);
+  if (read === undefined) return undefined;
+  const { algorithm, signed } = read;
+  const timestamp = read.timestamp && readTimestamp(read.timestamp, say);
   const id = isJsonObject(given.id) ? readPlace(given.id, ['signature', 'id'], refuse) : undefined;
   if (signed.split('{body}').length > 2) say('signed', 'it names {body} twice');
   if (!signed.includes('{body}') && algorithm !== 'token')
@@ -103,21 +105,23 @@ function readScheme(given: JsonObject, refuse: Refuse): SignatureScheme {
   const isInBody = timestamp !== undefined && 'field' in timestamp.at;
   if (timestamp !== undefined && !isInBody && !signed.includes('{timestamp}'))
     say('timestamp', 'a time that is not signed protects from nothing; name {timestamp} in signed, or drop it');
-  return {
-    at: { header: String(given.header) },
+  return defined({
+    at: { header: read.header },
     algorithm,
-    encoding: (given.encoding as SignatureScheme['encoding'] | undefined) ?? 'hex',
+    encoding: read.encoding,
     signed,
-    key: (given.key as SignatureScheme['key'] | undefined) ?? 'text',
-    ...(given.prefix === undefined ? {} : { prefix: String(given.prefix) }),
-    ...(given.part === undefined ? {} : { part: String(given.part) }),
-    ...(given.list === undefined ? {} : { list: given.list as 'commas' | 'spaces' }),
-    ...(id === undefined ? {} : { id }),
-    ...(timestamp === undefined ? {} : { timestamp }),
-  };
+    key: read.key,
+    prefix: read.prefix,
+    part: read.part,
+    list: read.list,
+    id,
+    timestamp,
+  });
 }
 
-function readTimestamp(given: JsonObject, say: (key: string, message: string) => void): Timestamp | undefined {
+type WrittenTimestamp = NonNullable<Declared<typeof signatureSchema>['timestamp']>;
+
+function readTimestamp(given: WrittenTimestamp, say: (key: string, message: string) => void): Timestamp | undefined {
   const places = (['header', 'field', 'part'] as const).filter((key) => given[key] !== undefined);
   const [place] = places;
   if (place === undefined || places.length > 1) {
@@ -126,8 +130,8 @@ function readTimestamp(given: JsonObject, say: (key: string, message: string) =>
   }
   return {
     at: { [place]: String(given[place]) } as Timestamp['at'],
-    unit: (given.unit as Timestamp['unit'] | undefined) ?? 's',
-    toleranceSeconds: (given.tolerance_seconds as number | undefined) ?? 300,
+    unit: given.unit,
+    toleranceSeconds: given.tolerance_seconds,
   };
 }
 

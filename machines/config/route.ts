@@ -27,10 +27,25 @@ export const filterOperators = [
 ] as const;
 export type FilterOperator = (typeof filterOperators)[number];
 
-/** For an editor's completion alone: what a condition is, `filter.ts` says. */
+const conditionKeys: Readonly<Record<FilterOperator | 'field' | 'all' | 'any' | 'not', string>> = {
+  field: 'What the condition is about: a dotted path, event, or headers.<Name>.',
+  exists: 'true: the field exists.',
+  missing: 'true: the field does not exist.',
+  equals: 'The field has exactly this value.',
+  not_equals: 'The field has another value, or does not exist.',
+  contains: 'The field is a text or a list that contains this, or an object with this key.',
+  in: 'The field is one of these values.',
+  in_file: 'The field is an entry of this file in the home.',
+  regex: 'The field is a text in which this pattern is found.',
+  all: 'All of these conditions match.',
+  any: 'At least one of these conditions matches.',
+  not: 'This condition does not match.',
+};
+
+/** For the completion of editors alone: `filter.ts` decides what a condition is. */
 const condition = {
   type: 'object',
-  properties: Object.fromEntries(['field', ...filterOperators, 'all', 'any', 'not'].map((key) => [key, {}])),
+  properties: Object.fromEntries(Object.entries(conditionKeys).map(([key, description]) => [key, { description }])),
 } as const;
 
 /** The ends of a run that `on` names (DLV-6). */
@@ -42,7 +57,7 @@ export const routeSchema = {
   description: 'One webhook route: who may call it, what passes, and what is done.',
   properties: {
     enabled: { type: 'boolean', default: true, description: 'false answers 403.' },
-    events: { ...texts, description: 'Event types to accept; empty accepts all.' },
+    events: { ...texts, default: [], description: 'Event types to accept; empty accepts all.' },
     secret: {
       anyOf: [text, { ...texts, minItems: 1 }],
       description:
@@ -59,17 +74,23 @@ export const routeSchema = {
     delivery_id: { ...placeSchema, description: 'Where the id of the delivery stands, where no source says so.' },
     profile: { ...text, description: 'The only profile whose prefix reaches this route.' },
     prompt: { ...text, description: 'Template of the prompt; without one the whole payload.' },
-    filters: { type: 'array', items: condition, description: 'Conditions, all of which must match.' },
+    filters: { type: 'array', items: condition, default: [], description: 'Conditions, all of which must match.' },
     script: { ...text, minLength: 1, description: "Filter or transform script in the profile's scripts folder." },
-    script_timeout_seconds: { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds, default: 30 },
-    skills: { ...texts, description: 'Skills; the first one found is loaded.' },
+    script_timeout_seconds: {
+      type: 'number',
+      exclusiveMinimum: 0,
+      maximum: longestTimerSeconds,
+      default: 30,
+      description: 'How long the script may take.',
+    },
+    skills: { ...texts, default: [], description: 'Skills; the first one found is loaded.' },
     toolsets: { ...texts, description: "Replaces the default toolset of this route's runs." },
     deliver: {
       anyOf: [{ enum: targetChoices, description: 'a target such as slack' }, text],
       default: 'log',
       description: 'Delivery target.',
     },
-    deliver_extra: { type: 'object', description: 'Settings of the target; strings are templates.' },
+    deliver_extra: { type: 'object', default: {}, description: 'Settings of the target; strings are templates.' },
     on_failure: {
       anyOf: [{ enum: targetChoices, description: 'a target such as slack' }, text],
       description: 'Target that is notified of a failed run.',
@@ -98,8 +119,20 @@ export const routeSchema = {
       required: ['key'],
       properties: {
         key: { ...text, minLength: 1, description: 'Field or template that names the entity.' },
-        window_seconds: { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds, default: 30 },
-        max_wait_seconds: { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds, default: 300 },
+        window_seconds: {
+          type: 'number',
+          exclusiveMinimum: 0,
+          maximum: longestTimerSeconds,
+          default: 30,
+          description: 'How long a group waits for the next event.',
+        },
+        max_wait_seconds: {
+          type: 'number',
+          exclusiveMinimum: 0,
+          maximum: longestTimerSeconds,
+          default: 300,
+          description: 'How long a group waits at most.',
+        },
         mode: {
           enum: ['latest', 'batch'],
           default: 'latest',
@@ -109,8 +142,8 @@ export const routeSchema = {
       description: 'Gather bursts of events into one run.',
     },
     concurrency: { type: 'integer', minimum: 1, description: 'Runs of this route at the same time.' },
-    description: text,
-    created_at: text,
+    description: { ...text, description: 'What the route is for; shown in lists.' },
+    created_at: { ...text, description: 'When a subscription was made.' },
   },
 } as const;
 

@@ -4,12 +4,12 @@
  * @see CFG-1, CFG-5, CFG-6, FLT-2, OAU-5, SRV-2 and TLS-1 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { isLoopback } from '../base/loopback.ts';
 import { longestTimerSeconds } from '../base/timer.ts';
+import { type Declared, declared } from './declared.ts';
 import type { ConfigPath } from './document.ts';
 import { unresolvedReference } from './interpolate.ts';
-import type { ServerEntry } from './settings.ts';
 
 /** A finding before it has a place: where in the entry, what, and its code. */
 export interface EntryFinding {
@@ -26,8 +26,11 @@ const someSeconds = { type: 'number', exclusiveMinimum: 0, maximum: longestTimer
 /** JSON Schema patterns know no flags, so both cases of each word are spelled. */
 const boolWords = '^([Tt][Rr][Uu][Ee]|1|[Yy][Ee][Ss]|[Oo][Nn]|[Ff][Aa][Ll][Ss][Ee]|0|[Nn][Oo]|[Oo][Ff][Ff])$';
 const boolLike = {
-  anyOf: [{ type: 'boolean' }, { enum: [0, 1] }, { type: 'string', pattern: boolWords }],
-  description: 'true/1/yes/on or false/0/no/off',
+  anyOf: [
+    { type: 'boolean', description: 'true/1/yes/on or false/0/no/off' },
+    { enum: [0, 1] },
+    { type: 'string', pattern: boolWords },
+  ],
 } as const;
 const trustWords = ['full', 'untrusted'] as const;
 const names = { anyOf: [text, { type: 'array', items: text }] } as const;
@@ -42,8 +45,13 @@ export const serverEntrySchema = {
   description: 'One MCP server: a local one by `command`, a remote one by `url`.',
   properties: {
     command: { ...text, minLength: 1, description: 'Executable to launch (stdio).' },
-    args: { type: 'array', items: { type: ['string', 'number', 'boolean'] }, description: 'Arguments of the command.' },
-    env: { ...stringMap, description: 'Environment passed to the command.' },
+    args: {
+      type: 'array',
+      items: { type: ['string', 'number', 'boolean'] },
+      default: [],
+      description: 'Arguments of the command.',
+    },
+    env: { ...stringMap, default: {}, description: 'Environment passed to the command.' },
     cwd: {
       ...text,
       minLength: 1,
@@ -56,7 +64,7 @@ export const serverEntrySchema = {
       description: 'Folders that the server is given as its roots. They replace the folders of its own arguments.',
     },
     url: { ...text, description: 'Remote MCP endpoint, http or https.' },
-    headers: { ...stringMap, description: 'Headers sent to the remote server.' },
+    headers: { ...stringMap, default: {}, description: 'Headers sent to the remote server.' },
     cross_origin_redirects: {
       type: 'boolean',
       default: false,
@@ -65,6 +73,7 @@ export const serverEntrySchema = {
     },
     ssl_verify: {
       type: ['boolean', 'string'],
+      default: true,
       description: 'true: system CAs; false: no verification; or the path of a CA bundle.',
     },
     client_cert: {
@@ -88,18 +97,31 @@ export const serverEntrySchema = {
       description: 'Seconds between liveness pings, at least 5; 180 over HTTP, off for stdio.',
     },
     lazy: { type: 'boolean', default: false, description: 'Connect at the first tool call.' },
-    idle_timeout_seconds: { ...seconds, description: 'Recycle after so many idle seconds; 0: never (stdio).' },
-    max_lifetime_seconds: { ...seconds, description: 'Recycle at this age in seconds; 0: never (stdio).' },
+    idle_timeout_seconds: {
+      ...seconds,
+      default: 0,
+      description: 'Recycle after so many idle seconds; 0: never (stdio).',
+    },
+    max_lifetime_seconds: { ...seconds, default: 0, description: 'Recycle at this age in seconds; 0: never (stdio).' },
     lifecycle: {
       type: 'object',
       additionalProperties: false,
-      properties: { idle_timeout_seconds: seconds, max_lifetime_seconds: seconds },
+      properties: {
+        idle_timeout_seconds: { ...seconds, description: 'As beside it.' },
+        max_lifetime_seconds: { ...seconds, description: 'As beside it.' },
+      },
       description: 'Another place for the two recycling keys.',
     },
     tools: {
       type: 'object',
       additionalProperties: false,
-      properties: { include: names, exclude: names, resources: boolLike, prompts: boolLike },
+      properties: {
+        include: { ...names, description: 'The only tools that are registered; it wins over exclude.' },
+        exclude: { ...names, default: [], description: 'Tools that are not registered.' },
+        resources: { ...boolLike, default: true, description: 'Whether tools that read its resources are offered.' },
+        prompts: { ...boolLike, default: true, description: 'Whether tools that read its prompts are offered.' },
+      },
+      default: {},
       description: 'Which tools are registered.',
     },
     auth: { enum: ['oauth'], description: '`oauth`: OAuth 2.1 with PKCE (url servers).' },
@@ -107,39 +129,50 @@ export const serverEntrySchema = {
       type: 'object',
       additionalProperties: false,
       properties: {
-        flow: { enum: ['device', 'browser'] },
-        timeout: { ...someSeconds, default: 300 },
-        client_id: text,
-        client_secret: text,
-        token_endpoint_auth_method: text,
-        scope: text,
-        client_name: text,
-        redirect_uri: text,
-        redirect_port: { type: 'integer', minimum: 1, maximum: 65_535 },
-        client_metadata_url: text,
-        cimd: { type: 'boolean' },
-        user_agent: { type: ['string', 'null'] },
+        flow: { enum: ['device', 'browser'], default: 'browser', description: 'How a person logs in.' },
+        timeout: { ...someSeconds, default: 300, description: 'How long a device login waits, in seconds.' },
+        client_id: { ...text, description: 'A client that is registered already.' },
+        client_secret: { ...text, description: 'Its secret.' },
+        token_endpoint_auth_method: { ...text, description: 'How the client authenticates for tokens.' },
+        scope: { ...text, description: 'Scopes to ask for, separated by spaces.' },
+        client_name: { ...text, description: 'The name to register under.' },
+        redirect_uri: { ...text, description: 'Where the browser brings the code; https, or http on localhost.' },
+        redirect_port: { type: 'integer', minimum: 1, maximum: 65_535, description: 'Port for it on this computer.' },
+        client_metadata_url: { ...text, description: 'A client metadata document of your own.' },
+        cimd: { type: 'boolean', default: true, description: 'false: never identifies by a metadata document.' },
+        user_agent: { type: ['string', 'null'], description: 'User-Agent of requests for tokens.' },
       },
+      default: {},
       description: 'OAuth options.',
     },
     sampling: {
       type: 'object',
       additionalProperties: false,
       properties: {
-        enabled: { type: 'boolean', default: true },
-        model: text,
-        allowed_models: { type: 'array', items: text, default: [] },
-        max_tokens_cap: { type: 'integer', minimum: 1, default: 4096 },
-        timeout: { ...timed, default: 30 },
-        max_rpm: { type: 'integer', minimum: 0, default: 10 },
-        max_tool_rounds: { type: 'integer', minimum: 0, default: 5 },
+        enabled: { type: 'boolean', default: true, description: 'false refuses them all.' },
+        model: { ...text, description: 'The model to use, whatever the server prefers.' },
+        allowed_models: { type: 'array', items: text, default: [], description: 'Others that it may ask for.' },
+        max_tokens_cap: { type: 'integer', minimum: 1, default: 4096, description: 'Tokens of one answer.' },
+        timeout: { ...timed, default: 30, description: 'For one answer, in seconds.' },
+        max_rpm: { type: 'integer', minimum: 0, default: 10, description: 'Requests per minute.' },
+        max_tool_rounds: {
+          type: 'integer',
+          minimum: 0,
+          default: 5,
+          description: 'Rounds of tool calls in one request.',
+        },
       },
+      default: {},
       description: 'Policy for model requests of the server.',
     },
     elicitation: {
       type: 'object',
       additionalProperties: false,
-      properties: { enabled: { type: 'boolean', default: true }, timeout: { ...timed, default: 300 } },
+      properties: {
+        enabled: { type: 'boolean', default: true, description: 'false refuses them all.' },
+        timeout: { ...timed, default: 300, description: 'How long a person may take, in seconds.' },
+      },
+      default: {},
       description: "The server's requests for user input.",
     },
     max_result_chars: {
@@ -152,9 +185,10 @@ export const serverEntrySchema = {
       type: 'object',
       additionalProperties: false,
       properties: {
-        failures: { type: 'integer', minimum: 1, default: 5 },
-        reset_seconds: { ...timed, default: 30 },
+        failures: { type: 'integer', minimum: 1, default: 5, description: 'How many in a row.' },
+        reset_seconds: { ...timed, default: 30, description: 'How long calls are refused.' },
       },
+      default: {},
       description: 'Transport failures in a row after which calls are refused, and for how long.',
     },
     trust: {
@@ -165,6 +199,18 @@ export const serverEntrySchema = {
     },
   },
 } as const;
+
+/** An entry with its defaults filled in. Secret: it may hold tokens. */
+export type WrittenServer = Declared<typeof serverEntrySchema>;
+
+/** One MCP server entry after defaults and interpolation (CFG-1). */
+export interface ServerEntry {
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly entry: WrittenServer;
+  /** The first finding of an entry that cannot be used (CFG-3). */
+  readonly problem?: string;
+}
 
 const stdioOnly = ['args', 'env', 'cwd', 'idle_timeout_seconds', 'max_lifetime_seconds', 'lifecycle'] as const;
 const httpOnly = [
@@ -245,24 +291,19 @@ function unsetIn(value: Json | undefined, path: ConfigPath): EntryFinding[] {
 /** The entry with its defaults, floors and aliases applied. */
 export function normaliseServerEntry(name: string, entry: JsonObject): ServerEntry {
   const { lifecycle, ...direct } = entry;
-  const isStdio = typeof entry.command === 'string';
-  const keepalive = keepaliveOf(entry.keepalive_interval, isStdio);
-  const normal: JsonObject = {
-    timeout: 300,
-    connect_timeout: 60,
-    protocol: 'auto',
-    supports_parallel_tool_calls: false,
-    lazy: false,
-    trust: 'full',
+  const { trust = 'full' } = entry;
+  const read = declared(serverEntrySchema, {
     ...(isJsonObject(lifecycle) ? lifecycle : {}),
     ...direct,
-    ...(keepalive === undefined ? {} : { keepalive_interval: keepalive }),
-  };
-  return { name, enabled: entry.enabled !== false, entry: normal };
+    // A value of the wrong type is absent to `declared`, and would make the server trusted.
+    ...(typeof trust === 'string' ? {} : { trust: 'untrusted' }),
+  });
+  const keepalive = keepaliveOf(read.keepalive_interval, read.command !== undefined);
+  return { name, enabled: read.enabled, entry: defined({ ...read, keepalive_interval: keepalive }) };
 }
 
-function keepaliveOf(given: Json | undefined, isStdio: boolean): number | undefined {
-  if (typeof given === 'number') return Math.max(shortestKeepaliveSeconds, given);
+function keepaliveOf(given: number | undefined, isStdio: boolean): number | undefined {
+  if (given !== undefined) return Math.max(shortestKeepaliveSeconds, given);
   return isStdio ? undefined : httpKeepaliveSeconds;
 }
 

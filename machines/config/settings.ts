@@ -6,6 +6,7 @@
 
 import type { JsonObject } from '../base/json.ts';
 import type { RouteWithSecret } from './route.ts';
+import type { ServerEntry } from './server-entry.ts';
 
 export interface WebhookSettings {
   readonly enabled: boolean;
@@ -118,16 +119,6 @@ export interface PlatformSettings {
   readonly perMinute?: number;
   /** Target-specific keys, interpolated. Secret: never logged or shown. */
   readonly options: JsonObject;
-  /** The first finding of an entry that cannot be used (CFG-3). */
-  readonly problem?: string;
-}
-
-/** One MCP server entry after defaults and interpolation (CFG-1). */
-export interface ServerEntry {
-  readonly name: string;
-  readonly enabled: boolean;
-  /** The normalised entry, keys as in the config; times in seconds as written. Secret: may hold tokens. */
-  readonly entry: JsonObject;
   /** The first finding of an entry that cannot be used (CFG-3). */
   readonly problem?: string;
 }

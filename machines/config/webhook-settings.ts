@@ -4,7 +4,48 @@
  * @see ADP-1 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { declared } from './declared.ts';
+
+const text = { type: 'string' } as const;
+
+/** The keys of the adapter but its routes. */
+export const listenerKeys = {
+  host: { ...text, minLength: 1, default: '0.0.0.0', description: 'Bind address.' },
+  port: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 65_535,
+    default: 8644,
+    description: 'Listen port; 0 chooses a free one.',
+  },
+  secret: { ...text, description: 'Global fallback secret.' },
+  public_url: {
+    ...text,
+    pattern: '^https?://[^/?#]+(?:/[^?#]*)?$',
+    description:
+      'Where senders reach this listener, such as https://hooks.example.com; for sources that sign the address.',
+  },
+  rate_limit: { type: 'integer', minimum: 1, default: 30, description: 'Requests per minute and route.' },
+  max_body_bytes: { type: 'integer', minimum: 1, default: 1_048_576, description: 'Largest payload in bytes.' },
+  max_unverified_bytes: {
+    type: 'integer',
+    minimum: 1,
+    default: 67_108_864,
+    description: 'Memory in bytes for payloads under way whose signature is not checked yet, over all connections.',
+  },
+  script_concurrency: {
+    type: 'integer',
+    minimum: 1,
+    default: 8,
+    description: 'Scripts of routes at the same time; others wait for their turn.',
+  },
+  allow_weak_secrets: {
+    type: 'boolean',
+    default: false,
+    description: 'Makes a weak secret on a listener outside loopback a warning, not an error.',
+  },
+} as const;
 
 export interface ListenerSettings {
   readonly enabled: boolean;
@@ -51,22 +92,25 @@ export function readListener(
 ): { readonly settings: ListenerSettings; readonly findings: readonly VariableFinding[] } {
   const findings: VariableFinding[] = [];
   const enabled = readEnabled(webhook, env, findings);
-  const port = readPort(webhook, env, findings);
-  const secret = (webhookKey(webhook, 'secret')?.value as string | undefined) ?? env.WEBHOOK_SECRET;
-  const publicUrl = webhookKey(webhook, 'public_url')?.value as string | undefined;
+  const variables = defined({ port: readPort(env, findings), secret: env.WEBHOOK_SECRET });
+  const { extra } = webhook;
+  const read = declared(
+    { type: 'object', properties: listenerKeys },
+    { ...variables, ...webhook, ...(isJsonObject(extra) ? extra : {}) },
+  );
   return {
-    settings: {
+    settings: defined({
       enabled,
-      host: (webhookKey(webhook, 'host')?.value as string | undefined) ?? '0.0.0.0',
-      port,
-      rateLimit: (webhookKey(webhook, 'rate_limit')?.value as number | undefined) ?? 30,
-      maxUnverifiedBytes: (webhookKey(webhook, 'max_unverified_bytes')?.value as number | undefined) ?? 67_108_864,
-      scriptConcurrency: (webhookKey(webhook, 'script_concurrency')?.value as number | undefined) ?? 8,
-      allowWeakSecrets: webhookKey(webhook, 'allow_weak_secrets')?.value === true,
-      maxBodyBytes: (webhookKey(webhook, 'max_body_bytes')?.value as number | undefined) ?? 1_048_576,
-      ...(secret === undefined || secret === '' ? {} : { secret }),
-      ...(publicUrl === undefined ? {} : { publicUrl }),
-    },
+      host: read.host,
+      port: read.port,
+      rateLimit: read.rate_limit,
+      maxUnverifiedBytes: read.max_unverified_bytes,
+      scriptConcurrency: read.script_concurrency,
+      allowWeakSecrets: read.allow_weak_secrets,
+      maxBodyBytes: read.max_body_bytes,
+      secret: read.secret === '' ? undefined : read.secret,
+      publicUrl: read.public_url,
+    }),
     findings,
   };
 }
@@ -86,17 +130,16 @@ function readEnabled(webhook: JsonObject, env: Env, findings: VariableFinding[])
   return webhook.enabled !== undefined || (read ?? true);
 }
 
-function readPort(webhook: JsonObject, env: Env, findings: VariableFinding[]): number {
-  const given = env.WEBHOOK_PORT;
-  const read = given === undefined || given === '' ? 8_644 : portOf(given);
-  if (read === undefined) {
+function readPort({ WEBHOOK_PORT: given = '' }: Env, findings: VariableFinding[]): number | undefined {
+  const port = given === '' ? undefined : portOf(given);
+  if (port === undefined && given !== '') {
     findings.push({
       variable: 'WEBHOOK_PORT',
       message: 'WEBHOOK_PORT must be a whole number from 0 to 65535',
       code: 'variable-malformed',
     });
   }
-  return (webhookKey(webhook, 'port')?.value as number | undefined) ?? read ?? 8_644;
+  return port;
 }
 
 function portOf(text: string): number | undefined {

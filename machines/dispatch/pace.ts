@@ -4,6 +4,7 @@
  * @see DLV-4 in docs/specification.md
  */
 
+import { defaultConcurrency } from '../config/platform-settings.ts';
 import type { PlatformSettings } from '../config/settings.ts';
 
 export interface Pace {
@@ -12,8 +13,6 @@ export interface Pace {
   readonly gapMs: number;
   readonly chatGapMs: number;
 }
-
-const usualConcurrency = 4;
 
 /** Gaps that platforms ask for: to all of them, and to one chat. */
 const gaps: Readonly<Record<string, readonly [gapMs: number, chatGapMs: number]>> = {
@@ -38,7 +37,7 @@ const gaps: Readonly<Record<string, readonly [gapMs: number, chatGapMs: number]>
 export function paceOf(target: string, { concurrency, perMinute }: Partial<PlatformSettings>): Pace {
   const [gapMs, chatGapMs] = gaps[target] ?? [0, 0];
   return {
-    concurrency: concurrency ?? usualConcurrency,
+    concurrency: concurrency ?? defaultConcurrency,
     gapMs: perMinute === undefined ? gapMs : Math.ceil(60_000 / perMinute),
     chatGapMs,
   };

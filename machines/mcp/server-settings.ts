@@ -5,8 +5,8 @@
  * @see CFG-1, CFG-5, LIF-3, LIF-4, LIF-5, TLS-1, TRU-1, FLT-2, SRV-1 and SRV-2 in docs/specification.md
  */
 
-import { type Json, type JsonObject, objectAt } from '../base/json.ts';
-import type { ServerEntry } from '../config/settings.ts';
+import { defined, type Json } from '../base/json.ts';
+import type { ServerEntry, WrittenServer } from '../config/server-entry.ts';
 import { type OauthSettings, readOauthSettings } from '../oauth/oauth-settings.ts';
 
 export interface StdioPlan {
@@ -89,35 +89,41 @@ export interface ServerSettings {
   readonly breaker: { readonly failures: number; readonly resetMs: number };
 }
 
-const defaultResultCap = 2_000_000;
-const defaultBreaker = { failures: 5, resetSeconds: 30 };
-
-export function readServerSettings(server: ServerEntry): ServerSettings {
-  const { entry } = server;
-  const breaker = objectAt(entry, 'circuit_breaker');
-  return {
-    name: server.name,
-    enabled: server.enabled,
-    transport: typeof entry.command === 'string' ? stdioPlan(entry) : httpPlan(entry),
-    protocol: protocolOf(entry.protocol),
-    timeoutMs: seconds(entry.timeout, 300),
-    connectTimeoutMs: seconds(entry.connect_timeout, 60),
-    parallel: entry.supports_parallel_tool_calls === true,
-    lazy: entry.lazy === true,
-    ...(typeof entry.keepalive_interval === 'number' ? { keepaliveMs: seconds(entry.keepalive_interval, 0) } : {}),
-    idleTimeoutMs: seconds(entry.idle_timeout_seconds, 0),
-    maxLifetimeMs: seconds(entry.max_lifetime_seconds, 0),
-    trust: entry.trust === undefined || entry.trust === 'full' ? 'full' : 'untrusted',
-    roots: strings(entry.roots),
-    tools: toolPolicy(objectAt(entry, 'tools')),
-    sampling: samplingPolicy(objectAt(entry, 'sampling')),
-    elicitation: elicitationPolicy(objectAt(entry, 'elicitation')),
-    resultCap: number(entry.max_result_chars, defaultResultCap),
-    breaker: {
-      failures: number(breaker.failures, defaultBreaker.failures),
-      resetMs: seconds(breaker.reset_seconds, defaultBreaker.resetSeconds),
-    },
-  };
+export function readServerSettings({ name, enabled, entry }: ServerEntry): ServerSettings {
+  const { tools, sampling, elicitation, circuit_breaker: breaker } = entry;
+  return defined({
+    name,
+    enabled,
+    transport: entry.command === undefined ? httpPlan(entry) : stdioPlan(entry.command, entry),
+    protocol: entry.protocol,
+    timeoutMs: entry.timeout * 1_000,
+    connectTimeoutMs: entry.connect_timeout * 1_000,
+    parallel: entry.supports_parallel_tool_calls,
+    lazy: entry.lazy,
+    keepaliveMs: entry.keepalive_interval === undefined ? undefined : entry.keepalive_interval * 1_000,
+    idleTimeoutMs: entry.idle_timeout_seconds * 1_000,
+    maxLifetimeMs: entry.max_lifetime_seconds * 1_000,
+    trust: entry.trust === 'full' ? 'full' : 'untrusted',
+    roots: entry.roots,
+    tools: defined({
+      include: tools.include === undefined ? undefined : [tools.include].flat(),
+      exclude: [tools.exclude].flat(),
+      resources: boolLike(tools.resources, true),
+      prompts: boolLike(tools.prompts, true),
+    }),
+    sampling: defined({
+      enabled: sampling.enabled,
+      model: sampling.model,
+      allowedModels: sampling.allowed_models,
+      maxTokensCap: sampling.max_tokens_cap,
+      timeoutMs: sampling.timeout * 1_000,
+      maxRequestsPerMinute: sampling.max_rpm,
+      maxToolRounds: sampling.max_tool_rounds,
+    }),
+    elicitation: { enabled: elicitation.enabled, timeoutMs: elicitation.timeout * 1_000 },
+    resultCap: entry.max_result_chars,
+    breaker: { failures: breaker.failures, resetMs: breaker.reset_seconds * 1_000 },
+  });
 }
 
 /** Reads true/1/yes/on and false/0/no/off in any case; anything else is the default, for validation has spoken. */
@@ -128,98 +134,31 @@ export function boolLike(value: Json | undefined, otherwise: boolean): boolean {
   return otherwise;
 }
 
-function stdioPlan(entry: JsonObject): StdioPlan {
-  return {
-    kind: 'stdio',
-    command: String(entry.command),
-    args: strings(entry.args),
-    env: stringMap(objectAt(entry, 'env')),
-    ...(typeof entry.cwd === 'string' ? { cwd: entry.cwd } : {}),
-  };
+function stdioPlan(command: string, { args, env, cwd }: WrittenServer): StdioPlan {
+  return defined({ kind: 'stdio', command, args: args.map(String), env: texts(env), cwd });
 }
 
-function httpPlan(entry: JsonObject): HttpPlan {
+function httpPlan(entry: WrittenServer): HttpPlan {
   return {
     kind: entry.transport === 'sse' ? 'sse' : 'http',
-    url: String(entry.url ?? ''),
-    headers: stringMap(objectAt(entry, 'headers')),
-    crossOriginRedirects: entry.cross_origin_redirects === true,
+    url: entry.url ?? '',
+    headers: texts(entry.headers),
+    crossOriginRedirects: entry.cross_origin_redirects,
     tls: tlsPlan(entry),
-    skipPreflight: entry.skip_preflight === true,
-    oauth: entry.auth === 'oauth' ? readOauthSettings(entry) : null,
+    skipPreflight: entry.skip_preflight,
+    oauth: entry.auth === undefined ? null : readOauthSettings(entry),
   };
 }
 
-function tlsPlan(entry: JsonObject): TlsPlan {
-  const verify = typeof entry.ssl_verify === 'string' ? entry.ssl_verify : entry.ssl_verify !== false;
-  const given = entry.client_cert;
+function tlsPlan({ ssl_verify: verify, client_cert: given = [], client_key }: WrittenServer): TlsPlan {
   if (typeof given === 'string') {
-    const key = typeof entry.client_key === 'string' ? entry.client_key : given;
-    return {
-      verify,
-      cert: given,
-      key,
-      certKey: 'client_cert',
-      keyKey: key === given ? 'client_cert' : 'client_key',
-    };
+    const key = client_key ?? given;
+    return { verify, cert: given, key, certKey: 'client_cert', keyKey: key === given ? 'client_cert' : 'client_key' };
   }
-  if (!Array.isArray(given)) return { verify, certKey: 'client_cert', keyKey: 'client_cert' };
-  const [cert, key, password] = strings(given);
-  return {
-    verify,
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(password === undefined ? {} : { password }),
-    certKey: 'client_cert',
-    keyKey: 'client_cert',
-  };
+  const [cert, key, password] = given;
+  return defined({ verify, cert, key, password, certKey: 'client_cert', keyKey: 'client_cert' });
 }
 
-function toolPolicy(tools: JsonObject): ToolPolicy {
-  return {
-    ...(tools.include === undefined ? {} : { include: nameList(tools.include) }),
-    exclude: nameList(tools.exclude),
-    resources: boolLike(tools.resources, true),
-    prompts: boolLike(tools.prompts, true),
-  };
-}
-
-function samplingPolicy(sampling: JsonObject): SamplingPolicy {
-  return {
-    enabled: sampling.enabled !== false,
-    ...(typeof sampling.model === 'string' ? { model: sampling.model } : {}),
-    allowedModels: strings(sampling.allowed_models),
-    maxTokensCap: number(sampling.max_tokens_cap, 4096),
-    timeoutMs: seconds(sampling.timeout, 30),
-    maxRequestsPerMinute: number(sampling.max_rpm, 10),
-    maxToolRounds: number(sampling.max_tool_rounds, 5),
-  };
-}
-
-function elicitationPolicy(elicitation: JsonObject): ServerSettings['elicitation'] {
-  return { enabled: elicitation.enabled !== false, timeoutMs: seconds(elicitation.timeout, 300) };
-}
-
-function protocolOf(value: Json | undefined): Protocol {
-  return value === 'stateless' || value === 'legacy' ? value : 'auto';
-}
-
-function nameList(value: Json | undefined): readonly string[] {
-  return typeof value === 'string' ? [value] : strings(value);
-}
-
-function strings(value: Json | undefined): string[] {
-  return Array.isArray(value) ? value.map(String) : [];
-}
-
-function stringMap(value: JsonObject): Record<string, string> {
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, String(each)]));
-}
-
-function seconds(value: Json | undefined, otherwise: number): number {
-  return (typeof value === 'number' ? value : otherwise) * 1_000;
-}
-
-function number(value: Json | undefined, otherwise: number): number {
-  return typeof value === 'number' ? value : otherwise;
+function texts(map: Readonly<Record<string, string | number | boolean>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(map).map(([key, each]) => [key, String(each)]));
 }

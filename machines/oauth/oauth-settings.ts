@@ -3,7 +3,9 @@
  * @see OAU-3 and OAU-5 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { defined, type JsonObject } from '../base/json.ts';
+import { declared } from '../config/declared.ts';
+import { serverEntrySchema } from '../config/server-entry.ts';
 
 export interface OauthSettings {
   readonly flow: 'browser' | 'device';
@@ -23,28 +25,25 @@ export interface OauthSettings {
   readonly userAgent?: string;
 }
 
-const defaultTimeoutMs = 300_000;
-
 /** Reads the mapping of a validated entry; an empty text counts as not given. */
-export function readOauthSettings(entry: JsonObject): OauthSettings {
-  const oauth = isJsonObject(entry.oauth) ? entry.oauth : {};
-  const { timeout, redirect_port: port } = oauth;
-  return {
-    flow: oauth.flow === 'device' ? 'device' : 'browser',
-    timeoutMs: typeof timeout === 'number' ? timeout * 1_000 : defaultTimeoutMs,
-    cimd: oauth.cimd !== false,
-    ...text('clientId', oauth.client_id),
-    ...text('clientSecret', oauth.client_secret),
-    ...text('tokenEndpointAuthMethod', oauth.token_endpoint_auth_method),
-    ...text('scope', oauth.scope),
-    ...text('clientName', oauth.client_name),
-    ...text('redirectUri', oauth.redirect_uri),
-    ...(typeof port === 'number' ? { redirectPort: port } : {}),
-    ...text('clientMetadataUrl', oauth.client_metadata_url),
-    ...text('userAgent', oauth.user_agent),
-  };
+export function readOauthSettings(entry: { readonly oauth?: JsonObject | null }): OauthSettings {
+  const oauth = declared(serverEntrySchema.properties.oauth, entry.oauth ?? {});
+  return defined({
+    flow: oauth.flow,
+    timeoutMs: oauth.timeout * 1_000,
+    cimd: oauth.cimd,
+    clientId: text(oauth.client_id),
+    clientSecret: text(oauth.client_secret),
+    tokenEndpointAuthMethod: text(oauth.token_endpoint_auth_method),
+    scope: text(oauth.scope),
+    clientName: text(oauth.client_name),
+    redirectUri: text(oauth.redirect_uri),
+    redirectPort: oauth.redirect_port,
+    clientMetadataUrl: text(oauth.client_metadata_url),
+    userAgent: text(oauth.user_agent),
+  });
 }
 
-function text<Key extends string>(key: Key, value: Json | undefined): { [K in Key]?: string } {
-  return typeof value === 'string' && value.trim() !== '' ? ({ [key]: value } as { [K in Key]?: string }) : {};
+function text(value: string | null | undefined): string | undefined {
+  return value === null || value?.trim() === '' ? undefined : value;
 }

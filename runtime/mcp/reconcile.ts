@@ -7,8 +7,7 @@
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
-import type { ServerEntry } from '../../machines/config/settings.ts';
-import { keepaliveIntervalMs } from '../../machines/mcp/lifetime.ts';
+import type { ServerEntry } from '../../machines/config/server-entry.ts';
 import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { Respawns } from '../system/respawns.ts';
@@ -72,7 +71,7 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
       server,
       profile,
       transport: transport.kind,
-      keepaliveMs: keepaliveIntervalMs(transport.kind, settings.keepaliveMs) ?? 0,
+      keepaliveMs: settings.keepaliveMs ?? 0,
       idleTimeoutMs: settings.idleTimeoutMs,
       maxLifetimeMs: settings.maxLifetimeMs,
       breakerLimits: settings.breaker,

@@ -83,7 +83,7 @@ const rooms: readonly Room[] = [
     holds: under('cli/'),
     may: [
       base,
-      /^machines\/config\/(profile|program-variables|nearest|edit|secret-strength|env-file|diagnostic|targets)\.ts$/,
+      /^machines\/config\/(profile|program-variables|nearest|edit|secret-strength|env-file|diagnostic|targets|schema|webhook-settings)\.ts$/,
       /^machines\/webhook\/samples\.ts$/,
       /^machines\/mcp\/(call-faults|install-link|link-guards|add-server\.machine|foreign-files|glob|plan-import)\.ts$/,
       /^actors\/(binding|files|socket-place)\.ts$/,

@@ -4,6 +4,7 @@ import { readConnectError } from '../../../actors/mcp/connect-errors.ts';
 import { openTransport } from '../../../actors/mcp/transports.ts';
 import type { PublicReachPorts } from '../../../actors/oauth/public-reach.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import type { ConnectFailure } from '../../../machines/mcp/connect-failure.ts';
 import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { listenHttp } from '../../support/http-listener.ts';
@@ -34,7 +35,7 @@ function reachOf(addresses: Readonly<Record<string, readonly string[]>> = {}) {
 }
 
 async function failureOf(entry: JsonObject, reach: Partial<PublicReachPorts>): Promise<ConnectFailure> {
-  const settings = readServerSettings({ name: 'hub', enabled: true, entry } as never);
+  const settings = readServerSettings(normaliseServerEntry('hub', entry));
   const opened = await openTransport(settings, { ...quietPorts, reach });
   try {
     await new Client({ name: 'spec', version: '1' }).connect(opened.transport, { timeout: 20_000 });

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap';
 import { readConnectError } from '../../../actors/mcp/connect-errors.ts';
 import { type OpenTransport, openTransport, type TransportPorts } from '../../../actors/mcp/transports.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import type { ConnectFailure } from '../../../machines/mcp/connect-failure.ts';
 import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { makeHome } from '../../support/home.ts';
@@ -19,7 +20,7 @@ const everything = createRequire(import.meta.url).resolve('@modelcontextprotocol
 
 /** An open transport of an entry as configured. */
 async function open(t: Test, entry: JsonObject, more: Partial<TransportPorts> = {}): Promise<OpenTransport> {
-  const settings = readServerSettings({ name: 'github', enabled: true, entry } as never);
+  const settings = readServerSettings(normaliseServerEntry('github', entry));
   const opened = await openTransport(settings, { ...quietPorts, ...more });
   t.teardown(() => opened.close());
   return opened;

@@ -6,6 +6,7 @@ import {
   renewTokens,
 } from '../../../actors/oauth/renewal.ts';
 import { openServerConnections } from '../../../actors/oauth/server-connections.ts';
+import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
 import { listenHttp } from '../../support/http-listener.ts';
@@ -167,10 +168,9 @@ t.test(
     if (meta === undefined) throw new Error('it has logged in');
     const metadata = { ...meta.metadata, token_endpoint: `https://mcp.test:${port}/token` };
     await store.credentials.save('hub', { tokens: record, server: { ...meta, metadata } });
-    const { transport: plan } = readServerSettings({
-      ...{ name: 'hub', enabled: true },
-      entry: { url, auth: 'oauth', ssl_verify: certificates.ca },
-    } as never);
+    const { transport: plan } = readServerSettings(
+      normaliseServerEntry('hub', { url, auth: 'oauth', ssl_verify: certificates.ca }),
+    );
     if (plan.kind === 'stdio') throw new Error('it has a url');
     /** 127.0.0.1 passes for the public internet until the name of the token endpoint is given to it as one inside. */
     let inside = '';

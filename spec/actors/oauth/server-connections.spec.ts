@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import { openServerConnections } from '../../../actors/oauth/server-connections.ts';
+import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { listenHttp } from '../../support/http-listener.ts';
 
@@ -13,7 +14,7 @@ async function stage(t: Test) {
     else response.writeHead(302, { location: to }).end();
   });
   const entry = { url: `http://hub.test:${port}/mcp`, auth: 'oauth', cross_origin_redirects: true };
-  const { transport: plan } = readServerSettings({ name: 'hub', enabled: true, entry } as never);
+  const { transport: plan } = readServerSettings(normaliseServerEntry('hub', entry));
   if (plan.kind === 'stdio') throw new Error('it has a url');
   const connections = await openServerConnections({
     ...{ server: 'hub', plan, env: {}, userHome: '/nowhere', version: '1' },

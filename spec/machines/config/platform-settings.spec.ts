@@ -26,7 +26,11 @@ const codes = (name: string, entry: JsonObject): string[] => checkPlatform(name,
 t.test('DLV-5 · DLV-1 · every target but the log is configured by either of its names', (t) => {
   const names = [...targetNames].flat().filter((name) => name !== undefined && name !== 'log');
   t.same(Object.keys(platformSchemas).sort(), names.sort());
-  t.match(platformSchemas.team_chat_a, { ...platformSchemas.slack, deprecated: true });
+  t.match(platformSchemas.team_chat_a, {
+    ...platformSchemas.slack,
+    description: 'The same as slack.',
+    deprecated: true,
+  });
   t.end();
 });
 
@@ -122,6 +126,7 @@ t.test('DLV-4 · defaults are filled in, seconds become milliseconds', (t) => {
     name: 'slack',
     orderHoldMs: 600_000,
     enabled: true,
+    concurrency: 4,
     timeoutMs: 10_000,
     retries: { attempts: 15, baseDelayMs: 2_000, longestDelayMs: 3_600_000 },
     options: { token: 't' },

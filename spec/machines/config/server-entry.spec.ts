@@ -160,6 +160,22 @@ t.test('CFG-1 · CFG-5 · LIF-4 · defaults, the floor of the keepalive, and the
     supports_parallel_tool_calls: false,
     lazy: false,
     trust: 'full',
+    enabled: true,
+    args: [],
+    env: {},
+    roots: [],
+    headers: {},
+    cross_origin_redirects: false,
+    ssl_verify: true,
+    skip_preflight: false,
+    idle_timeout_seconds: 0,
+    max_lifetime_seconds: 0,
+    max_result_chars: 2_000_000,
+    tools: { exclude: [], resources: true, prompts: true },
+    oauth: { flow: 'browser', timeout: 300, cimd: true },
+    sampling: { enabled: true, allowed_models: [], max_tokens_cap: 4096, timeout: 30, max_rpm: 10, max_tool_rounds: 5 },
+    elicitation: { enabled: true, timeout: 300 },
+    circuit_breaker: { failures: 5, reset_seconds: 30 },
   };
   t.same(normaliseServerEntry('s', stdio), { name: 's', enabled: true, entry: { ...defaults, ...stdio } });
   t.same(normaliseServerEntry('h', http).entry, { ...defaults, ...http, keepalive_interval: 180 });

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import { type CachedDiscovery, cacheText, fingerprintInput, readCache } from '../../../machines/mcp/schema-cache.ts';
 import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { fc } from '../../support/property.ts';
@@ -15,7 +16,7 @@ const discovery: CachedDiscovery = {
 };
 
 function input(entry: JsonObject): string {
-  return fingerprintInput(readServerSettings({ name: 's', enabled: true, entry } as never));
+  return fingerprintInput(readServerSettings(normaliseServerEntry('s', entry)));
 }
 
 t.test('LIF-6 · what was written is read again', (t) => {

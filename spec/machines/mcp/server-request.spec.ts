@@ -1,10 +1,11 @@
 import t from 'tap';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
+import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import { admitElicitation, admitSampling, rootsAnswer } from '../../../machines/mcp/server-request.ts';
 import { readServerSettings, type SamplingPolicy } from '../../../machines/mcp/server-settings.ts';
 import { fc } from '../../support/property.ts';
 
-const defaults = readServerSettings({ name: 's', enabled: true, entry: { command: 'x' } } as never);
+const defaults = readServerSettings(normaliseServerEntry('s', { command: 'x' }));
 
 function policy(given: Partial<SamplingPolicy>): SamplingPolicy {
   return { ...defaults.sampling, ...given };

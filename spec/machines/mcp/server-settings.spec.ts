@@ -1,8 +1,9 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import { boolLike, readServerSettings } from '../../../machines/mcp/server-settings.ts';
 
-const read = (entry: JsonObject) => readServerSettings({ name: 's', enabled: true, entry } as never);
+const read = (entry: JsonObject) => readServerSettings(normaliseServerEntry('s', entry));
 const url = 'https://mcp.example.com/mcp';
 
 t.test('CFG-1 · an entry that says nothing has the documented defaults', (t) => {

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Json } from '../../../machines/base/json.ts';
+import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import { boolLike, readServerSettings, type ToolPolicy } from '../../../machines/mcp/server-settings.ts';
 import { chooseTools } from '../../../machines/mcp/tool-filter.ts';
 
@@ -11,7 +12,7 @@ function policy(given: Partial<ToolPolicy>): ToolPolicy {
 }
 
 function configured(tools: Json): ToolPolicy {
-  return readServerSettings({ name: 's', enabled: true, entry: { command: 'x', tools } } as never).tools;
+  return readServerSettings(normaliseServerEntry('s', { command: 'x', tools })).tools;
 }
 
 t.test('FLT-1 · include and exclude choose by the original names, include wins', (t) => {

@@ -1,4 +1,6 @@
 import t from 'tap';
+import type { Json } from '../../../machines/base/json.ts';
+import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { afterLostCall, needsApproval, type ToolAnnotations } from '../../../machines/mcp/trust.ts';
 
@@ -26,12 +28,13 @@ t.test('TRU-1 · on an untrusted server a tool without readOnlyHint: true waits 
 });
 
 t.test('TRU-1 · any trust but full is untrusted', (t) => {
-  const trust = (value: unknown): string =>
-    readServerSettings({ name: 's', enabled: true, entry: { command: 'x', trust: value } } as never).trust;
+  const trust = (value?: Json): string =>
+    readServerSettings(normaliseServerEntry('s', { command: 'x', ...(value === undefined ? {} : { trust: value }) }))
+      .trust;
   for (const value of ['untrusted', 'FULL', 'Full', 'none', '', 1, true, null])
     t.equal(trust(value), 'untrusted', String(value));
   t.equal(trust('full'), 'full');
-  t.equal(trust(undefined), 'full');
+  t.equal(trust(), 'full');
   t.end();
 });
 

@@ -2,6 +2,7 @@ import t from 'tap';
 import type { SchemaCache } from '../../../actors/mcp/schema-cache.store.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { absentWard } from '../../../machines/base/ward.ts';
+import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import type { ConnectionInput } from '../../../machines/mcp/server-connection.machine.ts';
 import { createReconcile } from '../../../runtime/mcp/reconcile.ts';
 import { createRegistry, type Registry } from '../../../runtime/mcp/registry.ts';
@@ -42,9 +43,7 @@ function stage(first: Given, remembered: readonly string[] = []) {
       Object.entries(config).map(([profile, servers]) => ({
         profile,
         servers: Object.entries(servers).map(([name, { problem, ...entry }]) => ({
-          name,
-          enabled: entry.enabled !== false,
-          entry,
+          ...normaliseServerEntry(name, entry as never),
           ...(problem === undefined ? {} : { problem }),
         })) as never,
       })),

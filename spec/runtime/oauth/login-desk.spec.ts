@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import { readServerSettings, type ServerSettings } from '../../../machines/mcp/server-settings.ts';
 import type { LoginInput } from '../../../machines/oauth/browser-login.machine.ts';
 import { createLoginDesk, type LoginRequest } from '../../../runtime/oauth/login-desk.ts';
@@ -19,7 +20,7 @@ function stage(t: Test, entries: Readonly<Record<string, JsonObject>>) {
     credentials: () => credentials,
     settings: (_, server): ServerSettings | undefined => {
       const entry = entries[server];
-      return entry === undefined ? undefined : readServerSettings({ name: server, enabled: true, entry } as never);
+      return entry === undefined ? undefined : readServerSettings(normaliseServerEntry(server, entry));
     },
     env: {},
     version: '0',

@@ -7,6 +7,7 @@ import { type OpenVerdict, openSession, type RequestDesk } from '../../../actors
 import type { CallOptions, Session, Settle } from '../../../actors/mcp/session.ts';
 import type { Logger } from '../../../actors/ports.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import type { Handshake } from '../../../machines/mcp/era.ts';
 import type { OfferMethod } from '../../../machines/mcp/offers.ts';
 import { readServerSettings, type ServerSettings } from '../../../machines/mcp/server-settings.ts';
@@ -32,7 +33,7 @@ const declined = { kind: 'answered', result: { action: 'decline' } } as const;
 
 /** The settings of an entry of `mcp_servers`. */
 export function settingsOf(entry: JsonObject, name = 'peer'): ServerSettings {
-  return readServerSettings({ name, enabled: entry.enabled !== false, entry } as never);
+  return readServerSettings(normaliseServerEntry(name, entry));
 }
 
 /** Opens; what was opened is closed with the spec. */
