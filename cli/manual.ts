@@ -522,7 +522,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
       ['config check', 'for people'],
       ['config check --json', 'for editors'],
     ],
-    exits: { 1: 'There is a finding that stops something.' },
+    exits: { 1: 'There is a finding, an error or a warning.' },
     files: config,
     see: ['config schema', 'doctor', 'docs/errors.md'],
   },

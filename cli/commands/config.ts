@@ -18,7 +18,7 @@ export async function checkConfig(context: CommandContext): Promise<ExitCode> {
     const hints = await context.ask('config.hints');
     for (const hint of hints) context.out.print(`Hint: ${oneLine(hint)}\n`);
   }
-  return found.some(({ severity }) => severity === 'error') ? 1 : 0;
+  return found.length === 0 ? 0 : 1;
 }
 
 export async function printSchema(context: CommandContext): Promise<ExitCode> {

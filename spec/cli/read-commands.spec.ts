@@ -228,4 +228,9 @@ t.test('CFG-2 · DIS-5 · config check ends with a hint on how to lend a route t
   t.same(JSON.parse((await check('--json')).stdout), []);
   home.write('config.yaml', config('{prompt: x, toolsets: [agent-webhook, mcp-files]}'));
   t.equal((await check()).stdout, 'No findings.\n');
+  home.write('config.yaml', config('{prompt: "{open", toolsets: [agent-webhook, mcp-files]}'));
+  const warned = await check();
+  t.equal(warned.code, 1, 'a warning alone fails the check');
+  t.match(warned.stdout, /: warning: route "hook" has prompt with "\{open".* \[template-open\]\n[\s\S]*\n1 finding\n$/);
+  t.equal((await check('--json')).code, 1);
 });

@@ -186,7 +186,7 @@ t.test(
     t.notMatch(weak.stdout, 'glft-12345');
     t.equal(config().extra.allow_weak_secrets, true);
     const checked = await runCli(['config', 'check'], home.path);
-    t.equal(checked.code, 0);
+    t.equal(checked.code, 1);
     t.match(checked.stdout, /warning: route "one" has a secret that has 10 characters[\s\S]*\n1 finding\n/);
   },
 );
