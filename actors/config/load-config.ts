@@ -85,10 +85,8 @@ export function loadHome(source: HomeSource): LoadedHome {
   }
   // A route may be bound to a profile whose own file is read after its own.
   const looseEndsOf = findLooseEnds({ profiles });
-  const diagnostics = read.flatMap(({ profile, diagnostics: found, warnOf }) => {
-    const loose = profile.settings.webhook.routes.flatMap((entry) =>
-      looseEndsOf(entry).map((finding) => warnOf(entry.route.name, finding)),
-    );
+  const diagnostics = read.flatMap(({ diagnostics: found, drafts, warnOf }) => {
+    const loose = drafts.flatMap((entry) => looseEndsOf(entry).map((finding) => warnOf(entry.route.name, finding)));
     return [...found, ...loose].sort(byPlace);
   });
   const webhookBlocked = diagnostics.filter(
@@ -148,7 +146,7 @@ function loadProfile(
     /** That of the home, which a named profile has unless it names its own. */
     readonly workspace?: string | undefined;
   },
-): { readonly profile: LoadedProfile } & Pick<ConfigRead, 'diagnostics' | 'warnOf'> {
+): { readonly profile: LoadedProfile } & Pick<ConfigRead, 'diagnostics' | 'drafts' | 'warnOf'> {
   const paths = profilePaths(home, name);
   for (const path of [paths.config, paths.env]) stamps.set(path, stampOf(path));
   const unread: Diagnostic[] = [];
@@ -170,6 +168,7 @@ function loadProfile(
       isEmpty: text.trim() === '' && stamps.get(paths.config) !== undefined,
     },
     diagnostics: [...unread, ...read.diagnostics],
+    drafts: read.drafts,
     warnOf: read.warnOf,
   };
 }

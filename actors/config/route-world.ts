@@ -55,8 +55,9 @@ function worldOf({ paths, settings: { platforms, servers }, searchPath }: Profil
     hasProgram: (command) => findCommand(command, searchPath, paths.home) !== undefined,
     list: (name) => standingOf(paths.home, name),
     listsOf(filters) {
-      const compiled = compileFilters(filters);
-      return compiled.ok ? compiled.value.lists : [];
+      // A list that leads out of the home is an error of the route.
+      const compiled = compileFilters(filters, (file) => leadsOut(paths.home, file));
+      return (compiled.ok ? compiled.value : compiled).lists;
     },
   };
 }

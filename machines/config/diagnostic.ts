@@ -34,7 +34,8 @@ const quotedOrList = /"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\]]*\]?/y;
 const plainValue = /(?![\s{])(?:(?!\s#).)+/y;
 const memberValue = /(?![\s{])(?:\$\{[^{}]*\}|[^,}\]])+/y;
 /** The secrets in an address: a webhook's parameter, and a password before the host. */
-const secretInAddress = /(?<=[?&](?:sig|key|token|secret)=)[^&\s"',}]+|(?<=:\/\/[^\s/:@"']{0,64}:)[^\s/@"']+(?=@)/g;
+const secretInAddress =
+  /(?<=[?&](?:sig|key|token|secret)=)(?:\$\{[^{}]*\}|[^&\s"',}])+|(?<=:\/\/[^\s/:@"']{0,64}:)[^\s/@"']+(?=@)/g;
 /** Quotes, references and space at the end, which are shown, or any other character. */
 const shownOrHidden = /(^["']|["']$|(?<!\s)\s+$|\$\{[\w:]+\})|./gsu;
 

@@ -9,6 +9,7 @@ import type { Json, JsonObject } from '../base/json.ts';
 import { dynamicRoutePattern } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
 import { noticePlace } from './notice-place.ts';
+import { githubClient } from './platform-settings.ts';
 import type { ConditionSource, Route, RouteWithSecret } from './route.ts';
 import type { EntryFinding } from './server-entry.ts';
 import type { PlatformSettings, Settings } from './settings.ts';
@@ -66,19 +67,23 @@ function looseName({ name, source }: Route): EntryFinding[] {
   return [{ path: [], message, code: 'route-name' }];
 }
 
-/** What begins like a token and never ends is sent as it stands. */
-function looseBraces({ prompt, deliverExtra, onFailureExtra = {} }: Route): EntryFinding[] {
-  const texts: readonly (readonly [ConfigPath, Json | undefined])[] = [
-    [['prompt'], prompt],
-    ...Object.entries(deliverExtra).map(([key, value]) => [['deliver_extra', key], value] as const),
-    ...Object.entries(onFailureExtra).map(([key, value]) => [['on_failure_extra', key], value] as const),
+/** A token that is never closed is sent as it is written. Extras are templates at any depth (TPL-2). */
+function looseBraces({ prompt = '', deliverExtra, onFailureExtra = {} }: Route): EntryFinding[] {
+  return [
+    ...openIn(prompt, ['prompt']),
+    ...openIn(deliverExtra, ['deliver_extra']),
+    ...openIn(onFailureExtra, ['on_failure_extra']),
   ];
-  return texts.flatMap(([path, text]) => {
-    const open = typeof text === 'string' ? openToken.exec(text)?.[0] : undefined;
-    if (open === undefined) return [];
-    const message = `has ${path.join('.')} with "${open}", which no brace closes; write "${open}}"`;
-    return [{ path, message, code: 'template-open' }];
-  });
+}
+
+function openIn(held: Json, path: ConfigPath): EntryFinding[] {
+  if (typeof held === 'object' && held !== null) {
+    return Object.entries(held).flatMap(([key, one]) => openIn(one as Json, [...path, key]));
+  }
+  const open = typeof held === 'string' ? openToken.exec(held)?.[0] : undefined;
+  if (open === undefined) return [];
+  const message = `has ${path.join('.')} with "${open}", which no brace closes; write "${open}}"`;
+  return [{ path, message, code: 'template-open' }];
 }
 
 /** Anyone who reaches the port then speaks to an agent whose calls need no approval. */
@@ -177,7 +182,7 @@ function looseAt({ target: name, extra, key, use }: Named, { platforms, hasProgr
 /** Returns the command that `github_comment` runs: the one of its entry, else `gh`. */
 export function clientOf(github: PlatformSettings | undefined): string {
   const { command } = github?.options ?? {};
-  return typeof command === 'string' ? command : 'gh';
+  return typeof command === 'string' ? command : githubClient;
 }
 
 function isBlank(value: Json | undefined): boolean {

@@ -19,6 +19,7 @@ import {
 import { checkPlatform, readPlatform } from './platform-settings.ts';
 import { variablesOfProgram } from './program-variables.ts';
 import { readWebhook, routesPath, type WebhookSource } from './read-webhook.ts';
+import type { RouteWithSecret } from './route.ts';
 import { gatewaySchema, inspectorSchema, logSchema, telemetrySchema } from './schema.ts';
 import {
   checkServerEntry,
@@ -41,6 +42,8 @@ export interface ConfigSource extends WebhookSource {
 export interface ConfigRead {
   readonly settings: Settings;
   readonly diagnostics: readonly Diagnostic[];
+  /** Every route as far as it can be read, for checks alone: what a broken one names is a finding in the same wave (CFG-7). */
+  readonly drafts: readonly RouteWithSecret[];
   /** Puts a warning of a route of this file to its place; its message goes on from the route's name. */
   warnOf(route: string, finding: EntryFinding): Diagnostic;
 }
@@ -52,29 +55,31 @@ export function readConfig(source: ConfigSource): ConfigRead {
   const workspace = readWorkspace(findings, source);
   const scope = { ...source.scope, ...(workspace === undefined ? {} : { workspaceFolder: workspace }) };
   if (workspace === undefined) reportWorkspaceReferences(findings);
-  const webhook = readWebhook(findings, { ...source, scope });
+  const { settings: webhook, drafts } = readWebhook(findings, { ...source, scope });
   const servers = readServers(findings, { scope, isFolder });
   const platforms = readPlatforms(findings, scope);
   const agent = interpolateAgent(objectAt(written, 'agent'), scope);
-  // Of a file that is stopped whole nothing is taken for said.
-  const said = findings.problemOf({ kind: 'home' }) === undefined ? written : {};
+  const isStopped = findings.problemOf({ kind: 'home' }) !== undefined;
   for (const { severity, ...found } of checkAgent(agent, scope)) findings.report(found, { kind: 'home' }, severity);
+  // Read for their findings also where the file is stopped as a whole, and then not used.
+  const gateway = readGateway(findings, objectAt(written, 'gateway'), scope);
+  const inspector = readInspector(findings, objectAt(written, 'inspector'), scope);
   return {
     settings: {
-      gateway: readGateway(findings, objectAt(said, 'gateway'), scope),
+      gateway: isStopped ? readGateway(findings, {}, scope) : gateway,
       webhook,
-      agent:
-        said === written
-          ? { ...readAgent(agent), env: variablesOfProgram(written, scope) }
-          : { ...readAgent({}), env: {} },
-      inspector: readInspector(findings, objectAt(said, 'inspector'), scope),
-      telemetry: readTelemetry(objectAt(said, 'telemetry'), scope),
-      log: declared(logSchema, objectAt(said, 'log')),
+      agent: isStopped
+        ? { ...readAgent({}), env: {} }
+        : { ...readAgent(agent), env: variablesOfProgram(written, scope) },
+      inspector: isStopped ? readInspector(findings, {}, scope) : inspector,
+      telemetry: isStopped ? {} : readTelemetry(objectAt(written, 'telemetry'), scope),
+      log: declared(logSchema, isStopped ? {} : objectAt(written, 'log')),
       platforms,
       servers,
       ...(workspace === undefined ? {} : { workspace }),
     },
     diagnostics: findings.all(),
+    drafts,
     warnOf: (name, { path, message, code }) =>
       findings.placed(
         { path: [...routesPath(written), name, ...path], message: `route "${name}" ${message}`, code },
@@ -187,10 +192,9 @@ function readPlatforms(findings: Findings, scope: InterpolationScope): Readonly<
     }
     const part = { kind: 'platform', platform: name } as const;
     const resolved = isJsonObject(entry) ? (interpolate(entry, scope) as JsonObject) : {};
-    if (findings.problemOf(part) === undefined) {
-      for (const found of checkPlatform(name, resolved)) {
-        findings.report({ ...found, path: ['platforms', name, ...found.path] });
-      }
+    for (const found of checkPlatform(name, resolved)) {
+      const path = ['platforms', name, ...found.path];
+      if (!findings.isRefused(path)) findings.report({ ...found, path });
     }
     platforms[target] = readPlatform(
       name,
@@ -218,6 +222,8 @@ function readGateway(findings: Findings, written: JsonObject, scope: Interpolati
 function readDatabase(findings: Findings, written: JsonObject, scope: InterpolationScope): string | undefined {
   const given = objectAt(written, 'postgres').url;
   if (given === undefined && written.journal !== 'postgres') return undefined;
+  // The schema has refused it already.
+  if (findings.unreadAt(['gateway']).has('postgres')) return '';
   const path = ['gateway', 'postgres', 'url'];
   const url = typeof given === 'string' ? (interpolate(given, scope) as string) : '';
   const unset = unresolvedReference(url);
@@ -246,17 +252,14 @@ function readInspector(findings: Findings, written: JsonObject, scope: Interpola
 
 /** A token that cannot be read is empty, which no request fits: it must not open what it was to close. */
 function readScrapeToken(findings: Findings, written: Json | undefined, scope: InterpolationScope): string | undefined {
-  if (typeof written !== 'string') return undefined;
+  const path = ['inspector', 'scrape_token'];
+  if (typeof written !== 'string' || findings.isRefused(path)) return undefined;
   const token = interpolate(written, scope) as string;
   const unset = unresolvedReference(token);
   if (unset === undefined && token !== '') return token;
   const why = unset === undefined ? `"${written}" is empty` : `refers to "${unset}", which is not set`;
   const message = `inspector.scrape_token ${why}; /metrics and /ready answer 401 until it is set in .env or in the environment`;
-  findings.report(
-    { path: ['inspector', 'scrape_token'], message, code: 'secret-unresolved' },
-    { kind: 'home' },
-    'warning',
-  );
+  findings.report({ path, message, code: 'secret-unresolved' }, { kind: 'home' }, 'warning');
   return '';
 }
 

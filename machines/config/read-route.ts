@@ -52,8 +52,15 @@ export type FilterChecker = (
 export type RouteRead =
   /** Warnings stop nothing. */
   | { readonly ok: true; readonly value: RouteWithSecret; readonly warnings: readonly EntryFinding[] }
-  | { readonly ok: false; readonly findings: readonly EntryFinding[] };
+  | {
+      readonly ok: false;
+      readonly findings: readonly EntryFinding[];
+      /** The route without what is wrong with it, so that the rest is checked in the same wave (CFG-7). Not for use. */
+      readonly draft: RouteWithSecret;
+      readonly warnings: readonly EntryFinding[];
+    };
 
+const defaultTarget = routeSchema.properties.deliver.default;
 const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
 /** What a header carries unchanged through every front and proxy. */
 const headerSafe = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
@@ -65,7 +72,7 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
     findings.push({ path, message: `route "${name}" ${message}`, code });
   };
   const unread = (key: string): boolean => context.unread?.has(key) === true;
-  const deliver = (unread('deliver') ? undefined : (written.deliver as string | undefined)) ?? 'log';
+  const deliver = (unread('deliver') ? undefined : (written.deliver as string | undefined)) ?? defaultTarget;
   const target = canonicalTarget(deliver);
   if (target === undefined) {
     refuse(['deliver'], `delivers to "${deliver}", which is no target; ${cureOfTarget(deliver)}`, 'deliver-unknown');
@@ -168,10 +175,17 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   for (const found of context.checkFilters(conditions, profile ?? context.profile)) {
     refuse(['filters', ...found.path], `has a filter that cannot be used: ${found.message}`, found.code);
   }
-  if (findings.length > 0 || secret === undefined || profile === undefined) return { ok: false, findings };
+  const { source } = context;
+  if (findings.length > 0 || secret === undefined || profile === undefined) {
+    const { on_failure_extra: _, ...rest } = written;
+    // Where on_failure cannot be read, its extra is not unused.
+    const readable = unread('on_failure') ? rest : written;
+    const route = routeOf(name, readable, { source, profile: profile ?? context.profile, deliver });
+    return { ok: false, findings, draft: { route, secret: secret ?? { kind: 'shared', secret: '' } }, warnings };
+  }
   return {
     ok: true,
-    value: { route: { ...routeOf(name, written, { source: context.source, profile, deliver }), ...signing }, secret },
+    value: { route: { ...routeOf(name, written, { source, profile, deliver }), ...signing }, secret },
     warnings,
   };
 }

@@ -45,7 +45,13 @@ const adapter: ConfigPath = ['platforms', 'webhook'];
 const ofAdapter: DiagnosticScope = { kind: 'webhook' };
 const loopback = 'localhost';
 
-export function readWebhook(findings: Findings, source: WebhookSource): WebhookSettings {
+export interface WebhookRead {
+  readonly settings: WebhookSettings;
+  /** Every route as far as it can be read, for checks alone. */
+  readonly drafts: readonly RouteWithSecret[];
+}
+
+export function readWebhook(findings: Findings, source: WebhookSource): WebhookRead {
   const { written } = findings;
   const isNamed = source.listener !== undefined;
   const webhook = objectAt(written, 'platforms', 'webhook');
@@ -75,7 +81,8 @@ export function readWebhook(findings: Findings, source: WebhookSource): WebhookS
     ...(secret === undefined ? {} : { secret }),
     ...(publicUrl === undefined ? {} : { publicUrl }),
   };
-  return { ...listener.settings, ...shared, routes: readRoutes(findings, source, shared) };
+  const { routes, drafts } = readRoutes(findings, source, shared);
+  return { settings: { ...listener.settings, ...shared, routes }, drafts };
 }
 
 /** Where the routes of a file stand. */
@@ -159,12 +166,13 @@ function readRoutes(
     allowWeakSecrets,
     publicUrl,
   }: Pick<WebhookSettings, 'host' | 'secret' | 'allowWeakSecrets' | 'publicUrl'>,
-): readonly RouteWithSecret[] {
+): { readonly routes: readonly RouteWithSecret[]; readonly drafts: readonly RouteWithSecret[] } {
   const { written } = findings;
   const isNamed = source.listener !== undefined;
   const multiplexes = objectAt(written, 'gateway').multiplex_profiles === true;
   const prefix = routesPath(written);
   const routes: RouteWithSecret[] = [];
+  const drafts: RouteWithSecret[] = [];
   for (const [name, route] of Object.entries(objectAt(written, ...prefix.map(String)))) {
     if (!isJsonObject(route)) continue;
     const unread = findings.unreadAt([...prefix, name]);
@@ -194,13 +202,13 @@ function readRoutes(
         // What the schema has said of this very place is not said twice.
         if (!findings.isRefused(path)) findings.report({ ...finding, path });
       }
-      continue;
-    }
-    if (unread.size === 0) routes.push(read.value);
+    } else if (unread.size === 0) routes.push(read.value);
+    const draft = read.ok ? read.value : read.draft;
+    drafts.push(draft);
     for (const warning of read.warnings) {
       findings.report({ ...warning, path: [...prefix, name, ...warning.path] }, ofAdapter, 'warning');
     }
-    const { profile } = read.value.route;
+    const { profile } = draft.route;
     if (profile !== defaultProfile && !multiplexes && !isNamed) {
       const message = `route "${name}" answers nothing: its profile "${profile}" is served only with gateway.multiplex_profiles: true`;
       findings.report(
@@ -210,7 +218,7 @@ function readRoutes(
       );
     }
   }
-  return routes;
+  return { routes, drafts };
 }
 
 /** A host that cannot be read refuses the start by itself; no secret is blamed for what it might be. */

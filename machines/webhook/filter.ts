@@ -76,7 +76,7 @@ export interface FilterProblem {
 
 export type CompiledFilters =
   | { readonly ok: true; readonly value: FilterMatcher }
-  | { readonly ok: false; readonly problems: readonly FilterProblem[] };
+  | { readonly ok: false; readonly problems: readonly FilterProblem[]; readonly lists: readonly ListUse[] };
 
 type Path = readonly (string | number)[];
 interface Test {
@@ -119,7 +119,7 @@ export function compileFilters(
 ): CompiledFilters {
   const gathered: Gathered = { problems: [], lists: [], headers: new Set(), isOutside };
   const { judge } = all(conditions.map((condition, index) => compileCondition(condition, [index], gathered)));
-  if (gathered.problems.length > 0) return { ok: false, problems: gathered.problems };
+  if (gathered.problems.length > 0) return { ok: false, problems: gathered.problems, lists: gathered.lists };
   const match = (view: FilterView): FilterVerdict => {
     const judged = judge(view, false);
     return holds(judged) ? matched : { kind: 'unmatched', ...judged };

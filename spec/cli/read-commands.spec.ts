@@ -234,3 +234,60 @@ t.test('CFG-2 · DIS-5 · config check ends with a hint on how to lend a route t
   t.match(warned.stdout, /: warning: route "hook" has prompt with "\{open".* \[template-open\]\n[\s\S]*\n1 finding\n$/);
   t.equal((await check('--json')).code, 1);
 });
+
+t.test('CFG-7 · CFG-2 · config check shows in one wave what is wrong and what is hardly meant', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': [
+      'gatway: {}',
+      'inspector: {scrape_token: "${UNSET_TOKEN}"}',
+      'mcp_servers:',
+      '  files: {command: cat, trust: some, lazzy: true}',
+      '  hub: {url: "https://hub.example/mcp", timeout: -1, headers: {X-Api-Key: "${UNSET_KEY}"}}',
+      'platforms:',
+      '  slack: {enabled: true, api_base: 5}',
+      '  github_comment: {command: /nowhere/gh}',
+      '  webhook:',
+      '    host: 127.0.0.1',
+      '    secret: k3Yq9-vT7mZ1pX4w',
+      '    routes:',
+      '      Loud: {deliver: telegram, prompt: "{open", delivr: log}',
+      '      quiet:',
+      '        deliver: github_comment',
+      '        deliver_extra: {repo: a/b, pr_number: "{number", labels: {first: "{label"}}',
+      '        filters: [{field: a, regex: "("}, {field: b, in_file: gone.txt}]',
+      '',
+    ].join('\n'),
+  });
+  const { code, stdout } = await askCli(['config', 'check', '--json'], home.path);
+  const found = JSON.parse(stdout) as readonly { readonly line: number; readonly code: string }[];
+  t.same(
+    [code, ...found.map((one) => `${one.line} ${one.code}`)],
+    [
+      1,
+      '1 unknown-key',
+      '2 secret-unresolved',
+      '4 trust-unknown',
+      '4 unknown-key',
+      '5 wrong-value',
+      '5 variable-unset',
+      '7 credential-missing',
+      '7 wrong-type',
+      '13 route-name',
+      '13 target-disabled',
+      '13 template-open',
+      '13 unknown-key',
+      '15 target-program-missing',
+      '16 template-open',
+      '16 template-open',
+      '17 filter-regex',
+      '17 list-missing',
+    ],
+  );
+
+  home.write('config.yaml', 'mcp_servers:\n  hub: {url: x, oauth: {client_secret: ${NAME}}}\n  b: [\n');
+  const broken = await askCli(['config', 'check'], home.path);
+  t.match(broken.stdout, /^config\.yaml:2:\d+: not YAML: .*put a value that holds \$\{…\} in quotes \[yaml-syntax\]\n/);
+  t.match(broken.stdout, 'client_secret: ${NAME}', 'a reference is no secret');
+  t.match(broken.stdout, /\n1 finding\n$/, 'the errors that follow from it are left out');
+  t.equal(broken.code, 1);
+});

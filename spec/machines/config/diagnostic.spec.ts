@@ -42,6 +42,8 @@ t.test('CFG-2 · OBS-1 · a secret in the line is masked, its length kept for th
     ['{token: a]b, url: z}', '{token: *]b, url: z}'],
     ['{headers: {Authorization: "a b", Cookie: c}, url: z}', '{headers: {Authorization: "***", Cookie: *}, url: z}'],
     ['token: ${TOKEN:-hunter2}', 'token: *****************'],
+    ['{url: "https://a.example/?token=${TOKEN}&b=c"}', '{url: "https://a.example/?token=${TOKEN}&b=c"}'],
+    ['url: https://a.example/?sig=ab${TOKEN}cd', 'url: https://a.example/?sig=**${TOKEN}**'],
   ];
   for (const [line, masked] of rows) {
     t.equal(maskSecrets(line), masked);

@@ -95,7 +95,8 @@ t.test('CFG-7 · TPL-1 · a name that no subscription may have and a brace that 
     t.same(loose({ prompt: text }), isOpen ? ['prompt template-open'] : [], text);
     const notice = { on_failure: 'log', on_failure_extra: { chat_id: text } };
     t.same(loose(notice), isOpen ? ['on_failure_extra.chat_id template-open'] : [], text);
-    t.same(loose({ deliver_extra: { chat_id: text } }), isOpen ? ['deliver_extra.chat_id template-open'] : [], text);
+    const extra = { deliver_extra: { blocks: [{ text }] } };
+    t.same(loose(extra), isOpen ? ['deliver_extra.blocks.0.text template-open'] : [], text);
   }
   t.end();
 });
