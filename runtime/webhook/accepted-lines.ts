@@ -19,8 +19,8 @@ export interface AcceptedLinePorts {
 export interface AcceptedLines {
   /** An event of a route was accepted; `fieldsOf` is called only where it gets a line of its own. */
   add(message: string, route: Route | undefined, fieldsOf: () => Readonly<Record<string, unknown>>): void;
-  /** Writes what was counted and not yet written, at once. */
-  flush(): void;
+  /** Writes what was counted and not yet written, and waits for nothing more. */
+  close(): void;
 }
 
 /** A line names so many routes, the busiest first. */
@@ -29,10 +29,9 @@ const windowMs = 1_000;
 
 export function createAcceptedLines({ log, every, isEachLogged }: AcceptedLinePorts): AcceptedLines {
   let counts = new Map<Route | undefined, number>();
-  let close: (() => void) | undefined;
+  let endWindow: (() => void) | undefined;
 
   function flush(): void {
-    if (counts.size === 0) return;
     const named = new Map<string, number>();
     let events = 0;
     for (const [route, count] of counts) {
@@ -46,16 +45,20 @@ export function createAcceptedLines({ log, every, isEachLogged }: AcceptedLinePo
     log.log('info', 'webhooks accepted within a second', { events, routes: Object.fromEntries(busiest) });
   }
 
+  function quiet(): void {
+    endWindow?.();
+    endWindow = undefined;
+  }
+
   return {
     add(message, route, fieldsOf) {
-      if (close === undefined || isEachLogged()) log.log('info', message, fieldsOf());
+      if (endWindow === undefined || isEachLogged()) log.log('info', message, fieldsOf());
       else counts.set(route, (counts.get(route) ?? 0) + 1);
-      close ??= every(() => {
-        if (counts.size > 0) return flush();
-        close?.();
-        close = undefined;
-      }, windowMs);
+      endWindow ??= every(() => (counts.size > 0 ? flush() : quiet()), windowMs);
     },
-    flush,
+    close() {
+      if (counts.size > 0) flush();
+      quiet();
+    },
   };
 }

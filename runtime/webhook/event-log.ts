@@ -21,8 +21,8 @@ export interface Decisions {
   /** A request ended; `live` is what it came with. */
   decided(context: RequestContext, live: LiveRequest | undefined): void;
   readonly refused: Pick<RefusedRequests, 'newestFirst' | 'withId'>;
-  /** Writes the lines that wait for the end of a second. */
-  flush(): void;
+  /** Writes the line that waits for the end of a second. */
+  close(): void;
 }
 
 export interface DecisionPorts extends AcceptedLinePorts {
@@ -64,7 +64,7 @@ export function createDecisions(ports: DecisionPorts): Decisions {
 
   return {
     refused,
-    flush: lines.flush,
+    close: lines.close,
     decided(decided, live) {
       const context = named(decided, live, redact);
       const outcome = context.outcome;

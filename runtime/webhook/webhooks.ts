@@ -343,7 +343,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       return { runs: runs.size, deliveries: deliveries.length };
     },
     close() {
-      decisions.flush();
+      decisions.close();
       work.close();
       return keeper.close();
     },
