@@ -130,6 +130,8 @@ function insecure({ authorizationServerUrl }: TokenEndpoint): { [oauth.allowInse
 }
 
 function reasonOf(thrown: unknown, secrets: readonly (string | undefined)[]): string {
-  const said = thrown instanceof oauth.ResponseBodyError ? (thrown.error_description ?? thrown.error) : causeOf(thrown);
-  return withoutSecrets(said, secrets);
+  if (!(thrown instanceof oauth.ResponseBodyError)) return withoutSecrets(causeOf(thrown), secrets);
+  // The library takes it from the answer as it is, of whatever type.
+  const said: unknown = thrown.error_description;
+  return withoutSecrets(typeof said === 'string' ? said : thrown.error, secrets);
 }

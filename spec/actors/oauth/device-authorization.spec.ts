@@ -146,6 +146,12 @@ t.test('DEV-3 · a secret is shown by the method that was configured, else by on
   t.notMatch(JSON.stringify(none.authority.at(paths.device)[0]?.headers), 'authorization');
 });
 
+t.test('DEV-3 · a description that is no text is passed over', async (t) => {
+  const { authority, endpoint } = await stage(t);
+  authority.on(paths.device, { status: 400, json: { error: 'access_denied', error_description: [7] } });
+  t.match(await requestDeviceCode(endpoint, undefined), { why: /access_denied/ });
+});
+
 t.test('OBS-1 · neither the code nor a secret comes back in words', async (t) => {
   const client = { clientId: 'c', clientSecret: 'a-secret-of-it', authMethod: 'client_secret_post' };
   const { authority, endpoint } = await stage(t, { client });
