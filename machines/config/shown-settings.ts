@@ -28,9 +28,9 @@ const alwaysInForce: ReadonlySet<string> = new Set([
   '',
   'agent',
   'gateway',
-  'gateway.history',
   'inspector',
   'telemetry',
+  'log',
   'platforms',
   'platforms.webhook',
 ]);
@@ -72,8 +72,9 @@ export function shownSettings(
       const variable = byVariable[key];
       if (variable !== undefined && sourceOf(variable) !== 'unset')
         add({ key, value: `\${${variable}}`, from: 'variable' });
+      else if (isJsonObject(shape.properties) && (shape.default !== undefined || alwaysInForce.has(key)))
+        walk([...path, name], {}, shape);
       else if (shape.default !== undefined) add({ key, value: shape.default, from: 'default' });
-      else if (alwaysInForce.has(key)) walk([...path, name], {}, shape);
     }
   };
   walk([], isJsonObject(document.value) ? document.value : {}, schema);
