@@ -336,6 +336,14 @@ export const catalogue: readonly CliCommand[] = [
   },
   // Two commands by their earlier names.
   {
+    path: ['webhook', 'doctor'],
+    args: ['name'],
+    names: ['route'],
+    flags: [profile, json],
+    help: 'Explain why the last requests of a route were refused.',
+    load: async () => (await import('./commands/webhook-doctor.ts')).examineWebhook,
+  },
+  {
     path: ['webhook', 'deliveries'],
     args: ['[id]'],
     names: ['delivery'],

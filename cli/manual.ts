@@ -203,6 +203,14 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     exits: { 1: 'The answer was not 2xx; it is shown.' },
     see: ['events'],
   },
+  'webhook doctor': {
+    examples: [
+      ['webhook doctor payments', 'why Stripe’s last request was refused'],
+      ['webhook doctor payments --json', 'the same for scripts'],
+    ],
+    needsGateway: true,
+    see: ['webhook test', 'inspect why', 'docs/sources.md'],
+  },
   events: {
     about: ['Also by its earlier name, `agent webhook deliveries [id]`.'],
     examples: [

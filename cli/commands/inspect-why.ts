@@ -35,6 +35,7 @@ export async function explainDelivery(context: CommandContext): Promise<ExitCode
     ...whole(out, oneLine(story.verdict), 'plain', ''),
     ...(story.cure === '' ? [] : whole(out, `→ ${oneLine(story.cure)}`, 'cyan')),
   ];
+  for (const { text } of story.findings ?? []) lines.push(...whole(out, `→ ${oneLine(text)}`, 'cyan'));
   for (const chapter of story.chapters) lines.push('', ...chapterLines(context, chapter));
   out.print(`${lines.join('\n')}\n`);
   return 0;

@@ -139,7 +139,8 @@ function latin1(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
-function placeText(place: Place): string {
+/** Names a place for a person, such as `the header x-signature`. */
+export function placeText(place: Place): string {
   if ('header' in place) return `the header ${place.header}`;
   if ('field' in place && place.of !== undefined)
     return `the field ${place.field}, the same in each item of ${place.of} of the body,`;
@@ -175,6 +176,18 @@ function timeOf({ at }: Timestamp, given: string, request: SignedRequest): strin
     ?.slice(label.length);
 }
 
+/** The time that a request states, in milliseconds; undefined where it states none in the unit of its scheme. */
+export function statedTimeMs({ at, timestamp }: SignatureScheme, request: SignedRequest): number | undefined {
+  const time = timestamp && timeOf(timestamp, readerOf(at)(request) ?? '', request);
+  if (timestamp === undefined || time === undefined || !whole[timestamp.unit].test(time)) return undefined;
+  const ms = timeMs(timestamp.unit, time);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function timeMs(unit: Timestamp['unit'], time: string): number {
+  return unit === 'iso' ? Date.parse(time) : Number(time) * (unit === 's' ? 1_000 : 1);
+}
+
 function timestampFault(
   { unit, toleranceSeconds }: Timestamp,
   time: string | undefined,
@@ -182,7 +195,7 @@ function timestampFault(
 ): string | undefined {
   if (time === undefined) return 'the timestamp is missing';
   if (!whole[unit].test(time)) return `the timestamp is not ${units[unit]}`;
-  const thenMs = unit === 'iso' ? Date.parse(time) : Number(time) * (unit === 's' ? 1_000 : 1);
+  const thenMs = timeMs(unit, time);
   if (Number.isNaN(thenMs)) return `the timestamp is not ${units[unit]}`;
   const then = Math.floor(thenMs / 1_000);
   const skew = Math.abs(Math.floor(nowMs / 1_000) - then);

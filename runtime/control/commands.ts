@@ -49,6 +49,7 @@ import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { offerCommands } from './offer-commands.ts';
 import type { DaemonView } from './view.ts';
+import { examineRoute } from './webhook-doctor.ts';
 
 const table: Commands = {
   ...mcpCommands,
@@ -89,6 +90,7 @@ const table: Commands = {
     return { removed: name };
   }),
 
+  'webhook.doctor': { access: 'daemon', run: examineRoute },
   'webhook.test': { access: 'daemon', run: testRoute },
   'webhook.deliveries': ofDaemon((daemon, params) => daemon.deliveries(queryOf(params))),
   'webhook.delivery': ofDaemon(async (daemon, params) => {

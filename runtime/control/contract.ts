@@ -119,6 +119,10 @@ export interface Contract {
   'runs.show': { params: ById & { readonly transcript?: boolean }; result: RunDetail };
   'webhook.deliveries': { params: Partial<HistoryQuery>; result: readonly HistoryRow[] };
   'webhook.delivery': { params: EventChoice & ById; result: HistoryDetail };
+  'webhook.doctor': {
+    params: RouteChoice;
+    result: { readonly name: string; readonly profile: string; readonly refusals: readonly Diagnosis[] };
+  };
   'webhook.list': { params: object; result: readonly RouteRow[] };
   'webhook.remove': { params: RouteChoice; result: { readonly removed: string } };
   'webhook.replay': { params: EventChoice & ById; result: { readonly status: number; readonly body: string } };
@@ -154,6 +158,15 @@ export type PlainMethod = { [M in Method]: object extends Params<M> ? M : never 
 export interface Ask {
   <M extends Method>(method: M, params: Params<M>): Promise<Result<M>>;
   <M extends PlainMethod>(method: M): Promise<Result<M>>;
+}
+
+/** Why a request was refused; of a route's, the newest first. */
+export interface Diagnosis {
+  /** Of its row in the history. */
+  readonly key: string;
+  readonly received_at: string;
+  readonly outcome: string;
+  readonly findings: NonNullable<Story['findings']>;
 }
 
 export interface InProfile {

@@ -148,6 +148,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...(notice === undefined ? {} : { notice }),
       });
     },
+    refusals: decisions.lastRefused,
     async replay(id, choice) {
       const found = await find(id, choice, true);
       if (found === undefined || found.event.body === '') return undefined;

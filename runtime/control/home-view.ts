@@ -92,7 +92,7 @@ export function showRoute(desk: HomeDesk, asked: AskedRoute, baseUrl: string | u
 
 /** A route with its secret, for signing a test. */
 export function askedRouteOf(desk: HomeDesk, asked: AskedRoute): RouteWithSecret {
-  return findRoute(desk, asked) ?? unknownRoute(desk, asked);
+  return knownRouteOf(desk, asked) ?? unknownRoute(desk, asked);
 }
 
 /** Creates a subscription with a fresh secret; every rule of a route holds for it before it is written. */
@@ -181,7 +181,7 @@ function checkCronJob({ main }: LoadedHome, profile: ProfileName, job: unknown):
 }
 
 /** Without a profile the default one's route is meant, else the only one of that name. */
-function findRoute(desk: HomeDesk, { name, profile }: AskedRoute): RouteWithSecret | undefined {
+export function knownRouteOf(desk: HomeDesk, { name, profile }: AskedRoute): RouteWithSecret | undefined {
   const named = allRoutes(desk).filter(({ route }) => route.name === name);
   const wanted = profile ?? defaultProfile;
   const found = named.find(({ route }) => route.profile === wanted);

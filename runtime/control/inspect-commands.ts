@@ -12,6 +12,7 @@ import { type Commands, daemonOf, ofDaemon, optionalText, textOf } from './comma
 import type { FollowQuery } from './contract.ts';
 import { choiceOf, spellChoice } from './event-choice.ts';
 import { Refusal } from './refusal.ts';
+import { findingsOf } from './webhook-doctor.ts';
 
 export const inspectCommands = {
   'inspect.tree': ofDaemon((daemon) => daemon.tree()),
@@ -22,16 +23,20 @@ export const inspectCommands = {
     throw new Refusal('actor-unknown', `no actor lives at "${actor}"; \`agent inspect tree\` lists them`);
   }),
 
-  'inspect.why': ofDaemon(async (daemon, params) => {
-    const id = textOf(params, 'id');
-    const choice = choiceOf(params);
-    const story = await daemon.why(id, choice);
-    if (story !== undefined) return story;
-    throw new Refusal(
-      'delivery-unknown',
-      `no delivery ${spellChoice(id, choice)} is in the history; \`agent events\` lists them`,
-    );
-  }),
+  'inspect.why': {
+    access: 'daemon',
+    run: async (params, host) => {
+      const id = textOf(params, 'id');
+      const choice = choiceOf(params);
+      const story = await daemonOf(host).why(id, choice);
+      if (story?.status === 'refused') return { ...story, findings: findingsOf(story, host) };
+      if (story !== undefined) return story;
+      throw new Refusal(
+        'delivery-unknown',
+        `no delivery ${spellChoice(id, choice)} is in the history; \`agent events\` lists them`,
+      );
+    },
+  },
 
   'inspect.chart': ofDaemon(async (daemon, params) => {
     const machine = textOf(params, 'machine');

@@ -1,6 +1,7 @@
 /** What the commands may ask of a running daemon: plain JSON in and out. The composition root provides it. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { RefusedRequest } from '../../machines/webhook/diagnose-refusal.ts';
 import type { ChatView } from '../agent/chat-view.ts';
 import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
@@ -44,6 +45,8 @@ export interface DaemonView extends RunHistory {
    * several routes is refused where the choice leaves more than one.
    */
   delivery(id: string, choice?: EventChoice): Promise<HistoryDetail | undefined>;
+  /** The last refused requests of a route, newest first, each with another reason. */
+  refusals(profile: string, route: string): readonly RefusedRequest[];
   /** Sends an event through once more; resolves with the answer's status and body. */
   replay(id: string, choice?: EventChoice): Promise<Result<'webhook.replay'> | undefined>;
   /** Lets the next request that bears a signature run, though one of its digest came before. */

@@ -227,6 +227,8 @@ export interface Story {
   readonly verdict: string;
   /** What to do about it; empty where there is nothing to do. */
   readonly cure: string;
+  /** Why a request was refused, while its route keeps it (SRC-5). */
+  readonly findings?: readonly { readonly code: string; readonly text: string }[];
   readonly chapters: readonly Chapter[];
 }
 

@@ -15,12 +15,15 @@ import type { RequestContext } from '../../machines/webhook/webhook-request.mach
 import { senderOf } from '../http/sender.ts';
 import { type AcceptedLinePorts, createAcceptedLines } from './accepted-lines.ts';
 import { fieldOf, type LiveRequest, textOf, toldOf } from './exchanges.ts';
+import { createLastRefusals, type LastRefusals } from './last-refusals.ts';
 import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 
 export interface Decisions {
   /** A request ended; `live` is what it came with. */
   decided(context: RequestContext, live: LiveRequest | undefined): void;
   readonly refused: Pick<RefusedRequests, 'newestFirst' | 'withId'>;
+  /** The last refused requests of a route as they came, newest first. */
+  readonly lastRefused: LastRefusals['of'];
   /** Writes the line that waits for the end of a second. */
   close(): void;
 }
@@ -60,10 +63,12 @@ const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter'
 export function createDecisions(ports: DecisionPorts): Decisions {
   const { log, keeper, keptHeaders, redact } = ports;
   const refused = createRefusedRequests();
+  const last = createLastRefusals();
   const lines = createAcceptedLines(ports);
 
   return {
     refused,
+    lastRefused: last.of,
     close: lines.close,
     decided(decided, live) {
       const context = named(decided, live, redact);
@@ -100,6 +105,7 @@ export function createDecisions(ports: DecisionPorts): Decisions {
       const body = shown === undefined || live === undefined ? '' : cut(fieldOf(live, shown), longestShown);
       const event = eventOf(context, isAnswered ? 'ignored' : 'refused', { live, redact, headers: {}, body });
       refused.add(context.id, event, { ...context, address: addressOf(live) });
+      last.add(context, live);
     },
   };
 }

@@ -57,6 +57,34 @@ PayPal and Amazon SNS alone can sign theirs.
 
 ${sampleLines()}
 
+## A request that was refused
+
+\`\`\`sh
+agent webhook doctor payments
+\`\`\`
+
+explains the last refused requests of a route, the newest first; \`agent inspect why\` adds the same to one refused request.
+The gateway keeps the last four refusals with different reasons in memory, with bodies of up to 64 KiB, and checks them
+against the route as it is now. With \`--json\` each finding has one of these codes:
+
+| code | what it says |
+| --- | --- |
+| \`header-missing\`, \`header-repeated\` | a header that the signature needs is not there, or came twice |
+| \`other-provider\` | the headers of another provider are there, and whether \`source:\` of that provider would match |
+| \`clock-skew\` | how many seconds the request's time is behind this machine's clock, or ahead of it |
+| \`timestamp-unfit\` | the time is missing, or has another unit |
+| \`body-changed\` | which change of the body would match: white space, escapes or key order of JSON, line breaks |
+| \`url-differs\` | which other public address would match |
+| \`secret-shape\` | which reading of the secret would match: with or without \`whsec_\`, as text, base64 or hex |
+| \`secret-kind\` | the secret looks like a key of another kind, such as an API key |
+| \`scheme-differs\` | which line of \`signature:\` would match |
+| \`handshake-token\` | what was wrong with the token of a handshake |
+| \`passes-now\` | it would match now: the route or its secret was changed since |
+| \`differs\` | no usual change would match: the secret is another one, or the body was changed |
+| \`body-not-kept\`, \`other-refusal\` | the body was too long to check again, or it was not the signature |
+
+No secret, no computed signature and no text of the sender is shown.
+
 ## Another sender
 
 Where no source fits, declare the scheme:

@@ -1,6 +1,7 @@
 /** What untrusted senders are refused does not hide from the owner what else was refused. */
 
 import t from 'tap';
+import { signGithub } from '../../machines/webhook/signature.ts';
 import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
 import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
@@ -18,6 +19,7 @@ interface Row {
 
 const routes = `        gh: {prompt: x}
         gl: {prompt: x, filters: [{field: app, equals: web}]}
+        hub: {prompt: x, source: github}
 `;
 
 async function post(daemon: Daemon, route: string, id: string, headers = {}): Promise<number> {
@@ -71,6 +73,30 @@ for (const { front, skip } of fronts) {
         t.match(await why(id), counted);
       const shown = await askCli(['webhook', 'deliveries', rows[0]?.key ?? ''], home.path);
       t.match(shown.stdout, /Alike +×3,000 since .* from one address, last /);
+    });
+
+    t.test('SRC-5 · the doctor and the story of a refused request say why, and show no secret', async (t) => {
+      const doctor = async (...words: string[]) => (await askCli(['webhook', 'doctor', ...words], home.path)).stdout;
+      t.match(await doctor('hub'), 'No request of hub was refused since the gateway started.');
+      const text = JSON.stringify({ zen: 'Keep it logically awesome.' });
+      const headers = { ...signGithub(secret, text), 'x-github-event': 'ping' };
+      const changed = await fetch(`${daemon.url}/webhooks/hub`, { method: 'POST', body: `${text}\n`, headers });
+      t.equal(changed.status, 401);
+      t.equal(await post(daemon, 'hub', 'stripe', { 'stripe-signature': 't=1,v1=00' }), 401);
+
+      const shown = await doctor('hub');
+      t.match(shown, /would match without the line break at its end/);
+      t.match(shown, /These are Stripe’s headers; this route has source: github/);
+      t.notMatch(shown, secret);
+      const { refusals } = (await cliJson(home.path, 'webhook', 'doctor', 'hub')) as {
+        readonly refusals: readonly { readonly key: string; readonly findings: readonly { readonly code: string }[] }[];
+      };
+      t.same(
+        refusals.map(({ findings }) => findings[0]?.code),
+        ['other-provider', 'body-changed'],
+      );
+      const why = await askCli(['inspect', 'why', refusals[1]?.key ?? ''], home.path);
+      t.match(why.stdout, /→ The body was changed on its way: it would match without the line break at its end/);
     });
   });
 }

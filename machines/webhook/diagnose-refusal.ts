@@ -1,0 +1,484 @@
+/**
+ * Explains why a request of a route was refused: a missing header, another provider's headers, a clock, a changed body, an
+ * address, a secret of another form. Tries each usual change alone and reports which one would match. A finding holds no
+ * secret, no computed signature and no text of the sender.
+ * @see SRC-5 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { readJson } from '../base/read-json.ts';
+import { type Route, type RouteWithSecret, textsOfSecret } from '../config/route.ts';
+import type { Place, SignatureScheme } from '../config/signature-scheme.ts';
+import { type Source, type SourceName, sourceNames, sourceOf, sources } from '../config/sources.ts';
+import { parseBody } from './body.ts';
+import { compileRoute } from './compile-route.ts';
+import type { Outcome } from './reply.ts';
+import { placeText, readerOf, statedTimeMs } from './scheme.ts';
+import type { SignedRequest } from './signature.ts';
+
+export interface RefusedRequest {
+  /** Of its row in the history. */
+  readonly key: string;
+  readonly receivedAtMs: number;
+  readonly kind: Outcome['kind'];
+  readonly reason: string | undefined;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined where it was too long to keep. */
+  readonly body: Uint8Array | undefined;
+}
+
+export interface Finding {
+  /** Stable, for scripts; docs/sources.md lists them. */
+  readonly code: FindingCode;
+  readonly text: string;
+}
+
+export type FindingCode =
+  | 'body-changed'
+  | 'body-not-kept'
+  | 'clock-skew'
+  | 'differs'
+  | 'handshake-token'
+  | 'header-missing'
+  | 'header-repeated'
+  | 'other-provider'
+  | 'other-refusal'
+  | 'passes-now'
+  | 'scheme-differs'
+  | 'secret-kind'
+  | 'secret-shape'
+  | 'timestamp-unfit'
+  | 'url-differs';
+
+/** Returns at least one finding, the most likely cause first. */
+export function diagnoseRefusal(refused: RefusedRequest, definition: RouteWithSecret): readonly Finding[] {
+  const { kind, reason = kind } = refused;
+  if (kind === 'handshake') return [handshakeFinding(refused, definition)];
+  if (kind !== 'badSignature' || definition.secret.kind === 'insecure')
+    return [{ code: 'other-refusal', text: `It was not the signature: ${reason}.` }];
+  const request = requestOf(refused, definition.route);
+  const used = schemesOf(definition.route).find(({ at }) => readerOf(at)(request) !== undefined);
+  const foreign = otherProviders(request, definition, used);
+  if (used === undefined) return [...foreign, missingHeader(definition.route), ...secretKind(definition)];
+  return [...foreign, ...judged(refused, { definition, request, scheme: used })];
+}
+
+interface Case {
+  readonly definition: RouteWithSecret;
+  readonly request: SignedRequest;
+  /** The one whose header the request has. */
+  readonly scheme: SignatureScheme;
+}
+
+function judged(refused: RefusedRequest, given: Case): readonly Finding[] {
+  const { definition, request, scheme } = given;
+  const { reason = '' } = refused;
+  const time = statedTimeMs(scheme, request);
+  const inTime: Case = { ...given, request: { ...request, nowMs: time ?? request.nowMs } };
+  const repeated = repeatedHeader(inTime);
+  if (repeated !== undefined) return [repeated];
+  if (scheme.timestamp !== undefined && time === undefined)
+    return [{ code: 'timestamp-unfit', text: timestampText(scheme, request) }];
+  if (scheme.id !== undefined && readerOf(scheme.id)(request) === undefined)
+    return [{ code: 'header-missing', text: `${capital(placeText(scheme.id))} is missing; the signature covers it.` }];
+  const skew = skewFinding(scheme, request, time);
+  if (refused.body === undefined) {
+    const text = 'The body was too long to keep, so its signature cannot be checked again.';
+    return [...skew, { code: 'body-not-kept', text }, ...secretKind(definition)];
+  }
+  if (isGenuine(definition, inTime.request)) {
+    const rest = { code: 'passes-now', text: 'Its signature matches the secret that the route has now.' } as const;
+    return skew.length > 0 ? [{ ...only(skew), text: `${only(skew).text} The signature itself matches.` }] : [rest];
+  }
+  const causes = [...secretShapes(inTime), ...schemeForms(inTime), ...bodyChanges(inTime), ...addresses(inTime)];
+  const kinds = secretKind(definition);
+  if (causes.length > 0 || skew.length + kinds.length > 0) return [...causes, ...skew, ...kinds];
+  const hint = sourceOf(definition.route.sender);
+  const ofSecret = hint === undefined ? '' : ` It is ${hint.secret.is}: ${hint.page}`;
+  return [
+    {
+      code: 'differs',
+      text: `${reason === '' ? 'The signature differs' : capital(reason)}. No usual change of the body, the address or the form of the secret would match, so the secret is another one than the sender’s, or the body was changed on its way.${ofSecret}`,
+    },
+  ];
+}
+
+function only<Item>(items: readonly Item[]): Item {
+  return items[0] as Item;
+}
+
+function requestOf(refused: RefusedRequest, route: Route): SignedRequest {
+  const { headers, receivedAtMs: nowMs, method, path, query, body = new Uint8Array() } = refused;
+  const shape = route.body ?? sourceOf(route.sender)?.body?.shape;
+  return withBody({ headers, body, nowMs, method, path, query }, body, shape);
+}
+
+function withBody(request: SignedRequest, body: Uint8Array, shape?: Route['body']): SignedRequest {
+  const payload = (): JsonObject | undefined => {
+    const parsed = parseBody(Buffer.from(body).toString('utf8'), request.headers['content-type'], shape);
+    return parsed.ok ? parsed.value : undefined;
+  };
+  return { ...request, body, payload };
+}
+
+function isGenuine(definition: RouteWithSecret, request: SignedRequest): boolean {
+  return compileRoute(definition).verify(request).kind === 'genuine';
+}
+
+const plainHmac = { algorithm: 'hmac-sha256', encoding: 'hex', signed: '{body}', key: 'text' } as const;
+/** The schemes that a route without a source takes, in the order of the verifier (SIG-1). */
+const recognised: readonly SignatureScheme[] = [
+  sources['standard-webhooks'].schemes[0],
+  sources.github.schemes[0],
+  sources.gitlab.schemes[1],
+  { ...sources.gitlab.schemes[1], at: { header: 'x-hostb-token' } },
+  {
+    ...plainHmac,
+    at: { header: 'x-webhook-signature-v2' },
+    signed: '{timestamp}.{body}',
+    timestamp: { at: { header: 'x-webhook-timestamp' }, unit: 's', toleranceSeconds: 300 },
+  },
+  { ...plainHmac, at: { header: 'x-webhook-signature' } },
+];
+
+function schemesOf({ sender, signature }: Route): readonly SignatureScheme[] {
+  return signature === undefined ? (sourceOf(sender)?.schemes ?? recognised) : [signature];
+}
+
+function missingHeader(route: Route): Finding {
+  const schemes = schemesOf(route);
+  const places = [...new Set(schemes.map(({ at }) => placeText(at)))];
+  const sender = sourceOf(route.sender)?.title ?? 'The sender';
+  const cure =
+    route.sender === undefined && route.signature === undefined
+      ? 'Name the provider by `source:`, or let the sender sign by X-Webhook-Signature-V2.'
+      : `${sender} sends it where the webhook there has a secret; a proxy may have dropped it.`;
+  return { code: 'header-missing', text: `${capital(places.join(' or '))} is missing. ${cure}` };
+}
+
+/** Providers whose signature is there and that the route does not take; one that would match stands alone. */
+function otherProviders(
+  request: SignedRequest,
+  definition: RouteWithSecret,
+  used: SignatureScheme | undefined,
+): readonly Finding[] {
+  const { route } = definition;
+  const candidates = sourceNames.filter((name) => {
+    if (name === route.sender) return false;
+    const { schemes, event }: Source = sources[name];
+    const present = schemes.find(({ at }) => 'header' in at && readerOf(at)(request) !== undefined);
+    if (present === undefined || !('header' in present.at) || present.at.header === 'authorization') return false;
+    // A header that several providers send says nothing unless the event's header is theirs too.
+    const isShared = used !== undefined && 'header' in used.at && used.at.header === present.at.header;
+    const own = event.flat().filter((place) => 'header' in place);
+    const isOwn = own.some((place) => readerOf(place)(request) !== undefined);
+    return isShared ? isOwn && route.sender !== undefined : own.length === 0 || isOwn;
+  });
+  const time = (name: SourceName): number => {
+    const times = (sources[name].schemes as readonly SignatureScheme[]).map((one) => statedTimeMs(one, request));
+    return times.find((one) => one !== undefined) ?? request.nowMs;
+  };
+  const { signature: _, ...unsigned } = route;
+  const changed = (name: SourceName): RouteWithSecret => ({ ...definition, route: { ...unsigned, sender: name } });
+  const fitting = candidates.filter((name) => isGenuine(changed(name), { ...request, nowMs: time(name) }));
+  const [named] = fitting.length > 0 ? fitting : candidates;
+  if (named === undefined) return [];
+  const has = route.sender === undefined ? 'names no source' : `has source: ${route.sender}`;
+  const rest =
+    fitting.length > 0
+      ? `With source: ${named} this request would match.`
+      : `With source: ${named} the secret must be ${sources[named].secret.is}.`;
+  const text = `These are ${sources[named].title}’s headers; this route ${has}. ${rest}`;
+  return [{ code: 'other-provider', text }];
+}
+
+function skewFinding(
+  { timestamp }: SignatureScheme,
+  { nowMs }: SignedRequest,
+  time: number | undefined,
+): readonly Finding[] {
+  if (timestamp === undefined || time === undefined) return [];
+  const skew = Math.floor(nowMs / 1_000) - Math.floor(time / 1_000);
+  if (Math.abs(skew) <= timestamp.toleranceSeconds) return [];
+  const allowed = `${timestamp.toleranceSeconds} s are allowed`;
+  const text =
+    skew > 0
+      ? `The request’s time is ${skew} s behind this machine’s clock; ${allowed}. It was delayed or sent again, or one of the clocks is wrong.`
+      : `The request’s time is ${-skew} s ahead of this machine’s clock; ${allowed}. One of the clocks is wrong.`;
+  return [{ code: 'clock-skew', text }];
+}
+
+function timestampText({ timestamp, at }: SignatureScheme, request: SignedRequest): string {
+  if (timestamp === undefined) return '';
+  const isPart = 'part' in timestamp.at;
+  const where = 'part' in timestamp.at ? `the part ${timestamp.at.part}= of ${placeText(at)}` : placeText(timestamp.at);
+  if (isPart || readerOf(timestamp.at as Place)(request) === undefined)
+    return `${capital(where)} is missing or no number; the signature covers it.`;
+  const unit = { s: 'Unix seconds without a fraction', ms: 'Unix milliseconds', iso: 'the form of RFC 3339' }[
+    timestamp.unit
+  ];
+  return `${capital(where)} is not in ${unit}.`;
+}
+
+/** Repeated headers come joined by a comma and a space. */
+function repeatedHeader({ definition, request, scheme }: Case): Finding | undefined {
+  const { at, part, list, timestamp, id, algorithm } = scheme;
+  const places: readonly Place[] = [at, ...(timestamp === undefined || 'part' in timestamp.at ? [] : [timestamp.at])];
+  for (const place of [...places, ...(id === undefined ? [] : [id])]) {
+    if (!('header' in place)) continue;
+    const value = readerOf(place)(request) ?? '';
+    const pieces = value.split(', ');
+    // A list of parts in one header is written with commas too; two times in it are two headers.
+    const isList = place === at && part !== undefined && list !== 'spaces';
+    const label = timestamp !== undefined && 'part' in timestamp.at ? `${timestamp.at.part}=` : undefined;
+    const isTwice = isList
+      ? label !== undefined && pieces.filter((one) => one.startsWith(label)).length > 1
+      : pieces.length > 1;
+    if (!isTwice) continue;
+    const name = place.header.toLowerCase();
+    const fits = pieces.some((one) => {
+      const single = { ...request, headers: { ...request.headers, [name]: one } };
+      const time = statedTimeMs(scheme, single) ?? request.nowMs;
+      return isGenuine(definition, { ...single, nowMs: time });
+    });
+    if (algorithm === 'token' && !fits) continue;
+    const rest = fits ? ' One of them alone would match.' : '';
+    return {
+      code: 'header-repeated',
+      text: `${capital(placeText(place))} came more than once: a proxy adds a second one, or two senders share it.${rest}`,
+    };
+  }
+  return undefined;
+}
+
+/** Says which reading of the route's secret would match. */
+function secretShapes({ definition, request, scheme }: Case): readonly Finding[] {
+  if (definition.secret.kind !== 'shared' || !isHmac(scheme)) return [];
+  const { secret } = definition;
+  for (const text of textsOfSecret(secret)) {
+    const bare = text.replace(/^whsec_/, '');
+    const trimmed = text.trim();
+    const readings: readonly (readonly [changed: string, key: SignatureScheme['key'], what: string])[] = [
+      [trimmed, scheme.key, 'without the white space around it'],
+      [bare, scheme.key, 'without whsec_ before it'],
+      [`whsec_${bare}`, scheme.key, 'with whsec_ before it'],
+      [text, 'text', 'if its text, not what it encodes, is the key'],
+      [bare, 'text', 'if its text, without whsec_ before it, is the key'],
+      [bare, 'base64', 'if it is decoded from base64'],
+      [bare, 'hex', 'if it is decoded from hexadecimal digits'],
+      [`${text}\n`, scheme.key, 'with a line break at its end'],
+    ];
+    for (const [changed, key, what] of readings) {
+      const route: Route = { ...definition.route, signature: { ...scheme, key } };
+      if (isGenuine({ ...definition, route, secret: { kind: 'shared', secret: changed } }, request))
+        return [{ code: 'secret-shape', text: `The route’s secret would match ${what}.` }];
+    }
+  }
+  return [];
+}
+
+function isHmac({ algorithm, form }: SignatureScheme): boolean {
+  return algorithm.startsWith('hmac-') && (form === undefined || form === 'twilio');
+}
+
+/** What `signature:` of the route would have to say; a source is right about that. */
+function schemeForms({ definition, request, scheme }: Case): readonly Finding[] {
+  if (definition.route.signature === undefined || !isHmac(scheme)) return [];
+  const forms: readonly (readonly [change: Partial<SignatureScheme>, what: string])[] = [
+    [{ encoding: scheme.encoding === 'hex' ? 'base64' : 'hex' }, 'encoding'],
+    [{ algorithm: 'hmac-sha256' }, 'algorithm'],
+    [{ algorithm: 'hmac-sha1' }, 'algorithm'],
+    [{ algorithm: 'hmac-sha512' }, 'algorithm'],
+    ...['{body}', '{timestamp}.{body}', '{timestamp}{body}', '{id}.{timestamp}.{body}', '{url}{body}'].map(
+      (signed) => [{ signed }, 'signed'] as const,
+    ),
+    ...['sha256=', 'sha1=', 'v0=', 'v1='].map((prefix) => [{ prefix }, 'prefix'] as const),
+  ];
+  for (const [change, key] of forms) {
+    const route: Route = { ...definition.route, signature: { ...scheme, ...change } };
+    const value = Object.values(change)[0];
+    if (isGenuine({ ...definition, route }, request))
+      return [{ code: 'scheme-differs', text: `It would match with \`${key}: ${value}\` under \`signature\`.` }];
+  }
+  return [];
+}
+
+/** Says which change of the body would match: what something between the sender and the gateway did to it. */
+function bodyChanges({ definition, request }: Case): readonly Finding[] {
+  const shape = definition.route.body ?? sourceOf(definition.route.sender)?.body?.shape;
+  for (const [what, body] of bodiesLike(Buffer.from(request.body).toString('utf8'))) {
+    if (Buffer.compare(body, request.body) === 0 || !isGenuine(definition, withBody(request, body, shape))) continue;
+    const text = `The body was changed on its way: it would match ${what}. Let the proxy pass the bytes on as they are.`;
+    return [{ code: 'body-changed', text }];
+  }
+  return [];
+}
+
+function bodiesLike(text: string): readonly (readonly [what: string, body: Buffer])[] {
+  const texts: (readonly [string, string])[] = [
+    ['without the line break at its end', text.replace(/\r?\n$/, '')],
+    ['with a line break (LF) at its end', `${text}\n`],
+    ['with a line break (CRLF) at its end', `${text}\r\n`],
+    ['with LF line breaks instead of CRLF', text.replaceAll('\r\n', '\n')],
+    ['with CRLF line breaks instead of LF', text.replaceAll(/\r?\n/g, '\r\n')],
+    ['without the white space around it', text.trim()],
+    ['without the byte order mark before it', text.replace(/^\uFEFF/, '')],
+  ];
+  const value = isShallow(text) ? readJson(text) : undefined;
+  if (value !== undefined) {
+    const tokens = tokensOf(text);
+    const plain = tokens.map((token) => (token.startsWith('"') ? JSON.stringify(readJson(token)) : token));
+    texts.push(
+      ['without white space in its JSON', plain.join('')],
+      ['with a space after each comma and colon of its JSON', spaced(plain)],
+      ['with its JSON indented by 2 spaces', indented(plain, 2)],
+      ['with its JSON indented by 4 spaces', indented(plain, 4)],
+      ['with the keys of its JSON in order', inOrder(value)],
+      ['with other characters than ASCII escaped in its JSON', escaped(plain.join(''))],
+      [
+        'with a space after each comma and colon, and other characters than ASCII escaped in its JSON',
+        escaped(spaced(plain)),
+      ],
+      ['with the slashes of its JSON escaped', plain.join('').replaceAll('/', '\\/')],
+    );
+  }
+  return texts.map(([what, changed]) => [what, Buffer.from(changed, 'utf8')]);
+}
+
+/** Deeper JSON is not written anew: its keys take a call for each level, its lines an indent. */
+const mostDepth = 64;
+
+function isShallow(text: string): boolean {
+  let depth = 0;
+  for (const character of text) {
+    if (character === '{' || character === '[') depth += 1;
+    else if (character === '}' || character === ']') depth -= 1;
+    if (depth > mostDepth) return false;
+  }
+  return true;
+}
+
+/** Numbers stay as they were written. */
+function tokensOf(text: string): readonly string[] {
+  return text.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g) ?? [];
+}
+
+function spaced(tokens: readonly string[]): string {
+  return tokens.map((token) => (token === ',' || token === ':' ? `${token} ` : token)).join('');
+}
+
+function indented(tokens: readonly string[], width: number): string {
+  let depth = 0;
+  const line = (): string => `\n${' '.repeat(depth * width)}`;
+  const pieces = tokens.map((token, at) => {
+    if (token === ',') return `,${line()}`;
+    if (token === ':') return ': ';
+    const isEmpty = /^[{[]$/.test(tokens[at - 1] ?? '') && /^[}\]]$/.test(token);
+    if (/^[{[]$/.test(token)) {
+      depth += 1;
+      return /^[}\]]$/.test(tokens[at + 1] ?? '') ? token : `${token}${line()}`;
+    }
+    if (!/^[}\]]$/.test(token)) return token;
+    depth -= 1;
+    return isEmpty ? token : `${line()}${token}`;
+  });
+  return pieces.join('');
+}
+
+function inOrder(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(inOrder).join(',')}]`;
+  if (!isJsonObject(value)) return JSON.stringify(value);
+  const keys = Object.keys(value).sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${inOrder(value[key] ?? null)}`).join(',')}}`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Says which other public address would match, where the signature covers it. */
+function addresses({ definition, request, scheme }: Case): readonly Finding[] {
+  if (!scheme.signed.includes('{url}')) return [];
+  const { publicUrl } = definition.route;
+  if (publicUrl === undefined)
+    return [
+      { code: 'url-differs', text: 'Its signature covers the public address: set platforms.webhook.extra.public_url.' },
+    ];
+  const host = request.headers['x-forwarded-host'] ?? request.headers.host ?? '';
+  const [scheme1, rest = ''] = publicUrl.split('://');
+  const others: readonly (readonly [what: string, url: string])[] = [
+    [
+      scheme1 === 'https' ? 'with http instead of https' : 'with https instead of http',
+      `${scheme1 === 'https' ? 'http' : 'https'}://${rest}`,
+    ],
+    ['without its port', publicUrl.replace(/:\d+$/, '')],
+    ['with the port 443', `${publicUrl.replace(/:\d+$/, '')}:443`],
+    ['without the path behind its host', publicUrl.replace(/^(https?:\/\/[^/]+).*$/, '$1')],
+    ['with https and the host that the request names', `https://${host}`],
+    ['with http and the host that the request names', `http://${host}`],
+  ];
+  for (const [what, url] of others) {
+    const route: Route = { ...definition.route, publicUrl: url };
+    if (isGenuine({ ...definition, route }, request))
+      return [{ code: 'url-differs', text: `It would match public_url ${what}.` }];
+  }
+  return [];
+}
+
+/** What the beginnings of well-known keys are, none of which signs webhooks. */
+const apiKeys: readonly (readonly [RegExp, string])[] = [
+  [/^(?:sk|rk|pk)_(?:live|test)_/, 'an API key of Stripe'],
+  [/^(?:ghp|gho|ghs|ghu)_|^github_pat_/, 'an access token of GitHub'],
+  [/^glpat-/, 'an access token of GitLab'],
+  [/^xox[abprs]-|^xapp-/, 'a token of a Slack app'],
+  [/^lin_(?:api|oauth)_/, 'an API key of Linear'],
+  [/^key-/, 'an API key of Mailgun'],
+  [/^SG\./, 'an API key of SendGrid'],
+  [/^re_/, 'an API key of Resend'],
+  [/^sk-/, 'an API key of a model provider'],
+  [/^\d{6,12}:[\w-]{30,}$/, 'the token of a Telegram bot'],
+];
+
+function secretKind({ route, secret }: RouteWithSecret): readonly Finding[] {
+  const source = sourceOf(route.sender);
+  const texts = textsOfSecret(secret);
+  for (const text of texts) {
+    const known = apiKeys.find(([form]) => form.test(text));
+    if (known === undefined) continue;
+    const wanted = source === undefined ? 'a signing secret' : source.secret.is;
+    return [{ code: 'secret-kind', text: `The route’s secret looks like ${known[1]}; it must be ${wanted}.` }];
+  }
+  const { looks, is } = source?.secret ?? {};
+  if (looks === undefined || texts.some((text) => looks.test(text))) return [];
+  return [{ code: 'secret-kind', text: `The route’s secret does not look like ${is}.` }];
+}
+
+function handshakeFinding({ query, reason = '' }: RefusedRequest, { secret }: RouteWithSecret): Finding {
+  const code = 'handshake-token';
+  const asked = new URLSearchParams(query ?? '');
+  const isMeta = reason.includes('verify_token');
+  if (!isMeta) return { code, text: 'The provider asked for leave to send with another code than the route’s secret.' };
+  const given = asked.get('hub.verify_token') ?? '';
+  const wanted = secret.kind === 'shared' ? secret.verifyToken : undefined;
+  if (wanted === undefined)
+    return { code, text: 'The route has no verify_token. Choose one, and type the same in at the provider.' };
+  if (given === '') return { code, text: 'The handshake came without hub.verify_token.' };
+  if (asked.get('hub.mode') !== 'subscribe')
+    return { code, text: 'The handshake came with another hub.mode than subscribe.' };
+  if (given === wanted) return { code, text: 'Its token matches the verify_token that the route has now.' };
+  if (given.trim() === wanted.trim())
+    return { code, text: 'The verify_token would match without the white space around it.' };
+  if (textsOfSecret(secret).includes(given))
+    return { code, text: 'The handshake came with the route’s secret where its verify_token belongs.' };
+  return {
+    code,
+    text: 'The handshake came with another token than the route’s verify_token. Type the same in at the provider.',
+  };
+}
+
+function capital(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}

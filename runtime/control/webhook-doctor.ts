@@ -1,0 +1,44 @@
+/**
+ * Explains the last refused requests of a route, by what the daemon kept of them and the route as it is now.
+ * @see SRC-5 in docs/specification.md
+ */
+
+import type { JsonObject } from '../../machines/base/json.ts';
+import { diagnoseRefusal } from '../../machines/webhook/diagnose-refusal.ts';
+import { type CommandHost, daemonOf, textOf } from './command.ts';
+import type { Diagnosis, Result } from './contract.ts';
+import { askedRouteOf, knownRouteOf, profileOf, readDesk } from './home-view.ts';
+
+export async function examineRoute(params: JsonObject, host: CommandHost): Promise<Result<'webhook.doctor'>> {
+  const name = textOf(params, 'name');
+  const profile = params.profile === undefined ? {} : { profile: profileOf(params.profile) };
+  const definition = askedRouteOf(deskOf(host), { name, ...profile });
+  const { route } = definition;
+  const refusals = daemonOf(host).refusals(route.profile, route.name);
+  return {
+    name: route.name,
+    profile: route.profile,
+    refusals: refusals.map((refused) => ({
+      key: refused.key,
+      received_at: new Date(refused.receivedAtMs).toISOString(),
+      outcome: refused.kind,
+      findings: diagnoseRefusal(refused, definition),
+    })),
+  };
+}
+
+/** Of one request; empty where nothing was kept of it or its route is gone. */
+export function findingsOf(
+  { key, route, profile }: { readonly key: string; readonly route: string; readonly profile: string },
+  host: CommandHost,
+): Diagnosis['findings'] {
+  const refused = daemonOf(host)
+    .refusals(profile, route)
+    .find((one) => one.key === key);
+  const definition = refused && knownRouteOf(deskOf(host), { name: route, profile: profileOf(profile) });
+  return definition === undefined || refused === undefined ? [] : diagnoseRefusal(refused, definition);
+}
+
+function deskOf({ desk, source }: CommandHost): ReturnType<typeof readDesk> {
+  return desk?.() ?? readDesk(source);
+}

@@ -1,0 +1,284 @@
+import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { defaultProfile } from '../../../machines/base/names.ts';
+import { readRoute } from '../../../machines/config/read-route.ts';
+import type { RouteWithSecret } from '../../../machines/config/route.ts';
+import { type Source, type SourceName, sourceNames, sources } from '../../../machines/config/sources.ts';
+import { diagnoseRefusal, type Finding, type RefusedRequest } from '../../../machines/webhook/diagnose-refusal.ts';
+import { sampleNames, sealSample } from '../../../machines/webhook/samples.ts';
+import type { Sealed } from '../../../machines/webhook/scheme.ts';
+import { signV2 } from '../../../machines/webhook/signature.ts';
+import { fc, runs } from '../../support/property.ts';
+
+const nowMs = 1_700_000_000_000;
+const path = '/webhooks/in';
+const publicUrl = 'https://hooks.example.com';
+const plainSecret = 'a-secret-of-the-sender-0123';
+const hex32 = '0f1e2d3c4b5a69788796a5b4c3d2e1f0';
+const secrets: Readonly<Record<string, string>> = {
+  stripe: 'whsec_q8Zr4Lk2Wm7Tn1Bd9X',
+  svix: 'whsec_q8Zr4Lk2Wm7Tn1Bd9XabcdefghijklmA',
+  'standard-webhooks': 'whsec_q8Zr4Lk2Wm7Tn1Bd9XabcdefghijklmA',
+  slack: hex32,
+  meta: hex32,
+  twilio: hex32,
+  discord: `${hex32}${hex32}`,
+  paypal: '9XL90610J3647323C',
+  'aws-sns': 'arn:aws:sns:eu-central-1:123456789012:alarms',
+  sendgrid: 'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEEDr2LjtURuePQzplybdC',
+};
+/** Sources that sign by an HMAC, so that a spec can sign as they do. */
+const hmacSources = sourceNames.filter((name) => {
+  const [scheme] = sources[name].schemes as Source['schemes'];
+  return scheme?.algorithm.startsWith('hmac-') === true && 'header' in scheme.at;
+});
+
+function routeOf(given: JsonObject, url = publicUrl): RouteWithSecret {
+  const read = readRoute('in', given, {
+    source: 'static',
+    profile: defaultProfile,
+    host: '127.0.0.1',
+    publicUrl: url,
+    checkFilters: () => [],
+  });
+  if (!read.ok) throw new Error(read.findings.map(({ message }) => message).join());
+  return read.value;
+}
+
+/** As a route is that was read before its secret was changed: findings of the secret do not prevent it. */
+function withSecret({ route }: RouteWithSecret, secret: string): RouteWithSecret {
+  return { route, secret: { kind: 'shared', secret } };
+}
+
+const secretOf = (name: SourceName): string => secrets[name] ?? plainSecret;
+function sourceRoute(name: SourceName, url?: string): RouteWithSecret {
+  const given = secretOf(name);
+  const isToken = (sources[name] as Source).secretKey === 'verify_token';
+  return routeOf({ source: name, ...(isToken ? { verify_token: given } : { secret: given, verify_token: 'v' }) }, url);
+}
+
+function sampleOf(name: SourceName): Sealed {
+  const sample = sampleNames.find((one) => one.startsWith(`${name}:`)) ?? '';
+  const sealed = sealSample(sample, {
+    secret: secretOf(name),
+    id: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
+    path,
+    publicUrl,
+    nowMs,
+  });
+  if (sealed === undefined) throw new Error(`${name} cannot be signed`);
+  // GitLab's first scheme and its token are told apart by their headers.
+  return sealed;
+}
+
+function refusedOf({ headers, body, query }: Sealed, change: Partial<RefusedRequest> = {}): RefusedRequest {
+  return {
+    key: 'k1',
+    receivedAtMs: nowMs,
+    kind: 'badSignature',
+    reason: 'the signature does not match',
+    method: 'POST',
+    path,
+    query,
+    headers,
+    body: Buffer.from(body),
+    ...change,
+  };
+}
+
+const codes = (findings: readonly Finding[]): readonly string[] => findings.map(({ code }) => code);
+
+t.test(
+  'SRC-5 · of each source that signs by HMAC, a missing header, a clock, a body and a secret are told apart',
+  (t) => {
+    for (const name of hmacSources.filter((one) => one !== 'gitlab')) {
+      const route = sourceRoute(name);
+      const sealed = sampleOf(name);
+      const [scheme] = sources[name].schemes as Source['schemes'];
+      const header = scheme !== undefined && 'header' in scheme.at ? scheme.at.header : '';
+      const { [header]: _, ...others } = sealed.headers;
+      t.same(codes(diagnoseRefusal(refusedOf(sealed), route)), ['passes-now'], `${name}: as it is`);
+      const bare = diagnoseRefusal(refusedOf({ ...sealed, headers: others }), route);
+      t.match(bare.at(-1), { code: 'header-missing', text: new RegExp(header, 'i') }, `${name}: without its header`);
+      const another = diagnoseRefusal(refusedOf(sealed), withSecret(route, secretOf(name).replace(/[a-z0-9]$/i, 'zz')));
+      t.notOk(
+        codes(another).some((code) => code === 'passes-now' || code === 'body-changed'),
+        `${name}: another secret`,
+      );
+      if (scheme?.timestamp !== undefined) {
+        for (const [byMs, direction] of [
+          [4_000_000, 'behind'],
+          [-4_000_000, 'ahead'],
+        ] as const) {
+          const [finding] = diagnoseRefusal(refusedOf(sealed, { receivedAtMs: nowMs + byMs }), route);
+          t.match(
+            finding,
+            { code: 'clock-skew', text: new RegExp(`4000 s ${direction} .*signature itself matches`) },
+            name,
+          );
+        }
+      }
+      const coversBody = scheme?.signed.includes('{body}') === true;
+      if (!coversBody) continue;
+      const indented = Buffer.from(`${JSON.stringify(JSON.parse(sealed.body), undefined, 2)}\r\n`);
+      const [finding] = diagnoseRefusal(refusedOf(sealed, { body: indented }), route);
+      t.match(finding, { code: 'body-changed', text: /without white space in its JSON/ }, `${name}: indented`);
+      const url = sourceRoute(name, 'http://hooks.example.com');
+      if (scheme?.signed.includes('{url}'))
+        t.match(
+          diagnoseRefusal(refusedOf(sealed), url),
+          [{ code: 'url-differs', text: /https instead of http/ }],
+          name,
+        );
+    }
+    t.end();
+  },
+);
+
+t.test('SRC-5 · what a proxy did to a body is named, with its numbers as they were written', (t) => {
+  const { route } = routeOf({ secret: plainSecret });
+  const compact = '{"b":12345678901234567890.50,"a":["é/",{}],"c":{"d":null}}';
+  const sorted = '{"a":["é/",{}],"b":1,"c":{"d":null}}';
+  const shuffled = '{"c":{"d":null},"b":1,"a":["é/",{}]}';
+  const pretty = JSON.stringify(JSON.parse(sorted), undefined, 4);
+  const rows = [
+    [compact, compact.replaceAll(',', ' , '), /without white space in its JSON/],
+    [compact.replaceAll(/([,:])/g, '$1 '), compact, /with a space after each comma and colon of its JSON/],
+    [pretty, sorted, /indented by 4 spaces/],
+    [sorted, shuffled, /with the keys of its JSON in order/],
+    [sorted.replace('é', '\\u00e9'), sorted, /with other characters than ASCII escaped/],
+    [sorted, sorted.replace('é', '\\u00e9'), /without white space in its JSON/],
+    [sorted.replace('/', '\\/'), sorted, /slashes/],
+    ['a\nb\n', 'a\r\nb\r\n', /with LF line breaks instead of CRLF/],
+    ['a\r\nb', 'a\nb', /with CRLF line breaks instead of LF/],
+    ['{}', '\uFEFF{}', /byte order mark|white space around/],
+    ['{}\n', '{}', /with a line break \(LF\) at its end/],
+  ] as const;
+  for (const [sent, came, wanted] of rows) {
+    const sealed = { headers: signV2(plainSecret, nowMs / 1_000, sent), body: came };
+    const definition: RouteWithSecret = { route, secret: { kind: 'shared', secret: plainSecret } };
+    t.match(diagnoseRefusal(refusedOf(sealed), definition), [{ code: 'body-changed', text: wanted }], came);
+  }
+  t.end();
+});
+
+t.test('SRC-5 · headers of another provider are named with the source that would match', (t) => {
+  const stripe = sampleOf('stripe');
+  const github = withSecret(sourceRoute('github'), secretOf('stripe'));
+  t.same(diagnoseRefusal(refusedOf(stripe), github)[0], {
+    code: 'other-provider',
+    text: 'These are Stripe’s headers; this route has source: github. With source: stripe this request would match.',
+  });
+  const { route } = routeOf({ secret: plainSecret });
+  t.match(diagnoseRefusal(refusedOf(stripe), withSecret({ route } as RouteWithSecret, plainSecret))[0], {
+    text: /Stripe’s headers; this route names no source. With source: stripe the secret must be the endpoint’s signing secret/,
+  });
+  t.match(
+    diagnoseRefusal(refusedOf(sampleOf('github')), withSecret(sourceRoute('meta'), plainSecret))[0],
+    { text: /^These are GitHub’s headers; this route has source: meta/ },
+    'a header that both have',
+  );
+  t.end();
+});
+
+t.test('SRC-5 · the reading of the secret that would match is named, and the kind of a key that signs nothing', (t) => {
+  const key = Buffer.from('0123456789abcdef01234567').toString('base64');
+  const declared = (more: JsonObject): RouteWithSecret =>
+    routeOf({ secret: plainSecret, signature: { header: 'x-sig', ...more } });
+  const v2 = (secret: string): Sealed => ({ headers: signV2(secret, nowMs / 1_000, '{}'), body: '{}' });
+  const { route } = routeOf({ secret: plainSecret });
+  const plain = (secret: string): RouteWithSecret => ({ route, secret: { kind: 'shared', secret } });
+  const rows: readonly (readonly [Sealed, RouteWithSecret, RegExp])[] = [
+    [v2(plainSecret), plain(`whsec_${plainSecret}`), /match without whsec_ before it/],
+    [v2(`whsec_${plainSecret}`), plain(plainSecret), /match with whsec_ before it/],
+    [v2(plainSecret), plain(` ${plainSecret} `), /without the white space around it/],
+    [v2('0123456789abcdef01234567'), plain(key), /if it is decoded from base64/],
+    [v2('0123456789abcdef01234567'), plain(Buffer.from('0123456789abcdef01234567').toString('hex')), /hexadecimal/],
+  ];
+  for (const [sealed, definition, wanted] of rows)
+    t.match(diagnoseRefusal(refusedOf(sealed), definition)[0], { code: 'secret-shape', text: wanted });
+  const { headers, body } = sampleOf('shopify');
+  const sent = { headers: { 'x-sig': headers['x-shopify-hmac-sha256'] ?? '' }, body };
+  t.match(diagnoseRefusal(refusedOf(sent), declared({})), [{ code: 'scheme-differs', text: /`encoding: base64`/ }]);
+  const live = diagnoseRefusal(
+    refusedOf(sampleOf('stripe')),
+    withSecret(sourceRoute('stripe'), 'sk_live_51Habcdefghijk'),
+  );
+  t.match(live, [{ code: 'secret-kind', text: /looks like an API key of Stripe; it must be the endpoint’s signing/ }]);
+  const differs = diagnoseRefusal(refusedOf(v2(plainSecret)), plain('another-secret-of-mine'));
+  t.match(differs, [{ code: 'differs', text: /No usual change of the body/ }]);
+  t.end();
+});
+
+t.test('SRC-5 · repeated headers, times in another unit and long bodies are named', (t) => {
+  const route = sourceRoute('slack');
+  const slack = sampleOf('slack');
+  const signature = slack.headers['x-slack-signature'] ?? '';
+  const twice = { ...slack, headers: { ...slack.headers, 'x-slack-signature': `${signature}, v0=00` } };
+  t.match(diagnoseRefusal(refusedOf(twice), route), [
+    { code: 'header-repeated', text: /One of them alone would match/ },
+  ]);
+  const stripe = sampleOf('stripe');
+  const both = { ...stripe, headers: { 'stripe-signature': `${stripe.headers['stripe-signature']}, t=1,v1=00` } };
+  t.match(diagnoseRefusal(refusedOf(both), sourceRoute('stripe')), [{ code: 'header-repeated' }]);
+  const inMs = { ...slack, headers: { ...slack.headers, 'x-slack-request-timestamp': '17000000000000' } };
+  t.match(diagnoseRefusal(refusedOf(inMs), route), [{ code: 'timestamp-unfit', text: /not in Unix seconds/ }]);
+  t.same(codes(diagnoseRefusal(refusedOf(slack, { body: undefined }), route)), ['body-not-kept']);
+  t.same(codes(diagnoseRefusal(refusedOf(slack, { kind: 'rateLimited' }), route)), ['other-refusal']);
+  t.end();
+});
+
+t.test('SRC-5 · a handshake with a wrong token says what is wrong with it', (t) => {
+  const route = routeOf({ source: 'meta', secret: hex32, verify_token: 'the-token' });
+  const asked = (token: string): RefusedRequest =>
+    refusedOf(
+      {
+        headers: {},
+        body: '',
+        query: new URLSearchParams({ 'hub.mode': 'subscribe', 'hub.verify_token': token }).toString(),
+      },
+      { kind: 'handshake', reason: 'handshake: hub.challenge with a wrong verify_token' },
+    );
+  const rows = [
+    ['', /without hub.verify_token/],
+    ['the-token ', /white space/],
+    [hex32, /the route’s secret where its verify_token belongs/],
+    ['other', /another token/],
+  ] as const;
+  for (const [token, wanted] of rows)
+    t.match(diagnoseRefusal(asked(token), route), [{ code: 'handshake-token', text: wanted }]);
+  t.end();
+});
+
+t.test(
+  'SRC-5 · whatever came, a finding is there, and none holds a secret, a signature or a text of the sender',
+  (t) => {
+    const names = fc.constantFrom(...sourceNames);
+    const sent = fc.constantFrom(...hmacSources.filter((one) => one !== 'gitlab'));
+    const marker = 'Zq7sender';
+    fc.assert(
+      fc.property(names, sent, fc.string(), fc.integer({ min: -900_000, max: 900_000 }), (own, name, noise, byMs) => {
+        const secret = 'Wx9secret-of-this-route-7731';
+        const { route } = sourceRoute(own);
+        const sealed = sampleOf(name);
+        const headers: Record<string, string> = { 'x-other': marker };
+        for (const [header, value] of Object.entries(sealed.headers))
+          headers[header] = noise.length % 3 === 0 ? `${value}${marker}` : value;
+        const refused = refusedOf(
+          { ...sealed, headers, body: `${noise}${marker}${sealed.body}` },
+          { receivedAtMs: nowMs + byMs },
+        );
+        const findings = diagnoseRefusal(refused, { route, secret: { kind: 'shared', secret } });
+        const text = findings.map((one) => one.text).join('\n');
+        return (
+          findings.length > 0 &&
+          !text.includes(marker) &&
+          !text.includes(secret) &&
+          !/[0-9a-f]{32}|[\w+/]{40}/.test(text.replaceAll(/https:\S+/g, ''))
+        );
+      }),
+      { numRuns: runs(300) },
+    );
+    t.end();
+  },
+);
