@@ -187,6 +187,11 @@ const all: Readonly<Record<string, Sample>> = { ...samples, ...Object.fromEntrie
 /** The samples by name: `platform:event`, with the action where events of the type have one. */
 export const sampleNames: readonly string[] = Object.keys(all);
 
+/** The samples of a source; all of them where a route has none. */
+export function samplesFor(source: SourceName | undefined): readonly string[] {
+  return source === undefined ? sampleNames : sampleNames.filter((name) => platformOf(name) === source);
+}
+
 /**
  * The whole name of a sample that is asked for by it, or by its event alone where one platform has that, or the source of
  * the route.

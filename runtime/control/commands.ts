@@ -14,7 +14,7 @@ import { sourceOf } from '../../machines/config/sources.ts';
 import { parseBody } from '../../machines/webhook/body.ts';
 import { compileRoute } from '../../machines/webhook/compile-route.ts';
 import { partDigest } from '../../machines/webhook/request-rules.ts';
-import { findSample, sealSample } from '../../machines/webhook/samples.ts';
+import { findSample, samplesFor, sealSample } from '../../machines/webhook/samples.ts';
 import { type Sealed, sealEvent } from '../../machines/webhook/scheme.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
 import { chatCommands } from './chat-commands.ts';
@@ -91,6 +91,9 @@ const table: Commands = {
   }),
 
   'webhook.doctor': { access: 'daemon', run: examineRoute },
+  'webhook.samples': ofHome((host, params) => ({
+    samples: samplesFor(askedRouteOf(deskOf(host), askedRoute(params)).route.sender),
+  })),
   'webhook.test': { access: 'daemon', run: testRoute },
   'webhook.deliveries': ofDaemon((daemon, params) => daemon.deliveries(queryOf(params))),
   'webhook.delivery': ofDaemon(async (daemon, params) => {

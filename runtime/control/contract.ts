@@ -126,6 +126,7 @@ export interface Contract {
   'webhook.list': { params: object; result: readonly RouteRow[] };
   'webhook.remove': { params: RouteChoice; result: { readonly removed: string } };
   'webhook.replay': { params: EventChoice & ById; result: { readonly status: number; readonly body: string } };
+  'webhook.samples': { params: RouteChoice; result: { readonly samples: readonly string[] } };
   'webhook.show': { params: RouteChoice; result: RouteDetail };
   'webhook.subscribe': {
     params: RouteChoice & { readonly record?: JsonObject; readonly force?: boolean };

@@ -6,6 +6,7 @@
 
 export const homeMethods: ReadonlySet<string> = new Set([
   'webhook.list',
+  'webhook.samples',
   'webhook.show',
   'webhook.subscribe',
   'webhook.remove',

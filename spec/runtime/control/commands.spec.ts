@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
+import { sampleNames } from '../../../machines/webhook/samples.ts';
 import { signatureVerifier } from '../../../machines/webhook/signature.ts';
 import type { CommandHost } from '../../../runtime/control/command.ts';
 import { commands } from '../../../runtime/control/commands.ts';
@@ -46,6 +47,13 @@ t.test('CLI-5 · a command of the home needs no daemon; one of the daemon says t
   t.match(await ask(host, 'webhook.show', { name: 'hook' }), { name: 'hook', definition: {} });
   t.same(await ask(host, 'config.check'), []);
   t.type(await ask(host, 'config.schema'), 'object');
+  t.match(await ask(host, 'webhook.samples', { name: 'hook' }), { samples: sampleNames }, 'SUB-4');
+  t.match(await ask(host, 'webhook.subscribe', { name: 'hub', record: { source: 'linear' } }), { name: 'hub' });
+  t.same(await ask(host, 'webhook.samples', { name: 'hub' }), {
+    samples: sampleNames.filter((name) => name.startsWith('linear:')),
+  });
+  t.equal(await codeOf(ask(host, 'webhook.samples', { name: 'none' })), 'route-unknown');
+  t.same(await ask(host, 'webhook.remove', { name: 'hub' }), { removed: 'hub' });
   t.match(await ask(host, 'webhook.subscribe', { name: 'new', record: { events: ['push'] } }), { events: ['push'] });
   t.equal(await codeOf(ask(host, 'webhook.subscribe', { name: 'new' })), 'subscription-exists');
   t.match(await ask(host, 'webhook.subscribe', { name: 'new', force: true }), { events: [] });

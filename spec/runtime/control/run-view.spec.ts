@@ -29,7 +29,7 @@ const inRun: Readonly<Record<'allowed' | 'refused', readonly string[]>> = {
     ...['add', 'read'].map((name) => `link.${name}`),
     ...['list', 'login', 'loginPaste', 'logs', 'oauthServers', 'reconnect', 'test'].map((name) => `mcp.${name}`),
     ...['cancel', 'list'].map((name) => `runs.${name}`),
-    ...['deliveries', 'delivery', 'doctor', 'list', 'remove', 'replay', 'show', 'subscribe', 'test'].map(
+    ...['deliveries', 'delivery', 'doctor', 'list', 'remove', 'replay', 'samples', 'show', 'subscribe', 'test'].map(
       (name) => `webhook.${name}`,
     ),
   ],
