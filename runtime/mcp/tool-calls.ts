@@ -13,7 +13,7 @@ import {
 } from '../../actors/mcp/validate-arguments.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { cut, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { cut, defined, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import {
   type CallFault,
@@ -63,6 +63,8 @@ export interface ToolCallPorts {
   readonly redactor: Redactor;
   /** Milliseconds that only rise, by which the breakers open and close. */
   readonly steadyMs: () => number;
+  /** The clock of the processor time that schemas take; that of this thread unless given. */
+  readonly cpuTimeMs?: () => number;
   readonly log: Logger;
 }
 
@@ -216,10 +218,10 @@ function argumentFault(
   }
 }
 
-function schemasOf(key: string, { schemas, steadyMs }: Wired) {
+function schemasOf(key: string, { schemas, steadyMs, cpuTimeMs }: Wired) {
   const before = schemas.get(key);
   if (before !== undefined) return before;
-  const made = { time: createSchemaTime({ steadyMs }), known: createKnownChecks() };
+  const made = { time: createSchemaTime(defined({ steadyMs, cpuTimeMs })), known: createKnownChecks() };
   schemas.set(key, made);
   return made;
 }
