@@ -156,7 +156,12 @@ function missingHeader(route: Route): Finding {
     route.sender === undefined && route.signature === undefined
       ? 'Name the provider by `source:`, or let the sender sign by X-Webhook-Signature-V2.'
       : `${sender} sends it where the webhook there has a secret; a proxy may have dropped it.`;
-  return { code: 'header-missing', text: `${capital(places.join(' or '))} is missing. ${cure}` };
+  const [only = '', ...others] = places;
+  const what =
+    others.length === 0
+      ? `${capital(only)} is missing`
+      : `The request has no signature: neither ${places.join(' nor ')}`;
+  return { code: 'header-missing', text: `${what}. ${cure}` };
 }
 
 /** Providers whose signature is there and that the route does not take; one that would match stands alone. */

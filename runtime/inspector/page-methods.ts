@@ -14,7 +14,7 @@ type Rule = PageAccess | ((params: JsonObject) => PageAccess);
 
 const rules: Readonly<Record<string, Rule>> = {
   ...all('approvals', ['answer', 'list', 'show', 'watch']),
-  ...all('config', ['check', 'hints', 'schema']),
+  ...all('config', ['check', 'hints', 'schema', 'show']),
   ...all('cron', ['list', 'pause', 'resume', 'show']),
   // The context is a part of the prompt.
   'cron.run': ({ context }) => (context === undefined ? 'open' : 'fresh'),
@@ -31,7 +31,7 @@ const rules: Readonly<Record<string, Rule>> = {
   // An entry that is not configured would run its command without a question; the page adds one by its link.
   'mcp.test': ({ entry }) => (entry === undefined ? 'open' : 'terminalOnly'),
   ...all('runs', ['cancel', 'list', 'show']),
-  ...all('webhook', ['deliveries', 'delivery', 'list', 'replay', 'show']),
+  ...all('webhook', ['deliveries', 'delivery', 'doctor', 'list', 'replay', 'samples', 'show']),
 };
 
 export function pageAccessOf(method: string, params: JsonObject): PageAccess {

@@ -7,7 +7,7 @@ import { type PageAccess, pageAccessOf } from '../../../runtime/inspector/page-m
 const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
   open: [
     ...['answer', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
-    ...['check', 'hints', 'schema'].map((name) => `config.${name}`),
+    ...['check', 'hints', 'schema', 'show'].map((name) => `config.${name}`),
     ...['list', 'pause', 'resume', 'run', 'show'].map((name) => `cron.${name}`),
     ...['drop', 'list', 'retry', 'show', 'targets'].map((name) => `deliveries.${name}`),
     'gateway.status',
@@ -20,7 +20,7 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
       (name) => `mcp.${name}`,
     ),
     ...['cancel', 'list', 'show'].map((name) => `runs.${name}`),
-    ...['deliveries', 'delivery', 'list', 'replay', 'show'].map((name) => `webhook.${name}`),
+    ...['deliveries', 'delivery', 'doctor', 'list', 'replay', 'samples', 'show'].map((name) => `webhook.${name}`),
   ],
   fresh: [
     ...['cancel', 'new', 'open', 'say', 'tools'].map((name) => `chat.${name}`),
