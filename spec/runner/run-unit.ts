@@ -10,8 +10,10 @@ import { ofNative, type Unit } from './plan.ts';
 
 export interface UnitOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborts when the unit must be hanging. It never judges speed: no spec comes near it on a slow machine. */
+  /** Aborts when the unit must be hanging. */
   readonly overdue: AbortSignal;
+  /** The unit reported something, such as an assertion: it is not hanging. */
+  readonly heard?: () => void;
   /** Whether what is reported leads to the source. Reading the maps takes a fifth of the time that a process needs to start. */
   readonly sourceMaps?: boolean;
 }
@@ -48,7 +50,7 @@ const running = new Set<ChildProcess>();
 /** Resolves with one result a file, in the unit's order. Never rejects: what goes wrong around a test fails its file. */
 export async function runUnit(
   unit: Unit,
-  { env, overdue, sourceMaps = true }: UnitOptions,
+  { env, overdue, heard = () => {}, sourceMaps = true }: UnitOptions,
 ): Promise<readonly FileResult[]> {
   const startedAtMs = performance.now();
   const [program, ...words] = (unit.some((file) => ofNative.test(file)) && nativeNode()) || [process.execPath];
@@ -69,6 +71,7 @@ export async function runUnit(
   });
   const parsed = new Promise((resolve) => parser.once('complete', resolve));
   child.stdout.pipe(parser);
+  child.stdout.on('data', heard);
   const end = (): void => endGroup(child);
   overdue.addEventListener('abort', end, { once: true });
   const [code, signal] = await new Promise<readonly [number | null, NodeJS.Signals | null]>((resolve) =>

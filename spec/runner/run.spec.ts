@@ -164,11 +164,14 @@ t.test('a file that ends its process fails, also where another file of the group
 t.test('two', async () => process.kill(process.pid, 'SIGKILL'));`,
   });
   const unit = ['a', 'b'].map((name) => join(folder, `${name}.spec.js`));
-  const results = await runUnit(unit, { env: process.env, overdue: new AbortController().signal });
+  let reports = 0;
+  const heard = (): void => void (reports += 1);
+  const results = await runUnit(unit, { env: process.env, overdue: new AbortController().signal, heard });
   t.same(
     results.map(({ failures }) => failures.length > 0),
     [true, true],
   );
+  t.ok(reports > 0, 'each report puts off the end of a unit that hangs');
 });
 
 t.test('a file that cannot be imported, and one without a test, fail by themselves', async (t) => {
