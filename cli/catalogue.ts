@@ -247,6 +247,12 @@ export const catalogue: readonly CliCommand[] = [
     path: ['webhook', 'subscribe'],
     args: ['name'],
     flags: [
+      {
+        name: 'source',
+        value: 'provider',
+        help: 'The provider that sends, such as stripe; docs/sources.md lists them.',
+      },
+      { name: 'wait', help: 'Wait for the first event, and explain what is refused meanwhile.' },
       { name: 'events', value: 'list', help: 'Event types, separated by commas; all unless given.' },
       { name: 'prompt', value: 'template', help: 'Template of the prompt.' },
       {

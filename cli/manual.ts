@@ -166,6 +166,10 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
       'Makes a route with a fresh secret, which is shown once, and prints where to paste it and a curl command that sends a signed test event. Needs no gateway; a running one takes it over with the next request.',
     ],
     examples: [
+      [
+        'webhook subscribe payments --source stripe --secret - --wait',
+        'reads the secret, then waits for the first event',
+      ],
       ['webhook subscribe ci --events build --prompt "Look at {build.url}"', 'an agent run per build'],
       [
         'webhook subscribe reviews --filter action=opened --coalesce pull_request.number',

@@ -2,10 +2,11 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
-import type { RouteRow } from '../../runtime/control/contract.ts';
+import type { ProviderWords, Result, RouteRow } from '../../runtime/control/contract.ts';
+import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
-import { bold, oneLine, plain, printJson, shellWord, table } from '../terminal.ts';
+import { bold, oneLine, plain, printJson, printJsonLine, shellWord, table } from '../terminal.ts';
 
 export async function subscribeWebhook(context: CommandContext): Promise<ExitCode> {
   const bound = textFlag(context, 'route-profile');
@@ -22,24 +23,72 @@ export async function subscribeWebhook(context: CommandContext): Promise<ExitCod
     context.out.complain(`agent: ${oneLine(misused ?? '')}\n`);
     return 2;
   }
-  const created = await context.ask('webhook.subscribe', {
-    name: context.args[0] ?? '',
-    record,
-    force: hasFlag(context, 'force'),
-    ...optional('profile', profile),
-  });
-  if (hasFlag(context, 'json')) printJson(context, created);
-  else {
-    const { name, url, secret, events } = created;
-    const test = `agent webhook test ${name}${profile === undefined || profile === 'default' ? '' : ` --profile ${profile}`}`;
-    context.out.print(
-      `${bold(context.out, name)}\n  URL     ${url}\n  Secret  ${secret}\n\n${pasteWords(url)}\n\nTry it: ${test}, or\n${curlOf(url, secret, events[0])}\n`,
-    );
-    // It is made all the same: what it names may come later.
-    if (created.problem !== undefined)
-      context.out.complain(`agent: ${oneLine(created.name)} ${oneLine(created.problem)}\n`);
+  const name = context.args[0] ?? '';
+  const asked = { name, record, force: hasFlag(context, 'force'), ...optional('profile', profile) };
+  if (!hasFlag(context, 'wait')) {
+    show(context, await context.ask('webhook.subscribe', asked));
+    return 0;
   }
-  return 0;
+  const client = await connectGateway(context.gateway);
+  try {
+    const route = { name, profile: profile ?? 'default' };
+    const { rowsBefore, waitForEvent } = await import('./webhook-wait.ts');
+    const known = await rowsBefore(client, route);
+    show(context, await client.ask('webhook.subscribe', asked));
+    context.out.complain(`Waiting for the first event of ${oneLine(name)}; Ctrl-C ends the waiting alone.\n`);
+    await waitForEvent(context, client, route, known);
+    return 0;
+  } finally {
+    client.close();
+  }
+}
+
+function show(context: CommandContext, created: Subscribed): void {
+  const { out } = context;
+  if (hasFlag(context, 'json')) (hasFlag(context, 'wait') ? printJsonLine : printJson)(context, created);
+  else {
+    const { name, url, provider, profile } = created;
+    const test = `agent webhook test ${name}${profile === undefined || profile === 'default' ? '' : ` --profile ${profile}`}`;
+    const words = provider === undefined ? anyoneWords(created, test) : providerWords(created, provider, test);
+    out.print(`${bold(out, name)}\n  URL     ${url}\n${words}\n`);
+    // It is made all the same: what it names may come later.
+    if (created.problem !== undefined) out.complain(`agent: ${oneLine(created.name)} ${oneLine(created.problem)}\n`);
+  }
+}
+
+type Subscribed = Result<'webhook.subscribe'>;
+
+function anyoneWords({ url, secret, events }: Subscribed, test: string): string {
+  return `  Secret  ${secret}
+
+The secret is shown once. Paste both at the sender:
+  GitHub  Settings > Webhooks > Add webhook: Payload URL, Secret; content type application/json
+  GitLab  Settings > Webhooks > Add new webhook: URL, Secret token
+  others  by --source, or sign by X-Webhook-Signature-V2${reachWords(url)}
+
+Try it: ${test}, or
+${curlOf(url, secret, events[0])}`;
+}
+
+/** A secret that the provider made is not shown: its owner has just given it. */
+function providerWords(
+  { url, secret, verify_token: token, events }: Subscribed,
+  provider: ProviderWords,
+  test: string,
+): string {
+  const { title, page, typed, sample } = provider;
+  const rows = [
+    ...(typed ? [`  Secret  ${secret}\n          ${provider.secret}; it is shown once`] : []),
+    ...(token === undefined
+      ? []
+      : [`  Token   ${token}\n          the verify token, typed beside the URL; it is shown once`]),
+    ...(events.length === 0 ? [] : [`  Events  ${events.join(', ')}`]),
+  ];
+  const how = sample === undefined ? test : `${test} --sample ${sample}`;
+  return `${rows.map((row) => `${row}\n`).join('')}
+Paste ${rows.length === 0 ? 'it' : 'them'} at ${title}: ${page}${reachWords(url)}
+
+Try it: ${how}`;
 }
 
 /** The record of a subscription; a text says what is wrong with the flags. */
@@ -60,6 +109,7 @@ function recordOf(context: CommandContext, secret: string | undefined): JsonObje
     ...(isBatch ? { mode: 'batch' } : {}),
   };
   return {
+    ...optional('source', textFlag(context, 'source')),
     ...optional('secret', secret),
     ...optional(
       'events',
@@ -100,15 +150,9 @@ function conditionOf(text: string): JsonObject | undefined {
   return { field, equals: typeof scalar === 'number' || typeof scalar === 'boolean' ? scalar : value };
 }
 
-function pasteWords(url: string): string {
+function reachWords(url: string): string {
   const isLocal = ['127.0.0.1', '[::1]', 'localhost', '0.0.0.0', '[::]'].includes(new URL(url).hostname);
-  const reach = isLocal
-    ? '\nA sender outside this machine needs an address that leads here, of a proxy or a tunnel.'
-    : '';
-  return `The secret is shown once. Paste both at the sender:
-  GitHub  Settings > Webhooks > Add webhook: Payload URL, Secret; content type application/json
-  GitLab  Settings > Webhooks > Add new webhook: URL, Secret token
-  others  as docs/sources.md says, or sign by X-Webhook-Signature-V2${reach}`;
+  return isLocal ? '\nA sender outside this machine needs an address that leads here, of a proxy or a tunnel.' : '';
 }
 
 /** Signs in the shell, since a signature holds for five minutes (SIG-1). */

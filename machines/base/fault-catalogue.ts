@@ -181,6 +181,11 @@ export const faultCatalogue = {
     what: 'config.yaml has a route of that name, which would win.',
     remedy: 'Choose another name.',
   },
+  'secret-needed': {
+    what: 'The provider makes the secret itself, so that a fresh one would fit no request.',
+    remedy:
+      'Make the webhook at the provider with the URL that the message names, then give its secret with `--secret -`.',
+  },
   'subscription-unfit': {
     what: 'The subscription breaks a rule of routes; most have a code of their own below.',
     remedy: 'Correct what the message names.',

@@ -36,8 +36,11 @@ export interface Source {
   readonly answer?: Answer;
   /** The key of the route that holds the secret; `secret` unless given. */
   readonly secretKey?: 'verify_token';
-  /** Which secret the provider gives, and how it looks; a word that begins as a secret of another kind is a finding. */
-  readonly secret: { readonly is: string; readonly looks?: RegExp };
+  /**
+   * Which secret the provider knows, and how it looks; a word that begins as a secret of another kind is a finding. `typed`:
+   * the owner types it at the provider, so that any strong text will do.
+   */
+  readonly secret: { readonly is: string; readonly looks?: RegExp; readonly typed?: true };
 }
 
 /** What a route makes of a body that is an array (SRC-4): a refusal, one event for each item, or one event. */
@@ -124,7 +127,7 @@ export const sources = {
     schemes: [hmac('x-hub-signature-256', { prefix: 'sha256=' })],
     event: [header('x-github-event')],
     id: [header('x-github-delivery')],
-    secret: { is: 'the secret that you typed into the webhook' },
+    secret: { is: 'the secret that you typed into the webhook', typed: true },
   },
   gitlab: {
     title: 'GitLab',
@@ -132,7 +135,7 @@ export const sources = {
     schemes: [standard('webhook'), token(header('x-gitlab-token'))],
     event: [header('x-gitlab-event')],
     id: [header('webhook-id'), header('idempotency-key')],
-    secret: { is: 'the secret token or the signing token of the webhook' },
+    secret: { is: 'the secret token or the signing token of the webhook', typed: true },
   },
   bitbucket: {
     title: 'Bitbucket',
@@ -140,7 +143,7 @@ export const sources = {
     schemes: [hmac('x-hub-signature', { prefix: 'sha256=' })],
     event: [header('x-event-key')],
     id: [header('x-request-uuid')],
-    secret: { is: 'the secret that you typed into the webhook' },
+    secret: { is: 'the secret that you typed into the webhook', typed: true },
   },
   gitea: {
     title: 'Gitea, Forgejo',
@@ -148,7 +151,7 @@ export const sources = {
     schemes: [hmac('x-gitea-signature'), hmac('x-forgejo-signature')],
     event: [header('x-gitea-event'), header('x-forgejo-event')],
     id: [header('x-gitea-delivery'), header('x-forgejo-delivery')],
-    secret: { is: 'the secret that you typed into the webhook' },
+    secret: { is: 'the secret that you typed into the webhook', typed: true },
   },
   jira: {
     title: 'Jira',
@@ -158,6 +161,7 @@ export const sources = {
     id: [header('x-atlassian-webhook-identifier')],
     secret: {
       is: 'the secret of a webhook that was made by the REST API or an app; those made without one are unsigned',
+      typed: true,
     },
   },
   linear: {
@@ -192,7 +196,7 @@ export const sources = {
     schemes: [hmac('x-grafana-alerting-signature')],
     event: [field('status')],
     id: [],
-    secret: { is: 'the secret of the contact point’s HMAC signature, without a timestamp header' },
+    secret: { is: 'the secret of the contact point’s HMAC signature, without a timestamp header', typed: true },
   },
   stripe: {
     title: 'Stripe',
@@ -338,6 +342,7 @@ export const sources = {
     id: [field('update_id')],
     secret: {
       is: 'the secret_token that you gave to setWebhook, not the token of the bot',
+      typed: true,
       looks: /^[A-Za-z0-9_-]{1,256}$/,
     },
   },
@@ -427,7 +432,7 @@ export const sources = {
     body: { shape: 'each', items: 'value', omit: 'clientState' },
     handshake: 'microsoft-graph',
     secretKey: 'verify_token',
-    secret: { is: 'the clientState of the subscription, given as verify_token' },
+    secret: { is: 'the clientState of the subscription, given as verify_token', typed: true },
   },
   'azure-event-grid': {
     title: 'Azure Event Grid',
@@ -437,7 +442,7 @@ export const sources = {
     id: [field('id')],
     body: { shape: 'each' },
     handshake: 'azure-event-grid',
-    secret: { is: 'the text that you put behind ?code= in the address of the endpoint' },
+    secret: { is: 'the text that you put behind ?code= in the address of the endpoint', typed: true },
   },
   cloudevents: {
     title: 'CloudEvents',
@@ -450,7 +455,7 @@ export const sources = {
     ],
     body: { shape: 'each' },
     handshake: 'cloudevents',
-    secret: { is: 'the access token that the sender sends' },
+    secret: { is: 'the access token that the sender sends', typed: true },
   },
   paypal: {
     title: 'PayPal',

@@ -130,7 +130,7 @@ export interface Contract {
   'webhook.show': { params: RouteChoice; result: RouteDetail };
   'webhook.subscribe': {
     params: RouteChoice & { readonly record?: JsonObject; readonly force?: boolean };
-    result: RouteRow & { readonly secret: string };
+    result: RouteRow & { readonly secret: string; readonly verify_token?: string; readonly provider?: ProviderWords };
   };
   'webhook.test': {
     params: RouteChoice & { readonly payload?: Json; readonly sample?: string; readonly event?: string };
@@ -507,6 +507,19 @@ export interface HistoryDetail extends HistoryRow {
   readonly delivery?: DeliveryRecord;
   /** That its run failed, as it was sent to `on_failure`. */
   readonly notice?: DeliveryRecord;
+}
+
+/** What a person needs at the provider whose webhook leads to a route (SUB-1). */
+export interface ProviderWords {
+  readonly title: string;
+  /** The provider's page on how it signs. */
+  readonly page: string;
+  /** Which secret the provider knows. */
+  readonly secret: string;
+  /** Whether the owner types the secret there; else the provider made it. */
+  readonly typed: boolean;
+  /** A recorded event to try the route with. */
+  readonly sample?: string;
 }
 
 /** A route; or what cannot be used: a route, a file or a line of one, without source, profile and state. */

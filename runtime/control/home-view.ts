@@ -16,10 +16,12 @@ import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
+import { type Source, type SourceName, sourceOf } from '../../machines/config/sources.ts';
 import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
+import { samplesFor } from '../../machines/webhook/samples.ts';
 import { createSourceReader, subscriptionContext } from '../webhook/route-sources.ts';
 import type { RouteSources } from '../webhook/route-table.ts';
-import type { Result, RouteDetail, RouteRow } from './contract.ts';
+import type { ProviderWords, Result, RouteDetail, RouteRow } from './contract.ts';
 import { Refusal } from './refusal.ts';
 
 export interface HomeSource {
@@ -107,11 +109,11 @@ export async function subscribe(
     refuse('subscription-static', `"${name}" is a route of config.yaml, which takes precedence; choose another name`);
   }
   checkCronJob(home, profile, record.cron_job);
-  const secret =
-    typeof record.secret === 'string' && record.secret !== ''
-      ? record.secret
-      : randomBytes(secretBytes).toString('hex');
-  const whole: JsonObject = { ...record, secret, created_at: new Date().toISOString() };
+  const sender = sourceOf(String(record.source));
+  const url = routeUrl(baseUrl ?? configuredUrl(home), { profile, name });
+  const secrets = secretsOf(record, sender, url);
+  const { secret: _, ...rest } = record;
+  const whole: JsonObject = { ...rest, ...secrets.keys, created_at: new Date().toISOString() };
   const read = readSubscription(name, whole, subscriptionContext(home, profile));
   if (!read.ok) {
     const [first] = read.problems;
@@ -131,7 +133,38 @@ export async function subscribe(
   }
   const updated = await store.update((text) => editSubscriptions(text, name, whole));
   if (!updated.ok) throw new Refusal(updated.fault.code, updated.fault.message);
-  return { ...routeRows(home, baseUrl)(read.value), secret };
+  const row = routeRows(home, baseUrl)(read.value);
+  return sender === undefined
+    ? { ...row, ...secrets.shown }
+    : { ...row, ...secrets.shown, provider: wordsOf(record, sender) };
+}
+
+/** The keys of the record that hold its secrets, and what a person is shown of them: what is not given is made here. */
+function secretsOf({ secret, verify_token: token }: JsonObject, sender: Source | undefined, url: string) {
+  const given = typeof secret === 'string' && secret !== '' ? secret : undefined;
+  const typedToken = typeof token === 'string' && token !== '' ? token : undefined;
+  const fresh = (): string => randomBytes(secretBytes).toString('hex');
+  if (sender?.secretKey === 'verify_token') {
+    const made = typedToken ?? given ?? fresh();
+    return { keys: { verify_token: made }, shown: { secret: made } };
+  }
+  if (given === undefined && sender !== undefined && sender.secret.typed !== true) {
+    const what = `${sender.title} makes the secret: ${sender.secret.is}`;
+    refuse(
+      'secret-needed',
+      `${what}; make the webhook there for ${url} (${sender.page}), then give it with --secret -`,
+    );
+  }
+  const made = given ?? fresh();
+  // Meta repeats a text of the owner's when it asks for the address.
+  const second = typedToken ?? (sender?.handshake === 'meta' ? fresh() : undefined);
+  const both = second === undefined ? { secret: made } : { secret: made, verify_token: second };
+  return { keys: both, shown: both };
+}
+
+function wordsOf({ source }: JsonObject, { title, page, secret }: Source): ProviderWords {
+  const [sample] = samplesFor(source as SourceName);
+  return { title, page, secret: secret.is, typed: secret.typed === true, ...(sample === undefined ? {} : { sample }) };
 }
 
 export async function unsubscribe({ sources }: HomeDesk, name: string, profile: ProfileName): Promise<void> {
@@ -222,11 +255,9 @@ function routeRows(home: LoadedHome, baseUrl: string | undefined): (entry: Route
 }
 
 function routeRow({ route }: RouteWithSecret, base: string): RouteRow {
-  const name = encodeURIComponent(route.name);
-  const path = route.profile === defaultProfile ? `/webhooks/${name}` : `/p/${route.profile}/webhooks/${name}`;
   return {
     name: route.name,
-    url: `${base}${path}`,
+    url: routeUrl(base, route),
     events: route.events,
     deliver: route.deliver,
     description: route.description ?? '',
@@ -234,6 +265,11 @@ function routeRow({ route }: RouteWithSecret, base: string): RouteRow {
     profile: route.profile,
     enabled: route.enabled,
   };
+}
+
+function routeUrl(base: string, route: { readonly profile: string; readonly name: string }): string {
+  const name = encodeURIComponent(route.name);
+  return `${base}${route.profile === defaultProfile ? '' : `/p/${route.profile}`}/webhooks/${name}`;
 }
 
 function brokenRow(name: string, problem: string): RouteRow {

@@ -7,7 +7,8 @@ import { subscribeWebhook } from '../../cli/commands/webhook.ts';
 import { stageCommand } from '../support/command-stage.ts';
 import { askCli, main, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
-import { webhookConfig } from '../support/webhook-home.ts';
+import { until } from '../support/processes.ts';
+import { cliJson, webhookConfig } from '../support/webhook-home.ts';
 
 const run = promisify(execFile);
 const hasTools = ['curl', 'openssl'].every((tool) => spawnSync(tool, ['--version']).error === undefined);
@@ -72,3 +73,35 @@ t.test('CLI-6 · the printed curl command is accepted, with any secret', { skip:
   });
   t.match(JSON.parse(String(read.stdout)), { name: 'cd', secret: 'from the input' });
 });
+
+t.test(
+  'SUB-4 · SRC-5 · CLI-6 · subscribe --source --wait says what to paste, explains refusals and ends with the first event',
+  async (t) => {
+    const home = makeHome(t, { 'config.yaml': webhookConfig('        gh: {prompt: p}\n') });
+    const daemon = await startDaemon(t, home.path);
+    const words = ['webhook', 'subscribe', 'pay', '--source', 'stripe', '--events', 'invoice.paid'];
+    const lacking = await askCli(words, home.path);
+    t.equal(lacking.code, 1);
+    t.match(lacking.stderr, /Stripe makes the secret: .*whsec_.*\/webhooks\/pay .*--secret -.*\[secret-needed\]/);
+
+    const waiting = askCli([...words, '--secret', 'whsec_ofTheEndpoint', '--wait'], home.path);
+    const listed = async (): Promise<boolean> =>
+      ((await cliJson(home.path, 'webhook', 'list')) as readonly { name: string }[]).some(({ name }) => name === 'pay');
+    await until(listed);
+    const refused = await fetch(`${daemon.url}/webhooks/pay`, { method: 'POST', body: '{}' });
+    t.equal(refused.status, 401);
+    t.equal(
+      (await askCli(['webhook', 'test', 'pay', '--sample', 'stripe:checkout.session.completed'], home.path)).code,
+      0,
+    );
+    t.equal((await askCli(['webhook', 'test', 'pay', '--sample', 'stripe:invoice.paid'], home.path)).code, 0);
+    const { code, stdout, stderr } = await waiting;
+    t.equal(code, 0, stderr);
+    t.match(stdout, /URL {5}http.*\/webhooks\/pay\n {2}Events {2}invoice\.paid\n/);
+    t.match(stdout, /Paste them at Stripe: https:\/\/docs\.stripe\.com/);
+    t.match(stdout, /Try it: agent webhook test pay --sample stripe:/);
+    t.match(stdout, /refused: .*\n→ .*stripe-signature/i);
+    t.match(stdout, /Came: invoice\.paid\. See it by: agent events show /);
+    t.notMatch(stdout + stderr, 'whsec_ofTheEndpoint', 'who gave the secret knows it');
+  },
+);

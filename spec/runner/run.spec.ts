@@ -165,7 +165,9 @@ t.test('two', async () => process.kill(process.pid, 'SIGKILL'));`,
   });
   const unit = ['a', 'b'].map((name) => join(folder, `${name}.spec.js`));
   let reports = 0;
-  const heard = (): void => void (reports += 1);
+  const heard = (): void => {
+    reports += 1;
+  };
   const results = await runUnit(unit, { env: process.env, overdue: new AbortController().signal, heard });
   t.same(
     results.map(({ failures }) => failures.length > 0),

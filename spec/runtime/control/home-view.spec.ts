@@ -2,6 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
+import { type Source, sourceNames, sourceOf } from '../../../machines/config/sources.ts';
 import {
   askedRouteOf,
   listRoutes,
@@ -201,6 +202,31 @@ t.test('SUB-1 · SUB-3 · a subscription is written with a secret of its own and
     message: /set gateway\.multiplex_profiles: true and make profiles\/work/,
   });
   t.equal(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8'), before, 'nothing refused is written');
+});
+
+t.test('SUB-1 · SRC-1 · of each provider a fresh secret fits, or its own is asked for with the address', async (t) => {
+  const { home, desk } = homeOf(t);
+  const made = (source: string, record: JsonObject = {}) =>
+    subscribe(desk(), { name: 's', profile: defaultProfile, record: { source, ...record }, force: true }, 'http://h:1');
+  for (const name of sourceNames) {
+    const { title, page, secret } = sourceOf(name) as Source;
+    if (secret.typed === true) {
+      t.match(await made(name), { secret: /^[0-9a-f]{64}$/, provider: { title, page, typed: true } }, name);
+    } else {
+      t.match(await refusalOf(() => made(name)), { code: 'secret-needed' }, name);
+      t.ok((await refusalOf(() => made(name))).message.includes(`there for http://h:1/webhooks/s (${page})`), name);
+    }
+  }
+  const written = () => JSON.parse(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8')).s;
+  const shared = await made('microsoft-graph');
+  t.equal(written().verify_token, shared.secret, 'where the provider knows no other secret');
+  t.notOk('secret' in written());
+  t.equal((await made('microsoft-graph', { secret: 'a-client-state-of-theirs' })).secret, 'a-client-state-of-theirs');
+  const meta = await made('meta', { secret: '9f86d081884c7d659a2feaa0c55ad015' });
+  t.match(meta, { verify_token: /^[0-9a-f]{64}$/, provider: { typed: false } });
+  t.match(written(), { secret: '9f86d081884c7d659a2feaa0c55ad015', verify_token: String(meta.verify_token) });
+  t.match(await made('stripe', { secret: 'whsec_9f86d081884c7d659a2f' }), { provider: { sample: /^stripe:/ } });
+  t.match(await refusalOf(() => made('strip')), { message: /stripe/ }, 'another word is none');
 });
 
 t.test('SUB-1 · CFG-3 · a subscription is removed, a broken one too, and a route of the file is not', async (t) => {

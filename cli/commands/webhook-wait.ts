@@ -1,0 +1,69 @@
+/**
+ * Waits for the first event of a new subscription: what is refused meanwhile is explained as it comes, and a handshake is
+ * shown.
+ * @see SUB-4 and SRC-5 in docs/specification.md
+ */
+
+import { setTimeout as wait } from 'node:timers/promises';
+import { stateWords } from '../../machines/base/status.ts';
+import type { ControlClient } from '../../runtime/control/client.ts';
+import type { HistoryRow } from '../../runtime/control/contract.ts';
+import { NotRunning } from '../call.ts';
+import { type CommandContext, hasFlag } from '../context.ts';
+import { oneLine, printJsonLine } from '../terminal.ts';
+
+export interface AwaitedRoute {
+  readonly name: string;
+  readonly profile: string;
+}
+
+const pollMs = 500;
+const newest = 50;
+/** What comes to a route and is not yet an event of it. */
+const passedOver: ReadonlySet<string> = new Set(['refused', 'ignored', 'duplicate']);
+
+/** The rows of the route that are there before anything comes. */
+export async function rowsBefore(client: ControlClient, route: AwaitedRoute): Promise<Set<string>> {
+  return new Set((await rowsOf(client, route)).map(({ key }) => key));
+}
+
+/**
+ * Prints what comes until an event is accepted. Rejects with NotRunning when the gateway ends.
+ * @param known Keys of rows that are not printed; those that are printed are added.
+ */
+export async function waitForEvent(
+  context: CommandContext,
+  client: ControlClient,
+  route: AwaitedRoute,
+  known: Set<string>,
+): Promise<void> {
+  const gone = client.closed.then((): never => {
+    throw new NotRunning(context.gateway);
+  });
+  // Only the races below take its rejection; between two of them it would count as unhandled.
+  gone.catch(() => {});
+  for (;;) {
+    const fresh = (await Promise.race([rowsOf(client, route), gone])).filter(({ key }) => !known.has(key));
+    for (const row of fresh.reverse()) {
+      known.add(row.key);
+      if (hasFlag(context, 'json')) printJsonLine(context, row);
+      else for (const line of await linesOf(client, route, row)) context.out.print(`${line}\n`);
+      if (!passedOver.has(row.status)) return;
+    }
+    await Promise.race([wait(pollMs), gone]);
+  }
+}
+
+function rowsOf(client: ControlClient, { name, profile }: AwaitedRoute): Promise<readonly HistoryRow[]> {
+  return client.ask('webhook.deliveries', { route: name, profile, limit: newest });
+}
+
+async function linesOf(client: ControlClient, route: AwaitedRoute, row: HistoryRow): Promise<readonly string[]> {
+  const { key, status, event, delivery_id: id, reason } = row;
+  const why = reason === undefined ? '' : `: ${oneLine(reason)}`;
+  if (!passedOver.has(status)) return [`Came: ${oneLine(event)}. See it by: agent events show ${oneLine(id)}`];
+  if (status !== 'refused') return [`${stateWords(status)}${why}`];
+  const { refusals } = await client.ask('webhook.doctor', route);
+  const findings = refusals.find((one) => one.key === key)?.findings ?? [];
+  return [`refused${why}`, ...findings.map(({ text }) => `→ ${oneLine(text)}`)];
+}
