@@ -48,7 +48,7 @@ t.test('CLI-5 · a command of the home needs no daemon; one of the daemon says t
   t.same(await ask(host, 'config.check'), []);
   t.type(await ask(host, 'config.schema'), 'object');
   t.match(await ask(host, 'webhook.samples', { name: 'hook' }), { samples: sampleNames }, 'SUB-4');
-  t.match(await ask(host, 'webhook.subscribe', { name: 'hub', record: { source: 'linear' } }), { name: 'hub' });
+  t.match(await ask(host, 'webhook.subscribe', { name: 'hub', record: { source: 'linear', secret } }), { name: 'hub' });
   t.same(await ask(host, 'webhook.samples', { name: 'hub' }), {
     samples: sampleNames.filter((name) => name.startsWith('linear:')),
   });
