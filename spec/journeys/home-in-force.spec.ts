@@ -126,6 +126,8 @@ t.test('DUR-2 · LIM-3 · EVT-1 · an ignored event is replayed with its type an
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
   });
   t.match(answer.body, { status: 'ignored', event: 'push' });
+  // It is answered before it is written down.
+  await eventually(async () => ((await cliJson(home.path, 'webhook', 'deliveries')) as unknown[]).length > 0);
   home.write('config.yaml', webhookConfig('        gh: {events: [push], prompt: "P {n}"}\n'));
   t.equal((await askCli(['gateway', 'reload'], home.path)).code, 0);
   const replayed = await askCli(['webhook', 'replay', 'form'], home.path);
