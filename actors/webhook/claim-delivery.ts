@@ -20,7 +20,7 @@ const directDeadlineMs = 30_000;
 
 export interface ClaimRequest extends Claimant {
   readonly plan:
-    | { readonly kind: 'run' }
+    | { readonly kind: 'run'; readonly isDirect?: true | undefined }
     | { readonly kind: 'direct' }
     | { readonly kind: 'cron'; readonly job: string }
     | {
@@ -112,7 +112,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
   function attempt(request: ClaimRequest, settled: Settled): void {
     switch (request.plan.kind) {
       case 'run':
-        claimRun(request, request.event, [], settled);
+        claimRun(request, request.event, { isDirect: request.plan.isDirect }, settled);
         break;
       case 'cron':
         claimCron(request, request.plan.job, settled);
@@ -143,7 +143,12 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     else void refusalOf(ports, verdict, event).catch(unreadable).then(settled);
   }
 
-  function claimRun(request: ClaimRequest, event: EventDraft, also: readonly Write[], settled: Settled): void {
+  function claimRun(
+    request: ClaimRequest,
+    event: EventDraft,
+    { also = [], isDirect }: { readonly also?: readonly Write[]; readonly isDirect?: true | undefined },
+    settled: Settled,
+  ): void {
     const { key, nowMs } = request;
     const record: RunRecord = {
       eventKey: key,
@@ -153,6 +158,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       status: 'queued',
       attempt: 0,
       queuedAtMs: nowMs,
+      ...(isDirect === undefined ? {} : { isDirect }),
     };
     const taken = ports.hasRoom();
     const heldBy = taken ? ports.keeper.session() : undefined;
@@ -193,7 +199,8 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     // The claim that the scheduler takes for a firing too: no firing happens twice.
     const name = `cron/${event.profile}/${job.id}/${key}`;
     const value = { eventKey: key };
-    claimRun(request, firing, [{ kind: 'claim', name, value, nowMs, expiresAtMs: nowMs + claimLifeMs }], settled);
+    const also: Write[] = [{ kind: 'claim', name, value, nowMs, expiresAtMs: nowMs + claimLifeMs }];
+    claimRun(request, firing, { also }, settled);
   }
 
   /** A direct delivery is marked as sending at once: the sender waits for it. */

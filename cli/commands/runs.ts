@@ -60,7 +60,7 @@ function spellRun({ out }: CommandContext, run: RunDetail, withTranscript: boole
     ['Ended', ended_at && `${moment(ended_at, nowMs)}, after ${span(started_at ?? run.queued_at, ended_at)}`],
     ['Tries', run.attempt > 1 ? String(run.attempt) : undefined],
     ['Spent', spentBy(run)],
-    ['Delivery', run.delivery && arrivalOf(run.delivery)],
+    ['Delivery', (run.deliveries ?? (run.delivery ? [run.delivery] : [])).map(arrivalOf).join('\n')],
     ['Notice', run.notice && arrivalOf(run.notice)],
     ['Answer with', run.question && reasonOf(run)],
     ['Reason', run.reason],

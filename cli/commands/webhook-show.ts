@@ -36,12 +36,24 @@ function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): st
     ['At once', concurrency === undefined ? undefined : counted(concurrency, 'run')],
     ['Skills', route.skills.join(', ')],
     ['Toolsets', route.toolsets && (route.toolsets.join(', ') || 'none')],
-    ['Delivers', spellPlace(row.deliver, route.deliverExtra)],
+    [
+      'Delivers',
+      (route.deliverTo ?? [{ to: row.deliver, extra: route.deliverExtra, when: [] }]).map(spellDelivery).join('\n'),
+    ],
     ['On failure', route.onFailure && spellPlace(route.onFailure, route.onFailureExtra ?? {})],
   ]);
   const title = route.deliverOnly ? 'Text' : 'Prompt';
   const text = prompt === undefined ? `\n${dim(out, title)}\nThe whole payload.\n` : titledText(out, title, prompt);
   return titled(out, row.name, row.enabled ? 'enabled' : 'disabled') + head + text;
+}
+
+function spellDelivery({ to, extra, when, text }: NonNullable<RouteDetail['definition']['deliverTo']>[number]): string {
+  const conditions = when.map((condition) => JSON.stringify(condition)).join(' and ');
+  return [
+    spellPlace(to, extra),
+    ...(conditions === '' ? [] : [`  when ${conditions}`]),
+    ...(text === undefined ? [] : [`  text ${JSON.stringify(text)}`]),
+  ].join('\n');
 }
 
 function leadsTo({ cronJob, deliverOnly }: RouteDetail['definition']): string {

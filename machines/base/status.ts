@@ -15,6 +15,7 @@ export const runStatuses = [
   'running',
   'delivering',
   'delivered',
+  'partial',
   'failed',
   'interrupted',
   'cancelled',

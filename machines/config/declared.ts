@@ -46,7 +46,7 @@ const shapes: ReadonlySet<Keyword> = new Set(['type', 'enum', 'anyOf', 'required
 
 /**
  * Returns the keys that the schema of a mapping declares, each with its written value or its default. Fills in the defaults of
- * mappings at any depth, but not of those in lists or under free keys, for which the schemas declare none.
+ * mappings at any depth, but not of those in lists or under free keys, which are read by schemas of their own.
  * Returns undefined if a key that the schema requires is missing.
  * @param written A value of the wrong type counts as absent: it is a finding, which stops the part that it belongs to.
  */

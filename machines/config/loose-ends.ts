@@ -10,7 +10,7 @@ import { dynamicRoutePattern } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
 import { noticePlace } from './notice-place.ts';
 import { githubClient } from './platform-settings.ts';
-import type { ConditionSource, Route, RouteWithSecret } from './route.ts';
+import { type ConditionSource, deliveriesOf, type Route, type RouteWithSecret } from './route.ts';
 import type { EntryFinding } from './server-entry.ts';
 import type { PlatformSettings, Settings } from './settings.ts';
 import { canonicalTarget } from './targets.ts';
@@ -68,10 +68,14 @@ function looseName({ name, source }: Route): EntryFinding[] {
 }
 
 /** A token that is never closed is sent as it is written. Extras are templates at any depth (TPL-2). */
-function looseBraces({ prompt = '', deliverExtra, onFailureExtra = {} }: Route): EntryFinding[] {
+function looseBraces({ prompt = '', deliverExtra, deliverTo, onFailureExtra = {} }: Route): EntryFinding[] {
   return [
     ...openIn(prompt, ['prompt']),
-    ...openIn(deliverExtra, ['deliver_extra']),
+    ...(deliverTo === undefined ? openIn(deliverExtra, ['deliver_extra']) : []),
+    ...(deliverTo ?? []).flatMap(({ extra, text = '' }, index) => [
+      ...openIn(extra, ['deliver', index, 'extra']),
+      ...openIn(text, ['deliver', index, 'text']),
+    ]),
     ...openIn(onFailureExtra, ['on_failure_extra']),
   ];
 }
@@ -110,21 +114,32 @@ function looseScript({ script }: Route, world: RouteWorld): EntryFinding[] {
   return [{ path: ['script'], message: `runs the script "${script}", ${why}`, code: 'script-missing' }];
 }
 
-function looseLists({ filters }: Route, { list, listsOf }: RouteWorld): EntryFinding[] {
-  return listsOf(filters).flatMap(({ path, file }) => {
+function looseLists({ filters, deliverTo = [] }: Route, { list, listsOf }: RouteWorld): EntryFinding[] {
+  const within = (conditions: readonly ConditionSource[], at: ConfigPath) =>
+    listsOf(conditions).map(({ path, file }) => ({ path: [...at, ...path], file }));
+  const named = [
+    ...within(filters, ['filters']),
+    ...deliverTo.flatMap(({ when }, index) => within(when, ['deliver', index, 'when'])),
+  ];
+  return named.flatMap(({ path, file }) => {
     const standing = list(file);
     if (standing === 'there') return [];
     const why =
       standing === 'missing' ? 'which is not there' : "which lies outside of the profile's home, and is not read";
     const message = `looks into the list "${file}", ${why}, so that nothing is in it; put it into the profile's home`;
-    return [{ path: ['filters', ...path], message, code: 'list-missing' }];
+    return [{ path, message, code: 'list-missing' }];
   });
 }
 
 /** A cron job says itself where its outcome goes. */
-function looseTarget({ cronJob, deliver, deliverExtra }: Route, world: RouteWorld): EntryFinding[] {
-  if (cronJob !== undefined) return [];
-  return looseAt({ target: deliver, extra: deliverExtra, key: 'deliver', use: `delivers to "${deliver}"` }, world);
+function looseTarget(route: Route, world: RouteWorld): EntryFinding[] {
+  if (route.cronJob !== undefined) return [];
+  return deliveriesOf(route).flatMap(({ to, extra }, index) => {
+    const isEntry = route.deliverTo !== undefined;
+    const path = isEntry ? ['deliver', index, 'to'] : ['deliver'];
+    const extraName = isEntry ? 'extra' : 'deliver_extra';
+    return looseAt({ target: to, extra, path, extraName, use: `delivers to "${to}"` }, world);
+  });
 }
 
 /** Only a run of the route itself can fail and be reported to its `on_failure` (DIS-4). */
@@ -143,40 +158,46 @@ function looseNotice(route: Route, world: RouteWorld): EntryFinding[] {
   }
   // What http reports of a failure by itself is judged with `deliver`.
   if (onFailure === 'http' && route.deliver === 'http') return [];
-  return looseAt({ ...place, key: 'on_failure', use: `notifies "${onFailure}" of failed runs` }, world);
+  const use = `notifies "${onFailure}" of failed runs`;
+  return looseAt({ ...place, path: ['on_failure'], extraName: 'on_failure_extra', use }, world);
 }
 
 interface Named {
   readonly target: string;
   readonly extra: JsonObject;
-  /** The key that names the target. */
-  readonly key: 'deliver' | 'on_failure';
+  /** Where the target is named. */
+  readonly path: ConfigPath;
+  /** The key that holds its settings. */
+  readonly extraName: string;
   /** What the route does with it, as a sentence goes on from the route's name. */
   readonly use: string;
 }
 
-function looseAt({ target: name, extra, key, use }: Named, { platforms, hasProgram }: RouteWorld): EntryFinding[] {
+function looseAt(
+  { target: name, extra, path, extraName: held, use }: Named,
+  { platforms, hasProgram }: RouteWorld,
+): EntryFinding[] {
   const target = canonicalTarget(name);
   if (target === undefined || target === 'log') return [];
   const platform = platforms[target];
   const isUsual = target === 'github_comment' && platform === undefined;
   if (!isUsual && platform?.enabled !== true) {
     const message = `${use}, which is not enabled; set platforms.${platform?.name ?? name}.enabled: true and its credentials`;
-    return [{ path: [key], message, code: 'target-disabled' }];
+    return [{ path, message, code: 'target-disabled' }];
   }
   if (target !== 'github_comment') return [];
   const client = clientOf(platform);
   const loose: EntryFinding[] = [];
   if (!hasProgram(client)) {
     const message = `${use}, whose program "${client}" is not found or cannot be executed; install it and run \`${client} auth login\` as the gateway's user, or set platforms.${platform?.name ?? name}.command to its path`;
-    loose.push({ path: [key], message, code: 'target-program-missing' });
+    loose.push({ path, message, code: 'target-program-missing' });
   }
   const missing = githubExtras.filter(([extraName]) => isBlank(extra[extraName]));
   if (missing.length === 0) return loose;
-  const names = missing.map(([extraName]) => `${key}_extra.${extraName}`).join(' and ');
+  const names = missing.map(([extraName]) => `${held}.${extraName}`).join(' and ');
   const cures = missing.map(([extraName, example]) => `${extraName}: "${example}"`).join(' and ');
   const message = `${use} without ${names}, and can comment on nothing; set ${cures}, or whatever names them in the payload`;
-  return [...loose, { path: [key], message, code: 'deliver-extra-missing' }];
+  return [...loose, { path, message, code: 'deliver-extra-missing' }];
 }
 
 /** Returns the command that `github_comment` runs: the one of its entry, else `gh`. */

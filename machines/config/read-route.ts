@@ -11,8 +11,10 @@ import type { ConfigPath } from './document.ts';
 import { unresolvedReference } from './interpolate.ts';
 import { readSigning, strangeSecret } from './read-signature.ts';
 import {
+  deliverEntry,
   followable,
   type Route,
+  type RouteDelivery,
   type RouteSecret,
   type RouteWithSecret,
   routeSchema,
@@ -72,10 +74,30 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
     findings.push({ path, message: `route "${name}" ${message}`, code });
   };
   const unread = (key: string): boolean => context.unread?.has(key) === true;
-  const deliver = (unread('deliver') ? undefined : (written.deliver as string | undefined)) ?? defaultTarget;
+  const given = unread('deliver') ? undefined : written.deliver;
+  const deliverTo = Array.isArray(given) ? (given as readonly JsonObject[]).map(entryOf) : undefined;
+  const deliver = deliverTo?.[0]?.to ?? (typeof given === 'string' ? given : defaultTarget);
   const target = canonicalTarget(deliver);
-  if (target === undefined) {
-    refuse(['deliver'], `delivers to "${deliver}", which is no target; ${cureOfTarget(deliver)}`, 'deliver-unknown');
+  for (const [index, to] of (deliverTo?.map(({ to }) => to) ?? [deliver]).entries()) {
+    if (canonicalTarget(to) !== undefined) continue;
+    const path = deliverTo === undefined ? ['deliver'] : ['deliver', index, 'to'];
+    refuse(path, `delivers to "${to}", which is no target; ${cureOfTarget(to)}`, 'deliver-unknown');
+  }
+  if (deliverTo !== undefined && written.deliver_extra !== undefined) {
+    refuse(
+      ['deliver_extra'],
+      'sets deliver_extra beside a list in deliver; give each entry an extra of its own',
+      'deliver-extra-with-list',
+    );
+  }
+  for (const [index, { when }] of deliverTo?.entries() ?? []) {
+    for (const found of context.checkFilters(when, context.profile)) {
+      refuse(
+        ['deliver', index, 'when', ...found.path],
+        `has a condition in deliver that cannot be used: ${found.message}`,
+        found.code,
+      );
+    }
   }
   const notified = unread('on_failure') ? undefined : (written.on_failure as string | undefined);
   if (notified !== undefined && canonicalTarget(notified) === undefined) {
@@ -87,7 +109,8 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   }
   const deliverOnly = written.deliver_only === true;
   const hasCron = written.cron_job !== undefined;
-  if (deliverOnly && target === 'log' && !unread('deliver')) {
+  const isLogged = deliverTo?.every(({ to }) => canonicalTarget(to) === 'log') ?? target === 'log';
+  if (deliverOnly && isLogged && !unread('deliver')) {
     refuse(
       ['deliver_only'],
       'sets deliver_only but delivers to "log"; name a real target such as telegram, or drop deliver_only',
@@ -95,7 +118,7 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
     );
   }
   const on = unread('on') ? undefined : written.on;
-  if (on !== undefined && target !== 'http') {
+  if (on !== undefined && (target !== 'http' || deliverTo !== undefined)) {
     refuse(['on'], 'sets on but does not deliver to http; set deliver: http, or drop on', 'on-needs-http');
   } else if (on !== undefined && (deliverOnly || hasCron)) {
     const other = deliverOnly ? 'deliver_only' : 'cron_job';
@@ -150,11 +173,11 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   const secretKey = sourceOf(signing.sender)?.secretKey ?? 'secret';
   // What is not there or cannot be used has a finding of its own.
   const isLacking = secretKey !== 'secret' && (verifyToken === undefined || written.secret !== undefined);
-  const found =
+  const held =
     isLacking || unread('secret') || unread(secretKey)
       ? undefined
       : secretOf({ ...written, secret: written[secretKey] as Json }, context, refuse);
-  const secret = found?.kind === 'shared' && verifyToken !== undefined ? { ...found, verifyToken } : found;
+  const secret = held?.kind === 'shared' && verifyToken !== undefined ? { ...held, verifyToken } : held;
   const warnings: EntryFinding[] = [];
   const own = written[secretKey] === undefined ? undefined : secret;
   for (const text of own === undefined ? [] : textsOfSecret(own)) {
@@ -180,12 +203,12 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
     const { on_failure_extra: _, ...rest } = written;
     // Where on_failure cannot be read, its extra is not unused.
     const readable = unread('on_failure') ? rest : written;
-    const route = routeOf(name, readable, { source, profile: profile ?? context.profile, deliver });
+    const route = routeOf(name, readable, { source, profile: profile ?? context.profile, deliver, deliverTo });
     return { ok: false, findings, draft: { route, secret: secret ?? { kind: 'shared', secret: '' } }, warnings };
   }
   return {
     ok: true,
-    value: { route: { ...routeOf(name, written, { source, profile, deliver }), ...signing }, secret },
+    value: { route: { ...routeOf(name, written, { source, profile, deliver, deliverTo }), ...signing }, secret },
     warnings,
   };
 }
@@ -224,7 +247,12 @@ function literalGroup(key: string): string | undefined {
 function routeOf(
   name: string,
   written: JsonObject,
-  { source, profile, deliver }: Pick<RouteWithSecret['route'], 'source' | 'profile' | 'deliver'>,
+  {
+    source,
+    profile,
+    deliver,
+    deliverTo,
+  }: Pick<Route, 'source' | 'profile' | 'deliver'> & { readonly deliverTo: Route['deliverTo'] | undefined },
 ): RouteWithSecret['route'] {
   const read = declared(routeSchema, written);
   const { cron_job: cronJob, coalesce } = read;
@@ -238,12 +266,13 @@ function routeOf(
     scriptTimeoutMs: milliseconds(read.script_timeout_seconds),
     skills: read.skills,
     deliver,
-    deliverExtra: read.deliver_extra as JsonObject,
+    deliverExtra: deliverTo?.[0]?.extra ?? (read.deliver_extra as JsonObject),
+    deliverTo,
     deliverOnly: read.deliver_only,
     allowIdenticalBodies: read.allow_identical_bodies,
     onFailure: read.on_failure,
     onFailureExtra: read.on_failure_extra as JsonObject | undefined,
-    ...followed(written, deliver),
+    ...(deliverTo === undefined ? followed(written, deliver) : {}),
     prompt: read.prompt,
     script: read.script,
     toolsets: read.toolsets,
@@ -271,6 +300,17 @@ function followed(written: JsonObject, deliver: string): Partial<Route> {
   // A notice to the target of `deliver` goes to the same place by itself.
   const moved = reports.includes('finished') ? {} : { deliver: 'log', onFailureExtra: deliver_extra as JsonObject };
   return { ...moved, ...(on_failure === undefined && reports.includes('failed') ? { onFailure: deliver } : {}) };
+}
+
+/** An entry whose shape the schema has accepted. */
+function entryOf(written: JsonObject): RouteDelivery {
+  const { to = defaultTarget, extra, when, text } = declared(deliverEntry, written) ?? {};
+  return defined({
+    to,
+    extra: (extra ?? {}) as JsonObject,
+    when: (when ?? []) as readonly JsonObject[],
+    text,
+  });
 }
 
 function profileOf(written: JsonObject, { profile }: RouteContext): ProfileName | undefined {

@@ -13,6 +13,7 @@ import { targetChoices } from './targets.ts';
 
 const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text } as const;
+const target = [{ enum: targetChoices, description: 'a target such as slack' }, text] as const;
 
 /** What a condition may ask of a field (FIL-2). */
 export const filterOperators = [
@@ -46,6 +47,22 @@ const conditionKeys: Readonly<Record<FilterOperator | 'field' | 'all' | 'any' | 
 const condition = {
   type: 'object',
   properties: Object.fromEntries(Object.entries(conditionKeys).map(([key, description]) => [key, { description }])),
+} as const;
+
+/** An entry of `deliver`, where that is a list (DLV-7). */
+export const deliverEntry = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['to'],
+  properties: {
+    to: { anyOf: target, description: 'Delivery target.' },
+    extra: { type: 'object', default: {}, description: 'Settings of the target, as in deliver_extra.' },
+    when: { type: 'array', items: condition, default: [], description: 'Conditions on the event, as in filters.' },
+    text: {
+      ...text,
+      description: 'Template of the text; {response} is replaced by the response. Absent: the response.',
+    },
+  },
 } as const;
 
 /** The ends of a run that `on` names (DLV-6). */
@@ -86,13 +103,16 @@ export const routeSchema = {
     skills: { ...texts, default: [], description: 'Skills; the first one found is loaded.' },
     toolsets: { ...texts, description: "Replaces the default toolset of this route's runs." },
     deliver: {
-      anyOf: [{ enum: targetChoices, description: 'a target such as slack' }, text],
+      anyOf: [
+        ...target,
+        { type: 'array', minItems: 1, items: deliverEntry, description: 'a list of {to, extra, when, text}' },
+      ],
       default: 'log',
-      description: 'Delivery target.',
+      description: 'Delivery target, or a list of targets with conditions and texts of their own.',
     },
     deliver_extra: { type: 'object', default: {}, description: 'Settings of the target; strings are templates.' },
     on_failure: {
-      anyOf: [{ enum: targetChoices, description: 'a target such as slack' }, text],
+      anyOf: target,
       description: 'Target that is notified of a failed run.',
     },
     on_failure_extra: {
@@ -190,6 +210,8 @@ export interface Route {
   /** The target as configured, which may be an alias (DLV-5). */
   readonly deliver: string;
   readonly deliverExtra: JsonObject;
+  /** All entries of `deliver` where that is a list; the two keys above are those of the first (DLV-7). */
+  readonly deliverTo?: readonly RouteDelivery[];
   /** The target that is notified of a failed run, as configured (DIS-4). */
   readonly onFailure?: string;
   readonly onFailureExtra?: JsonObject;
@@ -202,6 +224,22 @@ export interface Route {
   readonly concurrency?: number;
   readonly description?: string;
   readonly createdAt?: string;
+}
+
+/** An entry of `deliver`. */
+export interface RouteDelivery {
+  /** The target as configured. */
+  readonly to: string;
+  readonly extra: JsonObject;
+  /** Conditions on the event, all of which must hold. */
+  readonly when: readonly ConditionSource[];
+  /** A template in which `{response}` stands for the response; absent: the response alone. */
+  readonly text?: string;
+}
+
+/** The deliveries of a route, whether `deliver` is a target or a list. */
+export function deliveriesOf({ deliver, deliverExtra, deliverTo }: Route): readonly RouteDelivery[] {
+  return deliverTo ?? [{ to: deliver, extra: deliverExtra, when: [] }];
 }
 
 /** How a route's requests are authenticated. Kept apart from the route so that no context can hold it. */

@@ -73,6 +73,7 @@ export const agentRunMachine = setup({
     openDelivery: effect('openDelivery'),
     closeRun: effect('closeRun'),
     openNotice: effect('openNotice'),
+    openResponses: effect('openResponses'),
     begin: assign(({ context }, { atMs }: { atMs: number }) => ({ record: begun(context.record, atMs) })),
     withdraw: assign(({ context }) => ({ record: waitingAgain(context.record) })),
     setBack: assign(({ context }, { reason }: { reason: string }) => ({
@@ -327,10 +328,12 @@ export const agentRunMachine = setup({
       type: 'final',
     },
     handedOver: {
-      description: 'The run responded; its response waits for another try, which is the delivery’s own matter.',
+      description:
+        'The run responded; its response waits for another try, or has several deliveries, which go on by themselves.',
       meta: { rule: 'DLV-4' },
       tags: ['ended'],
       type: 'final',
+      entry: 'openResponses',
     },
     failed: {
       description: 'The run failed, was interrupted for good, or its response could not be delivered.',

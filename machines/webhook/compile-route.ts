@@ -5,7 +5,7 @@
  */
 
 import { noticePlace } from '../config/notice-place.ts';
-import type { Route, RouteSecret, RouteWithSecret } from '../config/route.ts';
+import type { Route, RouteDelivery, RouteSecret, RouteWithSecret } from '../config/route.ts';
 import { type Answer, type Source, sourceOf } from '../config/sources.ts';
 import { certificateUrl } from './certificate.ts';
 import { compileCoalesceKey } from './coalesce.ts';
@@ -20,6 +20,7 @@ import {
   type CompiledTemplate,
   compileExtra,
   compilePrompt,
+  compileTemplate,
   type TemplateView,
 } from './template.ts';
 
@@ -43,11 +44,21 @@ export interface CompiledRoute {
   readonly keptHeaders: (headers: Readonly<Record<string, string>>) => Readonly<Record<string, string>>;
   readonly prompt: CompiledTemplate;
   readonly extra: CompiledExtra;
+  /** The entries of a list in `deliver`; absent where that is one target. */
+  readonly deliverTo?: readonly CompiledDelivery[];
   /** Absent where no run of its own can fail, or no notice is asked for. */
   readonly notice?: { readonly target: string; readonly extra: CompiledExtra };
   /** Renders the coalescing key; absent where the route does not coalesce. */
   readonly groupKey?: (view: TemplateView) => string | undefined;
   readonly insecure: boolean;
+}
+
+export interface CompiledDelivery {
+  readonly target: string;
+  readonly when: FilterMatcher;
+  readonly extra: CompiledExtra;
+  /** What stands around the places of the response. */
+  readonly text?: readonly CompiledTemplate[];
 }
 
 /** The filters were checked when the route was read; ones that fail all the same match nothing. */
@@ -58,8 +69,8 @@ const matchNothing: FilterMatcher = {
 };
 
 export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute {
-  const compiled = compileFilters(route.filters);
-  const filters = compiled.ok ? compiled.value : matchNothing;
+  const filters = matcherOf(route.filters);
+  const deliverTo = route.deliverTo?.map(compileDelivery);
   const source = sourceOf(route.sender);
   // A direct delivery has no run, and a cron job has an `on_failure` of its own.
   const notice = route.deliverOnly || route.cronJob !== undefined ? undefined : noticePlace(route);
@@ -75,12 +86,31 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     deliveryId: idReader(route, source),
     acceptsEvent: eventMatcher(route.events),
     filters,
-    keptHeaders: compileKeptHeaders([...filters.headers, ...headersOf(source)]),
+    keptHeaders: compileKeptHeaders([
+      ...filters.headers,
+      ...(deliverTo ?? []).flatMap(({ when }) => when.headers),
+      ...headersOf(source),
+    ]),
     prompt: compilePrompt(route.prompt),
     extra: compileExtra(route.deliverExtra),
+    ...(deliverTo === undefined ? {} : { deliverTo }),
     ...(notice === undefined ? {} : { notice: { target: notice.target, extra: compileExtra(notice.extra) } }),
     ...(route.coalesce === undefined ? {} : { groupKey: compileCoalesceKey(route.coalesce.key) }),
     insecure: isInsecure(secret),
+  };
+}
+
+function matcherOf(conditions: Route['filters']): FilterMatcher {
+  const compiled = compileFilters(conditions);
+  return compiled.ok ? compiled.value : matchNothing;
+}
+
+function compileDelivery({ to, extra, when, text }: RouteDelivery): CompiledDelivery {
+  return {
+    target: to,
+    when: matcherOf(when),
+    extra: compileExtra(extra),
+    ...(text === undefined ? {} : { text: text.split('{response}').map((part) => compileTemplate(part)) }),
   };
 }
 

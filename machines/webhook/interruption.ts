@@ -4,7 +4,8 @@
  * @see DUR-1 in docs/specification.md
  */
 
-import { type DeliveryRecord, isOver, isWaitedFor, outcomeOf, type RunRecord } from './record.ts';
+import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from './record.ts';
+import { withResponses } from './responses.ts';
 
 /** How many crashes of the gateway may cut a run off before it ends as interrupted (DUR-1). */
 const mostCutOffs = 5;
@@ -26,7 +27,10 @@ export function interruptedRun(
       return { ...waiting, status: 'interrupted', reason: interruption(waiting) };
     }
     case 'delivering':
-      return delivery === undefined ? record : withDelivery(record, delivery);
+      // Several are opened once their run has closed.
+      return delivery === undefined || delivery.of !== undefined || !isOver(delivery)
+        ? record
+        : withResponses(record, [delivery]);
     default:
       return record;
   }
@@ -81,12 +85,4 @@ export function isKnownAgain(
 ): boolean {
   // Of a clock that was set back since then, no span can be read.
   return nowMs >= unsureSinceMs && nowMs - unsureSinceMs < deduplicatesForMs;
-}
-
-/** What is known of the delivery by now stands for the run, and not why an earlier try failed. */
-export function withDelivery(record: RunRecord, delivery: DeliveryRecord): RunRecord {
-  if (!isOver(delivery)) return record;
-  const { reason: _, ...rest } = record;
-  const { reason } = delivery;
-  return { ...rest, status: outcomeOf(delivery), ...(reason === undefined ? {} : { reason }) };
 }

@@ -13,6 +13,15 @@ import type { PartlySent } from '../dispatch/send-outcome.ts';
 import type { Burst } from './coalesce.ts';
 import type { OutcomeKind } from './reply.ts';
 
+/** Where a response goes, as the event was rendered. */
+export interface ResponsePlace {
+  /** The target as configured. */
+  readonly target: string;
+  readonly extra: JsonObject;
+  /** What stands before, between and after the places of the response; absent: the response alone. */
+  readonly text?: readonly string[];
+}
+
 export interface EventRecord {
   readonly deliveryId: string;
   readonly route: string;
@@ -32,6 +41,8 @@ export interface EventRecord {
   readonly prompt?: string;
   readonly deliver?: string;
   readonly deliverExtra?: JsonObject;
+  /** Where its response goes instead, where the route has a list: the entries whose conditions held (DLV-7). */
+  readonly deliverTo?: readonly ResponsePlace[] | undefined;
   /** Where a notice goes if its run fails, as configured when the event was accepted (DIS-4). */
   readonly onFailure?: NoticePlace | undefined;
   readonly skills?: readonly string[];
@@ -88,6 +99,8 @@ export interface RunRecord extends Partial<Spending> {
   readonly isDirect?: true;
   readonly response?: string;
   readonly reason?: string;
+  /** A person gave up all of its several deliveries. */
+  readonly dropped?: true;
   /** The key of the event that its sender delivered again after it failed. */
   readonly repeatedBy?: string;
 }
@@ -103,6 +116,8 @@ export interface DeliveryRecord {
   readonly eventKey: string;
   /** The run whose response it is; absent for a direct delivery and for a notice. */
   readonly runKey?: string;
+  /** How many deliveries the response has, where it has several. */
+  readonly of?: number;
   /** The failed run that it reports. */
   readonly failedRun?: string;
   readonly deliveryId: string;
@@ -324,9 +339,10 @@ export function sendingRow(id: string, delivery: DeliveryRecord, chat?: string):
  * Whether a run that has ended releases the delivery id of its event, so that the sender's next delivery runs: it failed, was
  * interrupted for good, or a person dropped its delivery. A dead letter keeps the id: its text can still be sent (IDM-2).
  */
-export function releasesId({ status }: RunRecord, delivery: DeliveryRecord | undefined): boolean {
+export function releasesId({ status, dropped }: RunRecord, delivery: DeliveryRecord | undefined): boolean {
   if (status === 'interrupted') return true;
-  return status === 'failed' && (delivery === undefined || delivery.status === 'dropped');
+  if (status !== 'failed') return false;
+  return delivery?.of === undefined ? (delivery?.status ?? 'dropped') === 'dropped' : dropped === true;
 }
 
 /** Whether the sender of the event is still to be answered with the outcome. */

@@ -12,7 +12,7 @@ import type { Route } from '../config/route.ts';
 import { parseBody, splitItems } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
 import { isPing } from './envelope.ts';
-import type { ListMembership, Tried } from './filter.ts';
+import type { FilterView, ListMembership, Tried } from './filter.ts';
 import type { Greeting } from './handshake.ts';
 import { isCredentialHeader } from './kept-headers.ts';
 import { type EventRecord, sameSignature } from './record.ts';
@@ -292,16 +292,20 @@ export function matchEvent(context: RequestContext, desk: RequestDesk): Known {
       reason: isPing(event) ? 'ping' : `event ${event} is not among ${route.events.join(', ')}`,
     };
   }
-  const verdict = compiled.filters.match({
-    payload,
-    event,
-    headers: desk.headers(context.id),
-    list: (file) => desk.list(route.profile, file),
-  });
+  const verdict = compiled.filters.match(asked(context, { route, payload, event }, desk));
   if (verdict.kind === 'matched') return nothing;
   const reason = unmatchedReason(verdict);
   if (verdict.mayDecideLater) return { outcome: { kind: 'unavailable' }, reason };
   return { outcome: { kind: 'ignoredFilter', route: route.name }, reason };
+}
+
+/** What conditions may ask of a request. */
+function asked(
+  { id }: RequestContext,
+  { route, payload, event }: { readonly route: Route; readonly payload: JsonObject; readonly event: string },
+  desk: RequestDesk,
+): FilterView {
+  return { payload, event, headers: desk.headers(id), list: (file) => desk.list(route.profile, file) };
 }
 
 export function readScript(context: RequestContext, result: ScriptResult): Known {
@@ -322,17 +326,34 @@ export function renderTexts(context: RequestContext, desk: RequestDesk): Known {
   const view = { payload, eventType: event };
   const prompt = compiled.prompt.render(view);
   const deliverExtra = compiled.extra.render(view);
+  const fitting = compiled.deliverTo?.map((entry) => ({
+    entry,
+    verdict: entry.when.match(asked(context, { route, payload, event }, desk)),
+  }));
+  const open = fitting?.find(({ verdict }) => verdict.kind !== 'matched' && verdict.mayDecideLater === true);
+  if (open !== undefined && open.verdict.kind !== 'matched') {
+    return { outcome: { kind: 'unavailable' }, reason: unmatchedReason(open.verdict) };
+  }
+  const deliverTo = fitting
+    ?.filter(({ verdict }) => verdict.kind === 'matched')
+    .map(({ entry: { target, extra, text } }) => ({
+      target,
+      extra: extra.render(view),
+      ...(text === undefined ? {} : { text: text.map((part) => part.render(view)) }),
+    }));
   const groupKey = compiled.groupKey?.(view);
   const onFailure = compiled.notice && {
     target: compiled.notice.target,
     extra: compiled.notice.extra.render(view),
   };
-  return { prompt, deliverExtra, onFailure, groupKey, plan: groupKey === undefined ? planOf(route) : 'group' };
+  const plan = groupKey === undefined ? planOf(route) : 'group';
+  return { prompt, deliverExtra, deliverTo, onFailure, groupKey, plan };
 }
 
 /** A coalescing route whose key does not resolve runs at once (COA-1). */
 function planOf(route: Route): PlanKind {
-  if (route.deliverOnly) return 'direct';
+  // A sender is answered with one outcome, which several deliveries do not have.
+  if (route.deliverOnly) return route.deliverTo === undefined ? 'direct' : 'run';
   return route.cronJob === undefined ? 'run' : 'cron';
 }
 

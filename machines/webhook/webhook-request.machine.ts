@@ -14,6 +14,7 @@ import type { ProfileName } from '../base/names.ts';
 import type { NoticePlace } from '../config/notice-place.ts';
 import type { Route } from '../config/route.ts';
 import { isCertified } from '../config/sources.ts';
+import type { ResponsePlace } from './record.ts';
 import type { Outcome } from './reply.ts';
 import type { ScriptResult } from './script-outcome.ts';
 
@@ -49,6 +50,8 @@ export interface RequestContext extends RequestInput {
   readonly plan?: PlanKind | undefined;
   readonly prompt?: string | undefined;
   readonly deliverExtra?: JsonObject | undefined;
+  /** Where the response goes instead, where the route has a list. */
+  readonly deliverTo?: readonly ResponsePlace[] | undefined;
   readonly onFailure?: NoticePlace | undefined;
   /** What the script did with the payload. */
   readonly script?: 'replaced' | 'annotated' | undefined;
@@ -380,6 +383,7 @@ export function requestContext({
   plan,
   prompt,
   deliverExtra,
+  deliverTo,
   onFailure,
   script,
   groupKey,
@@ -406,6 +410,7 @@ export function requestContext({
     plan,
     prompt,
     deliverExtra,
+    deliverTo,
     onFailure,
     script,
     groupKey,

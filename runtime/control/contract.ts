@@ -489,6 +489,8 @@ export interface RunDetail extends RunRow {
   readonly output_tokens?: number;
   readonly cost?: number;
   readonly delivery?: DeliveryRecord;
+  /** All of them, where its response has several. */
+  readonly deliveries?: readonly DeliveryRecord[];
   /** The notice that it failed. */
   readonly notice?: DeliveryRecord;
   /** Where it is asked for. */
@@ -505,6 +507,8 @@ export interface HistoryDetail extends HistoryRow {
   readonly record: EventRecord;
   readonly run?: RunRecord;
   readonly delivery?: DeliveryRecord;
+  /** All of them, where its response has several. */
+  readonly deliveries?: readonly DeliveryRecord[];
   /** That its run failed, as it was sent to `on_failure`. */
   readonly notice?: DeliveryRecord;
 }

@@ -24,6 +24,7 @@ import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import { eventsLike } from '../dispatch/history.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 import type { Platforms } from '../dispatch/platforms.ts';
+import { furtherKeys, furtherOf } from '../dispatch/responses.ts';
 import { createRunHistory, matches, questionOf } from '../dispatch/run-history.ts';
 import { countActors, describeTree } from '../inspector/census.ts';
 import type { Inspector } from '../inspector/inspector.ts';
@@ -145,6 +146,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         record: event,
         ...(run === undefined ? {} : { run }),
         ...(delivery === undefined ? {} : { delivery }),
+        ...(await furtherOf(keeper.journal(), event.work, delivery)),
         ...(notice === undefined ? {} : { notice }),
       });
     },
@@ -171,6 +173,9 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         return { key: at, record: seen, pause: ports.pauseOf(seen) };
       };
       const delivery = await sending(event.work);
+      const others = (await Promise.all(furtherKeys(event.work, delivery?.record).map(sending))).filter(
+        (one) => one !== undefined,
+      );
       const notice = await sending(event.work && noticeKey(event.work));
       const groupKey = event.told?.groupKey;
       const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
@@ -182,6 +187,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         status: deliveryRow(event, await workOf(event)).status,
         ...(run === undefined ? {} : { run: { key: event.work ?? key, record: run } }),
         ...(delivery === undefined ? {} : { delivery }),
+        ...(others.length === 0 ? {} : { others }),
         ...(notice === undefined ? {} : { notice }),
         // A group's record outlives a burst; the one that gathers now may be the next.
         ...(group?.burst.id === event.work && group !== undefined && groupAt !== undefined

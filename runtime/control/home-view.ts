@@ -15,7 +15,7 @@ import { defaultProfile, type ProfileName, profileName } from '../../machines/ba
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
-import type { RouteWithSecret } from '../../machines/config/route.ts';
+import { deliveriesOf, type RouteWithSecret } from '../../machines/config/route.ts';
 import { type Source, type SourceName, sourceOf } from '../../machines/config/sources.ts';
 import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
 import { samplesFor } from '../../machines/webhook/samples.ts';
@@ -259,7 +259,9 @@ function routeRow({ route }: RouteWithSecret, base: string): RouteRow {
     name: route.name,
     url: routeUrl(base, route),
     events: route.events,
-    deliver: route.deliver,
+    deliver: deliveriesOf(route)
+      .map(({ to }) => to)
+      .join(', '),
     description: route.description ?? '',
     source: route.source,
     profile: route.profile,

@@ -41,6 +41,7 @@ import type { Platforms } from './platforms.ts';
 import { createQueueOrder } from './queue-order.ts';
 import type { ResumePorts } from './recovery.ts';
 import { createRefill } from './refill.ts';
+import { createSettleRun } from './responses.ts';
 import { wireRun, writeHandOver } from './runs.ts';
 import { logDelivery, logRun, tellUnforeseen } from './work-log.ts';
 
@@ -165,6 +166,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     },
     steadyMs,
   });
+  const settleRun = createSettleRun({ keeper, wards });
   const order = createQueueOrder(nowMs);
   const startedMs = nowMs() - steadyMs();
   /** Of the gateway: aborted when it drains or crashes. */
@@ -174,6 +176,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     writer,
     bursts,
     wards,
+    settleRun,
     nowMs,
     dueMs: () => Math.max(nowMs(), startedMs + steadyMs()),
     log,
@@ -244,6 +247,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     nowMs,
     wake,
     wards,
+    settleRun,
     retried: (key, record) => logDelivery(key, record, log),
     crowded,
   });
@@ -251,7 +255,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });
   };
   const unforeseen = (where: string, thrown: unknown): void => tellUnforeseen(log, where, thrown);
-  const crashedWork = createCrashedWork(noticePorts);
+  const crashedWork = createCrashedWork({ ...noticePorts, settleRun });
   const runEnded = (key: string, record: RunRecord): void => {
     countRun(record, nowMs(), metrics);
     void eventOf(record.eventKey)
@@ -328,6 +332,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
         writer,
         platforms,
         wards,
+        settleRun,
         keyOf,
         redact: redactor.record,
         nowMs,

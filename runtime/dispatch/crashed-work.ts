@@ -6,10 +6,13 @@
  */
 
 import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from '../../machines/webhook/record.ts';
-import { releaseOf, runOf } from './deliveries.ts';
+import { releaseOf } from './deliveries.ts';
 import { type NoticePorts, noticeChanges, openNotice } from './notices.ts';
+import { openResponses, type SettleRun } from './responses.ts';
 
-export type CrashedWorkPorts = NoticePorts;
+export interface CrashedWorkPorts extends NoticePorts {
+  readonly settleRun: SettleRun;
+}
 
 export interface CrashedWork {
   /** Resolves with the record as it stands now; undefined where there is none. */
@@ -20,7 +23,7 @@ export interface CrashedWork {
 const reason = 'it crashed inside the gateway; the log tells more';
 
 export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
-  const { keeper, writer, wards, nowMs } = ports;
+  const { keeper, writer, nowMs } = ports;
 
   return {
     async run(key) {
@@ -30,11 +33,7 @@ export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
       if (stored.dueAtMs === undefined) return record;
       if (record.status === 'delivering') {
         await writer.write([{ collection: 'runs', key, value: record, dueAtMs: null }]);
-        const delivery = await keeper.journal()?.get('deliveries', key);
-        if (delivery?.dueAtMs !== undefined && wards().deliveries.get(key) === undefined) {
-          writer.adopt('deliveries', key, delivery.version);
-          wards().open({ kind: 'direct', key, record: delivery.value });
-        }
+        await openResponses(key, ports);
         return record;
       }
       const failed: RunRecord = { ...record, status: 'failed', reason, endedAtMs: nowMs() };
@@ -55,9 +54,9 @@ export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
       const mayHaveGone = record.status === 'sending' || record.unsureSinceMs !== undefined;
       const status = mayHaveGone ? 'unknown' : isWaitedFor(record) ? 'failed' : 'deadLettered';
       const closed: DeliveryRecord = { ...rest, status, reason, endedAtMs: nowMs() };
-      await writer.write(
-        [{ collection: 'deliveries', key, value: closed, dueAtMs: null }],
-        [...(await releaseOf(closed, ports)), ...(await runOf(closed, ports))],
+      const released = await releaseOf(closed, ports);
+      await ports.settleRun(closed, (run) =>
+        writer.write([{ collection: 'deliveries', key, value: closed, dueAtMs: null }], [...released, ...run]),
       );
       return closed;
     },

@@ -7,10 +7,10 @@ import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordWriter } from '../../actors/store/record-writer.ts';
 import type { Attempt } from '../../machines/dispatch/next-try.ts';
 import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
-import { withDelivery } from '../../machines/webhook/interruption.ts';
 import { claimNames, type DeliveryRecord, isOver, isWaitedFor, orderOf } from '../../machines/webhook/record.ts';
 import type { Wards } from '../system/wards.ts';
 import type { Platforms } from './platforms.ts';
+import type { SettleRun } from './responses.ts';
 import { tellWritten, unread } from './written.ts';
 
 export interface DeliveryPorts {
@@ -23,6 +23,7 @@ export interface DeliveryPorts {
   /** Calls back once after a wait; returns how to take that back. */
   readonly wake: (callback: () => void, waitMs: number) => () => void;
   readonly wards: () => Wards;
+  readonly settleRun: SettleRun;
   /** A try has failed, and there will be another. */
   readonly retried: (key: string, record: DeliveryRecord) => void;
   /** True while so many deliveries live that those that wait do so on disk. */
@@ -88,12 +89,14 @@ export function wireDelivery(ports: DeliveryPorts) {
         const dueAtMs = over ? null : free ? (record.dueAtMs ?? nowMs) : orderOf(record);
         const write = (also: readonly Write[][] = []) =>
           ports.writer.write([{ collection: 'deliveries', key, value, dueAtMs, free }], also.flat());
-        void (over ? Promise.all([releaseOf(record, ports), runOf(record, ports)]).then(write) : write())
-          .catch(unread)
-          .then((verdict) => {
-            if (free && verdict.kind === 'written') self.send({ type: 'delivery.shelved' });
-            else tellWritten(self, verdict);
-          });
+        const ended = async () => {
+          const released = await releaseOf(record, ports);
+          return ports.settleRun(record, (run) => write([released, [...run]]));
+        };
+        void (over ? ended() : write()).catch(unread).then((verdict) => {
+          if (free && verdict.kind === 'written') self.send({ type: 'delivery.shelved' });
+          else tellWritten(self, verdict);
+        });
       },
       reportResult: ({ context: { key, record } }) => {
         if (record.status === 'waitingToRetry') {
@@ -127,19 +130,4 @@ export async function releaseOf(record: DeliveryRecord, { keeper }: Pick<Deliver
   if (!isWaitedFor(record) || !failed) return [];
   const event = (await keeper.journal()?.get('events', record.eventKey))?.value;
   return claimNames(event ?? record).map((name) => ({ kind: 'release', name }));
-}
-
-/** The record of a run that has ended before its response arrived is brought up to date with the delivery. */
-export async function runOf(
-  record: DeliveryRecord,
-  { keeper, wards }: Pick<DeliveryPorts, 'keeper' | 'wards'>,
-): Promise<Write[]> {
-  const { runKey } = record;
-  if (runKey === undefined || !isOver(record)) return [];
-  // One that still waits for the delivery hears of it and closes itself.
-  if (wards().runs.get(runKey)?.getSnapshot().value === 'delivering') return [];
-  const run = (await keeper.journal()?.get('runs', runKey))?.value;
-  if (run === undefined || run.status === 'queued' || run.status === 'running') return [];
-  const value = withDelivery(run, record);
-  return [{ kind: 'put', collection: 'runs', key: runKey, value }];
 }

@@ -11,20 +11,22 @@ import type { RecordWriter } from '../../actors/store/record-writer.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
 import { noticeKey } from '../../machines/webhook/failure-notice.ts';
 import { asSeen, type DeliveryRecord, isOver, sendingRow } from '../../machines/webhook/record.ts';
+import { responseKeys } from '../../machines/webhook/responses.ts';
 import type { DeadLetterQuery, DeliveryDesk, OutgoingRow, SendingQuery, Sweep } from '../control/contract.ts';
 import { Refusal } from '../control/refusal.ts';
 import type { Wards } from '../system/wards.ts';
-import { runOf } from './deliveries.ts';
 import { deliveriesLike } from './history.ts';
 import { latest, meantKey } from './meant-key.ts';
 import { newestFirst } from './newest-first.ts';
 import type { Platforms } from './platforms.ts';
+import type { SettleRun } from './responses.ts';
 
 export interface DeliveryDeskPorts {
   readonly keeper: JournalKeeper;
   readonly writer: RecordWriter;
   readonly platforms: Pick<Platforms, 'check' | 'pauseOf' | 'placeOf' | 'release' | 'rows'>;
   readonly wards: () => Wards;
+  readonly settleRun: SettleRun;
   /** The key of a delivery by the id of its event; undefined where none is known. */
   readonly keyOf: (id: string) => Promise<string | undefined>;
   /** The judge of what is secret. */
@@ -61,7 +63,18 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
         `no delivery "${id}" is in the history; \`agent deliveries list\` lists them`,
       );
     }
-    return foundIn(stored);
+    return openOf(foundIn(stored), id);
+  }
+
+  /** Of several deliveries of one event, the first that has not arrived is meant. */
+  async function openOf(found: Found, id: string): Promise<Found> {
+    const { key, record } = found;
+    if (record.status !== 'delivered' || id === key) return found;
+    for (const one of responseKeys(key, record.of)) {
+      const stored = await keeper.journal()?.get('deliveries', one);
+      if (stored !== undefined && stored.value.status !== 'delivered') return foundIn(stored);
+    }
+    return found;
   }
 
   function foundIn(stored: StoredRecord<'deliveries'>): Found {
@@ -100,18 +113,18 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     const over = isOver(next);
     const nowMs = ports.nowMs();
     const session = over || !ports.hasRoom() ? undefined : keeper.session();
-    const verdict = await keeper.commit([
-      {
-        kind: 'put',
-        collection: 'deliveries',
-        key,
-        value: over ? { ...next, endedAtMs: nowMs } : next,
-        expect: stored.version,
-        dueAtMs: over ? null : nowMs,
-        ...(session === undefined ? {} : { heldBy: session }),
-      },
-      ...(over ? await runOf(next, ports) : await reopenedRun(next)),
-    ]);
+    const write: Write = {
+      kind: 'put',
+      collection: 'deliveries',
+      key,
+      value: over ? { ...next, endedAtMs: nowMs } : next,
+      expect: stored.version,
+      dueAtMs: over ? null : nowMs,
+      ...(session === undefined ? {} : { heldBy: session }),
+    };
+    const verdict = over
+      ? await ports.settleRun(next, (run) => keeper.commit([write, ...run]))
+      : await keeper.commit([write, ...(await reopenedRun(next))]);
     if (verdict.kind === 'unavailable') throw new Refusal('journal-unavailable', verdict.fault.message);
     if (verdict.kind !== 'committed')
       throw new Refusal('delivery-under-way', `delivery "${key}" has just changed; look at it again`);

@@ -14,6 +14,7 @@ import {
   targetMark,
   workMark,
 } from '../../machines/webhook/marks.ts';
+import { runKeyOf } from '../../machines/webhook/responses.ts';
 import type { HistoryQuery, SeenRun, SendingQuery } from '../control/contract.ts';
 import { timeKey } from '../system/ids.ts';
 import { newestFirst, type Question } from './newest-first.ts';
@@ -90,7 +91,8 @@ async function workLike<In extends 'runs' | 'deliveries'>(
 
 /** The keys of the events whose work is due and may show a status: of runs, deliveries and bursts that still gather. */
 async function eventsUnderWay(journal: JournalReader, status: string, seenRun: SeenRun): Promise<string[]> {
-  const works = new Set([...(await journal.dueKeys('runs')), ...(await journal.dueKeys('deliveries'))]);
+  const deliveries = (await journal.dueKeys('deliveries')).map(runKeyOf);
+  const works = new Set([...(await journal.dueKeys('runs')), ...deliveries]);
   for (const key of await journal.dueKeys('groups')) {
     const group = await journal.get('groups', key);
     if (group !== undefined) works.add(group.value.burst.id);

@@ -4,6 +4,7 @@
  */
 
 import type { JournalReader, MarkedCollection } from '../../actors/store/journal.ts';
+import { runKeyOf } from '../../machines/webhook/responses.ts';
 import { Refusal } from '../control/refusal.ts';
 
 export const latest = 'latest';
@@ -23,8 +24,10 @@ export async function meantKey(
   if (id === latest) return (await journal?.list(collection, { limit: 1, order: 'newest' }))?.[0]?.key;
   if ((await journal?.get(collection, id)) !== undefined) return id;
   const keys = await keysOfPrefix(journal, collection, id);
-  if (keys.length > 1) throw ambiguous(id, keys);
-  return keys[0];
+  const [first] = keys;
+  // The deliveries of one run begin with its key, and the shortest comes first.
+  if (keys.some((key) => runKeyOf(key) !== first)) throw ambiguous(id, keys);
+  return first;
 }
 
 /** The keys that begin with the prefix, oldest first; one more than a refusal lists, at most. */

@@ -4,6 +4,7 @@
  * @see DIS-4 in docs/specification.md
  */
 
+import type { StoredRecord } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
 import { failureNotice, hasFailed, noticeKey } from '../../machines/webhook/failure-notice.ts';
@@ -39,14 +40,21 @@ export async function noticeChanges(key: string, run: RunRecord, ports: NoticePo
 }
 
 /** Begins the delivery of the notice that was written; one that was left on disk is taken up from there. */
-export async function openNotice(runKey: string, { keeper, writer, nowMs, wards, left }: NoticePorts): Promise<void> {
-  const key = noticeKey(runKey);
-  const stored = await keeper.journal()?.get('deliveries', key);
-  if (stored?.dueAtMs === undefined) return;
-  if (stored.heldBy !== keeper.session()) {
-    left(key, stored.value);
+export async function openNotice(runKey: string, ports: NoticePorts): Promise<void> {
+  const stored = await ports.keeper.journal()?.get('deliveries', noticeKey(runKey));
+  if (stored !== undefined) openWritten(stored, ports);
+}
+
+/** Begins a delivery that was written; one that was left on disk is taken up from there. */
+export function openWritten(
+  { key, value, heldBy, dueAtMs, version }: StoredRecord<'deliveries'>,
+  { keeper, writer, nowMs, wards, left }: NoticePorts,
+): void {
+  if (dueAtMs === undefined || wards().deliveries.get(key) !== undefined) return;
+  if (heldBy !== keeper.session()) {
+    left(key, value);
     return;
   }
-  writer.adopt('deliveries', key, stored.version);
-  wards().deliveries.spawn(key, { key, record: stored.value, atMs: nowMs() });
+  writer.adopt('deliveries', key, version);
+  wards().deliveries.spawn(key, { key, record: value, atMs: nowMs() });
 }

@@ -13,9 +13,10 @@ import type { Bursts } from '../../actors/webhook/bursts.ts';
 import { interruptedDelivery, interruptedRun } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isOver, orderOf } from '../../machines/webhook/record.ts';
 import type { Wards } from '../system/wards.ts';
-import { releaseOf, runOf } from './deliveries.ts';
+import { releaseOf } from './deliveries.ts';
 import type { OlderOnDisk } from './older-on-disk.ts';
 import type { QueueOrder } from './queue-order.ts';
+import type { SettleRun } from './responses.ts';
 import { tellUnforeseen } from './work-log.ts';
 
 export interface ResumePorts {
@@ -23,6 +24,7 @@ export interface ResumePorts {
   readonly writer: RecordWriter;
   readonly bursts: Bursts;
   readonly wards: () => Wards;
+  readonly settleRun: SettleRun;
   readonly nowMs: () => number;
   /** The time that no clock set back turns back: what was due before that stays due. */
   readonly dueMs: () => number;
@@ -192,8 +194,10 @@ async function resumeDelivery(stored: StoredRecord<'deliveries'>, ports: ResumeP
   const next = interruptedDelivery(record, { nowMs, deduplicatesForMs: ports.deduplicatesForMs(record) });
   if (isOver(next)) {
     const ended = { ...next, endedAtMs: nowMs };
-    const also = [...(await releaseOf(ended, ports)), ...(await runOf(ended, ports))];
-    await put(ports, { collection: 'deliveries', key, value: ended, dueAtMs: null }, also);
+    const released = await releaseOf(ended, ports);
+    await ports.settleRun(ended, (run) =>
+      put(ports, { collection: 'deliveries', key, value: ended, dueAtMs: null }, [...released, ...run]),
+    );
     ports.log.log('warn', 'delivery cut off by a crash: its outcome is unknown and it is not sent again', {
       delivery_id: record.deliveryId,
       delivery: key,

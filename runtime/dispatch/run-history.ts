@@ -11,6 +11,7 @@ import type { HistoryQuery, RunDetail, RunHistory, SeenRun } from '../control/co
 import { runsLike } from './history.ts';
 import { meantKey } from './meant-key.ts';
 import { newestFirst } from './newest-first.ts';
+import { furtherOf } from './responses.ts';
 
 export interface RunHistoryPorts {
   /** Undefined where there is nothing to read. */
@@ -59,6 +60,7 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
         response: run.response ?? null,
         ...spendingOf(run),
         ...(delivery === undefined ? {} : { delivery }),
+        ...(await furtherOf(journal(), id, delivery)),
         ...(notice === undefined ? {} : { notice }),
         ...(transcript ? { transcript: await transcriptOf(id, run, event) } : {}),
       });

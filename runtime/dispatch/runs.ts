@@ -9,8 +9,10 @@ import type { StoredRecord } from '../../actors/store/journal.ts';
 import type { RecordChange } from '../../actors/store/record-writer.ts';
 import { type RunAccount, transcriptJson } from '../../machines/agent/transcript.ts';
 import { agentRunMachine, type RunContext, type RunResult } from '../../machines/webhook/agent-run.machine.ts';
-import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { RunRecord } from '../../machines/webhook/record.ts';
+import { responseKeys } from '../../machines/webhook/responses.ts';
 import { type NoticePorts, noticeChanges, openNotice } from './notices.ts';
+import { openResponse, openResponses, responseChanges } from './responses.ts';
 import { readAgain, tellWritten, unread } from './written.ts';
 
 export interface RunPorts extends NoticePorts {
@@ -107,11 +109,16 @@ export function wireRun(ports: RunPorts) {
             tellWritten(self, verdict);
           });
       },
-      openDelivery: ({ context }) => {
+      openDelivery: ({ context, self }) => {
         const { key } = context;
         const open = (stored: StoredRecord<'deliveries'> | undefined): void => {
           if (stored === undefined) return;
           const record = stored.value;
+          // Several do not report to their run; they begin once it has closed.
+          if (record.of !== undefined) {
+            self.send({ type: 'delivery.settled', status: 'delivering' });
+            return;
+          }
           ports.writer.adopt('deliveries', key, stored.version);
           ports.wards().deliveries.spawn(key, { key, record, atMs: ports.nowMs() });
         };
@@ -129,6 +136,16 @@ export function wireRun(ports: RunPorts) {
       },
       openNotice: ({ context }) => {
         void readAgain(() => openNotice(context.key, ports));
+      },
+      openResponses: ({ context: { key } }) => {
+        const local = ports.keeper.journal()?.local;
+        const first = local?.get('deliveries', key);
+        if (local === undefined) void readAgain(() => openResponses(key, ports));
+        else
+          for (const one of responseKeys(key, first?.value.of)) {
+            const stored = local.get('deliveries', one);
+            if (stored !== undefined) openResponse(stored, key, ports);
+          }
       },
     },
   });
@@ -176,7 +193,7 @@ async function changesOf(key: string, record: RunRecord, ports: RunPorts): Promi
   if (status === 'delivering') {
     // A start takes up both by their due times, which keep the order of a chat where the clock was set back.
     const order = ports.nextOrder();
-    return [runChange(key, record, order), await deliveryChange(key, record, { ...ports, order })];
+    return [runChange(key, record, order), ...(await responseChanges(key, record, ports, order))];
   }
   return [runChange(key, status === 'running' ? { ...record, prompted: false } : record, ports.nowMs())];
 }
@@ -187,28 +204,4 @@ function runChange(key: string, record: RunRecord, dueAtMs: number | null): Reco
 
 function transcriptChange(key: string, { transcript }: RunAccount): RecordChange {
   return { collection: 'transcripts', key, value: { entries: transcriptJson(transcript) }, dueAtMs: null };
-}
-
-/** The delivery of a run's response, with the texts of the event that the run is for. */
-async function deliveryChange(
-  key: string,
-  run: RunRecord,
-  ports: RunPorts & { readonly order: number },
-): Promise<RecordChange> {
-  const event = (await ports.keeper.journal()?.get('events', run.eventKey))?.value;
-  const record: DeliveryRecord = {
-    eventKey: run.eventKey,
-    runKey: key,
-    deliveryId: event?.deliveryId ?? run.eventKey,
-    profile: run.profile,
-    route: run.route,
-    event: event?.event ?? 'unknown',
-    target: event?.deliver ?? 'log',
-    status: 'queued',
-    text: run.response ?? '',
-    extra: event?.deliverExtra ?? {},
-    queuedAtMs: ports.nowMs(),
-    order: ports.order,
-  };
-  return { collection: 'deliveries', key, value: record, dueAtMs: ports.order };
 }

@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, inProfile, type ProfileName } from '../../machines/base/names.ts';
 import { clientOf } from '../../machines/config/loose-ends.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
+import { deliveriesOf } from '../../machines/config/route.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { type Area, type Examined, type Finding, good, type Trouble } from './finding.ts';
@@ -26,7 +27,9 @@ export function checkAgent({ home }: Examined): readonly Finding[] {
     const { runner, command } = settings.agent;
     const comments = ({ route }: (typeof routes)[number]): boolean =>
       route.profile === name &&
-      [route.deliver, route.onFailure].some((target) => canonicalTarget(target ?? '') === 'github_comment');
+      [...deliveriesOf(route).map(({ to }) => to), route.onFailure].some(
+        (target) => canonicalTarget(target ?? '') === 'github_comment',
+      );
     const needed = [
       ...(runner === 'command' ? [[command[0] ?? '', 'the command of agent.command'] as const] : []),
       ...(routes.some(comments)

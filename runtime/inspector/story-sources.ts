@@ -20,6 +20,8 @@ export interface StorySources extends WorkOfRun {
     readonly record: DeliveryRecord;
     readonly pause?: PlatformPause | undefined;
   };
+  /** Its further deliveries, where its response has several. */
+  readonly others?: readonly NonNullable<StorySources['delivery']>[];
   /** The delivery of the notice that its run failed. */
   readonly notice?: StorySources['delivery'];
   /** The burst that the event waits in. */

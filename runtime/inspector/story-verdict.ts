@@ -45,13 +45,29 @@ const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cure: str
   internal: ['Refused: the gateway failed on it.', 'The log tells more, by the request’s id.'],
 };
 
+/** Of several deliveries, the first that has not arrived. */
+function openDelivery({ delivery, others = [] }: StorySources): StorySources['delivery'] {
+  return [delivery, ...others].find((one) => one !== undefined && one.record.status !== 'delivered') ?? delivery;
+}
+
 export function verdictOn(sources: StorySources): string {
-  const { event, run, delivery, group } = sources;
+  const { event, group } = sources;
+  const delivery = openDelivery(sources);
+  const arrived = [sources.delivery, ...(sources.others ?? [])].flatMap((one) =>
+    one === undefined || one.record.status !== 'delivered' ? [] : [one.record.target],
+  );
   const outcome = outcomeOf(event);
   const refusal = outcome === undefined ? undefined : refusals[outcome];
   if (refusal !== undefined) return `${withReason(refusal[0], event.reason)}${alikeWords(sources)}`;
   if (group !== undefined) return 'Accepted: it waits in its burst.';
-  const target = delivery?.record.target ?? event.deliver ?? 'log';
+  const isOpen = delivery !== undefined && delivery.record.status !== 'delivered';
+  const before = isOpen && arrived.length > 0 ? `Delivered to ${arrived.join(' and ')}. ` : '';
+  const target = isOpen ? delivery.record.target : arrived.join(' and ') || (event.deliver ?? 'log');
+  return before + statusWords(sources, delivery, target);
+}
+
+function statusWords(sources: StorySources, delivery: StorySources['delivery'], target: string): string {
+  const { event, run } = sources;
   const status = delivery?.record.status ?? run?.record.status ?? sources.status;
   switch (status) {
     case 'delivered':
@@ -100,7 +116,8 @@ function underWay({ questions: [question], callsUnderWay: [call] }: StorySources
 }
 
 export function cureFor(sources: StorySources): string {
-  const { key, event, run, delivery } = sources;
+  const { key, event, run } = sources;
+  const delivery = openDelivery(sources);
   const outcome = outcomeOf(event);
   const again = `\`agent events replay ${key}\` sends the event through once more.`;
   if (outcome === 'duplicate') return `If it was to run again: ${again}`;

@@ -51,6 +51,8 @@ export function createWards(handles: WardHandles, nowMs: () => number): Wards {
     deliverySettled(key, record) {
       const reason = record.reason === undefined ? {} : { reason: record.reason };
       if (record.runKey !== undefined) {
+        // Several of one run settle its record instead.
+        if (record.of !== undefined) return;
         runs.get(record.runKey)?.send({ type: 'delivery.settled', status: outcomeOf(record), ...reason });
       } else {
         requests.get(key)?.send({ type: 'delivery.settled', delivered: record.status === 'delivered', ...reason });

@@ -172,8 +172,9 @@ function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentO
     headers: desk.compiled(route).keptHeaders(live?.headers ?? {}),
     body: (live && textOf(live)) ?? '',
     prompt: context.prompt ?? '',
-    deliver: route.deliver,
-    deliverExtra: context.deliverExtra ?? {},
+    ...(context.deliverTo === undefined
+      ? { deliver: route.deliver, deliverExtra: context.deliverExtra ?? {} }
+      : { deliverTo: context.deliverTo }),
     onFailure: context.onFailure,
     skills: route.skills,
     toolsets: route.toolsets,
@@ -203,5 +204,5 @@ function planOf({ plan, route, groupKey }: RequestContext): ClaimRequest['plan']
     return { kind: 'group', groupKey, windowMs, maxWaitMs, mode, isDirect: route.deliverOnly || undefined };
   }
   if (plan === 'cron' && route?.cronJob !== undefined) return { kind: 'cron', job: route.cronJob };
-  return { kind: plan === 'direct' ? 'direct' : 'run' };
+  return plan === 'direct' ? { kind: 'direct' } : { kind: 'run', isDirect: route?.deliverOnly || undefined };
 }

@@ -3,96 +3,15 @@
  * when its event was accepted.
  */
 
-import { existsSync, readFileSync } from 'node:fs';
-import t, { type Test } from 'tap';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
-import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
-import { makeHome } from '../support/home.ts';
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { askCli } from '../support/daemon.ts';
 import { eventually } from '../support/mcp/gateway.ts';
-import { type FakePlatform, type PlatformFixture, startPlatform } from '../support/platforms/fake-platform.ts';
 import { mattermostApi } from '../support/platforms/mattermost.ts';
-import { slackApi, slackError } from '../support/platforms/slack.ts';
-import { until } from '../support/processes.ts';
+import { slackError } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
-
-const secret = 'notices-secret-notices-secret';
-const chat = slackApi.chat ?? '';
-
-/** Fails unless its prompt asks for an answer, and waits for a file where it asks for that. */
-const agent = `import { appendFileSync, existsSync } from 'node:fs';
-import { setTimeout as wait } from 'node:timers/promises';
-let prompt = '';
-for await (const chunk of process.stdin) prompt += chunk;
-if (prompt.includes('wait')) {
-  appendFileSync('began.txt', 'x');
-  while (!existsSync('go') && existsSync('config.yaml')) await wait(20);
-}
-if (prompt.includes('answer')) process.stdout.write('Fine.');
-else {
-  process.stderr.write('no such build: key ${secret}');
-  process.exit(1);
-}
-`;
-
-interface Row {
-  readonly id: string;
-  readonly delivery_id: string;
-  readonly target: string;
-  readonly status: string;
-  readonly failed_run?: string;
-}
-
-async function openHome(t: Test) {
-  const home = makeHome(t, { 'scripts/agent.mjs': agent });
-  const slack = await startPlatform(slackApi);
-  const mattermost = await startPlatform(mattermostApi);
-  t.teardown(() => slack.close());
-  t.teardown(() => mattermost.close());
-  const entry = ({ options }: PlatformFixture, { base }: FakePlatform, more: JsonObject): Json => ({
-    enabled: true,
-    api_base: base,
-    ...options,
-    ...more,
-  });
-  const configure = (routes: JsonObject, more: JsonObject = {}): void => {
-    const config = {
-      agent: { runner: 'command', command: ['node', 'scripts/agent.mjs'], ...more },
-      platforms: {
-        slack: entry(slackApi, slack, { home_channel: chat }),
-        mattermost: entry(mattermostApi, mattermost, {}),
-        webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, routes } },
-      },
-    };
-    // JSON is YAML.
-    home.write('config.yaml', JSON.stringify(config));
-  };
-  const json = async <Value>(...words: readonly string[]): Promise<Value> =>
-    JSON.parse((await askCli([...words, '--json'], home.path)).stdout) as Value;
-  const sent = ({ world }: FakePlatform): string[] => world.messages.map(({ text }) => text);
-  return {
-    home,
-    slack,
-    mattermost,
-    configure,
-    json,
-    sent,
-    start: () => startDaemon(t, home.path),
-    post: (daemon: Daemon, route: string, n: string, id: string) =>
-      postSigned(`${daemon.url}/webhooks/${route}`, { n }, { secret, id }),
-    began: () => until(() => existsSync(`${home.path}/began.txt`)),
-    /** Resolves with the delivery of an event once it has a status. */
-    reaches: (id: string, status: string): Promise<Row> =>
-      eventually(async () =>
-        (await json<readonly Row[]>('deliveries', 'list')).find(
-          (row) => row.delivery_id === id && row.status === status,
-        ),
-      ),
-    ended: (id: string, status: string): Promise<Row> =>
-      eventually(async () =>
-        (await json<readonly Row[]>('runs', 'list')).find((row) => row.delivery_id === id && row.status === status),
-      ),
-  };
-}
+import { chat, openHome, type Row } from '../support/two-platforms.ts';
 
 t.test(
   'DIS-4 · INS-2 · a failed run notifies its target once; one that answers or is cancelled does not',

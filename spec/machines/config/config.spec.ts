@@ -35,7 +35,7 @@ const codes = (text: string, env: Record<string, string> = {}): string[] =>
   read(text, env).diagnostics.map(({ code }) => code);
 
 t.test(
-  'CFG-2 · CFG-7 · CFG-1 · CFG-6 · TLS-1 · RTE-1 · SIG-1 · PRF-1 · SIG-5 · SIG-6 · SEC-6 · FIL-2 · each finding is printed as its golden says',
+  'CFG-2 · CFG-7 · CFG-1 · CFG-6 · TLS-1 · RTE-1 · SIG-1 · PRF-1 · SIG-5 · SIG-6 · SEC-6 · FIL-2 · DLV-7 · each finding is printed as its golden says',
   (t) => {
     const folder = 'spec/golden/config/err';
     const names = readdirSync(folder).filter((name) => name.endsWith('.yaml'));

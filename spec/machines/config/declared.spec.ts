@@ -5,7 +5,7 @@ import type { Schema } from '../../../machines/config/check-schema.ts';
 import { declared } from '../../../machines/config/declared.ts';
 import { clientOf } from '../../../machines/config/loose-ends.ts';
 import { platformSchemas } from '../../../machines/config/platform-settings.ts';
-import { routeSchema } from '../../../machines/config/route.ts';
+import { deliverEntry, routeSchema } from '../../../machines/config/route.ts';
 import { gatewaySchema, homeSchema, inspectorSchema, logSchema } from '../../../machines/config/schema.ts';
 import { serverEntrySchema } from '../../../machines/config/server-entry.ts';
 import { listenerKeys } from '../../../machines/config/webhook-settings.ts';
@@ -56,8 +56,8 @@ function* below(
   yield { path, schema, isFilled };
   const { properties = {}, items, anyOf = [], additionalProperties } = schema;
   for (const [key, one] of Object.entries(properties)) yield* below(one, `${path}.${key}`, isFilled);
-  for (const one of [...(items === undefined ? [] : [items]), ...anyOf]) yield* below(one, path, false);
-  // These two are read by their own schemas.
+  // These three are read by their own schemas.
+  for (const one of [...(items === undefined ? [] : [items]), ...anyOf]) yield* below(one, path, one === deliverEntry);
   const isOwn = additionalProperties === serverEntrySchema || additionalProperties === routeSchema;
   if (typeof additionalProperties === 'object') yield* below(additionalProperties, `${path}.*`, isOwn);
 }

@@ -38,6 +38,7 @@ function run(t: Test, change: Partial<RunRecord> = {}) {
       leavePlace: () => void told.push('leave'),
       writeRun: ({ context }) => void told.push(`write ${context.record.status}`),
       openDelivery: () => void told.push('deliver'),
+      openResponses: () => void told.push('responses'),
       openNotice: () => void told.push('notice'),
       closeRun: ({ context }) => void told.push(`close ${context.record.status}`),
     },

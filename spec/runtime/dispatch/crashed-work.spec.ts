@@ -6,6 +6,7 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { createCrashedWork } from '../../../runtime/dispatch/crashed-work.ts';
+import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { wireRun } from '../../../runtime/dispatch/runs.ts';
 import { createWards } from '../../../runtime/system/wards.ts';
 import { openKeeper } from '../../support/keeper.ts';
@@ -29,6 +30,7 @@ async function openWork() {
     keeper,
     writer,
     wards: () => wards,
+    settleRun: createSettleRun({ keeper, wards: () => wards }),
     nowMs: () => 9,
     nextOrder: () => 9,
     redact: (text) => text,

@@ -5,6 +5,7 @@ import { usualRetries } from '../../../machines/dispatch/next-try.ts';
 import { nothingToSend, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import { claimName, type DeliveryRecord, signatureClaim } from '../../../machines/webhook/record.ts';
 import { releaseOf, wireDelivery } from '../../../runtime/dispatch/deliveries.ts';
+import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import type { Wards } from '../../../runtime/system/wards.ts';
 import { gate, openKeeper, turn } from '../../support/keeper.ts';
 import { fakeWard } from '../../support/wards.ts';
@@ -51,6 +52,10 @@ async function stage(t: Test, { from = record, outcome, crowded = false, hasPlac
     const found = disk.journal.local?.get('deliveries', 'k');
     return found && [found.value.status, found.dueAtMs];
   };
+  const wards = {
+    runs: runs.handle(),
+    deliverySettled: (_: string, settled: DeliveryRecord) => steps.push(['told', settled.status, stored()]),
+  } as unknown as Wards;
   const { logic } = wireDelivery({
     keeper,
     writer,
@@ -81,11 +86,8 @@ async function stage(t: Test, { from = record, outcome, crowded = false, hasPlac
       wakes.push({ callback, waitMs });
       return () => {};
     },
-    wards: () =>
-      ({
-        runs: runs.handle(),
-        deliverySettled: (_: string, settled: DeliveryRecord) => steps.push(['told', settled.status, stored()]),
-      }) as unknown as Wards,
+    wards: () => wards,
+    settleRun: createSettleRun({ keeper, wards: () => wards }),
     retried: (_, { status }) => void steps.push(['retried', status]),
     crowded: () => crowded,
   });

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
 import { createDeliveryDesk } from '../../../runtime/dispatch/delivery-service.ts';
+import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { createWards } from '../../../runtime/system/wards.ts';
 import { gate, openKeeper } from '../../support/keeper.ts';
 import { plainDelivery } from '../../support/records.ts';
@@ -35,6 +36,7 @@ async function openDesk(...records: readonly (readonly [string, Partial<Delivery
       rows: () => [],
     },
     wards: () => wards,
+    settleRun: createSettleRun({ keeper, wards: () => wards }),
     keyOf: async () => undefined,
     redact: (record) => record,
     nowMs: () => 100,

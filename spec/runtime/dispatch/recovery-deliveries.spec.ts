@@ -10,6 +10,7 @@ import { type DeliveryInput, deliveryMachine } from '../../../machines/webhook/d
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
 import { type ResumePorts, refillDeliveries, resumeWork } from '../../../runtime/dispatch/recovery.ts';
+import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { createWards } from '../../../runtime/system/wards.ts';
 import { fakeWard } from '../../support/wards.ts';
 
@@ -59,6 +60,7 @@ async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
     writer: createRecordWriter(keeper),
     bursts: { join: () => Promise.reject(new Error('none')), adopt: () => {} } as never,
     wards: () => wards,
+    settleRun: createSettleRun({ keeper, wards: () => wards }),
     nowMs,
     dueMs: nowMs,
     log: silent,

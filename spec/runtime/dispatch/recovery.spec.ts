@@ -10,6 +10,7 @@ import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.t
 import { claimName, type DeliveryRecord, type GroupRecord, type RunRecord } from '../../../machines/webhook/record.ts';
 import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
 import { type ResumePorts, refillRuns, resumeWork } from '../../../runtime/dispatch/recovery.ts';
+import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { createWards } from '../../../runtime/system/wards.ts';
 import { openKeeper } from '../../support/keeper.ts';
 import { fakeWard } from '../../support/wards.ts';
@@ -76,6 +77,7 @@ async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
     writer,
     bursts,
     wards: () => wards,
+    settleRun: createSettleRun({ keeper, wards: () => wards }),
     nowMs: () => 100,
     dueMs: () => 100,
     log: { log: (level, message, fields) => void lines.push([level, message, fields]), warnOnce: () => {} },

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
 import type { ResumePorts } from '../../../runtime/dispatch/recovery.ts';
 import { createRefill, lookEveryMs } from '../../../runtime/dispatch/refill.ts';
+import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { createWards } from '../../../runtime/system/wards.ts';
 import { openKeeper, turn } from '../../support/keeper.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
@@ -58,6 +59,7 @@ async function openRefill({ most = 1_000 } = {}) {
     writer: createRecordWriter(keeper),
     bursts: createBursts(keeper),
     wards: () => wards,
+    settleRun: createSettleRun({ keeper, wards: () => wards }),
     nowMs: () => 100,
     dueMs: () => 100,
     log: { log: (level, message) => void (level === 'error' && told.push(message)), warnOnce: () => {} },

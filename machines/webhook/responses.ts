@@ -1,0 +1,69 @@
+/**
+ * The deliveries of a run's response: where they go, their keys, and what they make of the run together. A response with
+ * one delivery is delivered while its run waits; several are sent once it has closed, each with its own tries.
+ * Knows no journal.
+ * @see DLV-7 in docs/specification.md
+ */
+
+import {
+  type DeliveryRecord,
+  type EventRecord,
+  isOver,
+  outcomeOf,
+  type ResponsePlace,
+  type RunRecord,
+} from './record.ts';
+
+/** Returns where the response to an event goes. No entry of a list that fits leaves the log. */
+export function placesOf(event: EventRecord | undefined): readonly ResponsePlace[] {
+  const places = event?.deliverTo ?? [{ target: event?.deliver ?? 'log', extra: event?.deliverExtra ?? {} }];
+  return places.length === 0 ? [{ target: 'log', extra: {} }] : places;
+}
+
+/** Returns the text for a place. What a template had filled in is not read again (TPL-1). */
+export function textFor({ text }: ResponsePlace, response: string): string {
+  return text === undefined ? response : text.join(response);
+}
+
+/** Returns the keys of a run's deliveries: that of the run first. */
+export function responseKeys(runKey: string, count = 1): readonly string[] {
+  return Array.from({ length: count }, (_, index) => (index === 0 ? runKey : `${runKey}~${index + 1}`));
+}
+
+/** Returns the key of the run that a delivery's key belongs to; the key itself where it is no further one of a run. */
+export function runKeyOf(key: string): string {
+  return key.replace(/~\d+$/, '');
+}
+
+/**
+ * Returns the run as its deliveries leave it: still `delivering` until each is over, `partial` where some arrived and others
+ * did not, else as the only one or all of them ended.
+ */
+export function withResponses(run: RunRecord, deliveries: readonly DeliveryRecord[]): RunRecord {
+  const [first] = deliveries;
+  const { reason: _, dropped: __, ...rest } = run;
+  if (first === undefined || !deliveries.every(isOver)) return { ...rest, status: 'delivering' };
+  const reason = reasonOf(deliveries);
+  const isDropped = deliveries.every(({ status }) => status === 'dropped');
+  return {
+    ...rest,
+    status: statusOf(deliveries.map(outcomeOf)),
+    ...(reason === undefined ? {} : { reason }),
+    ...(isDropped ? { dropped: true } : {}),
+  };
+}
+
+function statusOf(outcomes: readonly ReturnType<typeof outcomeOf>[]): RunRecord['status'] {
+  if (outcomes.every((one) => one === 'delivered')) return 'delivered';
+  if (outcomes.includes('delivered')) return 'partial';
+  return outcomes.includes('unknown') ? 'unknown' : 'failed';
+}
+
+function reasonOf(deliveries: readonly DeliveryRecord[]): string | undefined {
+  const [first] = deliveries;
+  if (deliveries.length === 1) return first?.reason;
+  const open = deliveries.filter(({ status }) => status !== 'delivered');
+  if (open.length === 0) return undefined;
+  const whys = open.map(({ target, status, reason }) => `${target}: ${reason ?? status}`);
+  return `${deliveries.length - open.length} of ${deliveries.length} delivered; ${whys.join('; ')}`;
+}

@@ -1,0 +1,131 @@
+/**
+ * The deliveries of a run's response: writes them with the response in one commit, opens them, and keeps the run's record at
+ * what they have come to. One delivery reports to its run; several begin once the run has closed.
+ * @see DLV-7 and DUR-1 in docs/specification.md
+ */
+
+import type { JournalReader, StoredRecord, Write } from '../../actors/store/journal.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { RecordChange } from '../../actors/store/record-writer.ts';
+import { type DeliveryRecord, isOver, type RunRecord } from '../../machines/webhook/record.ts';
+import { placesOf, responseKeys, textFor, withResponses } from '../../machines/webhook/responses.ts';
+import type { Wards } from '../system/wards.ts';
+import { type NoticePorts, openWritten } from './notices.ts';
+
+/** Returns what writes the deliveries of a response; the first has the order that its run is taken up by. */
+export async function responseChanges(
+  key: string,
+  run: RunRecord,
+  { keeper, nowMs, nextOrder, crowded }: NoticePorts,
+  order: number,
+): Promise<RecordChange[]> {
+  const event = (await keeper.journal()?.get('events', run.eventKey))?.value;
+  const places = placesOf(event);
+  const keys = responseKeys(key, places.length);
+  return places.map((place, index): RecordChange => {
+    const ordered = index === 0 ? order : nextOrder();
+    const value: DeliveryRecord = {
+      eventKey: run.eventKey,
+      runKey: key,
+      ...(places.length === 1 ? {} : { of: places.length }),
+      deliveryId: event?.deliveryId ?? run.eventKey,
+      profile: run.profile,
+      route: run.route,
+      event: event?.event ?? 'unknown',
+      target: place.target,
+      status: 'queued',
+      text: textFor(place, run.response ?? ''),
+      extra: place.extra,
+      queuedAtMs: nowMs(),
+      order: ordered,
+    };
+    const change = { collection: 'deliveries', key: keys[index] ?? key, value, dueAtMs: ordered } as const;
+    return index === 0 ? change : { ...change, free: crowded() };
+  });
+}
+
+/** Begins all deliveries of a run that has closed. */
+export async function openResponses(runKey: string, ports: NoticePorts): Promise<void> {
+  const first = await ports.keeper.journal()?.get('deliveries', runKey);
+  for (const key of responseKeys(runKey, first?.value.of)) {
+    const stored = await ports.keeper.journal()?.get('deliveries', key);
+    if (stored !== undefined) openResponse(stored, runKey, ports);
+  }
+}
+
+/** The first is written with its run and held like that. */
+export function openResponse(stored: StoredRecord<'deliveries'>, runKey: string, ports: NoticePorts): void {
+  const heldBy = stored.key === runKey ? ports.keeper.session() : stored.heldBy;
+  const { heldBy: _, ...rest } = stored;
+  openWritten(heldBy === undefined ? rest : { ...rest, heldBy }, ports);
+}
+
+export type ResponsePorts = {
+  readonly keeper: JournalKeeper;
+  readonly wards: () => Wards;
+};
+
+/**
+ * Brings the record of a run that has closed up to date with a delivery that is over, and passes on the write. Deliveries of
+ * one run wait for each other in it, so that the last of them sees all others.
+ */
+export type SettleRun = <Done>(
+  record: DeliveryRecord,
+  commit: (also: readonly Write[]) => Promise<Done>,
+) => Promise<Done>;
+
+export function createSettleRun({ keeper, wards }: ResponsePorts): SettleRun {
+  const turns = new Map<string, Promise<unknown>>();
+
+  async function runAfter(key: string, record: DeliveryRecord): Promise<Write[]> {
+    // One that still waits for its only delivery hears of it and closes itself.
+    if (record.of === undefined && wards().runs.get(key)?.getSnapshot().value === 'delivering') return [];
+    const run = (await keeper.journal()?.get('runs', key))?.value;
+    if (run === undefined || run.status === 'queued' || run.status === 'running') return [];
+    const value = withResponses(run, await siblingsOf(keeper, key, record));
+    return [{ kind: 'put', collection: 'runs', key, value }];
+  }
+
+  return async (record, commit) => {
+    const { runKey, of } = record;
+    if (runKey === undefined || !isOver(record)) return commit([]);
+    if (of === undefined) return commit(await runAfter(runKey, record));
+    const before = turns.get(runKey);
+    const turn = (async () => {
+      await before?.catch(() => {});
+      return commit(await runAfter(runKey, record));
+    })();
+    turns.set(runKey, turn);
+    try {
+      return await turn;
+    } finally {
+      if (turns.get(runKey) === turn) turns.delete(runKey);
+    }
+  };
+}
+
+/** The deliveries of a run as they stand on disk, with one as it is about to. */
+async function siblingsOf(keeper: JournalKeeper, runKey: string, record: DeliveryRecord): Promise<DeliveryRecord[]> {
+  const keys = responseKeys(runKey, record.of);
+  const stored = await Promise.all(keys.map((key) => keeper.journal()?.get('deliveries', key)));
+  return stored.flatMap((one) => {
+    if (one === undefined) return [];
+    return [one.value.order === record.order ? record : one.value];
+  });
+}
+
+/** The keys of a run's deliveries beside the first; none where that is the only one. */
+export function furtherKeys(runKey: string | undefined, first: DeliveryRecord | undefined): readonly string[] {
+  return runKey === undefined ? [] : responseKeys(runKey, first?.of).slice(1);
+}
+
+/** All deliveries of a run, for those who look at it; nothing where it has one alone. */
+export async function furtherOf(
+  journal: JournalReader | undefined,
+  runKey: string | undefined,
+  first: DeliveryRecord | undefined,
+): Promise<{ readonly deliveries?: readonly DeliveryRecord[] }> {
+  if (first?.of === undefined) return {};
+  const further = await Promise.all(furtherKeys(runKey, first).map((key) => journal?.get('deliveries', key)));
+  return { deliveries: [first, ...further.flatMap((one) => (one === undefined ? [] : [one.value]))] };
+}

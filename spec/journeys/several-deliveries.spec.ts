@@ -1,0 +1,93 @@
+/** A response with several deliveries: each goes its own way, and the event shows what they come to together. */
+
+import t from 'tap';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { askCli } from '../support/daemon.ts';
+import { mattermostApi } from '../support/platforms/mattermost.ts';
+import { slackError } from '../support/platforms/slack.ts';
+import { chat, openHome } from '../support/two-platforms.ts';
+
+const channel = mattermostApi.chat ?? '';
+const toSlack = { to: 'slack', extra: { chat_id: chat } };
+const toMattermost = { to: 'mattermost', extra: { chat_id: channel } };
+
+t.test('DLV-7 · each entry whose condition holds is a delivery with a text of its own', async (t) => {
+  const it = await openHome(t);
+  it.configure({
+    ci: {
+      prompt: '{n}',
+      deliver: [
+        { ...toSlack, text: 'Of {n}: {response}' },
+        { ...toMattermost, when: [{ field: 'n', contains: 'urgent' }] },
+      ],
+    },
+    direct: { prompt: 'said {n}', deliver: [toSlack, { ...toMattermost, text: '> {response}' }], deliver_only: true },
+  });
+  const daemon = await it.start();
+
+  t.equal((await it.post(daemon, 'ci', 'answer {response}', 'one')).status, 202);
+  await it.event('one', 'delivered');
+  t.same(it.sent(it.slack), ['Of answer {response}: Fine.'], 'what was filled in is not read again');
+  await it.post(daemon, 'ci', 'answer, urgent', 'two');
+  await it.event('two', 'delivered');
+  t.same(it.sent(it.mattermost), ['Fine.']);
+
+  it.slack.scripts.push(slackError('channel_not_found'));
+  await it.post(daemon, 'ci', 'answer, urgent', 'three');
+  const event = await it.event('three', 'partial');
+  t.match(event, { reason: /^1 of 2 delivered; slack: / });
+  const why = await askCli(['inspect', 'why', 'three'], it.home.path);
+  t.match(why.stdout, /Delivered to mattermost\. Not delivered to slack/);
+  t.match(why.stdout, /agent deliveries retry \S+/);
+  t.match(await it.json<JsonObject>('runs', 'show', 'latest'), {
+    status: 'partial',
+    deliveries: [{ target: 'slack' }, { target: 'mattermost' }],
+  });
+  t.match((await askCli(['runs', 'show', 'latest'], it.home.path)).stdout, /slack[\s\S]*mattermost/);
+
+  t.match((await askCli(['deliveries', 'retry', 'three'], it.home.path)).stdout, /slack/);
+  await it.event('three', 'delivered');
+  t.equal(it.sent(it.mattermost).length, 2, 'what has arrived is not sent again');
+  t.equal(it.sent(it.slack).at(-1), 'Of answer, urgent: Fine.');
+
+  t.match((await it.post(daemon, 'direct', 'x', 'four')).body, { status: 'accepted' });
+  await it.event('four', 'delivered');
+  t.equal(it.sent(it.slack).at(-1), 'said x');
+  t.equal(it.sent(it.mattermost).at(-1), '> said x');
+  t.match(
+    (await askCli(['webhook', 'show', 'ci'], it.home.path)).stdout,
+    /slack[\s\S]*text "Of[\s\S]*mattermost[\s\S]*when /,
+  );
+});
+
+t.test(
+  'DLV-7 · DUR-1 · IDM-2 · kill -9 between two deliveries of a response loses none and repeats none',
+  async (t) => {
+    const it = await openHome(t);
+    it.configure({ ci: { prompt: '{n}', deliver: [toSlack, toMattermost] } });
+    const first = await it.start();
+    // Mattermost knows a text again; one that is lost on the way there is sent again.
+    it.mattermost.scripts.push('hang');
+    const begun = it.mattermost.arrival();
+    await it.post(first, 'ci', 'answer', 'one');
+    await begun;
+    await it.event('one', 'delivering');
+    first.kill('SIGKILL');
+    await first.exited;
+    it.mattermost.release();
+
+    const second = await it.start();
+    await it.event('one', 'delivered');
+    t.same([it.sent(it.slack), it.sent(it.mattermost)], [['Fine.'], ['Fine.']]);
+
+    it.slack.scripts.push(slackError('channel_not_found'));
+    it.mattermost.scripts.push({ status: 404, json: { id: 'x', message: 'no such channel' } });
+    await it.post(second, 'ci', 'answer', 'two');
+    await it.event('two', 'failed');
+    const drop = (row: { readonly id: string }) => askCli(['deliveries', 'drop', row.id], it.home.path);
+    await drop(await it.reaches('two', 'deadLettered'));
+    t.match((await it.post(second, 'ci', 'answer', 'two')).body, { status: 'duplicate' }, 'one may still be sent');
+    await drop(await it.reaches('two', 'deadLettered'));
+    t.match((await it.post(second, 'ci', 'answer', 'two')).body, { status: 'accepted' }, 'both were given up');
+  },
+);
