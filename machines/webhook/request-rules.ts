@@ -15,9 +15,10 @@ import { isPing } from './envelope.ts';
 import type { FilterView, ListMembership, Tried } from './filter.ts';
 import type { Greeting } from './handshake.ts';
 import { isCredentialHeader } from './kept-headers.ts';
-import { type EventRecord, sameSignature } from './record.ts';
+import { type EventRecord, type ResponsePlace, sameSignature } from './record.ts';
 import { readScriptOutcome, type ScriptResult } from './script-outcome.ts';
 import type { SignedRequest } from './signature.ts';
+import type { TemplateView } from './template.ts';
 import type { PlanKind, RequestContext } from './webhook-request.machine.ts';
 
 /** What the host lends to the rules, all of it at hand without waiting. */
@@ -326,28 +327,33 @@ export function renderTexts(context: RequestContext, desk: RequestDesk): Known {
   const view = { payload, eventType: event };
   const prompt = compiled.prompt.render(view);
   const deliverExtra = compiled.extra.render(view);
-  const fitting = compiled.deliverTo?.map((entry) => ({
-    entry,
-    verdict: entry.when.match(asked(context, { route, payload, event }, desk)),
-  }));
-  const open = fitting?.find(({ verdict }) => verdict.kind !== 'matched' && verdict.mayDecideLater === true);
-  if (open !== undefined && open.verdict.kind !== 'matched') {
-    return { outcome: { kind: 'unavailable' }, reason: unmatchedReason(open.verdict) };
-  }
-  const deliverTo = fitting
-    ?.filter(({ verdict }) => verdict.kind === 'matched')
-    .map(({ entry: { target, extra, text } }) => ({
-      target,
-      extra: extra.render(view),
-      ...(text === undefined ? {} : { text: text.map((part) => part.render(view)) }),
-    }));
+  const places = placesFor(compiled, view, asked(context, { route, payload, event }, desk));
+  if (places.undecided !== undefined) return { outcome: { kind: 'unavailable' }, reason: places.undecided };
   const groupKey = compiled.groupKey?.(view);
   const onFailure = compiled.notice && {
     target: compiled.notice.target,
     extra: compiled.notice.extra.render(view),
   };
   const plan = groupKey === undefined ? planOf(route) : 'group';
-  return { prompt, deliverExtra, deliverTo, onFailure, groupKey, plan };
+  return { prompt, deliverExtra, deliverTo: places.deliverTo, onFailure, groupKey, plan };
+}
+
+/** Returns the entries of a list in `deliver` whose conditions hold; `undecided`: why one cannot be judged now (DLV-7). */
+function placesFor(
+  { deliverTo }: CompiledRoute,
+  view: TemplateView,
+  asking: FilterView,
+): { readonly deliverTo?: readonly ResponsePlace[]; readonly undecided?: string } {
+  if (deliverTo === undefined) return {};
+  const places: ResponsePlace[] = [];
+  for (const { target, when, extra, text } of deliverTo) {
+    const verdict = when.match(asking);
+    if (verdict.kind === 'matched') {
+      const texts = text === undefined ? {} : { text: text.map((part) => part.render(view)) };
+      places.push({ target, extra: extra.render(view), ...texts });
+    } else if (verdict.mayDecideLater) return { undecided: unmatchedReason(verdict) };
+  }
+  return { deliverTo: places };
 }
 
 /** A coalescing route whose key does not resolve runs at once (COA-1). */

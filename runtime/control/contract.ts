@@ -564,8 +564,9 @@ export interface DeliveryDesk {
   list(query: SendingQuery): Promise<readonly OutgoingRow[]>;
   /** One by its id, or by the id of its event. */
   show(id: string): Promise<OutgoingDetail>;
-  retry(id: string, how: { readonly force: boolean }): Promise<OutgoingRow>;
-  drop(id: string): Promise<OutgoingRow>;
+  /** One by its id, or by the id of its event all of it that have ended and not arrived; a sweep where those are several. */
+  retry(id: string, how: { readonly force: boolean }): Promise<OutgoingRow | Sweep>;
+  drop(id: string): Promise<OutgoingRow | Sweep>;
   /** All dead letters that fit, the oldest first; one that cannot be touched holds up no other. */
   retryAll(query: DeadLetterQuery): Promise<Sweep>;
   dropAll(query: DeadLetterQuery): Promise<Sweep>;

@@ -63,18 +63,25 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
         `no delivery "${id}" is in the history; \`agent deliveries list\` lists them`,
       );
     }
-    return openOf(foundIn(stored), id);
+    return foundIn(stored);
   }
 
-  /** Of several deliveries of one event, the first that has not arrived is meant. */
-  async function openOf(found: Found, id: string): Promise<Found> {
+  /**
+   * Returns the delivery of an id. The id of an event with several means those that have ended and not arrived; the first of
+   * them has the event's id, so it is meant alone unless it has arrived (DLV-7).
+   */
+  async function findOpen(id: string): Promise<readonly Found[]> {
+    const found = await find(id);
     const { key, record } = found;
-    if (record.status !== 'delivered' || id === key) return found;
-    for (const one of responseKeys(key, record.of)) {
-      const stored = await keeper.journal()?.get('deliveries', one);
-      if (stored !== undefined && stored.value.status !== 'delivered') return foundIn(stored);
-    }
-    return found;
+    const isEvent = key === record.runKey && (id !== key || record.status === 'delivered');
+    if (record.of === undefined || !isEvent) return [found];
+    const journal = keeper.journal();
+    const all = await Promise.all(responseKeys(key, record.of).map((one) => journal?.get('deliveries', one)));
+    const others = all.flatMap((stored) => (stored === undefined ? [] : [foundIn(stored)]));
+    const open = others.filter(({ record }) => record.status !== 'delivered' && record.status !== 'dropped');
+    const ended = open.filter(({ record }) => isOver(record));
+    if (ended.length > 0) return ended;
+    return [open[0] ?? found];
   }
 
   function foundIn(stored: StoredRecord<'deliveries'>): Found {
@@ -122,9 +129,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
       dueAtMs: over ? null : nowMs,
       ...(session === undefined ? {} : { heldBy: session }),
     };
-    const verdict = over
-      ? await ports.settleRun(next, (run) => keeper.commit([write, ...run]))
-      : await keeper.commit([write, ...(await reopenedRun(next))]);
+    const verdict = await ports.settleRun(next, (run) => keeper.commit([write, ...run]));
     if (verdict.kind === 'unavailable') throw new Refusal('journal-unavailable', verdict.fault.message);
     if (verdict.kind !== 'committed')
       throw new Refusal('delivery-under-way', `delivery "${key}" has just changed; look at it again`);
@@ -132,21 +137,6 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     if (session === undefined) return;
     writer.adopt('deliveries', key, stored.version + 1);
     wards().deliveries.spawn(key, { key, record: next, atMs: nowMs });
-  }
-
-  async function reopenedRun({ runKey }: DeliveryRecord): Promise<readonly Write[]> {
-    if (runKey === undefined) return [];
-    const run = (await keeper.journal()?.get('runs', runKey))?.value;
-    if (run === undefined) return [];
-    const { reason: _, ...rest } = run;
-    return [
-      {
-        kind: 'put',
-        collection: 'runs',
-        key: runKey,
-        value: { ...rest, status: 'delivering' },
-      },
-    ];
   }
 
   async function retry(found: Found, force: boolean): Promise<void> {
@@ -183,26 +173,32 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
   }
 
   async function sweep(query: DeadLetterQuery, act: (found: Found) => Promise<void>): Promise<Sweep> {
-    const refusals: Sweep['refusals'][number][] = [];
-    let done = 0;
-    let left = 0;
+    let swept: Sweep = { done: 0, left: 0, refusals: [] };
     for await (const page of deadLetters(query)) {
       // A long history is gone through beside everything else.
       await turn();
-      // Their commits share a flush of the disk, and land in their order.
-      const settled = await Promise.allSettled(page.map(act));
-      for (const [index, one] of settled.entries()) {
-        if (one.status === 'fulfilled') {
-          done += 1;
-          continue;
-        }
-        left += 1;
-        if (!(one.reason instanceof Refusal)) throw one.reason;
-        const { code, message } = one.reason;
-        if (refusals.length < mostTold) refusals.push({ id: page[index]?.key ?? '', code, error: message });
-      }
+      swept = joined(swept, await actOn(page, act));
     }
-    return { done, left, refusals };
+    return swept;
+  }
+
+  /** Their commits share a flush of the disk, and land in their order. */
+  async function actOn(page: readonly Found[], act: (found: Found) => Promise<void>): Promise<Sweep> {
+    const settled = await Promise.allSettled(page.map(act));
+    const refusals = settled.flatMap((one, index) => {
+      if (one.status === 'fulfilled') return [];
+      if (!(one.reason instanceof Refusal)) throw one.reason;
+      const { code, message } = one.reason;
+      return [{ id: page[index]?.key ?? '', code, error: message }];
+    });
+    return { done: page.length - refusals.length, left: refusals.length, refusals };
+  }
+
+  async function actOnId(id: string, act: (found: Found) => Promise<void>): Promise<OutgoingRow | Sweep> {
+    const [found, ...others] = await findOpen(id);
+    if (found === undefined || others.length > 0) return actOn(found === undefined ? [] : [found, ...others], act);
+    await act(found);
+    return rowOf(await find(found.key));
   }
 
   /** The oldest first, so that a chat has them in the order in which they were meant to come. */
@@ -227,20 +223,17 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
       const found = await find(id);
       return { ...rowOf(found), record: redact(found.stored.value) };
     },
-    async retry(id, { force }) {
-      const found = await find(id);
-      await retry(found, force);
-      return rowOf(await find(found.key));
-    },
-    async drop(id) {
-      const found = await find(id);
-      await drop(found);
-      return rowOf(await find(found.key));
-    },
+    retry: (id, { force }) => actOnId(id, (one) => retry(one, force)),
+    drop: (id) => actOnId(id, drop),
     retryAll: (query) => sweep(query, (one) => retry(one, false)),
     dropAll: (query) => sweep(query, drop),
     targets: () => ports.platforms.rows().map(redact),
   };
+}
+
+function joined(one: Sweep, other: Sweep): Sweep {
+  const refusals = [...one.refusals, ...other.refusals].slice(0, mostTold);
+  return { done: one.done + other.done, left: one.left + other.left, refusals };
 }
 
 /** As it was when it was queued, but for the pieces that have arrived; nobody waits for its outcome any more. */

@@ -7,7 +7,7 @@
 import type { JournalReader, StoredRecord, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange } from '../../actors/store/record-writer.ts';
-import { type DeliveryRecord, isOver, type RunRecord } from '../../machines/webhook/record.ts';
+import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { placesOf, responseKeys, textFor, withResponses } from '../../machines/webhook/responses.ts';
 import type { Wards } from '../system/wards.ts';
 import { type NoticePorts, openWritten } from './notices.ts';
@@ -66,8 +66,8 @@ export type ResponsePorts = {
 };
 
 /**
- * Brings the record of a run that has closed up to date with a delivery that is over, and passes on the write. Deliveries of
- * one run wait for each other in it, so that the last of them sees all others.
+ * Brings the record of a run that has closed up to date with a delivery that ends or begins anew, and passes on the write.
+ * Deliveries of one run wait for each other in it, so that the last of them sees all others.
  */
 export type SettleRun = <Done>(
   record: DeliveryRecord,
@@ -88,7 +88,7 @@ export function createSettleRun({ keeper, wards }: ResponsePorts): SettleRun {
 
   return async (record, commit) => {
     const { runKey, of } = record;
-    if (runKey === undefined || !isOver(record)) return commit([]);
+    if (runKey === undefined) return commit([]);
     if (of === undefined) return commit(await runAfter(runKey, record));
     const before = turns.get(runKey);
     const turn = (async () => {

@@ -50,6 +50,15 @@ t.test('DLV-7 · each entry whose condition holds is a delivery with a text of i
   t.equal(it.sent(it.mattermost).length, 2, 'what has arrived is not sent again');
   t.equal(it.sent(it.slack).at(-1), 'Of answer, urgent: Fine.');
 
+  const lost = { status: 404, json: { id: 'x', message: 'no such channel' } };
+  it.slack.scripts.push(slackError('channel_not_found'));
+  it.mattermost.scripts.push(lost);
+  await it.post(daemon, 'ci', 'answer, urgent', 'both');
+  await it.event('both', 'failed');
+  const retried = await askCli(['deliveries', 'retry', 'both'], it.home.path);
+  t.equal(retried.stdout, 'Trying 2 dead letters again.\n');
+  await it.event('both', 'delivered');
+
   t.match((await it.post(daemon, 'direct', 'x', 'four')).body, { status: 'accepted' });
   await it.event('four', 'delivered');
   t.equal(it.sent(it.slack).at(-1), 'said x');

@@ -1,9 +1,20 @@
-/** A plain run, delivery, route and connection, as most specs begin with one; each says what is its own. */
+/** A plain event, run, delivery, route and connection, as most specs begin with one; each says what is its own. */
 
 import { defaultProfile, type RouteName } from '../../machines/base/names.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
-import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+
+export const plainEvent: EventRecord = {
+  deliveryId: 'd',
+  route: 'r',
+  profile: 'default',
+  event: 'push',
+  status: 'accepted',
+  receivedAtMs: 0,
+  headers: {},
+  body: '',
+};
 
 export const plainRun: RunRecord = {
   eventKey: 'e',

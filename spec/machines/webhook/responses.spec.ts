@@ -1,24 +1,13 @@
 import t from 'tap';
-import type { DeliveryRecord, EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { placesOf, responseKeys, runKeyOf, textFor, withResponses } from '../../../machines/webhook/responses.ts';
-import { plainDelivery, plainRun } from '../../support/records.ts';
-
-const event: EventRecord = {
-  deliveryId: 'd',
-  route: 'r',
-  profile: 'default',
-  event: 'push',
-  status: 'accepted',
-  receivedAtMs: 0,
-  headers: {},
-  body: '{}',
-};
+import { plainDelivery, plainEvent, plainRun } from '../../support/records.ts';
 
 t.test('DLV-7 · a response goes to each entry that fits, and to the log where none does', (t) => {
   const place = { target: 'slack', extra: { chat_id: 'C1' } };
-  t.same(placesOf({ ...event, deliver: 'slack', deliverExtra: place.extra }), [place]);
-  t.same(placesOf({ ...event, deliverTo: [place, place] }), [place, place]);
-  t.same(placesOf({ ...event, deliverTo: [] }), [{ target: 'log', extra: {} }]);
+  t.same(placesOf({ ...plainEvent, deliver: 'slack', deliverExtra: place.extra }), [place]);
+  t.same(placesOf({ ...plainEvent, deliverTo: [place, place] }), [place, place]);
+  t.same(placesOf({ ...plainEvent, deliverTo: [] }), [{ target: 'log', extra: {} }]);
   t.same(placesOf(undefined), [{ target: 'log', extra: {} }]);
   t.end();
 });

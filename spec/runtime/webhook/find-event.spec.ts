@@ -5,17 +5,7 @@ import type { EventRecord } from '../../../machines/webhook/record.ts';
 import type { EventChoice } from '../../../runtime/control/contract.ts';
 import { Refusal } from '../../../runtime/control/refusal.ts';
 import { createFindEvent, eventsOfId, type FoundEvent } from '../../../runtime/webhook/find-event.ts';
-
-const plain: EventRecord = {
-  deliveryId: 'd',
-  route: 'r',
-  profile: 'default',
-  event: 'push',
-  status: 'accepted',
-  receivedAtMs: 0,
-  headers: {},
-  body: '',
-};
+import { plainEvent } from '../../support/records.ts';
 
 type Rows = Readonly<Record<string, Partial<EventRecord>>>;
 
@@ -24,12 +14,12 @@ async function finderOf({ events, runs = {}, refused = {} }: { events: Rows; run
   const put = (collection: 'events' | 'runs', key: string, value: object) =>
     ({ kind: 'put', collection, key, value: value as JsonObject }) as const;
   await journal.commit([
-    ...Object.entries(events).map(([key, event]) => put('events', key, { ...plain, ...event })),
+    ...Object.entries(events).map(([key, event]) => put('events', key, { ...plainEvent, ...event })),
     ...Object.entries(runs).map(([key, run]) => put('runs', key, run)),
   ]);
   const refusals: FoundEvent[] = Object.entries(refused).map(([key, event]) => ({
     key,
-    event: { ...plain, ...event },
+    event: { ...plainEvent, ...event },
   }));
   const find = createFindEvent({
     journal: () => journal,

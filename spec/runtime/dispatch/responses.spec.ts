@@ -1,0 +1,41 @@
+import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
+import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
+import { createWards } from '../../../runtime/system/wards.ts';
+import { openKeeper } from '../../support/keeper.ts';
+import { plainDelivery, plainRun } from '../../support/records.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+t.test('DLV-7 · of deliveries that end or begin anew at the same time, the run has the last word', async (t) => {
+  const { keeper } = await openKeeper();
+  const none = fakeWard().handle();
+  const wards = createWards({ runs: none, deliveries: none, groups: none, requests: none }, () => 9);
+  const settleRun = createSettleRun({ keeper, wards: () => wards });
+  const put = (collection: 'runs' | 'deliveries', key: string, value: object) =>
+    ({ kind: 'put', collection, key, value: value as JsonObject }) as const;
+  const of = (order: number, status: DeliveryRecord['status']): DeliveryRecord => ({
+    ...plainDelivery,
+    runKey: 'k',
+    of: 2,
+    order,
+    status,
+  });
+  await keeper.commit([
+    put('runs', 'k', { ...plainRun, status: 'delivering' }),
+    put('deliveries', 'k', of(1, 'sending')),
+    put('deliveries', 'k~2', of(2, 'sending')),
+  ]);
+  const settle = (key: string, record: DeliveryRecord) =>
+    settleRun(record, (also) => keeper.commit([put('deliveries', key, record), ...also]));
+  const status = () => keeper.journal()?.local?.get('runs', 'k')?.value.status;
+
+  await Promise.all([settle('k', of(1, 'delivered')), settle('k~2', of(2, 'delivered'))]);
+  t.equal(status(), 'delivered');
+
+  await settle('k', of(1, 'deadLettered'));
+  t.equal(status(), 'partial');
+
+  await Promise.all([settle('k', of(1, 'queued')), settle('k~2', of(2, 'dropped'))]);
+  t.equal(status(), 'delivering', 'one is on its way again');
+});
