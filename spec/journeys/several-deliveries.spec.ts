@@ -80,6 +80,8 @@ t.test(
     const begun = it.mattermost.arrival();
     await it.post(first, 'ci', 'answer', 'one');
     await begun;
+    // The kill is to come between the two, not into that to Slack, whose outcome would be unknown.
+    await it.reaches('one', 'delivered');
     await it.event('one', 'delivering');
     first.kill('SIGKILL');
     await first.exited;
