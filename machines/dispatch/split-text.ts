@@ -7,6 +7,8 @@
  * @see DLV-4 in docs/specification.md
  */
 
+import { graphemesOf } from '../base/graphemes.ts';
+
 /** What a platform counts. */
 export type TextUnit =
   | 'utf16'
@@ -58,7 +60,6 @@ const borders: readonly Border[] = [
   { pattern: /[.!?…:;][)"'\]»”’]*[ \t]+|[。！？；]/g, share: 0.5, insideFences: true },
   { pattern: /[ \t\u3000]+/g, share: 0.2, insideFences: true },
 ];
-const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
 /** The pieces as they are sent: blank ones left out, blank lines and spaces at the cuts too. */
 export function messagesOf(text: string, limit: TextLimit): string[] {
@@ -131,7 +132,7 @@ function cutBetween(text: string, at: number, end: number, near: readonly Fence[
 
 /** The last border between characters up to `end`; `end` itself where one character is longer than the room. */
 function lastGrapheme(text: string, at: number, end: number): number {
-  const found = graphemes.segment(text.slice(at, end + 2)).containing(end - at);
+  const found = graphemesOf(text.slice(at, end + 2)).containing(end - at);
   return found === undefined || found.index === 0 ? wholePair(text, at, end) : at + found.index;
 }
 
@@ -144,7 +145,7 @@ function wholePair(text: string, at: number, end: number): number {
 /** What stands before a border decides about it, and one code point after it. */
 function isGraphemeBorder(text: string, at: number, cut: number): boolean {
   if (cut >= text.length) return true;
-  return graphemes.segment(text.slice(at, cut + 2)).containing(cut - at)?.index === cut - at;
+  return graphemesOf(text.slice(at, cut + 2)).containing(cut - at)?.index === cut - at;
 }
 
 /** Also just after an opening line and just before a closing one: that would leave an empty block behind. */

@@ -1,7 +1,7 @@
 /**
  * Gathers the program into few files: `dist/cli/main.js` and what it loads from `dist/bundle`. Node 20 spends more on finding
  * and reading five hundred modules than on running them. What a command does not need stays a file of its own, loaded where
- * the source says `import()`; nothing is shortened, and source maps lead to the source. Compiled without it, the program runs
+ * the source says `import()`; only comments are left out, and source maps lead to the source. Compiled without it, the program runs
  * as well, only slower to start. A peer of the specs is gathered in the same way.
  * @see CLI-2 in docs/specification.md
  */
@@ -32,6 +32,7 @@ await build({
     rolldownOptions: {
       output: {
         entryFileNames: 'cli/main.js',
+        comments: { legal: true, annotation: true, jsdoc: false },
         chunkFileNames: 'bundle/[name]-[hash].js',
         // The inspector asks for charts by name, which would make each a file of its own.
         codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: 'charts', test: /\.machine\.ts$/ }] },
