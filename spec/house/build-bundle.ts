@@ -1,8 +1,8 @@
 /**
  * Gathers the program into few files: `dist/cli/main.js` and what it loads from `dist/bundle`. Node 20 spends more on finding
  * and reading five hundred modules than on running them. What a command does not need stays a file of its own, loaded where
- * the source says `import()`; only comments are left out, and source maps lead to the source. Compiled without it, the program runs
- * as well, only slower to start. A peer of the specs is gathered in the same way.
+ * the source says `import()`; only comments are left out, save licences, and source maps lead to the source. Compiled without
+ * it, the program runs as well, only slower to start. A peer of the specs is gathered in the same way.
  * @see CLI-2 in docs/specification.md
  */
 

@@ -6,14 +6,12 @@
 import fc from 'fast-check';
 import { isEachTier } from './tier.ts';
 
-/** In `npm test`, where the cases are the same each time. */
-const mostEachTime = 50;
 const seed = process.env.SPEC_SEED;
 if (seed !== undefined) fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(seed), numRuns: runs(100) });
 
-/** How many cases to check of a property that deserves so many: at most fifty of them in `npm test`. */
-export function runs(wanted: number): number {
-  return isEachTier ? Math.min(wanted, mostEachTime) : wanted;
+/** How many cases to check of a property that deserves so many; in `npm test`, which repeats the same ones, at most `most`. */
+export function runs(wanted: number, most = 50): number {
+  return isEachTier ? Math.min(wanted, most) : wanted;
 }
 
 export { fc };

@@ -326,7 +326,7 @@ const engines = [
       stores += 1;
       return openJournal(`${home}/${stores}`);
     },
-    20,
+    runs(40, 20),
   ],
 ] as const;
 
