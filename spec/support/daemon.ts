@@ -1,9 +1,11 @@
 /** The real daemon as a child process, and the command line beside it. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { runWords } from '../../cli/run.ts';
+import { type HostOrder, hostIsFree } from './daemon-host.ts';
 import type { Passing } from './passing-time.ts';
 
 export interface LogLine {
@@ -40,6 +42,14 @@ const sourceMaps = process.execArgv.filter((word) => word === '--enable-source-m
 
 const passingTime = new URL('./passing-time.js', import.meta.url).href;
 
+/** A daemon with nothing under way has ended by then; any other one is killed. */
+const soonMs = 300;
+const host = new URL('./daemon-host.js', import.meta.url).pathname;
+/** Processes whose last daemon has ended and that wait for another. */
+const idle: ChildProcess[] = [];
+/** What Node or the loader reads of the environment when a process starts. */
+const readAtStart = /^(?:NODE|UV|LD|SSL)_/;
+
 export interface DaemonOptions {
   readonly entry?: string;
   readonly timePasses?: boolean;
@@ -58,27 +68,51 @@ export function startDaemon(
   env: Readonly<Record<string, string>> = {},
   { entry = main, timePasses = false, descriptors }: DaemonOptions = {},
 ): Promise<Daemon> {
+  const given = { ...process.env, AGENT_LOG_LEVEL: 'debug', ...env, AGENT_HOME: home };
+  if (
+    entry === main &&
+    !timePasses &&
+    descriptors === undefined &&
+    !Object.keys(env).some((name) => readAtStart.test(name))
+  ) {
+    const child =
+      idle.pop() ?? spawn(process.execPath, [...sourceMaps, host], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+    holdsThis(child, true);
+    child.send({ entry, env: given } satisfies HostOrder);
+    return followDaemon(t, child, { hosted: true });
+  }
   const words = [...sourceMaps, ...(timePasses ? ['--import', passingTime] : []), entry, 'gateway', 'run'];
-  const [command, ...given] =
+  const [command, ...rest] =
     descriptors === undefined
       ? [process.execPath, ...words]
       : ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', process.execPath, ...words];
   return followDaemon(
     t,
-    spawn(command, given, {
-      env: { ...process.env, AGENT_LOG_LEVEL: 'debug', ...env, AGENT_HOME: home },
+    spawn(command, rest, {
+      env: given,
       stdio: ['ignore', 'pipe', 'pipe', ...(timePasses ? (['ipc'] as const) : [])],
     }),
   );
 }
 
-/** Reads the log of a daemon that was just started; resolves when it says that it listens. */
-export async function followDaemon(t: Test, child: ChildProcess): Promise<Daemon> {
+/** Whether a child keeps this process from ending. */
+function holdsThis(child: ChildProcess, holds: boolean): void {
+  for (const handle of [child, child.channel, child.stdout as Socket | null, child.stderr as Socket | null]) {
+    if (holds) handle?.ref();
+    else handle?.unref();
+  }
+}
+
+/**
+ * Reads the log of a daemon that was just started; resolves when it says that it listens.
+ * @param hosted whether its process can run another one after it
+ */
+export async function followDaemon(t: Test, child: ChildProcess, { hosted = false } = {}): Promise<Daemon> {
   const log: LogLine[] = [];
   const waiting = new Set<{ readonly fits: (line: LogLine) => boolean; readonly resolve: (line: LogLine) => void }>();
   let rest = '';
   let errors = '';
-  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+  const readLog = (chunk: string): void => {
     const lines = (rest + chunk).split('\n');
     rest = lines.pop() ?? '';
     for (const text of lines) {
@@ -90,10 +124,12 @@ export async function followDaemon(t: Test, child: ChildProcess): Promise<Daemon
         one.resolve(line);
       }
     }
-  });
-  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+  };
+  const readErrors = (chunk: string): void => {
     errors += chunk;
-  });
+  };
+  child.stdout?.setEncoding('utf8').on('data', readLog);
+  child.stderr?.setEncoding('utf8').on('data', readErrors);
   const code = new Promise<number | null>((resolve) => child.once('exit', resolve));
   // The last lines may be read after it. The child's own `close` says so too, but never where this side hung up the IPC.
   const read = [child.stdout, child.stderr].map(
@@ -101,9 +137,24 @@ export async function followDaemon(t: Test, child: ChildProcess): Promise<Daemon
   );
   const exited = Promise.all(read).then(() => code);
   t.teardown(async () => {
+    if (hosted && (await makesRoom())) {
+      child.removeAllListeners();
+      child.stdout?.removeAllListeners('close').off('data', readLog);
+      child.stderr?.removeAllListeners('close').off('data', readErrors);
+      holdsThis(child, false);
+      idle.push(child);
+      return;
+    }
     child.kill('SIGKILL');
     await exited;
   });
+  /** Whether it ended soon at the word of its spec; one that drains, hangs or has ended does not. */
+  const makesRoom = async (): Promise<boolean> => {
+    if (!child.connected) return false;
+    child.send({ done: true } satisfies HostOrder);
+    const isFree = line(({ message }) => message === hostIsFree).then(() => true);
+    return Promise.race([isFree, exited.then(() => false), wait(soonMs, false)]);
+  };
   const line = (fits: (line: LogLine) => boolean): Promise<LogLine> => {
     const past = log.find(fits);
     return past !== undefined ? Promise.resolve(past) : new Promise((resolve) => waiting.add({ fits, resolve }));
