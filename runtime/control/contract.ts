@@ -5,6 +5,7 @@
  * @see CLI-3, CON-4 and INS-2 in docs/specification.md
  */
 
+import type { EventOutcome } from '../../machines/base/event-outcome.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import type { Route } from '../../machines/config/route.ts';
@@ -511,6 +512,42 @@ export interface HistoryDetail extends HistoryRow {
   readonly deliveries?: readonly DeliveryRecord[];
   /** That its run failed, as it was sent to `on_failure`. */
   readonly notice?: DeliveryRecord;
+}
+
+/** Events by outcome. Refused and unconfirmed ones count as failed, unfinished ones as open. */
+export type EventCounts = Readonly<Record<EventOutcome, number>>;
+
+/** The events of a span of time. */
+export interface EventBucket extends EventCounts {
+  /** Its beginning. */
+  readonly at: string;
+  /** From the request to the delivery, of the events that were delivered, within one percent. */
+  readonly median_ms?: number;
+  readonly p95_ms?: number;
+}
+
+/** Events over a range of time, in at most 60 spans of equal length. Equal refused requests are one row and count once. */
+export interface CountedEvents {
+  /** As it was asked for. */
+  readonly from: string;
+  /** The end of the last span. */
+  readonly to: string;
+  readonly bucket_ms: number;
+  /** Where the reading has not yet come to the beginning of the range: since when events are counted. */
+  readonly counted_from?: string;
+  readonly total: number;
+  readonly counts: EventCounts;
+  readonly buckets: readonly EventBucket[];
+  readonly median_ms?: number;
+  readonly p95_ms?: number;
+}
+
+/** The events of one route among them. */
+export interface CountedRoute extends Omit<CountedEvents, 'from' | 'to' | 'bucket_ms' | 'counted_from'> {
+  readonly route: string;
+  readonly profile: string;
+  /** When its last event of the range came. */
+  readonly last_at: string;
 }
 
 /** What a person needs at the provider whose webhook leads to a route (SUB-1). */
