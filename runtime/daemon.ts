@@ -30,8 +30,10 @@ import type { CommandHost } from './control/command.ts';
 import { createDaemonView } from './control/daemon-view.ts';
 import { Refusal } from './control/refusal.ts';
 import { createControlServer } from './control/server.ts';
+import { createEventStats } from './dispatch/event-stats.ts';
 import { logStopped } from './dispatch/work-log.ts';
 import { createInspector, type Inspector } from './inspector/inspector.ts';
+import { createOverview } from './inspector/overview.ts';
 import { assembleServers } from './mcp/servers.ts';
 import { createMcpView } from './mcp/view.ts';
 import { createVitals } from './observe/health.ts';
@@ -201,6 +203,25 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
     nowMs,
   });
 
+  const overview = createOverview({
+    root: () => root,
+    host: () => host,
+    keeper: webhooks.keeper,
+    events: createEventStats({
+      keeper: webhooks.keeper,
+      refused: webhooks.decisions.refused,
+      seenRun: webhooks.seenRun,
+      nowMs,
+    }),
+    recent: metrics.recent,
+    load: webhooks.load,
+    concurrency: () => settings().agent.concurrency,
+    runsThatWait: servers.approvals.runsThatWait,
+    onStep: inspector.onStep,
+    redact: redactor.record,
+    nowMs,
+  });
+
   /** A configuration comes into force whole. */
   const take = (next: LoadedHome): void => {
     waiting = undefined;
@@ -312,6 +333,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
         settings: (profile) => loaded.profiles.get(profile as ProfileName)?.settings.agent,
       }),
       cron: webhooks.cron,
+      overview,
       workOf: (run) => ({
         calls: servers.memory.ofRun(run),
         callsUnderWay: servers.calls.ofRun(run),

@@ -9,6 +9,10 @@ export interface FaultEntry {
 }
 
 export const faultCatalogue = {
+  'config-unwritable': {
+    what: 'config.yaml is no YAML, so an entry in it cannot be changed without losing something.',
+    remedy: 'Correct the file first; `agent config check` shows the place.',
+  },
   'journal-unavailable': {
     what: 'The journal is not open or cannot write, so nothing can be acknowledged.',
     remedy:

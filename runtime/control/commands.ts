@@ -48,6 +48,8 @@ import { inspectCommands } from './inspect-commands.ts';
 import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { offerCommands } from './offer-commands.ts';
+import { overviewCommands } from './overview-commands.ts';
+import { setupCommands } from './setup-commands.ts';
 import type { DaemonView } from './view.ts';
 import { examineRoute } from './webhook-doctor.ts';
 
@@ -58,6 +60,8 @@ const table: Commands = {
   ...deliveryCommands,
   ...chatCommands,
   ...cronCommands,
+  ...overviewCommands,
+  ...setupCommands,
   'gateway.status': ofDaemon((daemon) => daemon.status()),
   'gateway.stop': ofDaemon((daemon) => {
     daemon.stop();

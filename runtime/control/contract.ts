@@ -7,6 +7,7 @@
 
 import type { EventOutcome } from '../../machines/base/event-outcome.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { NamedRange } from '../../machines/base/time-range.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { ShownSetting } from '../../machines/config/shown-settings.ts';
@@ -20,6 +21,7 @@ import type {
   RunRow,
   SendingRow,
 } from '../../machines/webhook/record.ts';
+import type { Overview } from '../inspector/overview-wire.ts';
 import type {
   ActorDetails,
   Chart,
@@ -115,9 +117,23 @@ export interface Contract {
   };
   'mcp.tools': { params: Caller & { readonly server?: string }; result: readonly ToolRow[] };
   'mcp.watch': { params: Caller; result: { readonly watching: string } };
+  'overview.read': { params: { readonly range?: NamedRange }; result: Overview };
+  'overview.watch': { params: { readonly range?: NamedRange }; result: { readonly watching: NamedRange } };
   'runs.cancel': { params: ById; result: { readonly cancelled: string } | { readonly cancelling: string } };
   'runs.list': { params: Partial<HistoryQuery>; result: readonly RunRow[] };
   'runs.show': { params: ById & { readonly transcript?: boolean }; result: RunDetail };
+  /** Writes which agent program runs. */
+  'setup.agent': {
+    params: InProfile & { readonly program: string };
+    result: { readonly file: string; readonly command: readonly string[] };
+  };
+  'setup.read': { params: InProfile; result: Setup };
+  /** Writes a platform into config.yaml and its token into `.env`. */
+  'setup.target': {
+    params: InProfile & { readonly target: string; readonly token: string; readonly home_channel?: string };
+    result: { readonly file: string; readonly variable: string };
+  };
+  'setup.webhooks': { params: InProfile; result: { readonly file: string; readonly url: string | null } };
   'webhook.deliveries': { params: Partial<HistoryQuery>; result: readonly HistoryRow[] };
   'webhook.delivery': { params: EventChoice & ById; result: HistoryDetail };
   'webhook.doctor': {
@@ -148,6 +164,7 @@ export interface Notices {
   'inspect.opened': object;
   'inspect.record': JsonObject;
   'mcp.loginProgress': JsonObject;
+  'overview.changed': Overview;
 }
 
 export type Method = keyof Contract;
@@ -560,6 +577,47 @@ export interface ProviderWords {
   /** Whether the owner types the secret there; else the provider made it. */
   readonly typed: boolean;
   /** A recorded event to try the route with. */
+  readonly sample?: string;
+}
+
+/** What a home and its computer have of what the first steps set up. */
+export interface Setup {
+  /** The base URL of the webhooks; null while nothing listens. */
+  readonly url: string | null;
+  readonly webhooks_enabled: boolean;
+  /** Whether other computers can reach the address, or a route has a public one. */
+  readonly reachable: boolean;
+  readonly home: string;
+  readonly runner: string;
+  /** Agent programs on PATH. */
+  readonly agents: readonly {
+    readonly program: string;
+    readonly title: string;
+    readonly command: readonly string[];
+    readonly note?: string;
+  }[];
+  readonly sources: readonly SourceChoice[];
+  /** Platforms that `setup.target` can write. */
+  readonly targets: readonly { readonly name: string; readonly title: string }[];
+  readonly done: {
+    readonly route: boolean;
+    readonly event: boolean;
+    readonly agent: boolean;
+    readonly server: boolean;
+    readonly target: boolean;
+  };
+}
+
+export interface SourceChoice {
+  readonly name: string;
+  readonly title: string;
+  /** The provider's page on how it signs. */
+  readonly page: string;
+  /** Which secret the provider knows. */
+  readonly secret: string;
+  /** The provider makes the secret; otherwise one is generated where none is given. */
+  readonly secret_needed: boolean;
+  /** A recorded event to try a route with. */
   readonly sample?: string;
 }
 

@@ -28,6 +28,7 @@ import { furtherKeys, furtherOf } from '../dispatch/responses.ts';
 import { createRunHistory, matches, questionOf } from '../dispatch/run-history.ts';
 import { countActors, describeTree } from '../inspector/census.ts';
 import type { Inspector } from '../inspector/inspector.ts';
+import type { OverviewService } from '../inspector/overview.ts';
 import { stateOf, viewOf } from '../inspector/snapshot-view.ts';
 import { tellStory } from '../inspector/story.ts';
 import { noWork, type WorkOfRun } from '../inspector/story-calls.ts';
@@ -59,6 +60,7 @@ export interface ViewPorts {
   readonly runsThatWait: () => ReadonlyMap<string, string>;
   readonly chat: ChatView;
   readonly cron: CronView;
+  readonly overview: OverviewService;
   readonly url: () => string | undefined;
   readonly webhookEnabled: () => boolean;
   /** Why the front does not stand where the configuration wants it; undefined while it does. */
@@ -97,6 +99,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     mcp: ports.mcp,
     chat: ports.chat,
     cron: ports.cron,
+    overview: ports.overview,
     status: () => ({
       pid: process.pid,
       version: ports.version,

@@ -6,6 +6,7 @@ import type { ChatView } from '../agent/chat-view.ts';
 import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import type { Feed } from '../inspector/feed.ts';
+import type { OverviewService } from '../inspector/overview.ts';
 import type { EndedSessions } from '../inspector/sessions.ts';
 import type { Chart, Story } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
@@ -30,6 +31,7 @@ export interface DaemonView extends RunHistory {
   readonly cron: CronView;
   /** The servers' half. */
   readonly mcp: McpView;
+  readonly overview: OverviewService;
   /** The sessions of `agent chat`. */
   readonly chat: ChatView;
   status(): GatewayStatus;

@@ -53,6 +53,8 @@ export interface Inspector {
   readonly sinces: Sinces;
   /** What anybody watches: while nobody does, no transition is recorded. */
   watched(): Watched;
+  /** Calls back whenever an actor takes a step, until the returned function is called. */
+  onStep(listener: () => void): () => void;
   /** How many follow: pages and terminals. */
   watching(): number;
   actor(id: string): ActorDetails | undefined;
@@ -142,6 +144,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
     watcher: createWatcher({ tap, rows, subjects, redactor, nowMs }),
     sinces,
     watched: tap.watched,
+    onStep: (listener) => tap.listen('steps', listener),
     watching: () => tap.listeners() + Math.max(0, feed.followers() - 1),
     actor,
     stepsOf: history.stepsOf,

@@ -30,6 +30,9 @@ const rules: Readonly<Record<string, Rule>> = {
   ...all('mcp', ['prompts', 'readResource', 'reconnect', 'resourceTemplates', 'resources', 'tools', 'watch']),
   // An entry that is not configured would run its command without a question; the page adds one by its link.
   'mcp.test': ({ entry }) => (entry === undefined ? 'open' : 'terminalOnly'),
+  ...all('overview', ['read', 'watch']),
+  // What the others write starts a program, opens a port or holds a credential.
+  'setup.read': 'open',
   ...all('runs', ['cancel', 'list', 'show']),
   ...all('webhook', ['deliveries', 'delivery', 'doctor', 'list', 'replay', 'samples', 'show']),
 };

@@ -7,6 +7,7 @@
 import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { Route } from '../../machines/config/route.ts';
+import { canonicalTarget } from '../../machines/config/targets.ts';
 import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { secretNumber } from '../../machines/webhook/signature.ts';
@@ -65,9 +66,13 @@ export function countRun(run: RunRecord, nowMs: number, metrics: Metrics): void 
   metrics.observe('agent_run_duration_seconds', Math.max(0, nowMs - startedAtMs) / 1_000, profile, route);
 }
 
-export function countDelivery({ target, status, queuedAtMs }: DeliveryRecord, nowMs: number, metrics: Metrics): void {
+export function countDelivery(record: DeliveryRecord, nowMs: number, metrics: Metrics): void {
+  const { profile, target, status, queuedAtMs, startedAtMs = queuedAtMs } = record;
   metrics.count('agent_deliveries_total', target, status);
   metrics.observe('agent_delivery_duration_seconds', Math.max(0, nowMs - queuedAtMs) / 1_000, target);
+  if (status === 'dropped') return;
+  const name = `${profile}/${canonicalTarget(target) ?? target}`;
+  metrics.recent.deliveries.add(name, { tookMs: nowMs - startedAtMs, failed: status !== 'delivered' });
 }
 
 /** A tool that nobody has registered has no server; a caller's word for it makes no series. */
@@ -75,6 +80,7 @@ export function countCall({ profile, server, fault }: CallOutput, seconds: numbe
   const name = server ?? '';
   metrics.count('agent_tool_calls_total', profile, name, fault?.code ?? 'result');
   metrics.observe('agent_tool_call_duration_seconds', Math.max(0, seconds), profile, name);
+  metrics.recent.calls.add(`${profile}/${name}`, { tookMs: seconds * 1_000, failed: fault !== undefined });
 }
 
 /** Counts each time that the supervisor starts the gateway anew. */

@@ -6,6 +6,7 @@
  */
 
 import { type MetricName, metricCatalogue } from './metrics-catalogue.ts';
+import { createRecentCounts, type RecentCounts } from './recent-counts.ts';
 
 export type Labels = readonly string[];
 
@@ -18,6 +19,8 @@ export interface Series {
 }
 
 export interface Metrics {
+  /** What ended lately: calls by `profile/server`, deliveries by `profile/target`. */
+  readonly recent: { readonly calls: RecentCounts; readonly deliveries: RecentCounts };
   /** The series of a metric with these label values, in the catalogue's order; made at its first use. */
   series(name: MetricName, ...labels: Labels): Series;
   count(name: MetricName, ...labels: Labels): void;
@@ -40,7 +43,7 @@ export const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 
 const mostSeries = 2_000;
 const separator = '\u0000';
 
-export function createMetrics(): Metrics {
+export function createMetrics(nowMs: () => number = Date.now): Metrics {
   const tables = new Map<MetricName, Map<string, Series>>();
 
   function tableOf(name: MetricName): Map<string, Series> {
@@ -74,6 +77,7 @@ export function createMetrics(): Metrics {
   }
 
   return {
+    recent: { calls: createRecentCounts(nowMs), deliveries: createRecentCounts(nowMs) },
     series,
     count(name, ...labels) {
       series(name, ...labels).count += 1;

@@ -104,6 +104,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     seenRun: (_key, record) => record,
     chat: {} as never,
     cron: {} as never,
+    overview: {} as never,
     mcp: { states: () => ({ connected: 2 }) } as unknown as ViewPorts['mcp'],
     url: () => 'http://127.0.0.1:1',
     webhookEnabled: () => true,

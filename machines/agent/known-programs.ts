@@ -1,0 +1,58 @@
+/**
+ * The agent programs that the first steps offer if they are installed, each with the command that reads a prompt from the
+ * standard input, prints the answer, and offers the tools of the run. The same commands as in docs/quick-starts.md.
+ * @see INS-4 in docs/specification.md
+ */
+
+export interface KnownProgram {
+  /** As it is found on PATH. */
+  readonly program: string;
+  readonly title: string;
+  /** For `agent.command`. */
+  readonly command: readonly string[];
+  /** What else the program needs. */
+  readonly note?: string;
+}
+
+export const knownPrograms: readonly KnownProgram[] = [
+  {
+    program: 'claude',
+    title: 'Claude Code',
+    command: [
+      'claude',
+      '-p',
+      '--mcp-config',
+      `\${AGENT_MCP_CONFIG}`,
+      '--strict-mcp-config',
+      '--allowedTools',
+      'mcp__agent',
+    ],
+  },
+  {
+    program: 'codex',
+    title: 'Codex',
+    command: [
+      'codex',
+      'exec',
+      '--skip-git-repo-check',
+      '--ephemeral',
+      '--sandbox',
+      'workspace-write',
+      '-c',
+      'mcp_servers.agent={command="agent",args=["mcp","serve"],env_vars=["AGENT_SOCKET"],default_tools_approval_mode="approve"}',
+      '-',
+    ],
+  },
+  {
+    program: 'goose',
+    title: 'goose',
+    command: ['goose', 'run', '--no-session', '-q', '--with-extension', 'agent mcp serve', '-i', '-'],
+    note: 'goose needs `GOOSE_MODE=auto` in `.env`, because there is no terminal to ask on.',
+  },
+  {
+    program: 'opencode',
+    title: 'OpenCode',
+    command: ['opencode', 'run'],
+    note: 'OpenCode takes servers from `opencode.json` in the home; docs/quick-starts.md has the entry.',
+  },
+];

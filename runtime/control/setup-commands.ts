@@ -1,0 +1,148 @@
+/**
+ * The commands of the first steps: what this home and this computer have already, and two changes of config.yaml that keep
+ * its comments: which agent program runs, and which platform results go to.
+ * @see INS-4, HOME-4 and SEC-2 in docs/specification.md
+ */
+
+import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
+import { findCommand } from '../../actors/process-group.ts';
+import { knownPrograms } from '../../machines/agent/known-programs.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
+import { type ConfigEdit, editConfig, editVariable, valueAt } from '../../machines/config/edit.ts';
+import { profilePaths } from '../../machines/config/profile.ts';
+import { deliveriesOf } from '../../machines/config/route.ts';
+import { type SourceName, sourceNames, sourceOf } from '../../machines/config/sources.ts';
+import { targetTitle } from '../../machines/config/target-titles.ts';
+import { samplesFor } from '../../machines/webhook/samples.ts';
+import { type CommandHost, type Commands, ofHome, optionalText, refuse, textOf } from './command.ts';
+import type { Result, SourceChoice } from './contract.ts';
+import { homeOf, notServed, profileOf } from './home-view.ts';
+
+export const setupCommands = {
+  'setup.read': ofHome(readSetup),
+  'setup.agent': ofHome(chooseAgent),
+  'setup.target': ofHome(chooseTarget),
+  'setup.webhooks': ofHome(enableWebhooks),
+} satisfies Partial<Commands>;
+
+/** Platforms that need a token and a channel only. */
+export const simpleTargets = ['slack', 'telegram', 'discord'] as const;
+
+async function readSetup(host: CommandHost, params: JsonObject): Promise<Result<'setup.read'>> {
+  const profile = profileOf(params.profile);
+  const loaded = homeOf(host).profiles.get(profile);
+  if (loaded === undefined) throw notServed(profile);
+  const { settings } = loaded;
+  const { env } = host.source;
+  const subscriptions = host.desk?.().sources.subscriptions.get(profile)?.current().routes ?? [];
+  const routes = [...settings.webhook.routes, ...subscriptions].filter(({ route }) => route.profile === profile);
+  const path = loaded.scope.get('PATH') ?? env.PATH ?? '';
+  const newest = (await host.daemon?.deliveries({ limit: 1 })) ?? [];
+  return {
+    url: host.daemon?.url() ?? null,
+    webhooks_enabled: settings.webhook.enabled,
+    reachable: !isLoopback(settings.webhook.host) || routes.some(({ route }) => route.publicUrl !== undefined),
+    home: profilePaths(host.source.home, profile).home,
+    runner: settings.agent.runner,
+    agents: knownPrograms
+      .filter(({ program }) => findCommand(program, path, loaded.paths.home) !== undefined)
+      .map(({ program, title, command, note }) => ({
+        program,
+        title,
+        command,
+        ...(note === undefined ? {} : { note }),
+      })),
+    sources: sourceNames.flatMap(sourceChoice),
+    targets: simpleTargets.map((name) => ({ name, title: targetTitle(name) })),
+    done: {
+      route: routes.length > 0,
+      event: newest.length > 0,
+      agent: settings.agent.runner !== 'echo',
+      server: settings.servers.length > 0,
+      target:
+        Object.entries(settings.platforms).some(([name, { enabled }]) => enabled && name !== 'log') ||
+        routes.some(({ route }) => deliveriesOf(route).some(({ to }) => to !== 'log')),
+    },
+  };
+}
+
+function sourceChoice(name: SourceName): readonly SourceChoice[] {
+  const source = sourceOf(name);
+  if (source === undefined) return [];
+  const { title, page, secret, secretKey } = source;
+  const [sample] = samplesFor(name);
+  const isOwners = secret.typed === true || secretKey === 'verify_token';
+  return [
+    { name, title, page, secret: secret.is, secret_needed: !isOwners, ...(sample === undefined ? {} : { sample }) },
+  ];
+}
+
+async function chooseAgent(host: CommandHost, params: JsonObject): Promise<Result<'setup.agent'>> {
+  const asked = textOf(params, 'program');
+  const known =
+    knownPrograms.find(({ program }) => program === asked) ??
+    refuse('params-missing', `program is one of ${knownPrograms.map(({ program }) => program).join(', ')}`);
+  const file = await write(host, profileOf(params.profile), [
+    { path: ['agent', 'runner'], value: 'command' },
+    { path: ['agent', 'command'], value: known.command },
+  ]);
+  return { file, command: known.command };
+}
+
+async function chooseTarget(host: CommandHost, params: JsonObject): Promise<Result<'setup.target'>> {
+  const asked = textOf(params, 'target');
+  const target =
+    simpleTargets.find((name) => name === asked) ??
+    refuse('params-missing', `target is one of ${simpleTargets.join(', ')}; docs/deliveries.md has the others`);
+  const token = textOf(params, 'token');
+  const channel = optionalText(params, 'home_channel');
+  const profile = profileOf(params.profile);
+  const variable = `${target.toUpperCase()}_TOKEN`;
+  const { env } = profilePaths(host.source.home, profile);
+  const edits: ConfigEdit[] = [
+    { path: ['platforms', target, 'enabled'], value: true },
+    { path: ['platforms', target, 'token'], value: `\${${variable}}` },
+    ...(channel === undefined ? [] : [{ path: ['platforms', target, 'home_channel'], value: channel }]),
+  ];
+  await demandEditable(host, profile, edits);
+  // First the variable: a reference to it must not be there before it is.
+  await updateFileLocked(env, (text) => editVariable(text ?? '', variable, token));
+  return { file: await write(host, profile, edits), variable };
+}
+
+async function enableWebhooks(host: CommandHost, params: JsonObject): Promise<Result<'setup.webhooks'>> {
+  const file = await write(host, profileOf(params.profile), [
+    { path: ['platforms', 'webhook', 'enabled'], value: true },
+  ]);
+  return { file, url: host.daemon?.url() ?? null };
+}
+
+async function demandEditable(host: CommandHost, profile: ProfileName, edits: readonly ConfigEdit[]): Promise<void> {
+  const { home, config } = profilePaths(host.source.home, profile);
+  await ensurePrivateFolder(home);
+  if (editConfig((await readText(config)) ?? '', edits) === undefined) refuseEdit(config);
+}
+
+/** Writes what differs, and resolves once it is in force. */
+async function write(host: CommandHost, profile: ProfileName, edits: readonly ConfigEdit[]): Promise<string> {
+  await demandEditable(host, profile, edits);
+  const { config } = profilePaths(host.source.home, profile);
+  await updateFileLocked(config, (text = '') => {
+    const open = edits.filter(({ path, value }) => JSON.stringify(valueAt(text, path)) !== JSON.stringify(value));
+    return open.length === 0 ? undefined : (editConfig(text, open) ?? refuseEdit(config));
+  });
+  await host.daemon?.reload();
+  return config;
+}
+
+function refuseEdit(config: string): never {
+  return refuse(
+    'config-unwritable',
+    `${config} is not YAML, or a key on the way is no mapping; \`agent config check\` shows where`,
+  );
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+}

@@ -1,0 +1,92 @@
+/**
+ * Keeps the deliveries that wait for a person: read from the journal once, afterwards kept current by the commits that land.
+ * @see INS-4 and DLV-4 in docs/specification.md
+ */
+
+import type { JournalReader, Write } from '../../actors/store/journal.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import {
+  type Failure,
+  type FailureGroup,
+  groupFailures,
+  isOpenFailure,
+  openFailureStatuses,
+} from '../../machines/dispatch/failure-groups.ts';
+import { statusMark } from '../../machines/webhook/marks.ts';
+import type { DeliveryRecord } from '../../machines/webhook/record.ts';
+import { newestFirst } from './newest-first.ts';
+
+export interface OpenFailures {
+  /** The largest group first. */
+  groups(): Promise<readonly FailureGroup[]>;
+  close(): void;
+}
+
+/** What the history has forgotten, and what another gateway of the journal wrote, shows after this time. */
+const readAgainMs = 60_000;
+
+export function openFailures(keeper: Pick<JournalKeeper, 'journal' | 'watch'>, nowMs: () => number): OpenFailures {
+  const failures = new Map<string, Failure>();
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  let grouped: readonly FailureGroup[] | undefined;
+  /** Commits that land while the journal is read. */
+  let landed: Write[] | undefined;
+
+  function apply(writes: readonly Write[]): void {
+    for (const write of writes) {
+      if ((write.kind !== 'put' && write.kind !== 'delete') || write.collection !== 'deliveries') continue;
+      const record = write.kind === 'put' ? (write.value as DeliveryRecord) : undefined;
+      if (record !== undefined && isOpenFailure(record)) failures.set(write.key, failureOf(record));
+      else if (!failures.delete(write.key)) continue;
+      grouped = undefined;
+    }
+  }
+
+  const forget = keeper.watch((writes) => {
+    if (landed !== undefined) landed.push(...writes);
+    else apply(writes);
+  });
+
+  async function read(journal: JournalReader | undefined): Promise<void> {
+    readAtMs = nowMs();
+    landed = [];
+    const found = await newestFirst(
+      journal,
+      {
+        collection: 'deliveries',
+        limit: Number.POSITIVE_INFINITY,
+        marks: openFailureStatuses.map((status) => [statusMark(status)]),
+      },
+      ({ key, value }) => (isOpenFailure(value) ? { key, failure: failureOf(value) } : undefined),
+    );
+    failures.clear();
+    for (const { key, failure } of found) failures.set(key, failure);
+    grouped = undefined;
+    const meanwhile = landed;
+    landed = undefined;
+    apply(meanwhile);
+  }
+
+  return {
+    async groups() {
+      const journal = keeper.journal();
+      if (landed === undefined && nowMs() - readAtMs >= readAgainMs) await read(journal);
+      grouped ??= groupFailures(failures.values());
+      return grouped;
+    },
+    close: forget,
+  };
+}
+
+/** Without its text. */
+function failureOf({ target, status, reason, route, chat, queuedAtMs, endedAtMs }: DeliveryRecord): Failure {
+  return {
+    target,
+    status,
+    route,
+    queuedAtMs,
+    ...(reason === undefined ? {} : { reason }),
+    ...(chat === undefined ? {} : { chat }),
+    ...(endedAtMs === undefined ? {} : { endedAtMs }),
+  };
+}

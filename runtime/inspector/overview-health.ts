@@ -1,0 +1,109 @@
+/**
+ * The health of routes, servers and targets as rows of a table: failing ones first, then by name, so that rows keep their
+ * places while counts change.
+ * @see INS-4 in docs/specification.md
+ */
+
+import { sourceOf } from '../../machines/config/sources.ts';
+import { targetTitle } from '../../machines/config/target-titles.ts';
+import type { CountedRoute, EventBucket, RouteDetail, ServerRow, TargetRow } from '../control/contract.ts';
+import type { Recent } from '../observe/recent-counts.ts';
+import { isFailing } from './overview-needs.ts';
+import type { Health, RouteHealth, ServerHealth, TargetHealth, Top } from './overview-wire.ts';
+
+/** As many as a panel shows. */
+const mostRows = 6;
+
+const ranks: Readonly<Record<Health, number>> = { failing: 0, waiting: 1, retrying: 1, healthy: 2, quiet: 2, off: 2 };
+
+export function topOf<Row extends { readonly name: string; readonly health: Health }>(rows: readonly Row[]): Top<Row> {
+  const sorted = [...rows].sort(
+    (one, other) => ranks[one.health] - ranks[other.health] || (one.name < other.name ? -1 : 1),
+  );
+  return { total: rows.length, rows: sorted.slice(0, mostRows) };
+}
+
+/** Bars of a route's events: three buckets of the range each. */
+const bucketsPerBar = 3;
+
+type Definition = Pick<RouteDetail['definition'], 'name' | 'profile' | 'enabled' | 'sender' | 'signature'>;
+
+/**
+ * @param counted over the range; undefined where the route has no event in it
+ * @param retrying deliveries of the route that wait for their next try
+ */
+export function routeHealth(route: Definition, counted: CountedRoute | undefined, retrying: number): RouteHealth {
+  const { total: events = 0, counts, median_ms, last_at, buckets = [] } = counted ?? {};
+  const failed = counts?.failed ?? 0;
+  return {
+    name: route.name,
+    profile: route.profile,
+    health: healthOfRoute(route.enabled, { events, failed, retrying }),
+    source: sourceOf(route.sender)?.title ?? (route.signature === undefined ? 'Signed JSON' : 'Own signature'),
+    events,
+    failed,
+    trend: trendOf(buckets),
+    ...(median_ms === undefined ? {} : { median_ms }),
+    ...(last_at === undefined ? {} : { last_at }),
+  };
+}
+
+function trendOf(buckets: readonly EventBucket[]): RouteHealth['trend'] {
+  const bars: (readonly [number, number])[] = [];
+  for (let from = 0; from < buckets.length; from += bucketsPerBar) {
+    const joined = buckets.slice(from, from + bucketsPerBar);
+    const sum = (pick: (bucket: EventBucket) => number): number => joined.reduce((all, one) => all + pick(one), 0);
+    bars.push([sum((one) => one.delivered + one.ignored + one.open + one.failed), sum((one) => one.failed)]);
+  }
+  return bars;
+}
+
+/** Failing: at least half of its events failed. */
+function healthOfRoute(
+  enabled: boolean,
+  { events, failed, retrying }: { readonly events: number; readonly failed: number; readonly retrying: number },
+): Health {
+  if (!enabled) return 'off';
+  if (events > 0 && failed * 2 >= events) return 'failing';
+  if (retrying > 0) return 'retrying';
+  return events === 0 ? 'quiet' : 'healthy';
+}
+
+const serverHealths: Readonly<Record<string, Health>> = {
+  needsLogin: 'waiting',
+  backingOff: 'retrying',
+  disabled: 'off',
+  stopped: 'off',
+};
+
+export function serverHealth(row: ServerRow, { count, median_ms }: Recent): ServerHealth {
+  const { name, profile, state, tools, error } = row;
+  return {
+    name,
+    profile,
+    health: isFailing(row) ? 'failing' : (serverHealths[state] ?? 'healthy'),
+    state,
+    tools,
+    calls: count,
+    ...(median_ms === undefined ? {} : { median_ms }),
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+/** @param open deliveries to the target that wait for a person */
+export function targetHealth(row: TargetRow, open: number, { count, failed, median_ms }: Recent): TargetHealth {
+  const { name, target, profile, state, account, error } = row;
+  return {
+    name,
+    profile,
+    title: targetTitle(target),
+    health: state === 'failed' || open > 0 ? 'failing' : state === 'disabled' ? 'off' : 'healthy',
+    state,
+    sent: count,
+    failed,
+    open,
+    ...(account === undefined ? {} : { account }),
+    ...(median_ms === undefined ? {} : { median_ms }),
+    ...(error === undefined ? {} : { error }),
+  };
+}

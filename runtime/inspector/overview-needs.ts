@@ -1,0 +1,133 @@
+/**
+ * Lists what needs a person, from what the daemon knows: open questions, deliveries that failed, servers and targets that
+ * cannot work, findings of the configuration. Each with the place of the page that resolves it.
+ * @see INS-4 in docs/specification.md
+ */
+
+import { targetTitle } from '../../machines/config/target-titles.ts';
+import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
+import type { ApprovalRow, ServerRow, TargetRow } from '../control/contract.ts';
+import type { Need } from './overview-wire.ts';
+
+export interface NeedSources {
+  readonly approvals: readonly (ApprovalRow & { readonly route?: string; readonly event?: string })[];
+  readonly failures: readonly FailureGroup[];
+  readonly servers: readonly ServerRow[];
+  readonly targets: readonly TargetRow[];
+  /** Findings of the configuration and faults of the gateway, the first one first. */
+  readonly faults: readonly string[];
+}
+
+/** Approvals by deadline, failures by size, then servers, targets and logins by name, and the configuration. */
+export function needsOf({ approvals, failures, servers, targets, faults }: NeedSources): readonly Need[] {
+  return [
+    ...[...approvals].sort(byDeadline).map(approvalNeed),
+    ...failures.map(failureNeed),
+    ...servers.filter(isFailing).sort(byName).map(serverNeed),
+    ...targets
+      .filter(({ state }) => state === 'failed')
+      .sort(byName)
+      .map(targetNeed),
+    ...servers
+      .filter(({ state }) => state === 'needsLogin')
+      .sort(byName)
+      .map(loginNeed),
+    ...configNeed(faults),
+  ];
+}
+
+/** Whether a server does not work as it is: it must change, or its attempts are spent. */
+export function isFailing({ state }: Pick<ServerRow, 'state'>): boolean {
+  return state === 'failed' || state === 'parked';
+}
+
+function approvalNeed(row: NeedSources['approvals'][number]): Need {
+  const { id, kind, server, tool, route, event, expires_at, run } = row;
+  const asked = [route, event].filter((part) => part !== undefined && part !== '');
+  const waits = run === undefined ? 'a call waits' : 'the run is paused';
+  return {
+    id: `approval/${id}`,
+    kind: 'approval',
+    title: kind === 'form' ? `Fill in the form of ${server}` : `Approve ${toolWords(server, tool ?? '')}`,
+    reason: [...asked, waits].join(' · '),
+    until: expires_at,
+    action: { label: 'Review', place: placeOf('approvals', id) },
+  };
+}
+
+/** `github.merge_pull_request` for the registered name `mcp__github__merge_pull_request`. */
+function toolWords(server: string, registered: string): string {
+  const own = /^mcp__.*?__(.+)$/.exec(registered)?.[1];
+  return own === undefined ? registered : `${server}.${own}`;
+}
+
+function failureNeed({ key, title, advice, helps, count, firstMs, routes }: FailureGroup): Need {
+  const deliveries = count === 1 ? 'delivery' : 'deliveries';
+  const what = helps === 'unsure' ? 'unconfirmed' : 'failed';
+  return {
+    id: `failures/${key}`,
+    kind: 'failures',
+    title: `${count.toLocaleString('en')} ${deliveries} ${what}: ${title}`,
+    reason: `${routes.join(', ')} · ${advice}`,
+    since: new Date(firstMs).toISOString(),
+    action: { label: 'Show', place: placeOf('failures', key) },
+  };
+}
+
+function serverNeed({ name, profile, error, since }: ServerRow): Need {
+  return {
+    id: `server/${profile}/${name}`,
+    kind: 'server',
+    title: `Server ${name} is failing`,
+    reason: withoutSubject(error ?? '', `mcp server "${name}"`),
+    since,
+    action: { label: 'Open log', place: placeOf('servers', profile, name) },
+  };
+}
+
+function targetNeed({ name, target, profile, error, since }: TargetRow): Need {
+  const title = targetTitle(target);
+  return {
+    id: `target/${profile}/${name}`,
+    kind: 'target',
+    title: `${title} does not accept the connection`,
+    reason: withoutSubject(error ?? '', name),
+    since,
+    action: { label: 'Show', place: placeOf('targets', profile, name) },
+  };
+}
+
+function loginNeed({ name, profile, error, since }: ServerRow): Need {
+  return {
+    id: `login/${profile}/${name}`,
+    kind: 'login',
+    title: `Server ${name} needs a login`,
+    reason: withoutSubject(error ?? '', `mcp server "${name}"`),
+    since,
+    action: { label: 'Log in', place: placeOf('servers', profile, name) },
+  };
+}
+
+function configNeed(faults: readonly string[]): readonly Need[] {
+  const [first] = faults;
+  if (first === undefined) return [];
+  const title = faults.length === 1 ? '1 configuration error' : `${faults.length} configuration errors`;
+  return [{ id: 'config', kind: 'config', title, reason: first, action: { label: 'Open config', place: 'config' } }];
+}
+
+/** The title names the subject already. */
+function withoutSubject(text: string, subject: string): string {
+  return text.startsWith(`${subject}: `) ? text.slice(subject.length + 2) : text;
+}
+
+function placeOf(view: string, ...parts: readonly string[]): string {
+  return [view, ...parts.map(encodeURIComponent)].join('/');
+}
+
+function byDeadline(one: ApprovalRow, other: ApprovalRow): number {
+  return one.expires_at < other.expires_at ? -1 : 1;
+}
+
+function byName(one: { readonly name: string }, other: { readonly name: string }): number {
+  return one.name < other.name ? -1 : 1;
+}

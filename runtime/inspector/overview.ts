@@ -1,0 +1,274 @@
+/**
+ * Gathers the overview of the page, and sends it anew to each watcher once it has changed, at most four times a second.
+ * Watchers of one range share the work. Nothing is read or counted while there is no watcher.
+ * @see INS-4 and INS-3 in docs/specification.md
+ */
+
+import type { AnyActorRef } from 'xstate';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { type NamedRange, rangeSpans, readRange } from '../../machines/base/time-range.ts';
+import { isWard, wardHandle } from '../../machines/base/ward.ts';
+import { printDiagnostic } from '../../machines/config/diagnostic.ts';
+import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
+import type { DeliveryRecord } from '../../machines/webhook/record.ts';
+import { type CommandHost, daemonOf } from '../control/command.ts';
+import type { HomeDesk } from '../control/home-view.ts';
+import type { DaemonView } from '../control/view.ts';
+import type { EventStats } from '../dispatch/event-stats.ts';
+import { type OpenFailures, openFailures } from '../dispatch/open-failures.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { routeHealth, serverHealth, targetHealth, topOf } from './overview-health.ts';
+import { type NeedSources, needsOf } from './overview-needs.ts';
+import type { OpenCounts, Overview } from './overview-wire.ts';
+
+export interface OverviewPorts {
+  readonly root: () => AnyActorRef;
+  readonly host: () => CommandHost;
+  readonly keeper: Pick<JournalKeeper, 'journal' | 'watch'>;
+  readonly events: Pick<EventStats, 'count'>;
+  readonly recent: Metrics['recent'];
+  /** Runs that hold a slot, and runs that wait for one. */
+  readonly load: () => { readonly running: number; readonly waiting: number };
+  readonly concurrency: () => number;
+  /** The runs that wait for a person. */
+  readonly runsThatWait: () => ReadonlyMap<string, string>;
+  /** Calls back whenever an actor takes a step, until the returned function is called. */
+  readonly onStep: (listener: () => void) => () => void;
+  /** The judge of what is secret. */
+  readonly redact: <Given extends object>(record: Given) => Given;
+  readonly nowMs: () => number;
+}
+
+export interface OverviewService {
+  read(range: NamedRange): Promise<Overview>;
+  /** Calls back with the overview, at once and whenever it has changed, until the returned function is called. */
+  watch(range: NamedRange, heard: (overview: Overview) => void): () => void;
+}
+
+const mostNeeds = 7;
+const beatMs = 250;
+/** What no step and no commit reports, such as a pause that ends, is seen after this time. */
+const longestRestMs = 5_000;
+/** A reading that takes long, as of seven days, is made less often: it takes a twentieth of the time at most. */
+const restPerWork = 20;
+
+interface Watched {
+  readonly listeners: Set<(overview: Overview) => void>;
+  /** The last that was sent, without its time. */
+  last: string;
+  latest: Overview | undefined;
+  isDirty: boolean;
+  isReading: boolean;
+  nextMs: number;
+}
+
+export function createOverview(ports: OverviewPorts): OverviewService {
+  const { nowMs } = ports;
+  const ranges = new Map<NamedRange, Watched>();
+  let live: { readonly failures: OpenFailures; readonly close: () => void } | undefined;
+
+  async function gather(range: NamedRange, failures: OpenFailures): Promise<Overview> {
+    const host = ports.host();
+    const daemon = daemonOf(host);
+    const desk = host.desk?.();
+    const atMs = nowMs();
+    const sinceMs = atMs - rangeSpans[range];
+    const { all, routes: counted } = await ports.events.count(readRange(range, atMs) ?? { fromMs: sinceMs });
+    const servers = daemon.mcp.list();
+    const targets = daemon.sendings.targets();
+    const retrying = retryingByRoute(ports.root());
+    const groups = await failures.groups();
+    const needs = needsOf({
+      approvals: await withRoutes(daemon),
+      failures: groups,
+      servers,
+      targets,
+      faults: faultsOf(daemon, desk),
+    });
+    const routes = routesOf(desk);
+    return ports.redact({
+      at: new Date(atMs).toISOString(),
+      range,
+      routeless: routes.length === 0,
+      needs: { total: needs.length, rows: needs.slice(0, mostNeeds) },
+      events: all,
+      open: openCounts(ports, retrying),
+      routes: topOf(
+        routes.map((route) => {
+          const mine = counted.find(({ profile, route: name }) => name === route.name && profile === route.profile);
+          return routeHealth(route, mine, retrying.get(`${route.profile}/${route.name}`) ?? 0);
+        }),
+      ),
+      servers: topOf(
+        servers.map((row) => serverHealth(row, ports.recent.calls.read(`${row.profile}/${row.name}`, sinceMs))),
+      ),
+      targets: topOf(
+        targets.map((row) =>
+          targetHealth(
+            row,
+            openAt(row.target, groups),
+            ports.recent.deliveries.read(`${row.profile}/${row.target}`, sinceMs),
+          ),
+        ),
+      ),
+    });
+  }
+
+  async function refresh(range: NamedRange, watched: Watched): Promise<void> {
+    if (live === undefined) return;
+    watched.isDirty = false;
+    watched.isReading = true;
+    const beganMs = performance.now();
+    try {
+      const overview = await gather(range, live.failures);
+      watched.latest = overview;
+      const text = JSON.stringify({ ...overview, at: '' });
+      if (text === watched.last) return;
+      watched.last = text;
+      for (const heard of watched.listeners) heard(overview);
+      // The history is read in pieces; the next beat continues.
+      if (overview.events.counted_from !== undefined) watched.isDirty = true;
+    } catch {
+      // The journal cannot be read just now; the beat after the rest tries again.
+    } finally {
+      watched.isReading = false;
+      watched.nextMs = performance.now() + Math.max(0, (performance.now() - beganMs) * restPerWork - beatMs);
+    }
+  }
+
+  function begin(): void {
+    const markAll = (): void => {
+      for (const watched of ranges.values()) watched.isDirty = true;
+    };
+    const failures = openFailures(ports.keeper, nowMs);
+    const forgetCommits = ports.keeper.watch(markAll);
+    const forgetSteps = ports.onStep(markAll);
+    const beat = setInterval(() => {
+      const atMs = performance.now();
+      for (const [range, watched] of ranges) {
+        if (watched.isReading || atMs < watched.nextMs) continue;
+        if (watched.isDirty || atMs > watched.nextMs + longestRestMs) void refresh(range, watched);
+      }
+    }, beatMs).unref();
+    const close = (): void => {
+      clearInterval(beat);
+      forgetCommits();
+      forgetSteps();
+      failures.close();
+    };
+    live = { failures, close };
+  }
+
+  return {
+    async read(range) {
+      if (live !== undefined) return gather(range, live.failures);
+      const failures = openFailures(ports.keeper, nowMs);
+      return gather(range, failures).finally(failures.close);
+    },
+    watch(range, heard) {
+      if (live === undefined) begin();
+      const watched: Watched = ranges.get(range) ?? {
+        listeners: new Set(),
+        last: '',
+        latest: undefined,
+        isDirty: true,
+        isReading: false,
+        nextMs: 0,
+      };
+      ranges.set(range, watched);
+      watched.listeners.add(heard);
+      if (watched.latest !== undefined) heard(watched.latest);
+      return () => {
+        watched.listeners.delete(heard);
+        if (watched.listeners.size === 0) ranges.delete(range);
+        if (ranges.size > 0) return;
+        live?.close();
+        live = undefined;
+      };
+    },
+  };
+}
+
+/** Approvals of runs with the route and the event that they are for. */
+function withRoutes(daemon: DaemonView): Promise<NeedSources['approvals']> {
+  return Promise.all(
+    daemon.mcp.approvals().map(async (row) => {
+      const run = row.run === undefined ? undefined : await daemon.run(row.run);
+      return run === undefined ? row : { ...row, route: run.route, event: run.event };
+    }),
+  );
+}
+
+/** How many deliveries to a target wait for a person. */
+function openAt(target: string, groups: readonly FailureGroup[]): number {
+  return groups.reduce((sum, group) => sum + (group.target === target ? group.count : 0), 0);
+}
+
+function faultsOf(daemon: DaemonView, desk: HomeDesk | undefined): readonly string[] {
+  const { config, webhook, journal } = daemon.status();
+  // A server whose entry cannot be used is a failing server.
+  const findings = [...(desk?.problems ?? []), ...(desk?.home.diagnostics ?? [])].filter(
+    ({ severity, scope }) => severity === 'error' && scope.kind !== 'server',
+  );
+  return [
+    ...new Set([
+      ...findings.map((found) => printDiagnostic({ ...found, sourceLine: '' })),
+      ...(findings.length === 0 && config.fault !== undefined ? [config.fault] : []),
+      ...(webhook.fault === undefined || findings.length > 0 ? [] : [webhook.fault]),
+      ...(journal === 'ready' ? [] : [journal]),
+    ]),
+  ];
+}
+
+type RouteOf = HomeDesk['sources']['configured'][number]['route'];
+
+function routesOf(desk: HomeDesk | undefined): readonly RouteOf[] {
+  if (desk === undefined) return [];
+  const { configured, subscriptions } = desk.sources;
+  const all = [...configured, ...[...subscriptions.values()].flatMap((store) => store.current().routes)];
+  // A subscription of the same name as a route of config.yaml is not used.
+  return [...new Map(all.reverse().map(({ route }) => [`${route.profile}/${route.name}`, route])).values()];
+}
+
+/** How many deliveries wait for their next try, by `profile/route`. */
+function retryingByRoute(root: AnyActorRef): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  const deliveries: AnyActorRef | undefined = root.system.get('deliveries');
+  if (deliveries === undefined || !isWard(deliveries)) return counts;
+  wardHandle(deliveries).each((_, delivery) => {
+    const { value, context } = delivery.getSnapshot() as {
+      readonly value: unknown;
+      readonly context: { readonly record: DeliveryRecord };
+    };
+    if (value !== 'waitingToRetry') return true;
+    const { profile, route } = context.record;
+    const key = `${profile}/${route}`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+    return true;
+  });
+  return counts;
+}
+
+function openCounts(
+  { root, load, concurrency, runsThatWait }: OverviewPorts,
+  retrying: ReadonlyMap<string, number>,
+): OpenCounts {
+  const groups: AnyActorRef | undefined = root().system.get('groups');
+  let batching = 0;
+  if (groups !== undefined && isWard(groups)) {
+    wardHandle(groups).each((_, group) => {
+      const { context } = group.getSnapshot() as { readonly context: { readonly burst: unknown } };
+      if (context.burst !== null) batching += 1;
+      return true;
+    });
+  }
+  const { running, waiting } = load();
+  return {
+    running,
+    slots: concurrency(),
+    batching,
+    waiting: runsThatWait().size,
+    retrying: [...retrying.values()].reduce((sum, count) => sum + count, 0),
+    queued: waiting,
+  };
+}
