@@ -44,16 +44,20 @@ import {
   subscribe,
   unsubscribe,
 } from './home-view.ts';
+import { importCommands } from './import-commands.ts';
 import { inspectCommands } from './inspect-commands.ts';
 import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { offerCommands } from './offer-commands.ts';
+import { serverCommands } from './server-commands.ts';
 import type { DaemonView } from './view.ts';
 import { examineRoute } from './webhook-doctor.ts';
 
 const table: Commands = {
   ...mcpCommands,
   ...offerCommands,
+  ...serverCommands,
+  ...importCommands,
   ...linkCommands,
   ...deliveryCommands,
   ...chatCommands,
