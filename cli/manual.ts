@@ -288,8 +288,31 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
       ],
     ],
     exits: { 1: 'The server was not reached, or the name is taken; nothing was written.' },
+    files: ['config.yaml', '.env'],
+    see: ['mcp edit', 'mcp import', 'mcp test', 'docs/mcp-servers.md'],
+  },
+  'mcp edit': {
+    about: [
+      'Changes the keys that are given and leaves the rest of the entry, its comments and its order as they are. The entry that results is checked before it is written; nothing is connected. A secret among the values goes into .env, and the entry refers to it by ${NAME}.',
+    ],
+    examples: [
+      ['mcp edit files -- npx -y @modelcontextprotocol/server-filesystem ~/reports', 'another command'],
+      ['mcp edit tracker --entry \'{"timeout": 60}\'', 'one key'],
+      ['mcp edit tracker --unset headers.X-Team', 'take a key out'],
+    ],
+    exits: { 1: 'The entry that would result has a finding; nothing was written.' },
+    files: ['config.yaml', '.env'],
+    see: ['mcp add', 'mcp disable', 'docs/mcp-servers.md'],
+  },
+  'mcp disable': {
+    examples: [['mcp disable files', 'no connection and no tools, the entry stays']],
     files: ['config.yaml'],
-    see: ['mcp import', 'mcp test', 'docs/mcp-servers.md'],
+    see: ['mcp enable', 'mcp remove'],
+  },
+  'mcp enable': {
+    examples: [['mcp enable files', 'connect it again']],
+    files: ['config.yaml'],
+    see: ['mcp disable'],
   },
   'mcp import': {
     about: [
@@ -310,7 +333,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   'mcp remove': {
     examples: [['mcp remove files', 'take it out; the gateway ends it by itself']],
     files: ['config.yaml'],
-    see: ['mcp add'],
+    see: ['mcp disable', 'mcp add'],
   },
   'mcp logs': {
     examples: [['mcp logs github --limit 20', 'the last twenty lines, secrets taken out']],

@@ -5,8 +5,11 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
-import type { Json } from '../../machines/base/json.ts';
+import { isJsonObject, type Json } from '../../machines/base/json.ts';
+import { valueAt } from '../../machines/config/edit.ts';
+import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { parseJsonc } from '../../machines/config/jsonc.ts';
+import type { ProfilePaths } from '../../machines/config/profile.ts';
 import { parseToml } from '../../machines/config/toml.ts';
 import {
   type ForeignFile,
@@ -19,6 +22,7 @@ import {
   switchedOffIn,
   withoutOff,
 } from '../../machines/mcp/foreign-files.ts';
+import { type ImportItem, planImport } from '../../machines/mcp/plan-import.ts';
 import { readText } from '../files.ts';
 
 export interface ForeignConfig {
@@ -33,6 +37,22 @@ export interface ForeignConfig {
 export async function readForeignConfigs(places: ForeignPlaces): Promise<readonly ForeignConfig[]> {
   const found = await Promise.all(foreignFiles(places).map((file) => readOne(file, places)));
   return found.filter((one) => one !== undefined);
+}
+
+/** Plans the import of what was found into a profile. */
+export async function planForeign(
+  configs: readonly ForeignConfig[],
+  { paths, places }: { readonly paths: ProfilePaths; readonly places: ForeignPlaces },
+): Promise<readonly ImportItem[]> {
+  const [config = '', env = ''] = await Promise.all([readText(paths.config), readText(paths.env)]);
+  const written = valueAt(config, []);
+  return planImport({
+    found: configs.flatMap(({ file, servers }) => servers.map((server) => ({ file, server }))),
+    config: isJsonObject(written) ? written : {},
+    secrets: parseEnvFile(env),
+    env: places.env,
+    userHome: places.userHome,
+  });
 }
 
 async function readOne(file: ForeignFile, places: ForeignPlaces): Promise<ForeignConfig | undefined> {

@@ -1,19 +1,24 @@
 /**
- * Changes one entry of `mcp_servers` in a profile's config.yaml, comments and order kept, while no other writer can.
- * @see HOME-4, CLI-5 and LNK-2 in docs/specification.md
+ * Changes one entry of `mcp_servers` in a profile's config.yaml, comments and order kept, while no other writer can; the
+ * secrets of the entry go into `.env` first, since a reference must not be there before what it refers to.
+ * @see HOME-3, HOME-4, CLI-5 and LNK-2 in docs/specification.md
  */
 
-import type { JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { editConfig, valueAt } from '../../machines/config/edit.ts';
+import { editConfig, editVariable, isKept, valueAt } from '../../machines/config/edit.ts';
+import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
+import { type EntryPlan, type EntryRefusal, merged } from '../../machines/mcp/entry-change.ts';
+import type { TakenSecret } from '../../machines/mcp/secret-places.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../files.ts';
 
-export type EntryChange =
-  | { readonly kind: 'changed' }
-  | { readonly kind: 'taken' }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'unwritable'; readonly why: string };
+export type EntryChange = { readonly kind: 'changed' } | { readonly kind: 'taken' } | Unwritable;
+
+export interface Unwritable {
+  readonly kind: 'unwritable';
+  readonly why: string;
+}
 
 export interface EntryPlace {
   readonly home: string;
@@ -26,37 +31,95 @@ export async function hasServerEntry({ home, profile, name }: EntryPlace): Promi
   return holds((await readText(profilePaths(home, profile).config)) ?? '', name);
 }
 
-/** Adds an entry; one that stands is replaced only where that is asked for. */
-export function addServerEntry(place: EntryPlace, entry: JsonObject, replaces: boolean): Promise<EntryChange> {
-  return change(place, entry, (exists) => (exists && !replaces ? 'taken' : 'changed'));
+/** The entry of a server as it is written, with some keys changed. */
+export async function changedEntry({ home, profile, name }: EntryPlace, changes: JsonObject): Promise<JsonObject> {
+  const held = valueAt((await readText(profilePaths(home, profile).config)) ?? '', ['mcp_servers', name]);
+  return merged(isJsonObject(held) ? held : {}, changes);
 }
 
-export function removeServerEntry(place: EntryPlace): Promise<EntryChange> {
-  return change(place, undefined, (exists) => (exists ? 'changed' : 'absent'));
-}
-
-async function change(
-  { home, profile, name }: EntryPlace,
-  entry: JsonObject | undefined,
-  judge: (exists: boolean) => 'changed' | 'taken' | 'absent',
+/** Adds an entry and its variables under a name that is free. */
+export async function addServerEntry(
+  place: EntryPlace,
+  entry: JsonObject,
+  variables: readonly TakenSecret[] = [],
 ): Promise<EntryChange> {
-  const { home: folder, config } = profilePaths(home, profile);
+  const { home: folder, config, env } = profilePaths(place.home, place.profile);
   await ensurePrivateFolder(folder);
+  await writeVariables(env, variables);
   let outcome: EntryChange = { kind: 'changed' };
   await updateFileLocked(config, (text = '') => {
-    const verdict = judge(holds(text, name));
-    outcome = { kind: verdict };
-    if (verdict !== 'changed') return undefined;
-    const edited = editConfig(text, [{ path: ['mcp_servers', name], value: entry }]);
-    if (edited === undefined) {
-      outcome = {
-        kind: 'unwritable',
-        why: `${config} is no YAML that could be kept; mend it first (\`agent config check\`)`,
-      };
-    }
+    outcome = { kind: 'taken' };
+    if (holds(text, place.name)) return undefined;
+    const edited = editConfig(text, [{ path: ['mcp_servers', place.name], value: entry }]);
+    outcome = edited === undefined ? unwritable(config) : { kind: 'changed' };
     return edited;
   });
   return outcome;
+}
+
+/** The files of a profile, as a plan of a change reads them. */
+export interface EntryFiles {
+  /** config.yaml as it is written; no mapping counts as empty. */
+  readonly config: JsonObject;
+  /** Of `.env`. */
+  readonly secrets: ReadonlyMap<string, string>;
+}
+
+/**
+ * Writes what a plan says. The plan is made from both files while nobody else can change `.env`, and again for config.yaml
+ * where that was changed meanwhile; a refusal of the plan writes nothing.
+ */
+export async function changeServerEntry(
+  { home, profile }: Pick<EntryPlace, 'home' | 'profile'>,
+  planOf: (files: EntryFiles) => EntryPlan | EntryRefusal,
+): Promise<EntryPlan | EntryRefusal | Unwritable> {
+  const { home: folder, config, env } = profilePaths(home, profile);
+  const written = (await readText(config)) ?? '';
+  if (!isKept(written)) return unwritable(config);
+  let outcome: EntryPlan | EntryRefusal | Unwritable = planOf({
+    config: mappingOf(written),
+    secrets: parseEnvFile((await readText(env)) ?? ''),
+  });
+  if (outcome.kind === 'refused') return outcome;
+  await ensurePrivateFolder(folder);
+  if (outcome.variables.length > 0) {
+    await updateFileLocked(env, (text = '') => {
+      const plan = planOf({ config: mappingOf(written), secrets: parseEnvFile(text) });
+      outcome = plan;
+      return plan.kind === 'refused' ? undefined : withVariables(text, plan.variables);
+    });
+  }
+  // What the lock above reports is not seen by the compiler.
+  const planned = outcome as EntryPlan | EntryRefusal;
+  if (planned.kind === 'refused') return planned;
+  const secrets = parseEnvFile((await readText(env)) ?? '');
+  await updateFileLocked(config, (text = '') => {
+    const plan = text === written ? planned : planOf({ config: mappingOf(text), secrets });
+    outcome = plan;
+    if (plan.kind === 'refused') return undefined;
+    const edited = editConfig(text, plan.edits);
+    if (edited === undefined) outcome = unwritable(config);
+    return edited === text ? undefined : edited;
+  });
+  return outcome;
+}
+
+async function writeVariables(path: string, variables: readonly TakenSecret[]): Promise<void> {
+  if (variables.length > 0) await updateFileLocked(path, (text = '') => withVariables(text, variables));
+}
+
+function withVariables(text: string, variables: readonly TakenSecret[]): string {
+  return variables.reduce((left, { variable, value }) => editVariable(left, variable, value), text);
+}
+
+function mappingOf(text: string): JsonObject {
+  const value = valueAt(text, []);
+  return isJsonObject(value) ? value : {};
+}
+
+function unwritable(config: string): Unwritable {
+  const cure = 'is no YAML that could be kept; correct it first (`agent config check`)';
+  return { kind: 'unwritable', why: `${config} ${cure}` };
 }
 
 function holds(text: string, name: string): boolean {

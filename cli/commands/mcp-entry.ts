@@ -1,9 +1,12 @@
-/** `agent mcp add` and `remove`: change the servers of config.yaml, comments kept. @see CLI-5 and HOME-4 */
+/**
+ * `agent mcp add`, `edit`, `disable`, `enable` and `remove`: change the servers of config.yaml, comments kept.
+ * @see CLI-5 and HOME-4 in docs/specification.md
+ */
 
-import { addServerEntry, type EntryPlace, removeServerEntry } from '../../actors/config/server-entries.ts';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import type { ChangedServer } from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, profileFlag, textFlag } from '../context.ts';
+import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { oneLine, printJson } from '../terminal.ts';
 import { parseObject, printReport, profileOf } from './mcp.ts';
 
@@ -11,15 +14,19 @@ import { parseObject, printReport, profileOf } from './mcp.ts';
 export async function addServer(context: CommandContext): Promise<ExitCode> {
   const [name = '', ...command] = context.args;
   const entry = entryOf(context, command);
-  if (typeof entry === 'string') {
-    context.out.complain(`agent: ${entry}\n`);
-    return 2;
-  }
+  if (typeof entry === 'string') return misused(context, entry);
   /** What a person has to do before it connects. */
   let login: string | undefined;
   const asked = { ...profileOf(context), server: name, entry };
-  if (hasFlag(context, 'no-test')) await context.ask('mcp.test', { ...asked, connect: false });
-  else {
+  const force = hasFlag(context, 'force');
+  try {
+    await context.ask('mcp.add', { ...asked, force, dry: true });
+  } catch (thrown) {
+    if ((thrown as { readonly code?: unknown }).code !== 'server-exists') throw thrown;
+    context.out.complain(`agent: an mcp server is named "${oneLine(name)}" already; --force replaces it\n`);
+    return 1;
+  }
+  if (!hasFlag(context, 'no-test')) {
     const report = await context.ask('mcp.test', asked);
     // A server that wants a login was reached, and nobody can log in to what is not configured.
     if (report.needs_login === true) login = report.error;
@@ -29,33 +36,88 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
       return 1;
     }
   }
-  const change = await addServerEntry(placeOf(context, name), entry, hasFlag(context, 'force'));
-  if (change.kind !== 'changed') {
-    const why =
-      change.kind === 'unwritable' ? change.why : `an mcp server is named "${name}" already; --force replaces it`;
-    context.out.complain(`agent: ${why}\n`);
-    return 1;
-  }
-  if (hasFlag(context, 'json'))
+  const changed = await context.ask('mcp.add', { ...asked, force });
+  if (hasFlag(context, 'json')) {
     printJson(context, { added: name, ...(login === undefined ? {} : { needs_login: true }) });
-  else if (login === undefined) context.out.print(`Added ${oneLine(name)}. A running gateway connects it by itself.\n`);
-  else context.out.print(`Added ${oneLine(name)}.\n${oneLine(login)}\n`);
-  return 0;
+    return 0;
+  }
+  const next = login === undefined ? ' A running gateway connects it by itself.' : `\n${oneLine(login)}`;
+  context.out.print(`Added ${oneLine(name)}.${next}\n`);
+  return printChange(context, changed);
+}
+
+/** Changes what is named and nothing else. */
+export async function editServer(context: CommandContext): Promise<ExitCode> {
+  const [name = '', ...command] = context.args;
+  const entry = entryOf(context, command);
+  if (typeof entry === 'string') return misused(context, entry);
+  const changes: Record<string, Json> = { ...entry };
+  // A server that is reached another way loses the keys of the other one.
+  const others = entry.url !== undefined ? ofCommands : entry.command !== undefined ? ofUrls : [];
+  for (const key of others) changes[key] ??= null;
+  if (entry.command !== undefined) changes.args ??= null;
+  for (const path of (textFlag(context, 'unset') ?? '').split('\n').filter(Boolean)) unset(changes, path.split('.'));
+  if (Object.keys(changes).length === 0) {
+    return misused(context, 'name what is to change: a command after `--`, --url, --env, --header, --entry or --unset');
+  }
+  const asked = { ...profileOf(context), server: name, changes };
+  const changed = await context.ask('mcp.edit', asked);
+  if (hasFlag(context, 'json')) {
+    printJson(context, { edited: name });
+    return 0;
+  }
+  context.out.print(`Changed ${oneLine(name)}. A running gateway connects it anew by itself.\n`);
+  return printChange(context, changed);
+}
+
+export async function disableServer(context: CommandContext): Promise<ExitCode> {
+  const [server = ''] = context.args;
+  const changed = await context.ask('mcp.disable', { ...profileOf(context), server });
+  context.out.print(`Disabled ${oneLine(server)}: no connection, no tools. \`agent mcp enable\` undoes it.\n`);
+  return printChange(context, changed);
+}
+
+export async function enableServer(context: CommandContext): Promise<ExitCode> {
+  const [server = ''] = context.args;
+  const changed = await context.ask('mcp.enable', { ...profileOf(context), server });
+  context.out.print(`Enabled ${oneLine(server)}. A running gateway connects it by itself.\n`);
+  return printChange(context, changed);
 }
 
 export async function removeServer(context: CommandContext): Promise<ExitCode> {
-  const [name = ''] = context.args;
-  const change = await removeServerEntry(placeOf(context, name));
-  if (change.kind !== 'changed') {
-    const why =
-      change.kind === 'unwritable'
-        ? change.why
-        : `no mcp server is named "${oneLine(name)}"; \`agent mcp list\` lists them [server-unknown]`;
-    context.out.complain(`agent: ${why}\n`);
-    return 1;
+  const [server = ''] = context.args;
+  const changed = await context.ask('mcp.remove', { ...profileOf(context), server });
+  context.out.print(`Removed ${oneLine(server)}. A running gateway ends it by itself.\n`);
+  return printChange(context, changed);
+}
+
+const ofCommands = ['command', 'args', 'env', 'cwd'];
+const ofUrls = ['url', 'headers', 'transport', 'auth', 'oauth', 'ssl_verify'];
+
+function unset(changes: Record<string, Json>, [key = '', ...rest]: readonly string[]): void {
+  if (rest.length === 0) {
+    changes[key] = null;
+    return;
   }
-  context.out.print(`Removed ${oneLine(name)}. A running gateway ends it by itself.\n`);
-  return 0;
+  const held = changes[key];
+  const inner: Record<string, Json> = isJsonObject(held) ? { ...held } : {};
+  unset(inner, rest);
+  changes[key] = inner;
+}
+
+/** What went into `.env`, what nothing needs there any more, and what keeps the change from being in force. */
+function printChange(context: CommandContext, { variables, unused, not_in_force: why }: ChangedServer): ExitCode {
+  const { out } = context;
+  if (variables.length > 0) out.print(`Written into .env: ${variables.map(oneLine).join(', ')}.\n`);
+  if (unused.length > 0) out.print(`Left in .env, where nothing refers to it: ${unused.map(oneLine).join(', ')}.\n`);
+  if (why === undefined) return 0;
+  out.complain(`agent: the change is written and not in force: ${oneLine(why)}\n`);
+  return 1;
+}
+
+function misused(context: CommandContext, words: string): ExitCode {
+  context.out.complain(`agent: ${words}\n`);
+  return 2;
 }
 
 /** The entry that the words ask for, or what is wrong with them. */
@@ -92,8 +154,4 @@ function pairs(text: string | undefined, separator: string): Record<string, stri
     found[line.slice(0, at).trim()] = line.slice(at + 1).trim();
   }
   return found;
-}
-
-function placeOf(context: CommandContext, name: string): EntryPlace {
-  return { home: context.home, profile: profileFlag(context), name };
 }

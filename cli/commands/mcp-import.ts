@@ -5,10 +5,8 @@
  */
 
 import { homedir } from 'node:os';
-import { dirname } from 'node:path';
-import { type ForeignConfig, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
+import { type ForeignConfig, planForeign, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
 import { addServerEntry } from '../../actors/config/server-entries.ts';
-import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import {
@@ -19,25 +17,15 @@ import {
   wordInSentence,
   wordOfCommand,
 } from '../../machines/base/shown-json.ts';
-import { editVariable, valueAt } from '../../machines/config/edit.ts';
-import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { isReservedVariable } from '../../machines/config/program-variables.ts';
-import { type ForeignProgram, foreignFiles } from '../../machines/mcp/foreign-files.ts';
+import { foreignFiles, programTitles } from '../../machines/mcp/foreign-files.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
-import { type ImportItem, planImport } from '../../machines/mcp/plan-import.ts';
+import type { ImportItem } from '../../machines/mcp/plan-import.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, profileFlag, textFlag } from '../context.ts';
 import { canAsk, loadPrompts, type Prompts, QuestionsLeft } from '../prompts.ts';
 import { bold, dim, oneLine, printJson, wrapped } from '../terminal.ts';
-
-const titles: Readonly<Record<ForeignProgram, string>> = {
-  'claude-code': 'Claude Code',
-  'claude-desktop': 'Claude Desktop',
-  cursor: 'Cursor',
-  vscode: 'VS Code',
-  codex: 'Codex',
-};
 
 export async function importServers(context: CommandContext): Promise<ExitCode> {
   const { out } = context;
@@ -47,15 +35,7 @@ export async function importServers(context: CommandContext): Promise<ExitCode> 
   for (const { file, problem } of configs) {
     if (problem !== undefined) out.complain(`agent: ${oneLine(file.path)}: ${oneLine(problem)}; it is passed over\n`);
   }
-  const [config = '', env = ''] = await Promise.all([readText(paths.config), readText(paths.env)]);
-  const written = valueAt(config, []);
-  const plan = planImport({
-    found: configs.flatMap(({ file, servers }) => servers.map((server) => ({ file, server }))),
-    config: isJsonObject(written) ? written : {},
-    secrets: parseEnvFile(env),
-    env: context.env,
-    userHome: placesOf(context).userHome,
-  });
+  const plan = await planForeign(configs, { paths, places: placesOf(context) });
   if (plan.length === 0) return nothingFound(context, configs);
   const wantsJson = hasFlag(context, 'json');
   if (!wantsJson) out.print(describe(context, plan) + elsewhere(context, configs));
@@ -82,7 +62,7 @@ export async function importServers(context: CommandContext): Promise<ExitCode> 
     out.complain(`agent: ${thrown.message}\n`);
     return 4;
   }
-  const code = await write(context, { chosen, plan, place: { home: context.home, profile }, env: paths.env });
+  const code = await write(context, { chosen, plan, place: { home: context.home, profile } });
   const isHeldBack = hasFlag(context, 'yes') && chosen.length < offered.length;
   return code === 0 && isHeldBack ? 4 : code;
 }
@@ -150,7 +130,9 @@ async function choose(
         value: item,
         label: item.name,
         hint:
-          item.standing.kind === 'taken' ? `${inQuotes(item.foreignName)} is taken here` : titles[item.file.program],
+          item.standing.kind === 'taken'
+            ? `${inQuotes(item.foreignName)} is taken here`
+            : programTitles[item.file.program],
       })),
       offered,
     );
@@ -188,11 +170,9 @@ interface Writing {
   readonly chosen: readonly ImportItem[];
   readonly plan: readonly ImportItem[];
   readonly place: { readonly home: string; readonly profile: ProfileName };
-  /** The path of `.env`. */
-  readonly env: string;
 }
 
-async function write(context: CommandContext, { chosen, plan, place, env }: Writing): Promise<ExitCode> {
+async function write(context: CommandContext, { chosen, plan, place }: Writing): Promise<ExitCode> {
   const { out } = context;
   const added: string[] = [];
   let failed = false;
@@ -204,14 +184,7 @@ async function write(context: CommandContext, { chosen, plan, place, env }: Writ
       failed = true;
       continue;
     }
-    if (variables.length > 0) {
-      await ensurePrivateFolder(dirname(env));
-      // First the variables: a reference must not stand before what it refers to.
-      await updateFileLocked(env, (text = '') =>
-        variables.reduce((left, { variable, value }) => editVariable(left, variable, value), text),
-      );
-    }
-    const change = await addServerEntry({ ...place, name }, entry, false);
+    const change = await addServerEntry({ ...place, name }, entry, variables);
     if (change.kind === 'changed') added.push(name);
     else {
       const why = change.kind === 'unwritable' ? change.why : 'the name has been taken meanwhile';
@@ -241,7 +214,7 @@ function describe(context: CommandContext, plan: readonly ImportItem[]): string 
     if (item.file.path !== path) {
       path = item.file.path;
       if (lines.length > 0) lines.push('');
-      lines.push(`${bold(out, titles[item.file.program])}  ${dim(out, oneLine(path))}`);
+      lines.push(`${bold(out, programTitles[item.file.program])}  ${dim(out, oneLine(path))}`);
     }
     const name = item.standing.kind === 'taken' ? wordInSentence(item.foreignName) : item.name;
     const width = Math.max(40, out.columns - 6);
@@ -260,7 +233,7 @@ function elsewhere({ out }: CommandContext, configs: readonly ForeignConfig[]): 
     others.flatMap(({ folder, names }) =>
       wrapped(
         oneLine(
-          `${titles[file.program]} has ${names.map(wordInSentence).join(', ')} for ${wordInSentence(folder)}: run the import in that folder`,
+          `${programTitles[file.program]} has ${names.map(wordInSentence).join(', ')} for ${wordInSentence(folder)}: run the import in that folder`,
         ),
         Math.max(40, out.columns),
         '',

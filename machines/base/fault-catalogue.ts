@@ -9,10 +9,6 @@ export interface FaultEntry {
 }
 
 export const faultCatalogue = {
-  'config-unwritable': {
-    what: 'config.yaml is no YAML, so an entry in it cannot be changed without losing something.',
-    remedy: 'Correct the file first; `agent config check` shows the place.',
-  },
   'journal-unavailable': {
     what: 'The journal is not open or cannot write, so nothing can be acknowledged.',
     remedy:
@@ -313,6 +309,22 @@ export const faultCatalogue = {
   'server-unknown': {
     what: 'No MCP server of that name is configured in the profile.',
     remedy: 'Look for the name with `agent mcp list`; --profile chooses another profile.',
+  },
+  'server-exists': {
+    what: 'The profile has an MCP server of that name already.',
+    remedy: 'Choose another name, change the one that exists with `agent mcp edit`, or replace it with --force.',
+  },
+  'server-name': {
+    what: 'The name of a new MCP server has characters that it may not have, or is too long.',
+    remedy: 'Use 1 to 64 letters, digits, ".", "_" and "-".',
+  },
+  'server-masked': {
+    what: 'A changed value holds the *** that is shown in the place of a secret.',
+    remedy: 'Give the value itself, a reference such as ${NAME}, or leave that key as it is.',
+  },
+  'config-unwritable': {
+    what: 'config.yaml is no YAML, so an entry in it cannot be changed without losing something.',
+    remedy: 'Correct the file first; `agent config check` shows the place.',
   },
   'server-entry': {
     what: 'The entry of the MCP server has a finding, so that it cannot be connected.',

@@ -60,7 +60,7 @@ function quoted(value: string): string {
 }
 
 /** Whether the text is YAML of one document that can be composed; it need not be a mapping yet. */
-function isKept(text: string): boolean {
+export function isKept(text: string): boolean {
   return parseDocument(text).findings.every(({ code }) => code === 'config-not-mapping');
 }
 

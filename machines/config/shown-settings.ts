@@ -81,6 +81,11 @@ export function shownSettings(
   return rows;
 }
 
+/** An entry of a server as it may be shown. */
+export function maskedEntry(entry: JsonObject): JsonObject {
+  return masked([], entry) as JsonObject;
+}
+
 /** Every header is there to say who asks, and a certificate's third item is its password. */
 function masked(path: ConfigPath, value: Json): Json {
   if (Array.isArray(value)) return value.map((one, index) => masked([...path, index], one));

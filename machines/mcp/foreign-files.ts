@@ -9,6 +9,14 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 const foreignPrograms = ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'codex'] as const;
 export type ForeignProgram = (typeof foreignPrograms)[number];
 
+export const programTitles: Readonly<Record<ForeignProgram, string>> = {
+  'claude-code': 'Claude Code',
+  'claude-desktop': 'Claude Desktop',
+  cursor: 'Cursor',
+  vscode: 'VS Code',
+  codex: 'Codex',
+};
+
 export interface ForeignFile {
   readonly program: ForeignProgram;
   readonly path: string;

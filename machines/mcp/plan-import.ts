@@ -11,7 +11,8 @@ import type { ForeignFile, ForeignServer } from './foreign-files.ts';
 import type { WantedVariable } from './foreign-references.ts';
 import { importServer } from './import-server.ts';
 import { isName } from './install-link.ts';
-import { spelled, type TakenSecret, takeSecrets } from './secret-places.ts';
+import { type TakenSecret, takeSecrets } from './secret-places.ts';
+import { ownVariable, variableFor } from './variable-names.ts';
 import { type VariableUse, variableUses } from './variable-uses.ts';
 
 export interface ImportItem {
@@ -116,31 +117,6 @@ function freeName(wish: string, taken: ReadonlyMap<string, string>): string {
   for (let number = 2; ; number += 1) {
     const name = number === 2 ? wish : `${wish.slice(0, longestName - 4)}-${number - 1}`;
     if (!taken.has(name)) return name;
-  }
-}
-
-/** A name that only this server's entry refers to: neither the gateway nor another entry reads it. */
-function ownVariable(wanted: string, server: string): string {
-  const prefix = spelled(server);
-  return `MCP_${wanted.startsWith(`${prefix}_`) ? wanted : `${prefix}_${wanted}`}`;
-}
-
-interface Variables {
-  /** Of `.env`, as it is and as it is planned. */
-  readonly held: Map<string, string>;
-  readonly env: ImportStart['env'];
-  /** Whether another entry reads a variable, be it set here or for the gateway alone. */
-  readonly isReferred: (variable: string) => boolean;
-}
-
-/** Returns the wanted variable, or the first numbered one that `.env` has with the value or that is entirely unused. */
-function variableFor(wanted: string, value: string, { held, env, isReferred }: Variables): string {
-  for (let number = 1; ; number += 1) {
-    const name = number === 1 ? wanted : `${wanted}_${number}`;
-    const standing = held.get(name) ?? (isReferred(name) ? undefined : env[name]);
-    if (isReservedVariable(name) || (standing === undefined ? isReferred(name) : standing !== value)) continue;
-    held.set(name, value);
-    return name;
   }
 }
 

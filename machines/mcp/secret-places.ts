@@ -23,10 +23,12 @@ const scheme = /^(Bearer|Basic|Token|Bot)\s+(.+)$/i;
 /** An argument that carries its value: `--api-key=x`, `TOKEN=x`, or a header's line `Name: x`. */
 const carried = /^(-{0,2}[A-Za-z][\w.-]*)(=|:\s*)(.+)$/;
 
+/** @param takes `all`: each literal value of the environment and the headers counts as a secret, whatever its name */
 export function takeSecrets(
   server: string,
   entry: JsonObject,
   nameVariable: NameVariable,
+  takes: 'secrets' | 'all' = 'secrets',
 ): { readonly entry: JsonObject; readonly secrets: readonly TakenSecret[] } {
   const secrets: TakenSecret[] = [];
   const put = (wanted: string, value: string): string => {
@@ -35,12 +37,15 @@ export function takeSecrets(
     return `\${${variable}}`;
   };
   const prefix = spelled(server);
+  const isTaken = (name: string, text: string): boolean => (takes === 'all' ? isLiteral(text) : isSecret(name, text));
   const taken: Record<string, Json> = { ...entry };
   if (isJsonObject(entry.env)) {
-    taken.env = eachText(entry.env, (name, text) => (isSecret(name, text) ? put(ownName(name, prefix), text) : text));
+    taken.env = eachText(entry.env, (name, text) => (isTaken(name, text) ? put(ownName(name, prefix), text) : text));
   }
   if (isJsonObject(entry.headers)) {
-    taken.headers = eachText(entry.headers, (name, text) => headerOf(name, text, prefix, put));
+    taken.headers = eachText(entry.headers, (name, text) =>
+      isTaken(name, text) ? headerOf(name, text, prefix, put) : text,
+    );
   }
   if (Array.isArray(entry.args)) taken.args = argumentsOf(entry.args as readonly Json[], prefix, put);
   if (typeof entry.url === 'string') taken.url = urlOf(entry.url, prefix, put);
@@ -72,7 +77,6 @@ export function spelled(name: string): string {
 type Put = (wanted: string, value: string) => string;
 
 function headerOf(name: string, text: string, prefix: string, put: Put): string {
-  if (!isSecret(name, text)) return text;
   const [, word, rest] = scheme.exec(text) ?? [];
   if (word !== undefined && rest !== undefined) return `${word} ${put(`${prefix}_TOKEN`, rest)}`;
   return put(`${prefix}_${spelled(name)}`, text);

@@ -33,6 +33,6 @@ export function afterLostCall({ annotations, replayed, dispatched }: LostCall): 
   return isReadOnly(annotations) && !replayed ? 'replay' : 'outcomeUncertain';
 }
 
-function isReadOnly(annotations: ToolAnnotations | undefined): boolean {
+export function isReadOnly(annotations: ToolAnnotations | undefined): boolean {
   return annotations?.readOnlyHint === true;
 }

@@ -23,7 +23,9 @@ export async function answerRequest(
   const failed = (thrown: unknown): string => {
     const refused = thrown instanceof Refusal ? thrown : undefined;
     const code = refused?.code === 'params-missing' ? rpcCodes.params : rpcCodes.refused;
-    const data = refused === undefined ? {} : { data: { code: refused.code } };
+    const { field } = refused ?? {};
+    const data =
+      refused === undefined ? {} : { data: { code: refused.code, ...(field === undefined ? {} : { field }) } };
     return spellError(id, { code, message: peer.redact(causeOf(thrown)), ...data });
   };
   try {

@@ -44,11 +44,13 @@ import {
   subscribe,
   unsubscribe,
 } from './home-view.ts';
+import { importCommands } from './import-commands.ts';
 import { inspectCommands } from './inspect-commands.ts';
 import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { offerCommands } from './offer-commands.ts';
 import { overviewCommands } from './overview-commands.ts';
+import { serverCommands } from './server-commands.ts';
 import { setupCommands } from './setup-commands.ts';
 import type { DaemonView } from './view.ts';
 import { examineRoute } from './webhook-doctor.ts';
@@ -56,6 +58,8 @@ import { examineRoute } from './webhook-doctor.ts';
 const table: Commands = {
   ...mcpCommands,
   ...offerCommands,
+  ...serverCommands,
+  ...importCommands,
   ...linkCommands,
   ...deliveryCommands,
   ...chatCommands,

@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { NamedRange } from '../../machines/base/time-range.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import type { Route } from '../../machines/config/route.ts';
-import type { ShownSetting } from '../../machines/config/shown-settings.ts';
+import type { ShownSetting, VariableSource } from '../../machines/config/shown-settings.ts';
 import type { CallFault } from '../../machines/mcp/call-faults.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
 import type {
@@ -92,11 +92,40 @@ export interface Contract {
     result: { readonly added: string; readonly profile: string };
   };
   'link.read': { params: InProfile & { readonly url: string }; result: LinkReading };
+  /** The secrets of the entry go into `.env`; with `values: 'all'` every literal of `env` and `headers` does. */
+  'mcp.add': {
+    params: ServerChoice & {
+      readonly entry: JsonObject;
+      readonly force?: boolean;
+      readonly values?: 'all';
+      /** Only whether it could be added. */
+      readonly dry?: boolean;
+    };
+    result: { readonly added: string } & ChangedServer;
+  };
   'mcp.call': {
     params: Caller & { readonly name: string; readonly arguments?: JsonObject };
     result: ShapedResult | Failed;
   };
+  /** The last calls of a server since the daemon started, newest first. */
+  'mcp.calls': { params: ServerChoice & { readonly limit?: number }; result: readonly ServerCall[] };
+  'mcp.disable': { params: ServerChoice; result: { readonly disabled: string } & ChangedServer };
+  /** Changes the keys that are given; null takes one out. */
+  'mcp.edit': {
+    params: ServerChoice & { readonly changes: JsonObject; readonly values?: 'all'; readonly dry?: boolean };
+    result: { readonly edited: string } & ChangedServer;
+  };
+  'mcp.enable': { params: ServerChoice; result: { readonly enabled: string } & ChangedServer };
   'mcp.getPrompt': { params: Caller & { readonly name: string; readonly arguments?: JsonObject }; result: Offered };
+  /** Adds servers of other agent programs, by the names under which `mcp.importable` offers them. */
+  'mcp.import': {
+    params: InProfile & { readonly names: readonly string[] };
+    result: {
+      readonly added: readonly string[];
+      readonly failed: readonly { readonly name: string; readonly why: string }[];
+    };
+  };
+  'mcp.importable': { params: InProfile; result: readonly ImportableServer[] };
   'mcp.instructions': { params: Caller; result: { readonly instructions?: string } };
   'mcp.list': { params: object; result: readonly ServerRow[] };
   'mcp.login': {
@@ -109,10 +138,17 @@ export interface Contract {
   'mcp.prompts': { params: Caller; result: readonly JsonObject[] };
   'mcp.readResource': { params: Caller & { readonly uri: string }; result: Offered };
   'mcp.reconnect': { params: ServerChoice; result: { readonly reconnecting: string } };
+  'mcp.remove': { params: ServerChoice; result: { readonly removed: string } & ChangedServer };
   'mcp.resourceTemplates': { params: Caller; result: readonly JsonObject[] };
   'mcp.resources': { params: Caller; result: readonly JsonObject[] };
+  'mcp.show': { params: ServerChoice; result: ServerDetail };
   'mcp.test': {
-    params: ServerChoice & { readonly entry?: JsonObject; readonly connect?: boolean };
+    params: ServerChoice & {
+      readonly entry?: JsonObject;
+      /** The configured entry with these keys changed. */
+      readonly changes?: JsonObject;
+      readonly connect?: boolean;
+    };
     result: ProbeReport;
   };
   'mcp.tools': { params: Caller & { readonly server?: string }; result: readonly ToolRow[] };
@@ -462,9 +498,73 @@ export interface ServerRow {
   /** How many are registered. */
   readonly tools: number;
   readonly since: string;
+  /** Attempts and sessions that failed in a row. */
+  readonly failures?: number;
+  /** When it is tried again, where that is planned. */
+  readonly next_at?: string;
   readonly error?: string;
   /** Which of its tools, and why. */
   readonly left_out?: readonly string[];
+}
+
+/** The outcome of a change of config.yaml. */
+export interface ChangedServer {
+  readonly profile: string;
+  /** Written into `.env`, by name. */
+  readonly variables: readonly string[];
+  /** Variables of `.env` to which nothing refers any more. */
+  readonly unused: readonly string[];
+  /** Why the file as it is now does not come into force; absent where it does, or no daemon runs. */
+  readonly not_in_force?: string;
+}
+
+/** An entry as the file has it, secrets masked. */
+export interface ServerDetail {
+  readonly name: string;
+  readonly profile: string;
+  readonly file: string;
+  readonly line: number;
+  readonly entry: JsonObject;
+  readonly enabled: boolean;
+  /** Where its command starts. */
+  readonly cwd?: string;
+  readonly variables: readonly { readonly name: string; readonly from: VariableSource }[];
+  readonly findings: readonly Diagnostic[];
+  /** A sentence for each setting that lowers a guard. */
+  readonly lowers: readonly string[];
+  /** Variables of `.env` to which only this entry refers. */
+  readonly own_variables: readonly string[];
+}
+
+export interface ServerCall {
+  readonly id: string;
+  /** The registered name. */
+  readonly tool: string;
+  readonly caller: string;
+  /** `result`, `error` where the tool says so, or the code of why there is none. */
+  readonly outcome: string;
+  readonly why?: string;
+  readonly started_at: string;
+  readonly milliseconds: number;
+  readonly tries: number;
+}
+
+/** A server of another agent program; no value of a variable is in it. */
+export interface ImportableServer {
+  readonly name: string;
+  readonly program: string;
+  readonly file: string;
+  readonly foreign_name: string;
+  readonly entry: JsonObject;
+  /** That are written into `.env`. */
+  readonly variables: readonly string[];
+  /** That are set nowhere yet. */
+  readonly missing: readonly string[];
+  /** Sentences for the person who is asked. */
+  readonly notes: readonly string[];
+  /** `new` and `taken` can be added, `taken` under the name given here. */
+  readonly standing: 'new' | 'same' | 'taken' | 'unusable';
+  readonly why?: string;
 }
 
 export interface ToolRow {
@@ -488,7 +588,14 @@ export type ProbeReport =
       readonly needs_login?: never;
       readonly era?: string;
       readonly milliseconds?: number;
-      readonly tools?: readonly { readonly name: string; readonly tool: string; readonly description: string }[];
+      readonly tools?: readonly {
+        readonly name: string;
+        readonly tool: string;
+        readonly description: string;
+        /** A person is asked before it runs. */
+        readonly asks: boolean;
+        readonly read_only: boolean;
+      }[];
       /** Tools that the filter leaves out. */
       readonly filtered?: number;
       /** Which of its tools are left out, and why. */
@@ -496,7 +603,13 @@ export type ProbeReport =
       readonly instructions?: string;
     }
   /** With `needs_login` it was reached, and only a person can go on. */
-  | { readonly ok: false; readonly error: string; readonly needs_login?: true };
+  | {
+      readonly ok: false;
+      readonly error: string;
+      readonly needs_login?: true;
+      /** The last lines of its standard error. */
+      readonly stderr?: readonly string[];
+    };
 
 export interface RunDetail extends RunRow {
   readonly prompt: string;

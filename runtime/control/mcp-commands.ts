@@ -4,6 +4,7 @@
  */
 
 import { loadHome, readEntry } from '../../actors/config/load-config.ts';
+import { changedEntry } from '../../actors/config/server-entries.ts';
 import { createCredentials } from '../../actors/oauth/credentials.store.ts';
 import { type ServerTool, serversOf, toolFilter } from '../../machines/agent/toolset.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
@@ -13,10 +14,13 @@ import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { splitGlobs } from '../../machines/mcp/glob.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
+import { isSecret } from '../../machines/mcp/secret-places.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { learnSecrets } from '../config/loaded-home.ts';
 import { ambiguous, latest, shortestPrefix } from '../dispatch/meant-key.ts';
 import type { CallRequest } from '../mcp/calls.ts';
 import type { McpView } from '../mcp/view.ts';
+import { createRedactor } from '../observe/redact.ts';
 import {
   type Command,
   type CommandHost,
@@ -30,6 +34,7 @@ import type { ApprovalRow, Result, ToolRow } from './contract.ts';
 import { notServed, profileOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 
+const defaultCalls = 100;
 const usualLines = 100;
 const mostLines = 10_000;
 
@@ -77,6 +82,14 @@ export const mcpCommands = {
     const server = textOf(params, 'server');
     knownIn(mcp, profile, server);
     return mcp.logs(profile, server, lines);
+  }),
+
+  'mcp.calls': ofServers((mcp, params) => {
+    const profile = profileIn(mcp, params);
+    const server = textOf(params, 'server');
+    knownIn(mcp, profile, server);
+    const limit = typeof params.limit === 'number' ? Math.max(1, params.limit) : defaultCalls;
+    return mcp.recentCalls(profile, server).slice(0, limit);
   }),
 
   'mcp.watch': {
@@ -241,18 +254,37 @@ export function mcpOf(host: CommandHost): McpView {
  * Connects once, to a configured server or to the entry that is given; or only reads that. Lives apart from the daemon's
  * connections.
  */
-async function testServer(params: JsonObject, { source, version = '0' }: CommandHost): Promise<Result<'mcp.test'>> {
+async function testServer(
+  params: JsonObject,
+  { source, version = '0' }: CommandHost,
+  peer: CommandPeer,
+): Promise<Result<'mcp.test'>> {
   const name = textOf(params, 'server');
   const profile = profileOf(params.profile);
-  const settings = isJsonObject(params.entry)
-    ? givenEntry(name, params.entry, { profile, source })
+  const entry = isJsonObject(params.changes)
+    ? await changedEntry({ home: source.home, profile, name }, params.changes)
+    : params.entry;
+  const settings = isJsonObject(entry)
+    ? givenEntry(name, entry, { profile, source })
     : configured(name, profile, source);
   if (params.connect === false) return { ok: true };
   // The protocol's client costs more than everything else here, and only this needs it.
   const { probeServer } = await import('../mcp/probe.ts');
   const { home, tokens } = profilePaths(source.home, profile);
   const credentials = createCredentials(tokens);
-  return probeServer(settings, { profile, home, credentials, env: source.env, version, nowMs: Date.now });
+  const redactor = createRedactor();
+  learnSecrets(loadHome(source), redactor);
+  for (const value of secretTexts(settings, entry !== undefined)) redactor.learn(value);
+  const report = await whileAsked(peer, (signal) =>
+    probeServer(settings, { profile, home, credentials, env: source.env, version, nowMs: Date.now, signal }),
+  );
+  return redactor.record(report);
+}
+
+/** What a server was given and could write back. Of an entry that is only tried, nobody knows yet which values are secret. */
+function secretTexts({ transport }: ServerSettings, isTried: boolean): readonly string[] {
+  if (transport.kind !== 'stdio') return Object.values(transport.headers);
+  return Object.entries(transport.env).flatMap(([name, value]) => (isTried || isSecret(name, value) ? [value] : []));
 }
 
 function givenEntry(
@@ -283,7 +315,7 @@ function configured(name: string, profile: ProfileName, source: CommandHost['sou
   return readServerSettings(entry);
 }
 
-function unknownServer(name: string, known: readonly string[], list = '`agent mcp list`'): Refusal {
+export function unknownServer(name: string, known: readonly string[], list = '`agent mcp list`'): Refusal {
   const cure = meantOr(name, known, `${list} lists them`);
   return new Refusal('server-unknown', `no mcp server is named "${name}"; ${cure}`);
 }
@@ -293,7 +325,7 @@ function namesIn(mcp: McpView, profile: string): readonly string[] {
 }
 
 function disabledServer(name: string): Refusal {
-  return new Refusal('server-disabled', `mcp server "${name}" is disabled; set enabled: true in its entry`);
+  return new Refusal('server-disabled', `mcp server "${name}" is disabled; run \`agent mcp enable ${name}\``);
 }
 
 /** @param lent to a run with these toolsets a server of which it is lent no tool is an unknown one */

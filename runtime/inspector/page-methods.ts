@@ -4,8 +4,10 @@
  * @see SEC-1 and INS-2 in docs/specification.md
  */
 
-import type { JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { variablesIn } from '../../machines/config/interpolate.ts';
 import { readInstallLink } from '../../machines/mcp/install-link.ts';
+import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 
 /** `fresh`: only while the session's link was opened in the last minutes. */
 export type PageAccess = 'open' | 'fresh' | 'terminalOnly';
@@ -26,10 +28,13 @@ const rules: Readonly<Record<string, Rule>> = {
   'link.read': 'open',
   // A server at an address starts no program.
   'link.add': ({ url }) => (namesAddress(url) ? 'open' : 'fresh'),
-  ...all('mcp', ['call', 'getPrompt', 'instructions', 'list', 'login', 'loginPaste', 'logs', 'oauthServers']),
-  ...all('mcp', ['prompts', 'readResource', 'reconnect', 'resourceTemplates', 'resources', 'tools', 'watch']),
-  // An entry that is not configured would run its command without a question; the page adds one by its link.
-  'mcp.test': ({ entry }) => (entry === undefined ? 'open' : 'terminalOnly'),
+  ...all('mcp', ['call', 'calls', 'disable', 'getPrompt', 'importable', 'instructions', 'list', 'login']),
+  ...all('mcp', ['loginPaste', 'logs', 'oauthServers', 'prompts', 'readResource', 'reconnect', 'resourceTemplates']),
+  ...all('mcp', ['resources', 'show', 'tools', 'watch']),
+  'mcp.add': ({ entry }) => (startsNothing(entry) ? 'open' : 'fresh'),
+  'mcp.edit': ({ changes }) => (isHarmless(changes) ? 'open' : 'fresh'),
+  // What is tried runs, like what is configured.
+  'mcp.test': ({ entry, changes }) => (entry === undefined && changes === undefined ? 'open' : 'fresh'),
   ...all('overview', ['read', 'watch']),
   // What the others write starts a program, opens a port or holds a credential.
   'setup.read': 'open',
@@ -44,6 +49,21 @@ export function pageAccessOf(method: string, params: JsonObject): PageAccess {
 
 function all(group: string, names: readonly string[]): Record<string, Rule> {
   return Object.fromEntries(names.map((name) => [`${group}.${name}`, 'open']));
+}
+
+/** A server at an address that asks before it changes anything, and is sent nothing that this computer holds. */
+function startsNothing(entry: unknown): boolean {
+  if (!isJsonObject(entry) || typeof entry.url !== 'string' || entry.command !== undefined) return false;
+  return loweredGuards(entry).length === 0 && variablesIn(entry).length === 0;
+}
+
+/** Keys of an entry that change neither what runs, nor where it is reached, nor what it may do. */
+const harmless: ReadonlySet<string> = new Set([
+  ...['connect_timeout', 'idle_timeout_seconds', 'keepalive_interval', 'lazy', 'max_lifetime_seconds', 'timeout'],
+]);
+
+function isHarmless(changes: unknown): boolean {
+  return isJsonObject(changes) && Object.keys(changes).every((key) => harmless.has(key));
 }
 
 function namesAddress(url: unknown): boolean {

@@ -33,12 +33,11 @@ export function runLinkDialog(
     actors: {
       lookUpName: fromPromise<boolean, string>(({ input }) => hasServerEntry({ ...place, name: input })),
       writeEntry: fromPromise<AddVerdict, AddServerContext>(async ({ input }) => {
-        const change = await addServerEntry({ ...place, name: input.name }, input.config, false);
+        const change = await addServerEntry({ ...place, name: input.name }, input.config);
         switch (change.kind) {
           case 'changed':
             return { kind: 'added' };
           case 'taken':
-          case 'absent':
             return { kind: 'taken' };
           case 'unwritable':
             return { kind: 'failed', why: change.why };

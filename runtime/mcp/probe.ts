@@ -14,6 +14,7 @@ import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import { chooseTools } from '../../machines/mcp/tool-filter.ts';
 import { registerNames, type Utility } from '../../machines/mcp/tool-name.ts';
+import { isReadOnly, needsApproval, type ToolAnnotations } from '../../machines/mcp/trust.ts';
 import type { ProbeReport } from '../control/contract.ts';
 import { authorised, readFailures } from './oauth-access.ts';
 
@@ -26,7 +27,12 @@ export interface ProbePorts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
   readonly nowMs: () => number;
+  /** Ends the attempt. */
+  readonly signal?: AbortSignal;
 }
+
+const keptStderrBytes = 8_192;
+const keptStderrLines = 20;
 
 const silent: Logger = { log: () => {}, warnOnce: () => {} };
 const declined = { kind: 'answered', result: { action: 'decline' } } as const;
@@ -34,13 +40,16 @@ const declined = { kind: 'answered', result: { action: 'decline' } } as const;
 export async function probeServer(settings: ServerSettings, ports: ProbePorts): Promise<ProbeReport> {
   const { env, version, profile, credentials } = ports;
   const beganAt = performance.now();
+  let stderr = Buffer.alloc(0);
   const userHome = homedir();
   const verdict = await openSession(
     settings,
     {
       transport: {
         log: silent,
-        onStderr: () => {},
+        onStderr: (chunk) => {
+          stderr = Buffer.concat([stderr, chunk]).subarray(-keptStderrBytes);
+        },
         cwd: ports.home,
         userHome,
         env,
@@ -56,13 +65,20 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
       version,
       log: silent,
     },
-    new AbortController().signal,
+    ports.signal ?? new AbortController().signal,
   );
   if (verdict.kind === 'failed') {
     // The try may be over before its renewal is, and with it this process.
     await renewalsSettled(credentials);
     const { after, why } = readFailures(settings, verdict.failures, { profile, credentials, hasLog: false });
-    return { ok: false, error: why, ...(after === 'needsLogin' ? { needs_login: true } : {}) };
+    const lines = stderr.toString('utf8').split(/\r?\n/);
+    const said = lines.filter((line) => line.trim() !== '').slice(-keptStderrLines);
+    return {
+      ok: false,
+      error: why,
+      ...(after === 'needsLogin' ? { needs_login: true } : {}),
+      ...(said.length === 0 ? {} : { stderr: said.map(stripTags) }),
+    };
   }
   const { session, listing } = verdict;
   await session.close();
@@ -72,18 +88,23 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
     resources: listing.capabilities.resources !== undefined,
     prompts: listing.capabilities.prompts !== undefined,
   });
-  const descriptions = new Map(listing.tools.map(({ name, description }) => [String(name), String(description ?? '')]));
+  const definitions = new Map(listing.tools.map((tool) => [String(tool.name), tool]));
   const { tools } = registerNames([{ server: settings.name, ...chosen }]);
   return {
     ok: true,
     era: session.era,
     milliseconds: Math.round(performance.now() - beganAt),
-    tools: tools.map(({ name, kind, tool }) => ({
-      name,
-      tool: stripTags(tool),
-      description:
-        kind === 'utility' ? String(utilityTools[tool as Utility].description) : (descriptions.get(tool) ?? ''),
-    })),
+    tools: tools.map(({ name, kind, tool }) => {
+      const definition = kind === 'utility' ? utilityTools[tool as Utility] : definitions.get(tool);
+      const annotations = definition?.annotations as ToolAnnotations | undefined;
+      return {
+        name,
+        tool: stripTags(tool),
+        description: String(definition?.description ?? ''),
+        asks: needsApproval(settings.trust, annotations),
+        read_only: isReadOnly(annotations),
+      };
+    }),
     filtered: natives.length - chosen.natives.length,
     ...(listing.leftOut === undefined ? {} : { left_out: listing.leftOut }),
     ...(listing.instructions === undefined ? {} : { instructions: listing.instructions }),

@@ -207,9 +207,10 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
       ),
       onDone: (key, output: CallOutput) => {
         const endedAtMs = nowMs();
-        const startedAtMs = calls.get(key)?.startedAtMs ?? endedAtMs;
+        const { request, result, startedAtMs = endedAtMs } = calls.get(key) ?? {};
         countCall(output, (endedAtMs - startedAtMs) / 1_000, metrics);
-        if (output.run !== undefined) memory.keep(memoOf(output, output.run, { startedAtMs, endedAtMs, redactor }));
+        const isError = result?.isError === true;
+        memory.keep(memoOf(output, { caller: request?.caller ?? '', isError, startedAtMs, endedAtMs, redactor }));
         calls.settled(key, output);
         requests.callEnded(key);
       },
@@ -313,17 +314,19 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
 }
 
 function memoOf(
-  { id, name, server, fault, tries }: CallOutput,
-  run: string,
+  { id, name, profile, server, run, fault, tries }: CallOutput,
   {
     startedAtMs,
     endedAtMs,
     redactor,
-  }: { readonly startedAtMs: number; readonly endedAtMs: number; readonly redactor: Redactor },
+    ...more
+  }: Pick<CallMemo, 'caller' | 'isError' | 'startedAtMs' | 'endedAtMs'> & { readonly redactor: Redactor },
 ): CallMemo {
   return {
+    ...more,
     id,
-    run,
+    ...(run === undefined ? {} : { run }),
+    profile,
     tool: name,
     server: server ?? '',
     outcome: fault?.code ?? 'result',

@@ -13,7 +13,7 @@ import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
-import type { ApprovalDetail, ApprovalRow, ServerRow, ToolRow } from '../control/contract.ts';
+import type { ApprovalDetail, ApprovalRow, ServerCall, ServerRow, ToolRow } from '../control/contract.ts';
 import type { LoginDesk } from '../oauth/login-desk.ts';
 import type { Redactor } from '../observe/redact.ts';
 import type { AnswerVerdict } from './approvals.ts';
@@ -34,6 +34,8 @@ export interface McpView {
   /** Makes the connection anew; false where there is none. */
   reconnect(profile: string, server: string): boolean;
   logs(profile: string, server: string, lines: number): Promise<readonly string[]>;
+  /** The last calls of a server, newest first. */
+  recentCalls(profile: string, server: string): readonly ServerCall[];
   /** Calls back whenever lists of a profile changed, until the returned function is called. */
   onListsChanged(profile: string, listener: (lists: readonly ListName[]) => void): () => void;
   readonly offers: Offers;
@@ -96,6 +98,8 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
           era: context.era,
           tools: context.tools,
           since: new Date(since).toISOString(),
+          ...(context.failures === 0 ? {} : { failures: context.failures }),
+          ...(isWaiting(value) ? { next_at: new Date(since + context.retryMs).toISOString() } : {}),
           ...(why === null ? {} : { error: redactor.text(why) }),
           ...(leftOut.length === 0 ? {} : { left_out: leftOut.map((words) => redactor.text(words)) }),
         };
@@ -144,6 +148,17 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
     },
     logs: async (profile, server, lines) =>
       (await readLog(servers.logFolder(profile), server, lines)).map((line) => redactor.text(line)),
+    recentCalls: (profile, server) =>
+      servers.memory.ofServer(profile, server).map((memo) => ({
+        id: memo.id,
+        tool: memo.tool,
+        caller: memo.caller,
+        outcome: memo.isError ? 'error' : memo.outcome,
+        ...(memo.why === undefined ? {} : { why: memo.why }),
+        started_at: new Date(memo.startedAtMs).toISOString(),
+        milliseconds: memo.endedAtMs - memo.startedAtMs,
+        tries: memo.tries,
+      })),
     offers: servers.offers,
     instructions(profile, allows) {
       const registry = servers.registry(profile);
@@ -176,6 +191,10 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
 
 function stateOf(value: string): string {
   return value === 'stopping' ? leaving.state : value;
+}
+
+function isWaiting(value: string): boolean {
+  return value === 'backingOff' || value === 'parked';
 }
 
 function isNowhere(settings: ServerSettings | undefined): boolean {

@@ -13,10 +13,11 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
     'gateway.status',
     ...['chart', 'follow', 'show', 'tree', 'watch', 'why'].map((name) => `inspect.${name}`),
     'link.read',
-    ...['call', 'getPrompt', 'instructions', 'list', 'login', 'loginPaste', 'logs', 'oauthServers', 'prompts'].map(
+    ...['call', 'calls', 'disable', 'getPrompt', 'importable', 'instructions', 'list', 'login', 'loginPaste'].map(
       (name) => `mcp.${name}`,
     ),
-    ...['readResource', 'reconnect', 'resourceTemplates', 'resources', 'test', 'tools', 'watch'].map(
+    ...['logs', 'oauthServers', 'prompts'].map((name) => `mcp.${name}`),
+    ...['readResource', 'reconnect', 'resourceTemplates', 'resources', 'show', 'test', 'tools', 'watch'].map(
       (name) => `mcp.${name}`,
     ),
     ...['cancel', 'list', 'show'].map((name) => `runs.${name}`),
@@ -27,6 +28,7 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
     ...['add', 'remove'].map((name) => `cron.${name}`),
     ...['reload', 'stop'].map((name) => `gateway.${name}`),
     'link.add',
+    ...['add', 'edit', 'enable', 'import', 'remove'].map((name) => `mcp.${name}`),
     ...['remove', 'subscribe', 'test'].map((name) => `webhook.${name}`),
   ],
   terminalOnly: ['inspect.endSessions', 'inspect.link'],
@@ -53,7 +55,18 @@ t.test('SEC-1 · a method that takes a program or a prompt needs a fresh link on
     ['cron.run', { job: 'nightly', force: true }, 'open'],
     ['cron.run', { job: 'nightly', context: 'x' }, 'fresh'],
     ['mcp.test', { server: 'x' }, 'open'],
-    ['mcp.test', { server: 'x', entry: { command: 'sh' } }, 'terminalOnly'],
+    ['mcp.test', { server: 'x', entry: { command: 'sh' } }, 'fresh'],
+    ['mcp.test', { server: 'x', changes: { lazy: true } }, 'fresh'],
+    ['mcp.add', { entry: { command: 'sh', trust: 'untrusted' } }, 'fresh'],
+    ['mcp.add', { entry: { url: 'http://127.0.0.1:1/mcp' } }, 'fresh'],
+    ['mcp.add', { entry: { url: 'http://127.0.0.1:1/mcp', trust: 'untrusted' } }, 'open'],
+    ['mcp.add', { entry: { url: 'http://127.0.0.1:1/${TOKEN}', trust: 'untrusted' } }, 'fresh'],
+    ['mcp.add', { entry: { url: 'http://127.0.0.1:1/', trust: 'untrusted', ssl_verify: false } }, 'fresh'],
+    ['mcp.add', { entry: { url: 'http://127.0.0.1:1/', trust: 'untrusted', command: null } }, 'fresh'],
+    ['mcp.edit', { changes: { timeout: 60, lazy: true } }, 'open'],
+    ['mcp.edit', { changes: { timeout: 60, trust: 'full' } }, 'fresh'],
+    ['mcp.edit', { changes: { args: ['-c', 'x'] } }, 'fresh'],
+    ['mcp.edit', { changes: 1 }, 'fresh'],
   ];
   for (const [method, params, access] of rows) {
     t.equal(pageAccessOf(method, params), access, `${method} ${JSON.stringify(params)}`);

@@ -144,9 +144,12 @@ t.test('INS-2 · DUR-2 · a delivered event is told from its request to its targ
         {
           id: '1',
           run: 'k1',
+          caller: 'run',
+          profile: 'default',
           tool: 'mcp__a__b',
           server: 'a',
           outcome: 'timed_out',
+          isError: false,
           why: 'no answer in 5 s',
           startedAtMs: 1_300,
           endedAtMs: 6_300,

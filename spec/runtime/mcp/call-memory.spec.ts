@@ -4,9 +4,12 @@ import { type CallMemo, createCallMemory } from '../../../runtime/mcp/call-memor
 const memo = (run: string, startedAtMs: number): CallMemo => ({
   id: `${run}-${startedAtMs}`,
   run,
+  caller: 'run',
+  profile: 'default',
   tool: 'mcp__s__t',
   server: 's',
   outcome: 'result',
+  isError: false,
   startedAtMs,
   endedAtMs: startedAtMs + 1,
   tries: 1,

@@ -36,27 +36,52 @@ export const call: Ask = async (method: string, params: object = {}) => {
   return resultOf((await response.json()) as RpcMessage) as never;
 };
 
+interface Hearing {
+  readonly signal: AbortSignal;
+  readonly heard: (method: string, params: JsonObject) => void;
+}
+
 /** The same, with the notifications that come before the result; aborting ends the command. */
 export async function stream<M extends Method>(
   method: M,
   params: Params<M>,
-  { signal, heard }: { readonly signal: AbortSignal; readonly heard: (method: string, params: JsonObject) => void },
+  { signal, heard }: Hearing,
 ): Promise<Result<M>> {
+  for await (const message of messagesOf(method, params, signal)) {
+    if (message.method === undefined) return resultOf(message) as Result<M>;
+    heard(message.method, message.params ?? {});
+  }
+  throw closed();
+}
+
+/** Passes on the notifications of a subscription until the signal; rejects where it is refused or ends before. */
+export async function follow<M extends Method>(
+  method: M,
+  params: Params<M>,
+  { signal, heard }: Hearing,
+): Promise<never> {
+  for await (const message of messagesOf(method, params, signal)) {
+    if (message.method === undefined) resultOf(message);
+    else heard(message.method, message.params ?? {});
+  }
+  throw closed();
+}
+
+async function* messagesOf(method: string, params: object, signal: AbortSignal): AsyncGenerator<RpcMessage> {
   const response = await post(method, params, 'application/x-ndjson', signal);
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {
     const read = await reader?.read();
-    if (read === undefined || read.done) throw new RpcRefusal('the daemon closed the connection', 'closed');
+    if (read === undefined || read.done) return;
     const lines = (rest + read.value).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) {
-      if (line.trim() === '') continue;
-      const message = JSON.parse(line) as RpcMessage;
-      if (message.method === undefined) return resultOf(message) as Result<M>;
-      heard(message.method, message.params ?? {});
-    }
+    for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as RpcMessage;
   }
+}
+
+function closed(): RpcRefusal {
+  return new RpcRefusal('the daemon closed the connection', 'closed');
 }
 
 /** Fetches what the daemon tells at an address of its own; undefined where there is nothing. */

@@ -1,0 +1,168 @@
+/**
+ * Plans a change of one entry of `mcp_servers`: which keys of config.yaml change, and which values go into `.env` in their
+ * place. The entry that results is held to the rules of an entry. Reads no file and writes none.
+ * @see CLI-5, HOME-4 and CFG-1 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
+import type { ConfigPath } from '../config/document.ts';
+import type { ConfigEdit } from '../config/edit.ts';
+import { variablesIn } from '../config/interpolate.ts';
+import { isReservedVariable } from '../config/program-variables.ts';
+import { checkServerEntry, serverEntrySchema } from '../config/server-entry.ts';
+import { validate } from '../config/validate.ts';
+import { isName } from './install-link.ts';
+import { type TakenSecret, takeSecrets } from './secret-places.ts';
+import { ownVariable, variableFor } from './variable-names.ts';
+
+export type EntryRequest =
+  /** A complete entry; one of the same name is replaced only with `replaces`. */
+  | { readonly kind: 'add'; readonly entry: JsonObject; readonly replaces: boolean }
+  /** Only these keys of an entry change, at any depth; null takes a key out (RFC 7396). */
+  | { readonly kind: 'edit'; readonly changes: JsonObject }
+  | { readonly kind: 'remove' };
+
+export interface ChangeStart {
+  readonly name: string;
+  readonly request: EntryRequest;
+  /** config.yaml as it is written. */
+  readonly config: JsonObject;
+  /** Of `.env`. */
+  readonly secrets: ReadonlyMap<string, string>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly takes: 'secrets' | 'all';
+}
+
+export interface EntryPlan {
+  readonly kind: 'planned';
+  readonly edits: readonly ConfigEdit[];
+  /** To be written into `.env` before the edits. */
+  readonly variables: readonly TakenSecret[];
+  /** As it results; undefined where it is removed. */
+  readonly entry: JsonObject | undefined;
+  /** Variables of `.env` to which nothing refers any more. */
+  readonly unused: readonly string[];
+}
+
+export interface EntryRefusal {
+  readonly kind: 'refused';
+  readonly code: string;
+  readonly message: string;
+  /** The key of the entry that is at fault, with dots; `server` for its name. */
+  readonly field?: string;
+}
+
+/** What stands for a secret in an entry that is shown. */
+export const secretMask = '***';
+
+export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
+  const { name, request, config, secrets } = start;
+  const servers = objectAt(config, 'mcp_servers');
+  const exists = Object.hasOwn(servers, name);
+  const standing = isJsonObject(servers[name]) ? servers[name] : {};
+  const { [name]: _, ...otherServers } = servers;
+  const elsewhere = new Set(variablesIn({ ...config, mcp_servers: otherServers }));
+  const unusedAfter = (entry: JsonObject): readonly string[] => {
+    const read = new Set([...elsewhere, ...variablesIn(entry)]);
+    return [...new Set(variablesIn(standing))].filter((variable) => secrets.has(variable) && !read.has(variable));
+  };
+  const path: ConfigPath = ['mcp_servers', name];
+  if (request.kind === 'remove') {
+    if (!exists) return unknown(name);
+    return {
+      kind: 'planned',
+      edits: [{ path, value: undefined }],
+      variables: [],
+      entry: undefined,
+      unused: unusedAfter({}),
+    };
+  }
+  if (request.kind === 'add' && exists && !request.replaces) {
+    return refuse('server-exists', `an mcp server is named "${name}" already; choose another name`, 'server');
+  }
+  if (request.kind === 'add' && !exists && !isName(name)) {
+    return refuse('server-name', serverNameRule, 'server');
+  }
+  if (request.kind === 'edit' && !exists) return unknown(name);
+  const given = request.kind === 'add' ? request.entry : request.changes;
+  const masked = pathOfMask(given);
+  if (masked !== undefined) {
+    const cure = `${secretMask} stands for a secret that is not shown; type the value, or a reference such as \${NAME}`;
+    return refuse('server-masked', `${masked.join('.')}: ${cure}`, masked.join('.'));
+  }
+  // A variable that this entry alone reads may get another value; one that something else reads keeps its own.
+  const own = new Set(variablesIn(standing).filter((variable) => !elsewhere.has(variable)));
+  const variables = {
+    held: new Map([...secrets].filter(([variable]) => !own.has(variable))),
+    env: Object.fromEntries(Object.entries(start.env).filter(([variable]) => !own.has(variable))),
+    isReferred: (variable: string) => elsewhere.has(variable),
+  };
+  const taken = takeSecrets(
+    name,
+    given,
+    (wanted, value) => {
+      const isOthers = isReservedVariable(wanted) || (elsewhere.has(wanted) && !secrets.has(wanted));
+      return variableFor(isOthers ? ownVariable(wanted, name) : wanted, value, variables);
+    },
+    start.takes,
+  );
+  const entry = request.kind === 'add' ? taken.entry : merged(standing, taken.entry);
+  // An entry with a finding can be switched off all the same.
+  const isSwitch = request.kind === 'edit' && Object.keys(given).every((key) => key === 'enabled');
+  const [finding] = isSwitch ? [] : [...validate(serverEntrySchema, entry), ...checkServerEntry(entry)];
+  if (finding !== undefined) {
+    return refuse(finding.code, `mcp server "${name}": ${finding.message}`, finding.path.join('.'));
+  }
+  return {
+    kind: 'planned',
+    edits: request.kind === 'add' ? [{ path, value: entry }] : editsOf(path, standing, taken.entry),
+    variables: taken.secrets.filter(({ variable, value }) => secrets.get(variable) !== value),
+    entry,
+    unused: unusedAfter(entry),
+  };
+}
+
+export const serverNameRule = 'the name of a server has 1 to 64 letters, digits, ".", "_" and "-", and not only dots';
+
+/** Returns the entry with the changes: null takes a key out. @see [RFC 7396 §2](https://www.rfc-editor.org/rfc/rfc7396.html#section-2) */
+export function merged(standing: JsonObject, changes: JsonObject): JsonObject {
+  const result: Record<string, Json> = { ...standing };
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === null) delete result[key];
+    else if (isJsonObject(value)) {
+      const held = result[key];
+      result[key] = merged(isJsonObject(held) ? held : {}, value);
+    } else result[key] = value;
+  }
+  return result;
+}
+
+/** The fewest keys, so that what does not change keeps its comments and its form. */
+function editsOf(path: ConfigPath, standing: JsonObject, changes: JsonObject): readonly ConfigEdit[] {
+  return Object.entries(changes).flatMap(([key, value]): readonly ConfigEdit[] => {
+    const at = [...path, key];
+    const held = standing[key];
+    if (value === null) return held === undefined ? [] : [{ path: at, value: undefined }];
+    if (JSON.stringify(held) === JSON.stringify(value)) return [];
+    if (!isJsonObject(value)) return [{ path: at, value }];
+    return isJsonObject(held) ? editsOf(at, held, value) : [{ path: at, value: merged({}, value) }];
+  });
+}
+
+function pathOfMask(value: Json, at: ConfigPath = []): ConfigPath | undefined {
+  if (typeof value === 'string') return value.includes(secretMask) ? at : undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, held] of Object.entries(value)) {
+    const found = pathOfMask(held, [...at, key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function unknown(name: string): EntryRefusal {
+  return refuse('server-unknown', `no mcp server is named "${name}"; \`agent mcp list\` lists them`);
+}
+
+function refuse(code: string, message: string, field?: string): EntryRefusal {
+  return { kind: 'refused', code, message, ...(field === undefined || field === '' ? {} : { field }) };
+}

@@ -1,0 +1,33 @@
+/**
+ * Chooses the variable of `.env` that holds a secret of a server's entry, so that the entry reads its own value and no
+ * other reader of the configuration gets it.
+ * @see CLI-5 and INT-1 in docs/specification.md
+ */
+
+import { isReservedVariable } from '../config/program-variables.ts';
+import { spelled } from './secret-places.ts';
+
+export interface Variables {
+  /** Of `.env`, as it is and as it is planned. */
+  readonly held: Map<string, string>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether another entry reads a variable, be it set here or for the gateway alone. */
+  readonly isReferred: (variable: string) => boolean;
+}
+
+/** Returns a name that only this server's entry refers to: neither the gateway nor another entry reads it. */
+export function ownVariable(wanted: string, server: string): string {
+  const prefix = spelled(server);
+  return `MCP_${wanted.startsWith(`${prefix}_`) ? wanted : `${prefix}_${wanted}`}`;
+}
+
+/** Returns the wanted variable, or the first numbered one that `.env` has with the value or that is entirely unused. */
+export function variableFor(wanted: string, value: string, { held, env, isReferred }: Variables): string {
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? wanted : `${wanted}_${number}`;
+    const standing = held.get(name) ?? (isReferred(name) ? undefined : env[name]);
+    if (isReservedVariable(name) || (standing === undefined ? isReferred(name) : standing !== value)) continue;
+    held.set(name, value);
+    return name;
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * The overview as the daemon sends it: watched while its view is drawn, in sight and joined to the daemon, and kept while it
+ * is not.
+ * @see INS-4 in docs/specification.md
+ */
+
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import type { Notices, Params } from '../../../control/contract.ts';
+import { link } from './live.ts';
+import { type Asking, follow, wordsOf } from './rpc.ts';
+
+export type Overview = Notices['overview.changed'];
+export type Range = NonNullable<Params<'overview.watch'>['range']>;
+
+type Asked = Asking<Overview>['asked'];
+
+export function useOverview(range: Range): Asking<Overview> {
+  const [state, setState] = useState<{ readonly range: Range; readonly asked: Asked }>({
+    range,
+    asked: { kind: 'waiting' },
+  });
+  const [turn, setTurn] = useState(0);
+  const again = useCallback(() => setTurn((before) => before + 1), []);
+  useEffect(() => {
+    let leaving: AbortController | undefined;
+    const leave = (): void => {
+      leaving?.abort();
+      leaving = undefined;
+    };
+    const watch = (): void => {
+      if (leaving !== undefined || document.hidden || link.get() !== 'live') return;
+      const mine = new AbortController();
+      leaving = mine;
+      const heard = (_: string, overview: object): void => {
+        if (!mine.signal.aborted) setState({ range, asked: { kind: 'there', value: overview as Overview } });
+      };
+      void follow('overview.watch', { range }, { signal: mine.signal, heard }).catch((error: unknown) => {
+        if (mine.signal.aborted) return;
+        leaving = undefined;
+        const refused = { kind: 'refused', ...wordsOf(error) } as const;
+        // What was shown stays while the daemon cannot be reached; the page says so, and watches again once it is back.
+        setState((old) => (old.range === range && old.asked.kind === 'there' ? old : { range, asked: refused }));
+      });
+    };
+    const look = (): void => {
+      if (document.hidden || link.get() !== 'live') leave();
+      else watch();
+    };
+    look();
+    const forget = link.onChange(look);
+    document.addEventListener('visibilitychange', look);
+    return () => {
+      forget();
+      document.removeEventListener('visibilitychange', look);
+      leave();
+    };
+  }, [range, turn]);
+  return { asked: state.range === range ? state.asked : { kind: 'waiting' }, again };
+}
