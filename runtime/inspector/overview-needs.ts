@@ -44,7 +44,7 @@ export function isFailing({ state }: Pick<ServerRow, 'state'>): boolean {
 function approvalNeed(row: NeedSources['approvals'][number]): Need {
   const { id, kind, server, tool, route, event, expires_at, run } = row;
   const asked = [route, event].filter((part) => part !== undefined && part !== '');
-  const waits = run === undefined ? 'a call waits' : 'the run is paused';
+  const waits = run === undefined ? 'a call waits for your answer' : 'the run is paused';
   return {
     id: `approval/${id}`,
     kind: 'approval',

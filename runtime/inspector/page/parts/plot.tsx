@@ -109,6 +109,8 @@ export function Lines({ ticks, lines, height, sentence, spell }: LinesProps): JS
     for (const [at, value] of values.entries()) {
       if (value !== null) {
         drawn += `${isOn ? 'L' : 'M'}${(at * step).toFixed(1)} ${(height - (value / top) * height).toFixed(1)}`;
+        // A value without neighbours is a dash; a line to nowhere would not be seen.
+        if (!isOn && (values[at + 1] ?? null) === null) drawn += 'h4';
       }
       isOn = value !== null;
     }

@@ -1,0 +1,55 @@
+/**
+ * The first steps: which are done, which a person has skipped, which one is open. What was skipped or hidden is kept in this
+ * browser.
+ * @see INS-4 in docs/specification.md
+ */
+
+import type { Result } from '../../../control/contract.ts';
+import { createCell } from './cell.ts';
+
+export type Setup = Result<'setup.read'>;
+export const stepNames = ['event', 'agent', 'server', 'target'] as const;
+export type StepName = (typeof stepNames)[number];
+
+export const stepTitles: Readonly<Record<StepName, string>> = {
+  event: 'Receive your first event',
+  agent: 'Choose the agent',
+  server: 'Connect a tool server',
+  target: 'Choose where results go',
+};
+
+export interface Choices {
+  readonly skipped: readonly StepName[];
+  /** The line under Needs attention. */
+  readonly hidden: boolean;
+}
+
+const place = 'agent-first-steps';
+
+export const choices = createCell<Choices>(readChoices(localStorage.getItem(place)));
+choices.onChange(() => localStorage.setItem(place, JSON.stringify(choices.get())));
+
+/** Reads what an earlier visit kept; what cannot be read counts as nothing. */
+export function readChoices(kept: string | null): Choices {
+  try {
+    const { skipped, hidden } = JSON.parse(kept ?? '{}') as { readonly skipped?: unknown; readonly hidden?: unknown };
+    const known = Array.isArray(skipped) ? stepNames.filter((name) => skipped.includes(name)) : [];
+    return { skipped: known, hidden: hidden === true };
+  } catch {
+    return { skipped: [], hidden: false };
+  }
+}
+
+/** Steps that are neither done nor skipped, in order: the first one is open. */
+export function stepsLeft({ done }: Pick<Setup, 'done'>, { skipped }: Choices): readonly StepName[] {
+  return stepNames.filter((name) => !isDone(name, done) && !skipped.includes(name));
+}
+
+export function isDone(name: StepName, done: Setup['done']): boolean {
+  return name === 'event' ? done.route && done.event : done[name];
+}
+
+export function skip(name: StepName, isSkipped: boolean): void {
+  const { skipped, hidden } = choices.get();
+  choices.set({ hidden, skipped: stepNames.filter((one) => (one === name ? isSkipped : skipped.includes(one))) });
+}

@@ -1,0 +1,33 @@
+/** One line of text that a person takes elsewhere, with a button that copies it. */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Scrolled } from './basics.tsx';
+import { Icon } from './icons.tsx';
+
+const shownMs = 1_500;
+
+export function CopyBox({ label, text }: { readonly label: string; readonly text: string }): JSX.Element {
+  const [copied, setCopied] = useState(false);
+  const copy = (): void => {
+    void navigator.clipboard?.writeText(text).then(() => {
+      setCopied(true);
+      setTimeout(() => setCopied(false), shownMs);
+    });
+  };
+  return (
+    <div class="panel raised">
+      <header>
+        <span class="small muted">{label}</span>
+        <button type="button" class="btn quiet push" onClick={copy}>
+          <Icon name="copy" />
+          {copied ? 'Copied' : 'Copy'}
+          <span class="unseen"> {label}</span>
+        </button>
+      </header>
+      <Scrolled label={label} class="codebox">
+        <pre class="code">{text}</pre>
+      </Scrolled>
+    </div>
+  );
+}

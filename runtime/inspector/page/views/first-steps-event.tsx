@@ -1,0 +1,148 @@
+/** The step of the first event: source, name, secret and address of a route, and a sample through it. */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { SourceChoice } from '../../../control/contract.ts';
+import { announce } from '../data/announce.ts';
+import { go } from '../data/place.ts';
+import { call } from '../data/rpc.ts';
+import { withCode } from '../parts/basics.tsx';
+import { Field } from '../parts/choice.tsx';
+import { CopyBox } from '../parts/copy-box.tsx';
+import { Picks } from '../parts/picks.tsx';
+import type { StepProps } from './first-steps.tsx';
+import { useChange, WhyNot } from './first-steps-fresh.tsx';
+
+/** Shown at once; the others after "more". */
+const firstSources: readonly string[] = ['github', 'gitlab', 'stripe', 'slack', 'linear', 'sentry'];
+const namePattern = /^[a-z0-9][a-z0-9_-]*$/;
+
+interface Made {
+  readonly name: string;
+  readonly secret: string;
+  /** Absent where the person has typed the secret. */
+  readonly isGenerated: boolean;
+}
+
+export function EventStep({ setup, again }: StepProps): JSX.Element {
+  /** Empty for a sender that is none of the known ones. */
+  const [source, setSource] = useState('github');
+  const [isAll, setAll] = useState(false);
+  const [typed, setTyped] = useState<string | undefined>(undefined);
+  const [secret, setSecret] = useState('');
+  const [made, setMade] = useState<Made | undefined>(undefined);
+  const change = useChange();
+  const chosen = setup.sources.find((one) => one.name === source);
+  const name = typed ?? chosen?.name ?? 'events';
+  const shown = isAll
+    ? setup.sources
+    : firstSources.flatMap((first) => setup.sources.filter((one) => one.name === first));
+  const canSample = chosen === undefined || chosen.sample !== undefined;
+  const isMissing = chosen?.secret_needed === true && secret === '';
+
+  async function create(isTested: boolean): Promise<void> {
+    if (!setup.webhooks_enabled) await call('setup.webhooks');
+    // The overview takes this place once there is a route; the steps stay until the person leaves them.
+    go('overview', 'first-steps');
+    let route = made;
+    if (route?.name !== name) {
+      const record = {
+        ...(chosen === undefined ? {} : { source: chosen.name }),
+        ...(secret === '' ? {} : { secret }),
+        deliver: 'log',
+        description: 'Made in the first steps',
+      };
+      const answer = await call('webhook.subscribe', { name, record });
+      route = { name, secret: answer.secret, isGenerated: secret === '' };
+      setMade(route);
+    }
+    if (isTested) await sendSample(name, chosen);
+    else announce(`Route ${name} created.`, false, { label: 'Show', run: () => go('routes', `default/${name}`) });
+    again();
+  }
+
+  return (
+    <>
+      <Picks label="Source" value={source} options={shown} onChoose={setSource}>
+        {isAll ? null : (
+          <button type="button" class="pick" onClick={() => setAll(true)}>
+            {setup.sources.length - shown.length} more…
+          </button>
+        )}
+        <button type="button" class="pick" aria-pressed={source === ''} onClick={() => setSource('')}>
+          Something else
+        </button>
+      </Picks>
+      <div class="cols2">
+        <Field
+          label="Route name"
+          mono
+          value={name}
+          onInput={setTyped}
+          {...(namePattern.test(name) ? {} : { fault: 'Lower-case letters, digits, “-” and “_”' })}
+        />
+        <Field
+          label={chosen?.secret_needed === true ? 'Signing secret' : 'Signing secret (empty: a new one is made)'}
+          mono
+          secret
+          value={secret}
+          onInput={setSecret}
+        />
+      </div>
+      <p class="hint">
+        {chosen === undefined ? (
+          'The sender signs with HMAC-SHA256 of the body. '
+        ) : (
+          <>
+            In {chosen.title}: {chosen.secret}.{' '}
+            <a class="inline-link" href={chosen.page} target="_blank" rel="noreferrer">
+              How {chosen.title} signs
+            </a>
+            .{' '}
+          </>
+        )}
+        {withCode('The secret is kept in `webhook_subscriptions.json`, readable to you alone, never in `config.yaml`.')}
+      </p>
+      <CopyBox label="Webhook URL" text={`${setup.url ?? 'http://127.0.0.1:8644'}/webhooks/${name}`} />
+      {made?.isGenerated === true ? <CopyBox label="Signing secret, shown this once" text={made.secret} /> : null}
+      <p class="hint">
+        {setup.webhooks_enabled ? '' : withCode('Webhooks are switched on first, in `config.yaml`. ')}
+        {setup.reachable
+          ? 'Other computers can reach this address where your network allows it.'
+          : withCode(
+              `Only this computer can reach this address. For ${chosen?.title ?? 'another sender'}, put a tunnel or a reverse proxy in front of the gateway and set \`public_url\`. You can send a sample from here first.`,
+            )}
+      </p>
+      <WhyNot refused={change.refused} />
+      <div class="btns">
+        <button
+          type="button"
+          class="btn primary tall"
+          disabled={change.busy !== undefined || !canSample || isMissing || !namePattern.test(name)}
+          onClick={() => change.run('Creating…', () => create(true))}
+        >
+          {change.busy ?? (made?.name === name ? 'Send a sample' : 'Create route and send a sample')}
+        </button>
+        {made?.name === name ? null : (
+          <button
+            type="button"
+            class="btn tall"
+            disabled={change.busy !== undefined || isMissing || !namePattern.test(name)}
+            onClick={() => change.run('Creating…', () => create(false))}
+          >
+            Create route only
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+async function sendSample(name: string, source: SourceChoice | undefined): Promise<void> {
+  const { status, body } = await call('webhook.test', {
+    name,
+    ...(source?.sample === undefined ? {} : { sample: source.sample }),
+  });
+  if (status >= 300) throw new Error(`The sample was answered ${status}: ${body}`);
+  announce('The sample was accepted.', false, { label: 'Show', run: () => go('events') });
+}

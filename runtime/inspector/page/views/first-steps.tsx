@@ -1,0 +1,248 @@
+/**
+ * The first steps of a home: five, the current one open. Each can be skipped, and taken up again. They stand in for the
+ * overview while the home has no route; later one line leads back to those that are left.
+ * @see INS-4 in docs/specification.md
+ */
+
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useCell } from '../data/cell.ts';
+import {
+  choices,
+  isDone,
+  type Setup,
+  type StepName,
+  skip,
+  stepNames,
+  stepsLeft,
+  stepTitles,
+} from '../data/first-steps.ts';
+import { counted } from '../data/format.ts';
+import { hashOf } from '../data/hash.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import { useFresh } from '../data/use-fresh.ts';
+import { StatusMark } from '../parts/chip.tsx';
+import { Body } from '../parts/head.tsx';
+import { Icon, type IconName } from '../parts/icons.tsx';
+import { Answer, Panel } from '../parts/panel.tsx';
+import { AgentStep } from './first-steps-agent.tsx';
+import { EventStep } from './first-steps-event.tsx';
+import { ServerStep } from './first-steps-server.tsx';
+import { TargetStep } from './first-steps-target.tsx';
+
+const anything = /^(agentRun|webhookRequest|serverConnection|platformConnection|gateway)$/;
+
+export interface StepProps {
+  readonly setup: Setup;
+  /** Reads anew what is done. */
+  readonly again: () => void;
+}
+
+const bodies: Readonly<Record<StepName, (props: StepProps) => JSX.Element>> = {
+  event: EventStep,
+  agent: AgentStep,
+  server: ServerStep,
+  target: TargetStep,
+};
+
+export function FirstSteps({ isRouteless }: { readonly isRouteless: boolean }): JSX.Element {
+  const { asked, again } = useAsked('setup', () => call('setup.read'));
+  useFresh(anything, again);
+  return (
+    <Body>
+      <div class="first-steps stack">
+        <Answer asked={asked} again={again} what="The first steps">
+          {(setup) => <Steps setup={setup} again={again} isRouteless={isRouteless} />}
+        </Answer>
+      </div>
+    </Body>
+  );
+}
+
+function Steps({ setup, again, isRouteless }: StepProps & { readonly isRouteless: boolean }): JSX.Element {
+  const chosen = useCell(choices);
+  const left = stepsLeft(setup, chosen);
+  const [asked, setAsked] = useState<StepName | undefined>(undefined);
+  const open = asked ?? left[0];
+  return (
+    <>
+      <div class="welcome">
+        <h2>{setup.url === null ? 'Your gateway is ready' : 'Your gateway is running'}</h2>
+        <p class="muted">
+          Webhooks come in, an agent works on them with your tools, and the result goes to Slack, GitHub or another
+          target. {left.length === 0 ? 'Nothing is left to set up.' : `${leftWords(left.length)}; each can be undone.`}{' '}
+          {isRouteless ? null : (
+            <a class="inline-link" href={hashOf('overview')}>
+              Go to the overview
+            </a>
+          )}
+        </p>
+      </div>
+      <div class="grid3 two">
+        <section class="panel" aria-label="First steps">
+          <Step number={1} title="Gateway started" state="done" words={<Started setup={setup} />} />
+          {stepNames.map((name, at) => {
+            const Content = bodies[name];
+            const isSkipped = chosen.skipped.includes(name);
+            const state = isDone(name, setup.done) ? 'done' : isSkipped ? 'skipped' : open === name ? 'now' : 'later';
+            return (
+              <Step
+                key={name}
+                number={at + 2}
+                title={stepTitles[name]}
+                state={state}
+                words={wordsOf(name, setup)}
+                isOpen={open === name}
+                onOpen={() => {
+                  if (isSkipped) skip(name, false);
+                  setAsked(name);
+                }}
+                onSkip={() => {
+                  skip(name, true);
+                  setAsked(undefined);
+                }}
+              >
+                <Content setup={setup} again={again} />
+              </Step>
+            );
+          })}
+        </section>
+        <WhatHappens />
+      </div>
+    </>
+  );
+}
+
+function leftWords(left: number): string {
+  return left === 1 ? 'One step is left' : `${['No', 'One', 'Two', 'Three', 'Four'][left] ?? left} steps are left`;
+}
+
+interface StepRowProps {
+  readonly number: number;
+  readonly title: string;
+  readonly state: 'done' | 'skipped' | 'now' | 'later';
+  readonly words: ComponentChildren;
+  readonly isOpen?: boolean;
+  readonly onOpen?: () => void;
+  readonly onSkip?: () => void;
+  readonly children?: ComponentChildren;
+}
+
+function Step({ number, title, state, words, isOpen = false, onOpen, onSkip, children }: StepRowProps): JSX.Element {
+  return (
+    <div class={`step ${state}`}>
+      <span class="no">{state === 'done' ? <Icon name="check" small /> : number}</span>
+      <div>
+        <h3>{title}</h3>
+        <p class="muted small">{words}</p>
+      </div>
+      {state === 'done' ? (
+        <span class="status resting">Done</span>
+      ) : (
+        <div class="btns">
+          {state === 'skipped' ? <span class="muted small">Skipped</span> : null}
+          {isOpen ? (
+            <button type="button" class="btn quiet" onClick={onSkip}>
+              Not now<span class="unseen">: {title}</span>
+            </button>
+          ) : (
+            <button type="button" class="btn" onClick={onOpen}>
+              {state === 'skipped' ? 'Undo' : 'Open'}
+              <span class="unseen">: {title}</span>
+            </button>
+          )}
+        </div>
+      )}
+      {isOpen ? <div class="more stack tight">{children}</div> : null}
+    </div>
+  );
+}
+
+function Started({ setup: { url, home } }: { readonly setup: Setup }): JSX.Element {
+  return (
+    <>
+      {url === null ? (
+        'It does not receive webhooks yet; the next step switches that on. '
+      ) : (
+        <>
+          Listening on <code>{url}</code>.{' '}
+        </>
+      )}
+      Data is kept in <code>{home}</code>.
+    </>
+  );
+}
+
+function wordsOf(name: StepName, { runner, agents, done }: Setup): ComponentChildren {
+  switch (name) {
+    case 'event':
+      return 'Choose the source. The signature check, event types and delivery ids are set for you.';
+    case 'agent':
+      if (done.agent) return `Events are answered by the ${runner} runner.`;
+      return (
+        <>
+          Until then, events are answered by <code>echo</code>, which returns the prompt.
+          {agents.length === 0 ? '' : ` Found on this computer: ${agents.map(({ title }) => title).join(', ')}.`}
+        </>
+      );
+    case 'server':
+      return done.server
+        ? 'Its tools are offered to the agent.'
+        : 'MCP servers give the agent tools; those of other programs can be imported.';
+    case 'target':
+      return done.target ? 'A target is set up.' : 'Results are written to the log until a target is set up.';
+  }
+}
+
+const phases: readonly (readonly [IconName, string, string])[] = [
+  ['link', 'Request', 'Size, signature and duplicates are checked, then it is stored.'],
+  ['filter', 'Filter and batch', 'Unwanted events end here. Events that belong together become one run.'],
+  ['bolt', 'Run', 'The agent gets your prompt and your tools.'],
+  ['approvals', 'Approval', 'Untrusted tools ask you first. The clock is paused.'],
+  ['targets', 'Delivery', 'Retried until it arrives, or listed under Failures.'],
+];
+
+function WhatHappens(): JSX.Element {
+  return (
+    <Panel title="What happens to an event">
+      <ol class="phases">
+        {phases.map(([icon, title, words]) => (
+          <li key={title}>
+            <Icon name={icon} />
+            <div>
+              <b class="strong">{title}</b>
+              <p class="muted small">{words}</p>
+            </div>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
+/** Under Needs attention: the steps that are left, until a person hides them. */
+export function StepsLeft(): JSX.Element | null {
+  const { asked } = useAsked('setup', () => call('setup.read'));
+  const chosen = useCell(choices);
+  if (asked.kind !== 'there' || chosen.hidden) return null;
+  const left = stepsLeft(asked.value, { ...chosen, skipped: [] });
+  if (left.length === 0) return null;
+  return (
+    <div class="todo ended">
+      <StatusMark name="queued" />
+      <div class="t">
+        <b>{counted(left.length, 'first step is', 'first steps are')} left</b>
+        <span>{left.map((name) => stepTitles[name]).join(' · ')}</span>
+      </div>
+      <span />
+      <div class="btns">
+        <a class="btn" href={hashOf('overview', 'first-steps')}>
+          Show<span class="unseen"> the first steps</span>
+        </a>
+        <button type="button" class="btn quiet" onClick={() => choices.set({ ...chosen, hidden: true })}>
+          Hide<span class="unseen"> the first steps</span>
+        </button>
+      </div>
+    </div>
+  );
+}

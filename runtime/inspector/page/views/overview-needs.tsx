@@ -1,0 +1,96 @@
+/** Needs attention: each item with the one button that resolves it. @see INS-4 in docs/specification.md */
+
+import type { ComponentChildren, JSX } from 'preact';
+import { useNow } from '../data/clock.ts';
+import type { Overview } from '../data/overview.ts';
+import { timeWords } from '../data/overview-words.ts';
+import { withCode } from '../parts/basics.tsx';
+import { type MarkName, StatusMark, type Tone } from '../parts/chip.tsx';
+import { Count, Panel } from '../parts/panel.tsx';
+
+type Need = Overview['needs']['rows'][number];
+
+const looks: Readonly<Record<Need['kind'], readonly [MarkName, Tone]>> = {
+  approval: ['waiting', 'wait'],
+  failures: ['failed', 'bad'],
+  server: ['failed', 'bad'],
+  target: ['failed', 'bad'],
+  login: ['waiting', 'wait'],
+  config: ['failed', 'bad'],
+};
+
+/** Where all of a kind are listed. */
+const lists: Readonly<Record<Need['kind'], string>> = {
+  approval: 'approvals',
+  failures: 'failures',
+  server: 'servers',
+  target: 'targets',
+  login: 'servers',
+  config: 'config',
+};
+
+export function Needs({
+  needs,
+  children,
+}: {
+  readonly needs: Overview['needs'];
+  /** Below the items. */
+  readonly children?: ComponentChildren;
+}): JSX.Element {
+  const { rows, total } = needs;
+  const last = rows.at(-1);
+  return (
+    <Panel
+      title="Needs attention"
+      beside={total === 0 ? undefined : <Count count={total} tone="wait" words="items need you" />}
+      right={
+        total > rows.length && last !== undefined ? (
+          <a class="small" href={`#/${lists[last.kind]}`}>
+            Show all {total.toLocaleString('en')}
+          </a>
+        ) : undefined
+      }
+    >
+      {total === 0 ? (
+        <p class="todo resting calm">
+          <StatusMark name="delivered" />
+          <span class="t">Nothing needs you.</span>
+        </p>
+      ) : (
+        <ul>
+          {rows.map((need, at) => (
+            <NeedRow key={need.id} need={need} isFirst={at === 0} />
+          ))}
+        </ul>
+      )}
+      {children}
+    </Panel>
+  );
+}
+
+function NeedRow({ need, isFirst }: { readonly need: Need; readonly isFirst: boolean }): JSX.Element {
+  const [mark, tone] = looks[need.kind];
+  const now = useNow();
+  const when =
+    need.until !== undefined
+      ? `answer by ${timeWords(need.until, now)}`
+      : need.since !== undefined
+        ? `since ${timeWords(need.since, now)}`
+        : '';
+  return (
+    <li class={`todo ${tone}`}>
+      <StatusMark name={mark} />
+      <div class="t">
+        <b>{need.title}</b>
+        <span title={need.reason}>{withCode(need.reason)}</span>
+      </div>
+      <span class="when num" title={new Date(need.until ?? need.since ?? 0).toLocaleString()}>
+        {when}
+      </span>
+      <a class={isFirst ? 'btn primary' : 'btn'} href={`#/${need.action.place}`}>
+        {need.action.label}
+        <span class="unseen">: {need.title}</span>
+      </a>
+    </li>
+  );
+}

@@ -1,0 +1,219 @@
+/** The panels of the overview that list: work in progress, routes, servers, targets. @see INS-4 in docs/specification.md */
+
+import type { JSX } from 'preact';
+import { useNow } from '../data/clock.ts';
+import { spellClock } from '../data/format.ts';
+import { hashOf } from '../data/hash.ts';
+import type { Overview, Range } from '../data/overview.ts';
+import {
+  durationWords,
+  markOf,
+  rangeWords,
+  routeState,
+  serverState,
+  shareWords,
+  targetState,
+} from '../data/overview-words.ts';
+import { type MarkName, Status, StatusMark } from '../parts/chip.tsx';
+import { Panel } from '../parts/panel.tsx';
+import { Sparkline } from '../parts/plot.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+
+type RouteRow = Overview['routes']['rows'][number];
+type ServerRow = Overview['servers']['rows'][number];
+type TargetRow = Overview['targets']['rows'][number];
+
+export function InProgress({ open }: { readonly open: Overview['open'] }): JSX.Element {
+  const rows: readonly (readonly [MarkName, string, string, number])[] = [
+    ['working', 'Running', 'status:running', open.running],
+    ['batching', 'Batching', 'status:batching', open.batching],
+    ['waiting', 'Waiting for you', 'status:waiting', open.waiting],
+    ['retrying', 'Retrying a delivery', 'status:retrying', open.retrying],
+    ['queued', 'Queued', 'status:queued', open.queued],
+  ];
+  return (
+    <Panel
+      title="In progress"
+      right={
+        <a class="small" href={hashOf('events', '', { q: 'status:open' })}>
+          Show events
+        </a>
+      }
+    >
+      <table class="fixed">
+        <caption class="unseen">Work in progress</caption>
+        <tbody>
+          {rows.map(([mark, words, query, count]) => (
+            <tr key={words}>
+              <th scope="row" class="w60">
+                <Status mark={mark} calm={count === 0}>
+                  <a class="quiet-link" href={hashOf('events', '', { q: query })}>
+                    {words}
+                  </a>
+                </Status>
+              </th>
+              <td class="right num">
+                {count.toLocaleString('en')}
+                {mark === 'working' ? ` of ${open.slots} ${open.slots === 1 ? 'slot' : 'slots'}` : ''}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Panel>
+  );
+}
+
+export function Routes({ routes, range }: { readonly routes: Overview['routes']; readonly range: Range }): JSX.Element {
+  const columns: readonly Column<RouteRow>[] = [
+    { title: 'Route', cell: (row) => <Name row={row} view="routes" words={routeState(row)} /> },
+    { title: 'Source', cell: ({ source }) => <span class="muted">{source}</span>, wide: true, width: '20%' },
+    { title: 'Trend', cell: ({ trend }) => <Sparkline buckets={trend.map(barOf)} />, width: '92px' },
+    { title: 'Events', cell: ({ events }) => events.toLocaleString('en'), right: true, wide: true, width: '64px' },
+    { title: 'Failed', cell: (row) => <FailedShare row={row} />, right: true, width: '72px' },
+    { title: 'Median', cell: ({ median_ms }) => <Median ms={median_ms} />, right: true, wide: true, width: '80px' },
+    { title: 'Last event', cell: ({ last_at }) => <Last at={last_at} />, right: true, wide: true, width: '92px' },
+  ];
+  return (
+    <Panel
+      title="Routes"
+      beside={<span class="muted small">{rangeWords(range)}</span>}
+      right={<All view="routes" total={routes.total} noun="route" />}
+    >
+      <Table label="Routes" columns={columns} rows={routes.rows} keyOf={({ profile, name }) => `${profile}/${name}`} />
+    </Panel>
+  );
+}
+
+export function Servers({ servers }: { readonly servers: Overview['servers'] }): JSX.Element {
+  const columns: readonly Column<ServerRow>[] = [
+    { title: 'Server', cell: (row) => <Name row={row} view="servers" />, width: '32%' },
+    { title: 'State', cell: (row) => <State row={row} words={serverState(row)} title={row.error} /> },
+    { title: 'Calls', cell: ({ calls }) => <Counted count={calls} />, right: true, wide: true, width: '56px' },
+    { title: 'Median', cell: ({ median_ms }) => <Median ms={median_ms} />, right: true, width: '84px' },
+  ];
+  return (
+    <Panel title="Servers" right={<All view="servers" total={servers.total} noun="server" />}>
+      {servers.total === 0 ? (
+        <p class="pad muted">No servers yet.</p>
+      ) : (
+        <Table
+          label="Servers"
+          columns={columns}
+          rows={servers.rows}
+          keyOf={({ profile, name }) => `${profile}/${name}`}
+        />
+      )}
+    </Panel>
+  );
+}
+
+export function Targets({ targets }: { readonly targets: Overview['targets'] }): JSX.Element {
+  const columns: readonly Column<TargetRow>[] = [
+    {
+      title: 'Target',
+      cell: (row) => <Name row={{ ...row, name: row.title }} view="targets" place={`${row.profile}/${row.name}`} />,
+      width: '32%',
+    },
+    { title: 'State', cell: (row) => <State row={row} words={targetState(row)} title={row.error} /> },
+    { title: 'Sent', cell: ({ sent }) => <Counted count={sent} />, right: true, wide: true, width: '56px' },
+    { title: 'Median', cell: ({ median_ms }) => <Median ms={median_ms} />, right: true, width: '84px' },
+  ];
+  return (
+    <Panel title="Targets" right={<All view="targets" total={targets.total} noun="target" />}>
+      {targets.total === 0 ? (
+        <p class="pad muted">Results go to the log.</p>
+      ) : (
+        <Table
+          label="Targets"
+          columns={columns}
+          rows={targets.rows}
+          keyOf={({ profile, name }) => `${profile}/${name}`}
+        />
+      )}
+    </Panel>
+  );
+}
+
+function All({
+  view,
+  total,
+  noun,
+}: {
+  readonly view: 'routes' | 'servers' | 'targets';
+  readonly total: number;
+  readonly noun: string;
+}): JSX.Element {
+  return (
+    <a class="small" href={hashOf(view)}>
+      {total === 1 ? `Show ${noun}` : `All ${total.toLocaleString('en')} ${noun}s`}
+    </a>
+  );
+}
+
+/** With its mark; the state in words for readers of screens where no column has them. */
+function Name({
+  row,
+  view,
+  place = `${row.profile}/${row.name}`,
+  words,
+}: {
+  readonly row: Pick<RouteRow, 'name' | 'profile' | 'health'>;
+  readonly view: 'routes' | 'servers' | 'targets';
+  readonly place?: string;
+  readonly words?: string;
+}): JSX.Element {
+  return (
+    <span class="status calm">
+      <StatusMark name={markOf(row)} />
+      <a class="strong cut quiet-link" href={hashOf(view, place)}>
+        {row.name}
+      </a>
+      {row.profile === 'default' ? null : <span class="muted small cut">{row.profile}</span>}
+      {words === undefined ? null : <span class="unseen">, {words}</span>}
+    </span>
+  );
+}
+
+function State({
+  row,
+  words,
+  title,
+}: {
+  readonly row: Pick<RouteRow, 'health'>;
+  readonly words: string;
+  readonly title: string | undefined;
+}): JSX.Element {
+  const tone = { failing: 'bad', waiting: 'wait', retrying: 'wait' }[row.health as string];
+  return (
+    <span class={tone === undefined ? 'muted' : `toned ${tone}`} title={title}>
+      {words}
+    </span>
+  );
+}
+
+function FailedShare({ row: { events, failed } }: { readonly row: RouteRow }): JSX.Element {
+  const isMuch = events > 0 && failed * 2 >= events;
+  return <span class={isMuch ? 'strong toned bad' : ''}>{shareWords(failed, events)}</span>;
+}
+
+function Counted({ count }: { readonly count: number }): JSX.Element {
+  return <span class="muted">{count.toLocaleString('en')}</span>;
+}
+
+function Median({ ms }: { readonly ms: number | undefined }): JSX.Element {
+  return <span class="muted">{ms === undefined ? '' : durationWords(ms)}</span>;
+}
+
+function Last({ at }: { readonly at: string | undefined }): JSX.Element {
+  const now = useNow();
+  return (
+    <span class="muted" title={at === undefined ? '' : new Date(at).toLocaleString()}>
+      {at === undefined ? '' : spellClock(at, now)}
+    </span>
+  );
+}
+
+function barOf([events, failed]: RouteRow['trend'][number]) {
+  return { at: '', delivered: events - failed, ignored: 0, open: 0, failed };
+}
