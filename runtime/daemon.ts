@@ -203,16 +203,18 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
     nowMs,
   });
 
+  const stats = createEventStats({
+    keeper: webhooks.keeper,
+    refused: webhooks.decisions.refused,
+    seenRun: webhooks.seenRun,
+    runsThatWait: servers.approvals.runsThatWait,
+    nowMs,
+  });
   const overview = createOverview({
     root: () => root,
     host: () => host,
     keeper: webhooks.keeper,
-    events: createEventStats({
-      keeper: webhooks.keeper,
-      refused: webhooks.decisions.refused,
-      seenRun: webhooks.seenRun,
-      nowMs,
-    }),
+    events: stats,
     recent: metrics.recent,
     load: webhooks.load,
     concurrency: () => settings().agent.concurrency,
@@ -327,6 +329,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
       pauseOf: webhooks.pauseOf,
       cancelRun: webhooks.cancelRun,
       seenRun: webhooks.seenRun,
+      stats,
       mcp,
       chat: createChatView({
         servers,

@@ -21,6 +21,8 @@ import {
 import type { ChatView } from '../agent/chat-view.ts';
 import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
+import { createSearchEvents } from '../dispatch/event-search.ts';
+import type { EventStats } from '../dispatch/event-stats.ts';
 import { eventsLike } from '../dispatch/history.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 import type { Platforms } from '../dispatch/platforms.ts';
@@ -36,7 +38,7 @@ import type { StorySources } from '../inspector/story-sources.ts';
 import type { ActorDetails } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { Decisions } from '../webhook/event-log.ts';
-import { type Alike, createFindEvent } from '../webhook/find-event.ts';
+import { type Alike, alikeOf, createFindEvent } from '../webhook/find-event.ts';
 import { type ReplayPorts, replayEvent } from '../webhook/replay.ts';
 import type { ActorShown, DeliveryDesk, HistoryQuery, SeenRun } from './contract.ts';
 import type { DaemonView } from './view.ts';
@@ -53,6 +55,7 @@ export interface ViewPorts {
   readonly pauseOf: Platforms['pauseOf'];
   readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly seenRun: SeenRun;
+  readonly stats: EventStats;
   readonly mcp: McpView;
   /** What the servers' half knows of a run. */
   readonly workOf: (run: string) => WorkOfRun;
@@ -153,6 +156,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...(notice === undefined ? {} : { notice }),
       });
     },
+    events: createSearchEvents({ ...ports, journal: keeper.journal }),
     refusals: decisions.lastRefused,
     async replay(id, choice) {
       const found = await find(id, choice, true);
@@ -247,12 +251,6 @@ function refusedRows({ refused }: Decisions, query: HistoryQuery) {
     if (matches(row, query)) rows.push({ key, row, run: undefined, alike });
   }
   return rows;
-}
-
-function alikeOf(alike: Alike | undefined): Pick<DeliveryRow, 'alike'> {
-  if (alike === undefined) return {};
-  const { count, firstKey, firstAtMs, lastAtMs } = alike;
-  return { alike: { count, first_key: firstKey, first_at: iso(firstAtMs), last_at: iso(lastAtMs) } };
 }
 
 function faultOf(fault: string | undefined): { readonly fault?: string } {

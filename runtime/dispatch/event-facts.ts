@@ -16,21 +16,29 @@ export interface EventFacts {
   readonly run?: RunRecord | undefined;
   /** That of the event, or the first of its run. */
   readonly delivery?: DeliveryRecord | undefined;
-  /** As in the history; `retrying` where a delivery waits for another attempt. */
+  /** As in the history; `retrying` where a delivery waits for another attempt, `waiting` where its run waits for a person. */
   readonly status: string;
 }
 
+export interface FactsPorts {
+  readonly journal: () => JournalReader | undefined;
+  readonly seenRun: SeenRun;
+  /** The runs that wait for a person, each with its oldest question. */
+  readonly runsThatWait: () => ReadonlyMap<string, string>;
+}
+
 export async function factsOf(
-  journal: JournalReader | undefined,
   { key, value: event }: Pick<StoredRecord<'events'>, 'key' | 'value'>,
-  seenRun: SeenRun,
+  ports: FactsPorts,
 ): Promise<EventFacts> {
   const { work } = event;
+  const journal = ports.journal();
   if (work === undefined || journal === undefined) return { key, event, status: event.status };
   const kept = (await journal.get('runs', work))?.value;
-  const run = kept && seenRun(work, kept);
+  const run = kept && ports.seenRun(work, kept);
   const delivery = (await journal.get('deliveries', work))?.value;
   const { status } = deliveryRow(event, run ?? delivery);
+  if (status === 'running' && ports.runsThatWait().has(work)) return { key, event, run, delivery, status: 'waiting' };
   if (status !== 'delivering') return { key, event, run, delivery, status };
   const further = await Promise.all(
     responseKeys(work, delivery?.of)

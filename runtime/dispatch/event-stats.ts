@@ -7,28 +7,17 @@
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import { type Buckets, bucketsOf, cellMs, type TimeRange } from '../../machines/base/time-range.ts';
-import type { CountedEvents, CountedRoute, SeenRun } from '../control/contract.ts';
+import type { CountedEvents, CountedRoute } from '../control/contract.ts';
 import { timeOfKey } from '../system/ids.ts';
 import type { FoundEvent } from '../webhook/find-event.ts';
-import { countedOf, type EventFacts, factsOf } from './event-facts.ts';
-import {
-  allRoutes,
-  type CountedEvent,
-  countsOf,
-  type Sum,
-  type Sums,
-  sumsOf,
-  timesOf,
-  totalOf,
-  unite,
-} from './event-sums.ts';
+import { countedOf, type EventFacts, type FactsPorts, factsOf } from './event-facts.ts';
+import { allRoutes, countsOf, type Sum, type Sums, sumsOf, timesOf, totalOf, unite } from './event-sums.ts';
 import { createTally, type Tally } from './event-tally.ts';
 
-export interface EventStatsPorts {
+export interface EventStatsPorts extends Omit<FactsPorts, 'journal'> {
   readonly keeper: Pick<JournalKeeper, 'journal' | 'watch'>;
   /** The refused requests, which the journal does not have. */
   readonly refused: { newestFirst(): Iterable<FoundEvent> };
-  readonly seenRun: SeenRun;
   readonly nowMs: () => number;
 }
 
@@ -36,8 +25,6 @@ export interface EventStatsPorts {
 export interface EventTest {
   /** The same text for the same test. */
   readonly name: string;
-  /** Marks that all of them have, if there are any. */
-  readonly marks?: readonly (readonly string[])[] | undefined;
   readonly fits: (facts: EventFacts) => boolean;
 }
 
@@ -48,6 +35,8 @@ export interface Reading {
   readonly countedFromMs: number;
   /** The sums of each bucket, refused requests included. */
   readonly sums: readonly Sums[];
+  /** The refused requests among them, newest first. */
+  readonly refused: readonly FoundEvent[];
 }
 
 export interface EventStats {
@@ -67,9 +56,13 @@ const everything: EventTest = { name: '', fits: () => true };
 interface Kept {
   readonly tally: Tally;
   askedMs: number;
+  /** The runs that waited for a person when it was asked. */
+  waiting: ReadonlyMap<string, string>;
 }
 
-export function createEventStats({ keeper, refused, seenRun, nowMs }: EventStatsPorts): EventStats {
+export function createEventStats(ports: EventStatsPorts): EventStats {
+  const { keeper, refused, runsThatWait, nowMs } = ports;
+  const factsPorts: FactsPorts = { ...ports, journal: keeper.journal };
   const kept = new Map<string, Kept>();
   let leave: (() => void) | undefined;
 
@@ -87,20 +80,24 @@ export function createEventStats({ keeper, refused, seenRun, nowMs }: EventStats
     const found = kept.get(name) ?? {
       tally: createTally({
         journal: keeper.journal,
-        marks: test.marks,
         cellMs: Math.min(cellMs, widthMs),
         nowMs,
         async judge(stored) {
-          const facts = await factsOf(keeper.journal(), stored, seenRun);
+          const facts = await factsOf(stored, factsPorts);
           const isOpen = outcomeOfStatus(facts.status) === 'open';
           return { isOpen, counted: test.fits(facts) ? countedOf(facts) : undefined };
         },
       }),
       askedMs: 0,
+      waiting: new Map(),
     };
     kept.delete(name);
     kept.set(name, found);
     found.askedMs = nowMs();
+    const waiting = runsThatWait();
+    found.tally.changed([...waiting.keys()].filter((run) => !found.waiting.has(run)));
+    found.tally.changed([...found.waiting.keys()].filter((run) => !waiting.has(run)));
+    found.waiting = new Map(waiting);
     for (const oldest of [...kept.keys()].slice(0, -mostKept)) release(oldest);
     leave ??= keeper.watch((writes) => {
       for (const [one, { tally, askedMs }] of kept) {
@@ -111,13 +108,12 @@ export function createEventStats({ keeper, refused, seenRun, nowMs }: EventStats
     return found.tally;
   }
 
-  function refusedIn({ fromMs, toMs }: TimeRange, { fits }: EventTest): CountedEvent[] {
-    const rows: CountedEvent[] = [];
-    for (const { key, event } of refused.newestFirst()) {
-      const atMs = timeOfKey(key);
+  function refusedIn({ fromMs, toMs }: TimeRange, { fits }: EventTest): FoundEvent[] {
+    const rows: FoundEvent[] = [];
+    for (const found of refused.newestFirst()) {
+      const atMs = timeOfKey(found.key);
       if (atMs < fromMs) break;
-      const facts = { key, event, status: event.status };
-      if (atMs < (toMs ?? Number.POSITIVE_INFINITY) && fits(facts)) rows.push(countedOf(facts));
+      if (atMs < (toMs ?? Number.POSITIVE_INFINITY) && fits(factsOfRefused(found))) rows.push(found);
     }
     return rows;
   }
@@ -132,9 +128,10 @@ export function createEventStats({ keeper, refused, seenRun, nowMs }: EventStats
       const endMs = atMs + buckets.widthMs;
       const known = tally.sums(Math.max(atMs, range.fromMs, countedFromMs), endMs);
       const here = turnedAway.filter(({ key }) => timeOfKey(key) >= atMs && timeOfKey(key) < endMs);
-      sums.push(here.length === 0 ? known : unite([known, sumsOf(here)]));
+      const counted = here.map((one) => countedOf(factsOfRefused(one)));
+      sums.push(here.length === 0 ? known : unite([known, sumsOf(counted)]));
     }
-    return { tally, buckets, countedFromMs, sums };
+    return { tally, buckets, countedFromMs, sums, refused: turnedAway };
   }
 
   return {
@@ -159,6 +156,10 @@ export function createEventStats({ keeper, refused, seenRun, nowMs }: EventStats
       };
     },
   };
+}
+
+export function factsOfRefused({ key, event }: FoundEvent): EventFacts {
+  return { key, event, status: event.status };
 }
 
 /** The answer of a reading, only events with certain statuses if any are given. */

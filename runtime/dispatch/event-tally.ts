@@ -20,8 +20,6 @@ import { type Question, recordsOf } from './newest-first.ts';
 export interface TallyPorts {
   readonly journal: () => (JournalReader & { readonly local?: unknown }) | undefined;
   readonly judge: (stored: StoredRecord<'events'>) => Promise<Judged>;
-  /** Marks that all events in question have, if there are any. */
-  readonly marks?: readonly (readonly string[])[] | undefined;
   /** The length of the spans. */
   readonly cellMs: number;
   readonly nowMs: () => number;
@@ -42,10 +40,14 @@ export interface Tally {
   settle(range: TimeRange, mostMs: number): Promise<number>;
   /** Sums over part of what is counted, from and to edges of spans. */
   sums(fromMs: number, toMs: number): Sums;
-  /** The known events before a key, newest first, until one that is known as part of a sum only. */
-  known(before?: string): Generator<CountedEvent, 'all' | 'summed'>;
+  /** The events before a key, newest first. Returns the time below which they are known as sums only. */
+  known(before?: string): Generator<CountedEvent, number>;
+  /** One of them; undefined too where it is known as part of a sum only. */
+  find(key: string): CountedEvent | undefined;
   /** Takes note of what a commit has changed. */
   landed(writes: readonly Write[]): void;
+  /** Takes note of runs that have changed without a commit. */
+  changed(works: Iterable<string>): void;
 }
 
 /** Events that are known one by one, unfinished ones apart. */
@@ -129,13 +131,11 @@ export function createTally(ports: TallyPorts): Tally {
   }
 
   function question(fromMs: number, toMs: number | undefined): Question<'events'> {
-    const { marks } = ports;
     return {
       collection: 'events',
       limit: Number.POSITIVE_INFINITY,
       from: timeKey(fromMs),
       ...(toMs === undefined ? {} : { before: timeKey(toMs) }),
-      ...(marks === undefined ? {} : { marks }),
     };
   }
 
@@ -276,15 +276,17 @@ export function createTally(ports: TallyPorts): Tally {
       const places = [...cells.keys()].filter((at) => at <= last).sort((one, other) => other - one);
       for (const at of places) {
         const events = cells.get(at)?.events;
-        if (events === undefined) return 'summed';
+        if (events === undefined) return (at + 1) * cellMs;
         const keys = [...events.keys()].filter((key) => before === undefined || key < before).sort();
         for (const key of keys.reverse()) {
           const counted = events.get(key);
           if (counted !== undefined) yield counted;
         }
       }
-      return 'all';
+      return Number.NEGATIVE_INFINITY;
     },
+
+    find: (key) => cells.get(cellOf(key))?.events?.get(key),
 
     landed(writes) {
       if (!isWatching) return;
@@ -295,6 +297,10 @@ export function createTally(ports: TallyPorts): Tally {
           changedWorks.add(runKeyOf(write.key));
       }
       if (changedEvents.size + changedWorks.size > mostChanged) forgetAll();
+    },
+
+    changed(works) {
+      if (isWatching) for (const work of works) changedWorks.add(work);
     },
   };
 }

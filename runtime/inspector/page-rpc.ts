@@ -102,6 +102,7 @@ function asFromPage(request: RpcRequest): RpcRequest {
 const subscriptions: ReadonlySet<string> = new Set([
   'mcp.watch',
   'approvals.watch',
+  'events.follow',
   'inspect.follow',
   'overview.watch',
 ]);

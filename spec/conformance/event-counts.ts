@@ -78,6 +78,7 @@ async function play(t: Test, journal: Journal, steps: readonly Step[]): Promise<
     keeper,
     refused: { newestFirst: () => [] },
     seenRun: (_, run) => run,
+    runsThatWait: () => new Map(),
     nowMs: () => nowMs,
   });
   const works: string[] = [];

@@ -102,6 +102,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     pauseOf: () => undefined,
     cancelRun: () => Promise.reject(new Error('nothing is cancelled here')),
     seenRun: (_key, record) => record,
+    stats: {} as never,
     chat: {} as never,
     cron: {} as never,
     overview: {} as never,

@@ -47,6 +47,7 @@ t.test(
       keeper: { journal: () => counted, watch: keeper.watch },
       refused: { newestFirst: () => [{ key: timeKey(nowMs - 5_000), event: refusedEvent }] },
       seenRun: (_, run) => run,
+      runsThatWait: () => new Map(),
       nowMs: () => nowMs,
     });
 

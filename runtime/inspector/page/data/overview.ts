@@ -7,7 +7,7 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Notices, Params } from '../../../control/contract.ts';
 import { link } from './live.ts';
-import { type Asking, follow, wordsOf } from './rpc.ts';
+import { type Asking, subscribe, wordsOf } from './rpc.ts';
 
 export type Overview = Notices['overview.changed'];
 export type Range = NonNullable<Params<'overview.watch'>['range']>;
@@ -31,16 +31,18 @@ export function useOverview(range: Range): Asking<Overview> {
       if (leaving !== undefined || document.hidden || link.get() !== 'live') return;
       const mine = new AbortController();
       leaving = mine;
-      const heard = (_: string, overview: object): void => {
+      const heard = (overview: object): void => {
         if (!mine.signal.aborted) setState({ range, asked: { kind: 'there', value: overview as Overview } });
       };
-      void follow('overview.watch', { range }, { signal: mine.signal, heard }).catch((error: unknown) => {
-        if (mine.signal.aborted) return;
-        leaving = undefined;
-        const refused = { kind: 'refused', ...wordsOf(error) } as const;
-        // What was shown stays while the daemon cannot be reached; the page says so, and watches again once it is back.
-        setState((old) => (old.range === range && old.asked.kind === 'there' ? old : { range, asked: refused }));
-      });
+      void subscribe('overview.watch', { range }, { signal: mine.signal, begun: () => {}, heard }).catch(
+        (error: unknown) => {
+          if (mine.signal.aborted) return;
+          leaving = undefined;
+          const refused = { kind: 'refused', ...wordsOf(error) } as const;
+          // What was shown stays while the daemon cannot be reached; the page says so, and watches again once it is back.
+          setState((old) => (old.range === range && old.asked.kind === 'there' ? old : { range, asked: refused }));
+        },
+      );
     };
     const look = (): void => {
       if (document.hidden || link.get() !== 'live') leave();

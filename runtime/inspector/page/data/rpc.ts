@@ -36,16 +36,11 @@ export const call: Ask = async (method: string, params: object = {}) => {
   return resultOf((await response.json()) as RpcMessage) as never;
 };
 
-interface Hearing {
-  readonly signal: AbortSignal;
-  readonly heard: (method: string, params: JsonObject) => void;
-}
-
 /** The same, with the notifications that come before the result; aborting ends the command. */
 export async function stream<M extends Method>(
   method: M,
   params: Params<M>,
-  { signal, heard }: Hearing,
+  { signal, heard }: { readonly signal: AbortSignal; readonly heard: (method: string, params: JsonObject) => void },
 ): Promise<Result<M>> {
   for await (const message of messagesOf(method, params, signal)) {
     if (message.method === undefined) return resultOf(message) as Result<M>;
@@ -54,15 +49,23 @@ export async function stream<M extends Method>(
   throw closed();
 }
 
-/** Passes on the notifications of a subscription until the signal; rejects where it is refused or ends before. */
-export async function follow<M extends Method>(
+/** Subscribes: calls back with the result, and then with each notification, until it is aborted. Rejects when it ends. */
+export async function subscribe<M extends Method>(
   method: M,
   params: Params<M>,
-  { signal, heard }: Hearing,
+  {
+    signal,
+    begun,
+    heard,
+  }: {
+    readonly signal: AbortSignal;
+    readonly begun: (result: Result<M>) => void;
+    readonly heard: (params: JsonObject) => void;
+  },
 ): Promise<never> {
   for await (const message of messagesOf(method, params, signal)) {
-    if (message.method === undefined) resultOf(message);
-    else heard(message.method, message.params ?? {});
+    if (message.method === undefined) begun(resultOf(message) as Result<M>);
+    else heard(message.params ?? {});
   }
   throw closed();
 }
