@@ -26,7 +26,10 @@ export function topOf<Row extends { readonly name: string; readonly health: Heal
 /** Bars of a route's events: three buckets of the range each. */
 const bucketsPerBar = 3;
 
-type Definition = Pick<RouteDetail['definition'], 'name' | 'profile' | 'enabled' | 'sender' | 'signature'>;
+type Definition = Pick<RouteDetail['definition'], 'enabled' | 'sender' | 'signature'> & {
+  readonly name: string;
+  readonly profile: string;
+};
 
 /**
  * @param counted over the range; undefined where the route has no event in it

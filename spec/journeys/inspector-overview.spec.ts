@@ -1,21 +1,33 @@
-/** The overview and the first steps: from the socket and in a real browser, over real daemons. */
+/** The overview and the first steps: over the control socket and in a real browser, with real daemons. */
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { connectControl } from '../../runtime/control/client.ts';
 import type { Overview } from '../../runtime/inspector/overview-wire.ts';
+import {
+  axeFindings,
+  chromiumPath,
+  clippedParts,
+  goTo,
+  noChromium,
+  openBrowser,
+  openInspector,
+} from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
-import { entryOf, type Gateway, startGateway } from '../support/mcp/gateway.ts';
+import { entryOf, eventually, type Gateway, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
 
 const secret = 'inspector-overview-secret-of-the-spec';
+const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
-t.test('a daemon with work, and something wrong', async (t) => {
+t.test('one daemon with work, a failing server, a failed delivery and an approval', async (t) => {
   const slack = await startPlatform(slackApi);
   t.teardown(() => slack.close());
-  const toSlack = { deliver: 'slack', deliver_only: true };
   const config = {
     inspector: { port: 0 },
     agent: { runner: 'echo', concurrency: 4 },
@@ -30,7 +42,11 @@ t.test('a daemon with work, and something wrong', async (t) => {
           routes: {
             reviews: { filters: [{ field: 'action', equals: 'opened' }], prompt: 'Review', deliver: 'log' },
             builds: { coalesce: { key: 'branch', window_seconds: 600 }, prompt: 'Built', deliver: 'log' },
-            deploys: { prompt: 'Deployed {n}', ...toSlack, deliver_extra: { chat_id: slackApi.unknown?.chat ?? '' } },
+            deploys: {
+              prompt: 'Deployed {n}',
+              deliver: 'slack',
+              deliver_extra: { chat_id: slackApi.unknown?.chat ?? '' },
+            },
             quiet: { prompt: 'Nothing yet', deliver: 'log', enabled: false },
           },
         },
@@ -41,7 +57,7 @@ t.test('a daemon with work, and something wrong', async (t) => {
   const gateway = await startGateway(
     t,
     { broken: { command: '/nowhere/server' }, peer: entryOf(peer, { trust: 'untrusted' }) },
-    { config, home: makeHome(t) },
+    { config },
   );
   await gateway.reaches('peer', 'connected');
   await gateway.reaches('broken', 'failed', 'parked');
@@ -49,13 +65,183 @@ t.test('a daemon with work, and something wrong', async (t) => {
   await send(gateway, 'reviews', { action: 'closed' }, 'd-ignored');
   await send(gateway, 'builds', { branch: 'main' }, 'd-batch');
   for (const n of [1, 2]) await send(gateway, 'deploys', { n }, `d-deploy-${n}`);
-  const call = gateway.call('mcp__peer__write_note', { text: 'hello' }).catch(() => undefined);
+  const called = gateway.call('mcp__peer__write_note', { text: 'hello' });
   const question = await gateway.asked();
   const read = async (range?: string): Promise<Overview> =>
     (await gateway.control.call('overview.read', range === undefined ? {} : { range })) as unknown as Overview;
-  console.error(JSON.stringify(await read(), null, 1), question);
-  await gateway.answer(question.id, true);
-  await call;
+  const settled = await eventually(async () => {
+    const overview = await read();
+    const { delivered, failed } = overview.events.counts;
+    return delivered === 1 && failed === 2 ? overview : undefined;
+  });
+
+  await t.test(
+    'INS-4 · the overview says what needs a person, and counts events, work, routes, servers and targets',
+    (t) => {
+      t.match(settled.needs, {
+        total: 3,
+        rows: [
+          { title: 'Approve peer.write_note', action: { place: `approvals/${question.id}` } },
+          { title: '2 deliveries failed: Slack does not know the place to deliver to (HTTP 200 channel_not_found)' },
+          { title: 'Server broken is failing', action: { label: 'Open log' } },
+        ],
+      });
+      t.match(settled.events, {
+        total: 5,
+        counts: { delivered: 1, ignored: 1, open: 1, failed: 2 },
+        bucket_ms: 60_000,
+      });
+      t.match(settled.events.buckets, { length: 60 });
+      t.match(settled.open, { running: 0, slots: 4, batching: 1, retrying: 0, queued: 0 });
+      t.same(
+        settled.routes.rows.map(({ name, health, events, failed }) => [name, health, events, failed]),
+        [
+          ['deploys', 'failing', 2, 2],
+          ['builds', 'healthy', 1, 0],
+          ['quiet', 'off', 0, 0],
+          ['reviews', 'healthy', 2, 0],
+        ],
+      );
+      t.same(
+        settled.servers.rows.map(({ name, health }) => [name, health]),
+        [
+          ['broken', 'failing'],
+          ['peer', 'healthy'],
+        ],
+      );
+      t.match(settled.targets, { rows: [{ title: 'Slack', health: 'failing', sent: 2, failed: 2, open: 2 }] });
+      t.equal(JSON.stringify(settled).includes(String(slackApi.options.token)), false, 'no secret is in it');
+      t.end();
+    },
+  );
+
+  await t.test(
+    'INS-4 · each range has at most 60 spans, and another one is refused with those that there are',
+    async (t) => {
+      for (const range of ['15m', '24h', '7d']) {
+        const { events } = await read(range);
+        t.ok(events.buckets.length <= 60);
+        t.equal(events.total, 5, range);
+      }
+      await t.rejects(read('1y'), { message: /range is one of 15m, 1h, 24h, 7d/ });
+    },
+  );
+
+  await t.test('INS-4 · a watcher gets the overview at once, then when it has changed', async (t) => {
+    const watcher = await connectControl(join(gateway.home.path, 'gateway.sock'));
+    if (watcher === undefined) throw new Error('no daemon');
+    const seen: Overview[] = [];
+    watcher.on('overview.changed', (overview) => seen.push(overview));
+    t.same(await watcher.call('overview.watch', { range: '15m' }), { watching: '15m' });
+    await eventually(async () => seen.length > 0 || undefined);
+    t.equal(seen[0]?.needs.total, 3);
+
+    await gateway.answer(question.id, true);
+    await called;
+
+    await eventually(async () => seen.at(-1)?.needs.total === 2 || undefined);
+    await eventually(
+      async () => seen.at(-1)?.servers.rows.find(({ name }) => name === 'peer')?.calls === 1 || undefined,
+    );
+    watcher.close();
+  });
+
+  await t.test('INS-4 · the page shows it, leads to what resolves it, and fits a phone', options, async (t) => {
+    const open = await openInspector(await openBrowser(t), gateway);
+    const { page } = open;
+    const needs = page.getByRole('region', { name: 'Needs attention' });
+    await needs.getByText('Server broken is failing', { exact: true }).waitFor();
+    await page.getByRole('img', { name: /^5 events in the last hour, 2 failed/ }).waitFor();
+    const routes = page.getByRole('table', { name: 'Routes' });
+    t.match(await routes.getByRole('row').nth(1).innerText(), /deploys[\s\S]*100 %/);
+
+    await send(gateway, 'deploys', { n: 3 }, 'd-deploy-3');
+
+    await needs.getByText(/^3 deliveries failed/).first().waitFor();
+    await page.getByRole('button', { name: '24 h' }).click();
+    await page.waitForURL(/#\/overview\?range=24h/);
+    await page.getByRole('img', { name: /^6 events in the last 24 hours/ }).waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    t.same(await clippedParts(open), []);
+    t.same(await axeFindings(open), []);
+    await needs.getByRole('link', { name: /^Open log/ }).click();
+    await page.waitForURL(/#\/servers\/default\/broken/);
+    t.same(open.complaints, []);
+    await open.context.close();
+  });
+});
+
+t.test('INS-4 · a home without a route begins with five steps, which write what they say', options, async (t) => {
+  const claude = {
+    mcpServers: { notes: { command: '/nowhere/notes', env: { NOTES_TOKEN: 'a-token-of-notes-1234' } } },
+  };
+  const home = makeHome(t, { 'user/.claude.json': JSON.stringify(claude) });
+  home.write('bin/codex', '#!/bin/sh\ncat\n', 0o700);
+  const listener = { enabled: true, extra: { host: '127.0.0.1', port: 0 } };
+  const gateway = await startGateway(
+    t,
+    {},
+    {
+      config: { inspector: { port: 0 }, platforms: { webhook: listener } },
+      home,
+      env: { HOME: join(home.path, 'user'), PATH: `${join(home.path, 'bin')}:${process.env.PATH}` },
+    },
+  );
+  home.write(
+    'config.yaml',
+    `# mine\ninspector: {port: 0}\nplatforms:\n  webhook: ${JSON.stringify(listener)} # here\n`,
+  );
+  const configText = (): string => readFileSync(join(home.path, 'config.yaml'), 'utf8');
+  const open = await openInspector(await openBrowser(t), gateway);
+  const { page } = open;
+  const button = (name: string | RegExp) => page.getByRole('button', { name });
+  await page.getByText('Your gateway is running').waitFor();
+
+  await page.getByText(/Four steps are left/).waitFor();
+  t.same(await axeFindings(open), []);
+  await button('Create route and send a sample').click();
+
+  await button('Copy Signing secret, shown this once').waitFor();
+  await page.getByText('The sample was accepted.').waitFor();
+  const { events } = (await gateway.control.call('overview.read')) as unknown as Overview;
+  t.equal(events.total, 1);
+  await button('Continue').click();
+
+  await button('Use Codex').click();
+
+  await page.getByText('Codex answers events from now on.').waitFor();
+  t.match(configText(), /^# mine\n[\s\S]*# here\n/);
+  t.match(configText(), /runner: command[\s\S]*codex/);
+  await button('Continue').click();
+
+  await page.getByText('from Claude Code').waitFor();
+  await button('Import 1').click();
+
+  await page.getByText('1 server added.').waitFor();
+  t.match(configText(), /notes:[\s\S]*command: \/nowhere\/notes/);
+  t.notMatch(configText(), /a-token-of-notes/, 'its secret goes into .env');
+  await button('Continue').click();
+  await page.getByLabel('Bot token').fill('xoxb-of-the-spec');
+  await page.setViewportSize({ width: 390, height: 844 });
+  t.same(await clippedParts(open), []);
+  await button(/^Not now/).click();
+
+  await page.getByText('Nothing is left to set up.').waitFor();
+  await page.getByRole('link', { name: 'Go to the overview' }).click();
+  await page.getByText('1 first step is left').waitFor();
+  await page.getByRole('link', { name: /^Show the first steps/ }).click();
+  await button(/^Undo/).click();
+  await page.getByLabel('Bot token').fill('xoxb-of-the-spec');
+  await button('Set up Slack').click();
+
+  await page.getByText(/^Slack is set up/).waitFor();
+  t.match(readFileSync(join(home.path, '.env'), 'utf8'), /SLACK_TOKEN="xoxb-of-the-spec"/);
+  t.match(configText(), /^# mine\n/);
+  t.match(configText(), /token: \$\{SLACK_TOKEN\}/);
+  await goTo(open, '#/overview');
+  await page.getByRole('heading', { name: 'In progress' }).waitFor();
+  t.equal(await page.getByText(/first step.* left/).count(), 0);
+  await open.context.close();
 });
 
 async function send({ daemon }: Gateway, route: string, payload: JsonObject, id: string) {

@@ -21,6 +21,8 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
     ...['readResource', 'reconnect', 'resourceTemplates', 'resources', 'show', 'test', 'tools', 'watch'].map(
       (name) => `mcp.${name}`,
     ),
+    ...['read', 'watch'].map((name) => `overview.${name}`),
+    'setup.read',
     ...['cancel', 'list', 'show'].map((name) => `runs.${name}`),
     ...['deliveries', 'delivery', 'doctor', 'list', 'replay', 'samples', 'show'].map((name) => `webhook.${name}`),
   ],
@@ -30,6 +32,7 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
     ...['reload', 'stop'].map((name) => `gateway.${name}`),
     'link.add',
     ...['add', 'edit', 'enable', 'import', 'remove'].map((name) => `mcp.${name}`),
+    ...['agent', 'target', 'webhooks'].map((name) => `setup.${name}`),
     ...['remove', 'subscribe', 'test'].map((name) => `webhook.${name}`),
   ],
   terminalOnly: ['inspect.endSessions', 'inspect.link'],

@@ -10,7 +10,7 @@ import { Picks } from '../parts/picks.tsx';
 import type { StepProps } from './first-steps.tsx';
 import { useChange, WhyNot } from './first-steps-fresh.tsx';
 
-export function AgentStep({ setup: { agents }, again }: StepProps): JSX.Element {
+export function AgentStep({ setup: { agents }, again, hold }: StepProps): JSX.Element {
   const [program, setProgram] = useState(agents[0]?.program);
   const change = useChange();
   const chosen = agents.find((one) => one.program === program) ?? agents[0];
@@ -24,6 +24,7 @@ export function AgentStep({ setup: { agents }, again }: StepProps): JSX.Element 
     );
   }
   const write = async (): Promise<void> => {
+    hold();
     await call('setup.agent', { program: chosen.program });
     announce(`${chosen.title} answers events from now on.`);
     again();

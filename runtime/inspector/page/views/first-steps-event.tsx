@@ -24,7 +24,7 @@ interface Made {
   readonly isGenerated: boolean;
 }
 
-export function EventStep({ setup, again }: StepProps): JSX.Element {
+export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
   /** Empty for a sender that is none of the known ones. */
   const [source, setSource] = useState('github');
   const [isAll, setAll] = useState(false);
@@ -41,6 +41,7 @@ export function EventStep({ setup, again }: StepProps): JSX.Element {
   const isMissing = chosen?.secret_needed === true && secret === '';
 
   async function create(isTested: boolean): Promise<void> {
+    hold();
     if (!setup.webhooks_enabled) await call('setup.webhooks');
     // The overview takes this place once there is a route; the steps stay until the person leaves them.
     go('overview', 'first-steps');

@@ -12,7 +12,7 @@ import { Answer } from '../parts/panel.tsx';
 import type { StepProps } from './first-steps.tsx';
 import { useChange, WhyNot } from './first-steps-fresh.tsx';
 
-export function ServerStep({ again }: StepProps): JSX.Element {
+export function ServerStep({ again, hold }: StepProps): JSX.Element {
   const { asked, again: askAgain } = useAsked('importable', () => call('mcp.importable', {}));
   const [left, setLeft] = useState<readonly string[]>([]);
   const change = useChange();
@@ -22,6 +22,7 @@ export function ServerStep({ again }: StepProps): JSX.Element {
         const offered = found.filter(({ standing }) => standing === 'new' || standing === 'taken');
         const names = offered.map(({ name }) => name).filter((name) => !left.includes(name));
         const add = async (): Promise<void> => {
+          hold();
           const { added, failed } = await call('mcp.import', { names });
           const [first] = failed;
           if (first !== undefined) announce(`${first.name} was not added: ${first.why}`, true);

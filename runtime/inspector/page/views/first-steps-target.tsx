@@ -16,13 +16,14 @@ const channelHints: Readonly<Record<string, string>> = {
   discord: "A channel's number.",
 };
 
-export function TargetStep({ setup: { targets }, again }: StepProps): JSX.Element {
+export function TargetStep({ setup: { targets }, again, hold }: StepProps): JSX.Element {
   const [name, setName] = useState('slack');
   const [token, setToken] = useState('');
   const [channel, setChannel] = useState('');
   const change = useChange();
   const title = targets.find((one) => one.name === name)?.title ?? name;
   const write = async (): Promise<void> => {
+    hold();
     const home_channel = channel.trim();
     await call('setup.target', { target: name, token: token.trim(), ...(home_channel === '' ? {} : { home_channel }) });
     setToken('');

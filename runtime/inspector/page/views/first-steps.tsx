@@ -36,6 +36,8 @@ export interface StepProps {
   readonly setup: Setup;
   /** Reads anew what is done. */
   readonly again: () => void;
+  /** Keeps the step open once it is done, for what a person still has to read in it. */
+  readonly hold: () => void;
 }
 
 const bodies: Readonly<Record<StepName, (props: StepProps) => JSX.Element>> = {
@@ -59,7 +61,11 @@ export function FirstSteps({ isRouteless }: { readonly isRouteless: boolean }): 
   );
 }
 
-function Steps({ setup, again, isRouteless }: StepProps & { readonly isRouteless: boolean }): JSX.Element {
+function Steps({
+  setup,
+  again,
+  isRouteless,
+}: Omit<StepProps, 'hold'> & { readonly isRouteless: boolean }): JSX.Element {
   const chosen = useCell(choices);
   const left = stepsLeft(setup, chosen);
   const [asked, setAsked] = useState<StepName | undefined>(undefined);
@@ -97,12 +103,13 @@ function Steps({ setup, again, isRouteless }: StepProps & { readonly isRouteless
                   if (isSkipped) skip(name, false);
                   setAsked(name);
                 }}
+                onClose={() => setAsked(undefined)}
                 onSkip={() => {
                   skip(name, true);
                   setAsked(undefined);
                 }}
               >
-                <Content setup={setup} again={again} />
+                <Content setup={setup} again={again} hold={() => setAsked(name)} />
               </Step>
             );
           })}
@@ -125,10 +132,21 @@ interface StepRowProps {
   readonly isOpen?: boolean;
   readonly onOpen?: () => void;
   readonly onSkip?: () => void;
+  readonly onClose?: () => void;
   readonly children?: ComponentChildren;
 }
 
-function Step({ number, title, state, words, isOpen = false, onOpen, onSkip, children }: StepRowProps): JSX.Element {
+function Step({
+  number,
+  title,
+  state,
+  words,
+  isOpen = false,
+  onOpen,
+  onSkip,
+  onClose,
+  children,
+}: StepRowProps): JSX.Element {
   return (
     <div class={`step ${state}`}>
       <span class="no">{state === 'done' ? <Icon name="check" small /> : number}</span>
@@ -137,7 +155,14 @@ function Step({ number, title, state, words, isOpen = false, onOpen, onSkip, chi
         <p class="muted small">{words}</p>
       </div>
       {state === 'done' ? (
-        <span class="status resting">Done</span>
+        <div class="btns">
+          <span class="status resting">Done</span>
+          {isOpen ? (
+            <button type="button" class="btn" onClick={onClose}>
+              Continue
+            </button>
+          ) : null}
+        </div>
       ) : (
         <div class="btns">
           {state === 'skipped' ? <span class="muted small">Skipped</span> : null}

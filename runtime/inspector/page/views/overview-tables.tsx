@@ -28,7 +28,7 @@ export function InProgress({ open }: { readonly open: Overview['open'] }): JSX.E
     ['working', 'Running', 'status:running', open.running],
     ['batching', 'Batching', 'status:batching', open.batching],
     ['waiting', 'Waiting for you', 'status:waiting', open.waiting],
-    ['retrying', 'Retrying a delivery', 'status:retrying', open.retrying],
+    ['retrying', 'Retrying', 'status:retrying', open.retrying],
     ['queued', 'Queued', 'status:queued', open.queued],
   ];
   return (

@@ -1,0 +1,44 @@
+import t from 'tap';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { openFailures } from '../../../runtime/dispatch/open-failures.ts';
+import { openKeeper } from '../../support/keeper.ts';
+
+t.test(
+  'INS-4 · open failures are read once, and follow the commits: new ones, retried ones, dropped ones',
+  async (t) => {
+    const { keeper } = await openKeeper(openMemoryJournal());
+    const put = (key: string, status: string, reason = 'no') =>
+      keeper.commit([
+        {
+          kind: 'put',
+          collection: 'deliveries',
+          key,
+          value: {
+            target: 'slack',
+            route: 'r',
+            profile: 'default',
+            status,
+            reason,
+            queuedAtMs: 1,
+            text: 'long',
+          } as JsonObject,
+        },
+      ]);
+    await put('0001', 'deadLettered');
+    await put('0002', 'delivered');
+    const failures = openFailures(keeper, () => 0);
+    const counts = async (): Promise<readonly number[]> => (await failures.groups()).map(({ count }) => count);
+    t.same(await counts(), [1]);
+
+    await put('0003', 'deadLettered');
+    await put('0004', 'unknown');
+    t.same(await counts(), [2, 1]);
+
+    await put('0001', 'queued');
+    await put('0004', 'dropped');
+    await keeper.commit([{ kind: 'delete', collection: 'deliveries', key: '0002' }]);
+    t.same(await counts(), [1]);
+    failures.close();
+  },
+);

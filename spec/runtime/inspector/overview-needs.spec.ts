@@ -1,0 +1,111 @@
+import t from 'tap';
+import type { FailureGroup } from '../../../machines/dispatch/failure-groups.ts';
+import type { ApprovalRow, ServerRow, TargetRow } from '../../../runtime/control/contract.ts';
+import { type NeedSources, needsOf } from '../../../runtime/inspector/overview-needs.ts';
+
+const nothing: NeedSources = { approvals: [], failures: [], servers: [], targets: [], faults: [] };
+const since = '2026-11-25T03:00:00.000Z';
+
+const approval = (id: string, expires_at: string, more: Partial<NeedSources['approvals'][number]> = {}) => ({
+  ...({
+    id,
+    kind: 'tool',
+    server: 'git-hub',
+    profile: 'default',
+    tool: 'mcp__git_hub__merge',
+  } satisfies Partial<ApprovalRow>),
+  message: '',
+  asked_at: since,
+  expires_at,
+  ...more,
+});
+const server = (name: string, state: string, error?: string): ServerRow => ({
+  name,
+  profile: 'default',
+  state,
+  transport: 'stdio',
+  era: null,
+  tools: 0,
+  since,
+  ...(error === undefined ? {} : { error }),
+});
+const group: FailureGroup = {
+  key: 'slack/failed/no',
+  target: 'slack',
+  title: 'Slack: no',
+  advice: 'Do it.',
+  helps: 'afterFix',
+  count: 20,
+  firstMs: Date.parse(since),
+  lastMs: Date.parse(since),
+  routes: ['deploys'],
+};
+const target = { name: 'telegram', target: 'telegram', profile: 'work', state: 'failed', since } satisfies TargetRow;
+
+t.test(
+  'INS-4 · what needs a person is listed by kind: approvals by deadline, then failures, servers, targets, logins, configuration',
+  (t) => {
+    const needs = needsOf({
+      approvals: [approval('a2', '2026-11-25T04:00:00.000Z'), approval('a1', '2026-11-25T03:30:00.000Z')],
+      failures: [group],
+      servers: [
+        server('linear', 'needsLogin'),
+        server('zeta', 'failed'),
+        server('beta', 'parked'),
+        server('ok', 'connected'),
+      ],
+      targets: [target, { ...target, state: 'connected', name: 'slack' }],
+      faults: ['config.yaml:1:1: no'],
+    });
+
+    t.same(
+      needs.map(({ id }) => id),
+      [
+        'approval/a1',
+        'approval/a2',
+        'failures/slack/failed/no',
+        'server/default/beta',
+        'server/default/zeta',
+        'target/work/telegram',
+        'login/default/linear',
+        'config',
+      ],
+    );
+    t.same(needsOf(nothing), []);
+    t.end();
+  },
+);
+
+t.test('INS-4 · each need has a title, a reason, a time and the one place that resolves it', (t) => {
+  const [run, call, form] = needsOf({
+    ...nothing,
+    approvals: [
+      approval('a1', '1', { route: 'github', event: 'push', run: 'r1' }),
+      approval('a2', '2'),
+      approval('a3', '3', { kind: 'form' }),
+    ],
+  });
+  t.match(run, {
+    title: 'Approve git-hub.merge',
+    reason: 'github · push · the run is paused',
+    until: '1',
+    action: { label: 'Review', place: 'approvals/a1' },
+  });
+  t.match(call, { reason: 'a call waits for your answer' });
+  t.match(form, { title: 'Fill in the form of git-hub' });
+
+  const [failures, unsure] = needsOf({ ...nothing, failures: [group, { ...group, helps: 'unsure', count: 1 }] });
+  t.match(failures, {
+    title: '20 deliveries failed: Slack: no',
+    reason: 'deploys · Do it.',
+    since,
+    action: { label: 'Show', place: 'failures/slack%2Ffailed%2Fno' },
+  });
+  t.match(unsure, { title: '1 delivery unconfirmed: Slack: no' });
+
+  const [broken] = needsOf({ ...nothing, servers: [server('b', 'failed', 'mcp server "b": cannot start')] });
+  t.match(broken, { reason: 'cannot start', action: { label: 'Open log', place: 'servers/default/b' } });
+  const [config] = needsOf({ ...nothing, faults: ['one', 'two'] });
+  t.match(config, { title: '2 configuration errors', reason: 'one' });
+  t.end();
+});

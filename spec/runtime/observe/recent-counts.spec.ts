@@ -1,0 +1,23 @@
+import t from 'tap';
+import { createRecentCounts } from '../../../runtime/observe/recent-counts.ts';
+
+t.test('INS-4 · what ended lately is counted by name and minute, and forgotten after seven days', (t) => {
+  let nowMs = 0;
+  const counts = createRecentCounts(() => nowMs);
+  counts.add('default/a', { tookMs: 100, failed: false });
+  nowMs = 120_000;
+  counts.add('default/a', { tookMs: 300, failed: false });
+  counts.add('default/a', { tookMs: 9_000, failed: true });
+  counts.add('default/b', { tookMs: 1, failed: false });
+
+  t.match(counts.read('default/a', 0), { count: 3, failed: 1 });
+  const { median_ms = 0 } = counts.read('default/a', 60_000);
+  t.ok(Math.abs(median_ms - 300) < 6, 'the durations of what failed do not count');
+  t.same(counts.read('default/a', 60_000), { count: 2, failed: 1, median_ms });
+  t.same(counts.read('nothing', 0), { count: 0, failed: 0 });
+
+  nowMs = 8 * 86_400_000;
+  counts.add('default/a', { tookMs: 1, failed: false });
+  t.equal(counts.read('default/a', 0).count, 1);
+  t.end();
+});
