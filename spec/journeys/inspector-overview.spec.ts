@@ -157,7 +157,10 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
 
     await send(gateway, 'deploys', { n: 3 }, 'd-deploy-3');
 
-    await needs.getByText(/^3 deliveries failed/).first().waitFor();
+    await needs
+      .getByText(/^3 deliveries failed/)
+      .first()
+      .waitFor();
     await page.getByRole('button', { name: '24 h' }).click();
     await page.waitForURL(/#\/overview\?range=24h/);
     await page.getByRole('img', { name: /^6 events in the last 24 hours/ }).waitFor();
