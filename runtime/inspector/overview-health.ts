@@ -6,10 +6,20 @@
 
 import { sourceOf } from '../../machines/config/sources.ts';
 import { targetTitle } from '../../machines/config/target-titles.ts';
-import type { CountedRoute, EventBucket, RouteDetail, ServerRow, TargetRow } from '../control/contract.ts';
+import type {
+  CountedRoute,
+  EventBucket,
+  Health,
+  RouteDetail,
+  RouteHealth,
+  ServerHealth,
+  ServerRow,
+  TargetHealth,
+  TargetRow,
+  Top,
+} from '../control/contract.ts';
 import type { Recent } from '../observe/recent-counts.ts';
 import { isFailing } from './overview-needs.ts';
-import type { Health, RouteHealth, ServerHealth, TargetHealth, Top } from './overview-wire.ts';
 
 /** As many as a panel shows. */
 const mostRows = 6;

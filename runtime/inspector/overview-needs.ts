@@ -6,8 +6,7 @@
 
 import { targetTitle } from '../../machines/config/target-titles.ts';
 import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
-import type { ApprovalRow, ServerRow, TargetRow } from '../control/contract.ts';
-import type { Need } from './overview-wire.ts';
+import type { ApprovalRow, Need, ServerRow, TargetRow } from '../control/contract.ts';
 
 export interface NeedSources {
   readonly approvals: readonly (ApprovalRow & { readonly route?: string; readonly event?: string })[];

@@ -12,6 +12,7 @@ import { printDiagnostic } from '../../machines/config/diagnostic.ts';
 import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { type CommandHost, daemonOf } from '../control/command.ts';
+import type { OpenCounts, Overview } from '../control/contract.ts';
 import type { HomeDesk } from '../control/home-view.ts';
 import type { DaemonView } from '../control/view.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
@@ -19,7 +20,6 @@ import { type OpenFailures, openFailures } from '../dispatch/open-failures.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { routeHealth, serverHealth, targetHealth, topOf } from './overview-health.ts';
 import { type NeedSources, needsOf } from './overview-needs.ts';
-import type { OpenCounts, Overview } from './overview-wire.ts';
 
 export interface OverviewPorts {
   readonly root: () => AnyActorRef;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { connectControl } from '../../runtime/control/client.ts';
-import type { Overview } from '../../runtime/inspector/overview-wire.ts';
+import type { Overview } from '../../runtime/control/contract.ts';
 import {
   axeFindings,
   chromiumPath,

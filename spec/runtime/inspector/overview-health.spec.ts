@@ -1,7 +1,6 @@
 import t from 'tap';
-import type { CountedRoute, ServerRow, TargetRow } from '../../../runtime/control/contract.ts';
+import type { CountedRoute, Health, ServerRow, TargetRow } from '../../../runtime/control/contract.ts';
 import { routeHealth, serverHealth, targetHealth, topOf } from '../../../runtime/inspector/overview-health.ts';
-import type { Health } from '../../../runtime/inspector/overview-wire.ts';
 
 const route = { name: 'deploys', profile: 'default', enabled: true };
 const bucket = (delivered: number, failed: number) => ({ at: '', delivered, ignored: 0, open: 0, failed });

@@ -1,5 +1,5 @@
 /**
- * The first steps of a home: five, the current one open. Each can be skipped, and taken up again. They stand in for the
+ * The first steps of a home: five, the current one open. Each can be skipped, and taken up again. They take the place of the
  * overview while the home has no route; later one line leads back to those that are left.
  * @see INS-4 in docs/specification.md
  */
