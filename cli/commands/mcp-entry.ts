@@ -22,7 +22,7 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
   try {
     await context.ask('mcp.add', { ...asked, force, dry: true });
   } catch (thrown) {
-    if (!(thrown instanceof Refusal) || thrown.code !== 'server-exists') throw thrown;
+    if ((thrown as { readonly code?: unknown }).code !== 'server-exists') throw thrown;
     context.out.complain(`agent: an mcp server is named "${oneLine(name)}" already; --force replaces it\n`);
     return 1;
   }
