@@ -59,7 +59,8 @@ export function createConfigHistory(first: LoadedHome, nowMs: () => number): Con
     },
     restartFor() {
       const [was, is] = [first, standing].map(({ main }) => main.settings.gateway);
-      const isOther = (key: 'journal' | 'postgres'): boolean => JSON.stringify(was?.[key]) !== JSON.stringify(is?.[key]);
+      const isOther = (key: 'journal' | 'postgres'): boolean =>
+        JSON.stringify(was?.[key]) !== JSON.stringify(is?.[key]);
       return (['journal', 'postgres'] as const).filter(isOther).map((key) => `gateway.${key}`);
     },
     sinceMs: (profile) => since.get(profile),

@@ -510,7 +510,11 @@ export interface ConfigSource {
     /** Settings that the file changes and that count from the next start only. */
     readonly restart_for: readonly string[];
     /** Since the daemon started, newest first. */
-    readonly changes: readonly { readonly at: string; readonly kind: 'applied' | 'refused'; readonly what: readonly string[] }[];
+    readonly changes: readonly {
+      readonly at: string;
+      readonly kind: 'applied' | 'refused';
+      readonly what: readonly string[];
+    }[];
   };
   /** The variables that the file refers to. */
   readonly variables: readonly { readonly name: string; readonly from: VariableSource }[];
