@@ -236,7 +236,7 @@ t.test('a history that is longer than a page', options, async (t) => {
     await page.getByText('200 newest deliveries').waitFor();
     await page.getByRole('button', { name: 'Older' }).click();
     await page.getByText('232 deliveries', { exact: true }).waitFor();
-    await goTo(open, '#/now?q=nobody-is-called-so');
+    await goTo(open, '#/actors?q=nobody-is-called-so');
     await page.getByText(/None of the \d+ living actors is like that/).waitFor();
     t.same(await axeFindings(open), []);
     await page.setViewportSize({ width: 390, height: 800 });
@@ -268,7 +268,8 @@ t.test('INS-2 · TRU-3 · one question counts once, and those that wait can be c
   const open = await openInspector(browser, gateway);
   const { page } = open;
 
-  await page.getByRole('button', { name: 'needs you 1' }).waitFor();
+  await goTo(open, '#/actors');
+  await page.getByRole('button', { name: 'Needs you 1' }).waitFor();
   await goTo(open, '#/events');
   await page.getByRole('listbox').getByRole('option').nth(1).waitFor();
   await page.getByRole('combobox', { name: 'status' }).selectOption('waiting for you');
@@ -305,7 +306,7 @@ t.test('INS-2 · while the daemon is gone, what stands is dimmed and stays', opt
   await page.getByRole('tab', { name: 'Log' }).click();
   await page.getByText('the daemon cannot be reached').waitFor();
   await page.getByRole('tab', { name: 'Tools' }).click();
-  for (const hash of ['#/events', '#/now', '#/servers']) {
+  for (const hash of ['#/events', '#/actors', '#/servers']) {
     await goTo(open, hash);
     t.equal(await page.getByRole('alert').filter({ hasText: 'does not answer' }).count(), 1, hash);
   }

@@ -135,7 +135,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
   await t.test('CRN-1 · INS-2 · a disabled job can be resumed', async (t) => {
     const open = await openInspector(browser, gateway);
     const job = open.page.getByRole('article', { name: 'Job off' });
-    await goTo(open, '#/cron');
+    await goTo(open, '#/schedules');
     await job.getByText('disabled', { exact: true }).waitFor();
 
     await job.getByRole('button', { name: 'Resume' }).click();

@@ -120,7 +120,7 @@ t.test('SEC-1 · what takes the port of a stopped daemon hears nothing that open
   const { page, context } = await openInspector(browser, gateway);
   gateway.daemon.kill('SIGTERM');
   await gateway.daemon.exited;
-  await page.getByText('no daemon', { exact: true }).waitFor();
+  await page.getByText('Offline', { exact: true }).waitFor();
 
   let taken: readonly string[] | undefined;
   const guess = JSON.stringify({ nonce: 'A'.repeat(43), proof: 'A'.repeat(43) });

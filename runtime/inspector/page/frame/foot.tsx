@@ -3,23 +3,26 @@
 import type { JSX } from 'preact';
 import { useCell } from '../data/cell.ts';
 import { useNow } from '../data/clock.ts';
+import { connection } from '../data/connection.ts';
 import { spellSpan } from '../data/format.ts';
-import { link, vitals } from '../data/live.ts';
+import { vitals } from '../data/live.ts';
 
 export function Foot(): JSX.Element {
-  const joined = useCell(link);
+  const joined = useCell(connection);
   const seen = useCell(vitals);
   const now = useNow();
+  const isUnready = joined === 'live' && seen?.ready === false;
   const words = {
     connecting: 'Connecting…',
-    live: seen?.ready === false ? 'Not ready' : 'Live',
-    lost: 'Offline',
+    live: isUnready ? 'Not ready' : 'Live',
+    reconnecting: 'Reconnecting…',
+    offline: 'Offline',
     refused: 'No session',
   }[joined];
   return (
     <div class="foot">
       <div class="row">
-        <span class={`lamp ${joined}${joined === 'live' && seen?.ready === false ? ' unready' : ''}`} />
+        <span class={`lamp ${isUnready ? 'unready' : joined}`} />
         <span role="status">{words}</span>
         {joined === 'live' && seen !== undefined ? (
           <span class="muted num push">

@@ -5,68 +5,78 @@
  */
 
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
-import { useNow } from '../data/clock.ts';
-import { spellClock } from '../data/format.ts';
-import { link, vitals } from '../data/live.ts';
+import { connection } from '../data/connection.ts';
+import { heard, vitals } from '../data/live.ts';
 import { go, place } from '../data/place.ts';
-import { Banner } from '../parts/panel.tsx';
 import { rowOf } from '../views.ts';
+import { listenToKeys } from './global-keys.ts';
+import { KeySheet } from './key-sheet.tsx';
+import { Palette } from './palette.tsx';
+import { useKeptScroll } from './scroll.ts';
 import { folded, Sidebar, TabBar } from './sidebar.tsx';
+import { Banners, NoSession } from './states.tsx';
 import { Toast } from './toast.tsx';
+
+const narrow = matchMedia('(max-width: 1100px)');
 
 export function Shell(): JSX.Element {
   const at = useCell(place);
-  const joined = useCell(link);
-  const waiting = useCell(vitals)?.approvals ?? 0;
+  const joined = useCell(connection);
+  const [opened, setOpened] = useState<'' | 'palette' | 'sheet'>('');
   const isFolded = useCell(folded);
+  const isRail = useIsNarrow() || isFolded;
+  const had = useRef(false);
   const row = rowOf(at.view);
   const { component: View } = row;
+  if (joined === 'live') had.current = true;
   useApprovalNews();
+  useKeptScroll(at);
   useEffect(() => {
-    document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${row.title} · agent inspector`;
-  }, [row, waiting]);
+    const tell = (): void => {
+      const waiting = heard.get()?.approvals ?? 0;
+      document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${row.title} · agent inspector`;
+    };
+    tell();
+    // Also while the page is hidden: the title is all that is seen of it then.
+    return heard.onChange(tell);
+  }, [row]);
+  useEffect(() => listenToKeys({ palette: () => setOpened('palette'), sheet: () => setOpened('sheet') }), []);
+  const close = (): void => setOpened('');
+  if (joined === 'refused' || View === undefined) return <NoSession had={had.current} />;
+  const isGone = joined === 'offline' || joined === 'reconnecting';
   return (
     <>
-      <button type="button" class="skip" onClick={toMain}>
+      <button type="button" class="btn skip" onClick={toMain}>
         Skip to the content
       </button>
-      <div class={isFolded ? 'app rail' : 'app'}>
-        <Sidebar at={row.name} onFind={() => undefined} />
-        <main class="main" id="main" tabIndex={-1}>
-          {joined === 'lost' ? <Gone /> : null}
-          {joined === 'refused' || View === undefined ? <NoSession /> : <View key={row.name} place={at} />}
+      <div class={isRail ? 'app rail' : 'app'}>
+        <Sidebar at={row.name} onFind={() => setOpened('palette')} />
+        <main class={isGone ? 'main lost' : 'main'} id="main" tabIndex={-1}>
+          <Banners />
+          <fieldset class="acts" disabled={isGone} role="none">
+            <View key={row.name} place={at} />
+          </fieldset>
         </main>
         <TabBar at={row.name} />
       </div>
+      {opened === 'palette' ? <Palette onClose={close} onSheet={() => setOpened('sheet')} /> : null}
+      {opened === 'sheet' ? <KeySheet onClose={close} /> : null}
       <Toast />
     </>
   );
 }
 
-/** Once for all that stands below, which stays to be read. */
-function Gone(): JSX.Element {
-  const now = useNow();
-  return (
-    <Banner mark="failed" alert>
-      The daemon does not answer. What you see is as it was at {spellClock(now, now)}; the page comes back by itself
-      once <code>agent gateway</code> runs.
-    </Banner>
-  );
-}
-
-function NoSession(): JSX.Element {
-  return (
-    <div class="empty">
-      <p class="strong">This page has no session</p>
-      <p class="muted">
-        Run <code>agent inspect --web</code> and open the link that it prints. It works once, in one browser; the
-        session lasts 12 hours.
-      </p>
-    </div>
-  );
+function useIsNarrow(): boolean {
+  const [isNarrow, setNarrow] = useState(narrow.matches);
+  useEffect(() => {
+    const look = (): void => setNarrow(narrow.matches);
+    narrow.addEventListener('change', look);
+    return () => narrow.removeEventListener('change', look);
+  }, []);
+  return isNarrow;
 }
 
 /** What waited before the page was opened has its count; what comes since is news. */

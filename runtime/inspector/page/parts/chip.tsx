@@ -128,10 +128,12 @@ export function toneOf(standing: Standing): Tone {
 }
 
 export function Chip({ standing, text }: { readonly standing: Standing; readonly text: string }): JSX.Element {
+  const name = markOfStanding[standing];
   return (
-    <StatusChip mark={markOfStanding[standing]}>
-      {text}
+    <span class={`chip ${marks[name][0]}`}>
+      <StatusMark name={name} />
+      <span>{text}</span>
       <span class="unseen">, {standingWords[standing]}</span>
-    </StatusChip>
+    </span>
   );
 }
