@@ -11,6 +11,9 @@ const keyLine = /^(\s*(?:-\s+)*)["']?([\w-]+)["']?\s*:(.*)$/;
 const soundsSecret = /secret|token|password|api_?key|authorization|cookie/i;
 /** A key whose value is on the lines below: nothing, a tag or an anchor, a block's mark. */
 const opens = /^\s*(?:[!&]\S+\s*)*(?:[|>][-+\d]*)?\s*(?:#.*)?$/;
+const openList = /^\s*\[[^\]]*$/;
+/** Headers in braces, on one line. */
+const flowHeaders = /(\bheaders["']?\s*:\s*\{)((?:\$\{[^{}]*\}|[^{}])*)/g;
 /** Every character but references, quotes, brackets and what separates. */
 const shown = /(\$\{[\w:]+\}|[\s"'[\]{},])|[^\s"'[\]{},]/gu;
 
@@ -27,14 +30,18 @@ export function maskSource(text: string): readonly string[] {
     const [, before = '', name = '', value = ''] = keyLine.exec(line) ?? [];
     const head = line.slice(0, line.length - value.length);
     if (above?.kind === 'headers') return name === '' ? hidden(line) : head + hidden(value);
-    if (name === 'headers') {
-      if (opens.test(value)) above = { margin: before.length, kind: 'headers' };
-      else return head + value.replace(/(:\s*)([^,}]+)/g, (_, colon: string, held: string) => colon + hidden(held));
-    } else if (name !== '' && soundsSecret.test(name) && (opens.test(value) || /^\s*\[[^\]]*$/.test(value))) {
+    if (name === 'headers' && opens.test(value)) above = { margin: before.length, kind: 'headers' };
+    else if (soundsSecret.test(name) && opens.test(value)) above = { margin: before.length, kind: 'value' };
+    else if (soundsSecret.test(name) && openList.test(value)) {
       above = { margin: before.length, kind: 'value' };
-    }
-    return maskSecrets(line);
+      return head + hidden(value);
+    } else return maskSecrets(line).replace(flowHeaders, (_, open: string, held: string) => open + hiddenPairs(held));
+    return line;
   });
+}
+
+function hiddenPairs(text: string): string {
+  return text.replace(/(:\s*)((?:\$\{[^{}]*\}|[^,])+)/g, (_, colon: string, held: string) => colon + hidden(held));
 }
 
 function hidden(text: string): string {

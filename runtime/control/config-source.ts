@@ -19,6 +19,9 @@ import { configFile } from './config-view.ts';
 import type { ConfigSource } from './contract.ts';
 import { notServed, profileOf } from './home-view.ts';
 
+/** For private use, so no text has it. */
+const noQuote = '\ue000';
+
 export async function showSource({ source, desk, daemon }: CommandHost, params: JsonObject): Promise<ConfigSource> {
   const profile = profileOf(params.profile);
   const onDisk = loadHome(source);
@@ -29,8 +32,12 @@ export async function showSource({ source, desk, daemon }: CommandHost, params: 
   learnSecrets(onDisk, redactor);
   const standing = desk?.().home;
   if (standing !== undefined) learnSecrets(standing, redactor);
-  // A longer secret may be cut by a line's end, so the lines are looked at together.
-  const shown = (text: string): readonly string[] => redactor.text(maskSource(text).join('\n')).split('\n');
+  // A longer secret may be cut by a line's end, so the lines are looked at together; without their quotes, so that a
+  // reference below a secret's name is not taken for a member of JSON.
+  const shown = (text: string): readonly string[] => {
+    const masked = maskSource(text.replace(/\r?\n$/, '')).join('\n');
+    return redactor.text(masked.replaceAll('"', noQuote)).replaceAll(noQuote, '"').split('\n');
+  };
   const saved = await stat(read.paths.config).catch(() => undefined);
   const held = standing?.profiles.get(profile);
   const history = daemon?.configHistory;

@@ -245,19 +245,23 @@ function Findings({
 
 function Secrets({ source: { variables } }: { readonly source: ConfigSource }): JSX.Element {
   return (
-    <Panel title="Secrets and variables" beside={<span class="muted small">values are never shown</span>}>
+    <Panel title="Secrets" beside={<span class="muted small">values are never shown</span>}>
       {variables.length === 0 ? (
         <p class="pad muted">The file refers to no variable.</p>
       ) : (
         <table class="fixed">
           <caption class="unseen">Variables that the file refers to</caption>
+          <colgroup>
+            <col />
+            <col class="origin" />
+          </colgroup>
           <tbody>
             {variables.map(({ name, from }) => (
               <tr key={name}>
                 <td>
                   <code title={name}>{name}</code>
                 </td>
-                <td class="right origin">
+                <td class="right">
                   {from === 'unset' ? (
                     <Status mark="waiting">not set</Status>
                   ) : (
@@ -284,6 +288,10 @@ function Changes({ source: { in_force: force } }: { readonly source: ConfigSourc
       ) : (
         <table class="fixed">
           <caption class="unseen">Last changes of the configuration</caption>
+          <colgroup>
+            <col />
+            <col class="origin" />
+          </colgroup>
           <tbody>
             {force.changes.slice(0, 10).map(({ at, kind, what }) => (
               <tr key={`${at} ${kind}`}>
@@ -292,7 +300,7 @@ function Changes({ source: { in_force: force } }: { readonly source: ConfigSourc
                     {kind === 'applied' ? what.join(', ') : 'Refused'}
                   </Status>
                 </td>
-                <td class="right num origin">
+                <td class="right num">
                   <Clock at={at} />
                 </td>
               </tr>

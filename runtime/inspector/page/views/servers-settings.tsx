@@ -1,6 +1,6 @@
 /** The entry of a server as config.yaml has it, secrets masked, with its findings. @see INS-4 and CFG-2 */
 
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import type { ServerDetail, ServerRow } from '../../../control/contract.ts';
 import { joinCommandLine } from '../data/command-line.ts';
 import { hashOf } from '../data/hash.ts';
@@ -58,7 +58,7 @@ export function SettingsPanel({
   const isUrl = entry.command === undefined;
   const args = Array.isArray(entry.args) ? entry.args.map(String) : [];
   const given = Object.keys((isUrl ? entry.headers : entry.env) ?? {});
-  const facts: (readonly [string, JSX.Element | string])[] = isUrl
+  const facts: (readonly [string, ComponentChildren])[] = isUrl
     ? [['Address', <code>{String(entry.url ?? '')}</code>]]
     : [['Command', <code>{joinCommandLine([String(entry.command), ...args])}</code>]];
   if (cwd !== undefined) facts.push(['Directory', <code>{cwd}</code>]);

@@ -54,10 +54,15 @@ export function TestResult({
         <>
           <table class="fixed">
             <caption class="unseen">Tools of the server</caption>
+            <colgroup>
+              <col class="tick" />
+              <col />
+              <col class="says" />
+            </colgroup>
             <tbody>
               {shown.map(({ tool, description, asks, read_only: isReadOnly }) => (
                 <tr key={tool}>
-                  <td class="tick">
+                  <td>
                     {utilities.has(tool) ? null : (
                       <input
                         type="checkbox"
