@@ -15,6 +15,7 @@ import type { ReloadVerdict } from '../machines/supervisor.machine.ts';
 import { createChatView } from './agent/chat-view.ts';
 import { createProfileDesks, type ProfileDesks } from './agent/profile-tools.ts';
 import { createRunners } from './agent/runners.ts';
+import { createConfigHistory } from './config/config-history.ts';
 import { watchConfig } from './config/config-watch.ts';
 import {
   adapterBlock,
@@ -123,6 +124,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   let desks: ProfileDesks = createProfileDesks(loaded, runners);
   const tracing = createTracing({ env, version, redact: redactor.text, learn: redactor.learn, nowMs, log });
   const startedAtMs = nowMs();
+  const configHistory = createConfigHistory(loaded, nowMs);
   const inspector = createInspector({
     root: () => root,
     redactor,
@@ -229,6 +231,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
     waiting = undefined;
     refusedBy = undefined;
     loaded = next;
+    configHistory.applied(loaded);
     desks = createProfileDesks(loaded, runners);
     webhooks.reconfigure();
     void inspector.apply(settings().inspector);
@@ -248,6 +251,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
     const refused = emptiedFault(next, loaded) ?? (isBlocked ? found.fault : undefined);
     if (refused !== undefined) {
       refusedBy = redactor.text(refused);
+      configHistory.refused(refusedBy);
       throw new Refusal(
         'reload-refused',
         'the configuration has findings; the last good one stays in force (see `agent config check`)',
@@ -347,6 +351,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
       webhookEnabled: () => settings().webhook.enabled,
       webhookFault: gatewayFault,
       configFault: () => refusedBy,
+      configHistory,
       redact: redactor.record,
       redactText: redactor.text,
       reload,

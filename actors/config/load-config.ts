@@ -36,6 +36,8 @@ export interface LoadedProfile {
   readonly settings: Settings;
   /** Its `.env`. */
   readonly scope: ReadonlyMap<string, string>;
+  /** Its `config.yaml` as it was read. Secret: it may hold tokens. */
+  readonly text: string;
   /** The PATH by which its programs are found: that of its `.env`, else that of the process. */
   readonly searchPath: string;
   /** Whether its `config.yaml` is there and holds nothing, as a write that was cut off leaves it. */
@@ -163,7 +165,7 @@ function loadProfile(
   });
   return {
     profile: {
-      ...{ name, paths, settings: read.settings, scope },
+      ...{ name, paths, settings: read.settings, scope, text },
       searchPath: scope.get('PATH') ?? env.PATH ?? '',
       isEmpty: text.trim() === '' && stamps.get(paths.config) !== undefined,
     },

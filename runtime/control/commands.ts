@@ -28,6 +28,7 @@ import {
   refuse,
   textOf,
 } from './command.ts';
+import { showSource } from './config-source.ts';
 import { showConfig, withDraft } from './config-view.ts';
 import type { Result, RunHistory } from './contract.ts';
 import { cronCommands } from './cron-commands.ts';
@@ -144,6 +145,7 @@ const table: Commands = {
 
   'config.schema': ofHome(() => configSchema()),
   'config.show': ofHome(({ source }, params) => showConfig(source, profileOf(params.profile))),
+  'config.source': ofHome(showSource),
   'runs.list': ofRuns((runs, params) => runs.runs(queryOf(params))),
   'runs.show': ofRuns(async (runs, params) => {
     const id = textOf(params, 'id');

@@ -55,6 +55,8 @@ export interface Contract {
     params: InProfile;
     result: { readonly file: string; readonly settings: readonly ShownSetting[] };
   };
+  /** The source of a profile's config.yaml on disk and in force, secrets masked, with all findings of the home. */
+  'config.source': { params: InProfile; result: ConfigSource };
   'cron.add': {
     params: InProfile & { readonly name: string; readonly record: JsonObject; readonly force?: boolean };
     result: ChangedJob;
@@ -508,6 +510,35 @@ export interface ServerRow {
   readonly error?: string;
   /** Which of its tools, and why. */
   readonly left_out?: readonly string[];
+}
+
+export interface ConfigSource {
+  readonly file: string;
+  readonly profile: string;
+  /** All that are served. */
+  readonly profiles: readonly string[];
+  /** The lines of the file; references are as they are written. */
+  readonly disk: readonly string[];
+  readonly saved_at?: string;
+  /** Of this file. */
+  readonly findings: readonly Diagnostic[];
+  /** Absent without a daemon. */
+  readonly in_force?: {
+    readonly lines: readonly string[];
+    readonly since: string;
+    /** Why the file on disk is not in force; absent where it is. */
+    readonly refused?: string;
+    /** Settings that the file changes and that count from the next start only. */
+    readonly restart_for: readonly string[];
+    /** Since the daemon started, newest first. */
+    readonly changes: readonly {
+      readonly at: string;
+      readonly kind: 'applied' | 'refused';
+      readonly what: readonly string[];
+    }[];
+  };
+  /** The variables that the file refers to. */
+  readonly variables: readonly { readonly name: string; readonly from: VariableSource }[];
 }
 
 /** The outcome of a change of config.yaml. */

@@ -19,6 +19,7 @@ import {
   signatureClaim,
 } from '../../machines/webhook/record.ts';
 import type { ChatView } from '../agent/chat-view.ts';
+import type { ConfigHistory } from '../config/config-history.ts';
 import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import { createSearchEvents } from '../dispatch/event-search.ts';
@@ -70,6 +71,7 @@ export interface ViewPorts {
   readonly webhookFault: () => string | undefined;
   /** Why the configuration on disk is not the one in force; undefined where it is. */
   readonly configFault: () => string | undefined;
+  readonly configHistory: ConfigHistory;
   /** The judge of what is secret, for the records that people read. */
   readonly redact: <Given extends object>(record: Given) => Given;
   readonly redactText: (text: string) => string;
@@ -103,6 +105,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     chat: ports.chat,
     cron: ports.cron,
     overview: ports.overview,
+    configHistory: ports.configHistory,
     status: () => ({
       pid: process.pid,
       version: ports.version,

@@ -14,6 +14,7 @@ export const homeMethods: ReadonlySet<string> = new Set([
   'config.hints',
   'config.schema',
   'config.show',
+  'config.source',
   'mcp.add',
   'mcp.disable',
   'mcp.edit',

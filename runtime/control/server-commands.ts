@@ -8,7 +8,7 @@ import { loadHome, readEntry } from '../../actors/config/load-config.ts';
 import { changeServerEntry } from '../../actors/config/server-entries.ts';
 import { readText } from '../../actors/files.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { isJsonObject, type JsonObject, objectAt } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectAt } from '../../machines/base/json.ts';
 import { parseDocument } from '../../machines/config/document.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
@@ -132,7 +132,7 @@ async function showServer({ source }: CommandHost, params: JsonObject): Promise<
     profile,
     file: configFile(profile),
     line: document.place(['mcp_servers', name]).line,
-    entry: redactor.record(maskedEntry(entry)),
+    entry: eachText(maskedEntry(entry), redactor.text) as JsonObject,
     enabled: entry.enabled !== false,
     ...(transport?.kind === 'stdio' ? { cwd: transport.cwd ?? paths.home } : {}),
     variables: variables.map((variable) => ({
@@ -145,6 +145,14 @@ async function showServer({ source }: CommandHost, params: JsonObject): Promise<
     lowers: loweredGuards(entry),
     own_variables: variables.filter((variable) => ofFile.has(variable) && !elsewhere.has(variable)),
   };
+}
+
+/** A name that says it is secret hides no reference, so each text is looked at alone. */
+function eachText(value: Json, change: (text: string) => string): Json {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((one) => eachText(one, change));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, eachText(held, change)]));
 }
 
 function objectOf(params: JsonObject, key: string): JsonObject {

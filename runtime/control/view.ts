@@ -3,6 +3,7 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { RefusedRequest } from '../../machines/webhook/diagnose-refusal.ts';
 import type { ChatView } from '../agent/chat-view.ts';
+import type { ConfigHistory } from '../config/config-history.ts';
 import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import type { SearchEvents } from '../dispatch/event-search.ts';
@@ -36,6 +37,8 @@ export interface DaemonView extends RunHistory {
   /** The sessions of `agent chat`. */
   readonly chat: ChatView;
   status(): GatewayStatus;
+  /** What is known of the configuration in force since the daemon started. */
+  readonly configHistory: ConfigHistory;
   /** Begins to stop; the socket closes when the daemon ends. */
   stop(): void;
   /** Resolves when the new configuration is in force, or rejects with why it is not. */

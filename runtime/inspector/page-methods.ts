@@ -16,7 +16,7 @@ type Rule = PageAccess | ((params: JsonObject) => PageAccess);
 
 const rules: Readonly<Record<string, Rule>> = {
   ...all('approvals', ['answer', 'list', 'show', 'watch']),
-  ...all('config', ['check', 'hints', 'schema', 'show']),
+  ...all('config', ['check', 'hints', 'schema', 'show', 'source']),
   ...all('cron', ['list', 'pause', 'resume', 'show']),
   // The context is a part of the prompt.
   'cron.run': ({ context }) => (context === undefined ? 'open' : 'fresh'),

@@ -226,6 +226,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
     ).finally(leave);
     if (verdict.kind === 'failed') {
       const { after, why } = readFailures(settings, verdict.failures, { profile, credentials, hasLog: true });
+      const at = new Date(ports.nowMs()).toISOString();
+      serverLog.write(Buffer.from(`${at} gateway: ${why.replace(/; read `agent mcp logs[^`]*`/, '')}\n`));
       return { kind: 'refused', after, why: ports.redact(why), chance };
     }
     if (signal.aborted) {

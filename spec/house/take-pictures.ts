@@ -26,8 +26,8 @@ const views = [
   ['server-long', '#/servers/default/warehouse-of-the-northern-region', '.tool', ''],
   ['add-server', '#/servers?add=1', 'dialog[open]', ''],
   ['approvals', '#/approvals', '.question .buttons', 'inspector-approvals'],
-  ['schedules', '#/schedules', '.job', ''],
-  ['targets', '#/targets', 'table', ''],
+  ['schedules', '#/schedules/default/digest', 'article', ''],
+  ['targets', '#/targets', '.panel', ''],
 ] as const;
 
 t.setTimeout(600_000);

@@ -283,19 +283,52 @@ t.test('one daemon, looked at', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('INS-2 · keys and the palette reach every place, and single letters can be turned off', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    const press = async (...keys: readonly string[]): Promise<void> => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    await goTo(open, '#/actors');
+    await page.getByRole('tree').waitFor();
+    await press('/', 'g', 'x');
+    t.equal(await page.getByRole('searchbox').inputValue(), 'gx', 'in a field they are letters');
+    await press('Tab', 'g', 's');
+    await page.waitForURL(/#\/servers$/);
+
+    await press('Control+k');
+    const palette = page.getByRole('dialog', { name: 'Search or go to' });
+    await palette.getByRole('combobox').fill('server peer');
+    await palette.getByRole('option', { name: /^Server peer/ }).waitFor();
+    t.same(await axeFindings(open), []);
+    await press('Enter');
+
+    await page.waitForURL(/#\/servers\/default\/peer$/);
+    await press('?');
+    const sheet = page.getByRole('dialog', { name: 'Keys' });
+    t.match(await sheet.innerText(), /Approvals/);
+    await sheet.getByRole('checkbox').uncheck();
+    await press('Escape', 'g', 'a', 'Control+k');
+    await palette.waitFor();
+    t.match(page.url(), /#\/servers\/default\/peer$/, 'the letters do nothing any more');
+    await press('Escape');
+    await palette.waitFor({ state: 'detached' });
+    await open.context.close();
+  });
+
   await t.test('CRN-1 · INS-2 · a job is shown, paused, resumed and run', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
     await goTo(open, '#/schedules');
-    const job = page.getByRole('article', { name: 'Job digest' });
-    t.match(await job.innerText(), /scheduled[\s\S]*0 7 \* \* \*[\s\S]*UTC[\s\S]*next /);
+    await page.getByRole('link', { name: /digest/ }).click();
+    const job = page.getByRole('article', { name: 'Schedule digest' });
+    await job.getByText('Summarise the night').waitFor();
+    t.match(await job.innerText(), /scheduled[\s\S]*0 7 \* \* \*[\s\S]*UTC[\s\S]*Next /);
 
     await job.getByRole('button', { name: 'Pause' }).click();
     await job.getByText('paused', { exact: true }).waitFor();
     await job.getByRole('button', { name: 'Resume' }).click();
     await job.getByText('scheduled', { exact: true }).waitFor();
-    await job.getByRole('button', { name: 'More' }).click();
-    await job.getByText('Summarise the night').waitFor();
     await job.getByRole('button', { name: 'Run now' }).click();
 
     await job.getByText('delivered', { exact: true }).waitFor();
@@ -403,8 +436,8 @@ const places = [
   ['#/servers/default/peer', '.tool'],
   ['#/servers?add=1', 'dialog[open]'],
   ['#/approvals', '.question .buttons'],
-  ['#/schedules', '.job'],
-  ['#/targets', '.page'],
+  ['#/schedules/default/digest', 'article'],
+  ['#/targets', '.panel'],
 ] as const;
 
 /** Writes down which boxes become active and which arrows are taken. */
@@ -569,6 +602,28 @@ t.test('INS-2 · strangers get nothing', options, async (t) => {
     t.equal((await page.goto(`${origin}/`))?.status(), 401, 'the key alone is no session');
     await context.close();
   });
+
+  await t.test(
+    'a session that has ended shows nothing more, and the next link goes on at the same place',
+    async (t) => {
+      const open = await openInspector(browser, gateway);
+      const { page, context } = open;
+      await goTo(open, '#/actors?q=journal');
+      await page.getByRole('treeitem', { name: /journal/ }).waitFor();
+
+      await gateway.control.call('inspect.endSessions');
+
+      await page.getByRole('heading', { name: 'Your session has ended.' }).waitFor();
+      t.equal(await page.getByText('journal').count(), 0);
+      t.same(await axeFindings(open), []);
+      const next = await context.newPage();
+      await next.goto(await linkOf(gateway));
+      await next.getByRole('treeitem', { name: /journal/ }).waitFor();
+      t.match(next.url(), /#\/actors\?q=journal$/);
+      await page.getByRole('treeitem', { name: /journal/ }).waitFor();
+      await context.close();
+    },
+  );
 
   await t.test('a page of another origin, cookie and all', async (t) => {
     const foreign = await serveText(t, '<!doctype html><title>elsewhere</title>');

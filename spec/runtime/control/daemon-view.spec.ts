@@ -111,6 +111,13 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     webhookEnabled: () => true,
     webhookFault: () => undefined,
     configFault: () => undefined,
+    configHistory: {
+      applied: () => {},
+      refused: () => {},
+      restartFor: () => [],
+      sinceMs: () => undefined,
+      changes: () => [],
+    },
     redact: redactor.record,
     reload: () => Promise.resolve(),
     startedAtMs: 0,

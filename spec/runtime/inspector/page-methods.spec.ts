@@ -7,7 +7,7 @@ import { type PageAccess, pageAccessOf } from '../../../runtime/inspector/page-m
 const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
   open: [
     ...['answer', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
-    ...['check', 'hints', 'schema', 'show'].map((name) => `config.${name}`),
+    ...['check', 'hints', 'schema', 'show', 'source'].map((name) => `config.${name}`),
     ...['list', 'pause', 'resume', 'run', 'show'].map((name) => `cron.${name}`),
     ...['drop', 'list', 'retry', 'show', 'targets'].map((name) => `deliveries.${name}`),
     ...['follow', 'search'].map((name) => `events.${name}`),

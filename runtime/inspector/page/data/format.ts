@@ -103,3 +103,10 @@ export function lastPart(id: string, parent: string | null): string {
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }
+
+/** How long something took: "9 ms", "12.4 s", "3 m 20 s". */
+export function spellWait(spanMs: number): string {
+  if (spanMs < secondMs) return `${Math.round(spanMs)} ms`;
+  if (spanMs < minuteMs) return `${(spanMs / secondMs).toFixed(1)} s`;
+  return `${Math.floor(spanMs / minuteMs)} m ${Math.floor((spanMs % minuteMs) / secondMs)} s`;
+}

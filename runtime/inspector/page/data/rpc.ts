@@ -12,9 +12,12 @@ import { fetchProven } from './session.ts';
 /** Why the daemon refused, in its own words. */
 export class RpcRefusal extends Error {
   readonly code: string;
-  constructor(message: string, code: string) {
+  /** What was given and is at fault. */
+  readonly field: string | undefined;
+  constructor(message: string, code: string, field?: string) {
     super(message);
     this.code = code;
+    this.field = field;
   }
 }
 
@@ -23,7 +26,11 @@ interface RpcMessage {
   readonly method?: string;
   readonly params?: JsonObject;
   readonly result?: Json;
-  readonly error?: { readonly code: number; readonly message: string; readonly data?: { readonly code?: string } };
+  readonly error?: {
+    readonly code: number;
+    readonly message: string;
+    readonly data?: { readonly code?: string; readonly field?: string };
+  };
 }
 
 let last = 0;
@@ -143,8 +150,11 @@ export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<
 }
 
 /** What to tell a person of something that was thrown. */
-export function wordsOf(error: unknown): { readonly why: string; readonly code: string } {
-  if (error instanceof RpcRefusal) return { why: error.message, code: error.code };
+export function wordsOf(error: unknown): { readonly why: string; readonly code: string; readonly field?: string } {
+  if (error instanceof RpcRefusal) {
+    const { message: why, code, field } = error;
+    return field === undefined ? { why, code } : { why, code, field };
+  }
   return { why: 'the daemon cannot be reached', code: unreachable };
 }
 
@@ -163,5 +173,5 @@ async function post(method: string, params: object, accept: string, signal?: Abo
 
 function resultOf({ result, error }: RpcMessage): Json {
   if (error === undefined) return result ?? null;
-  throw new RpcRefusal(error.message, error.data?.code ?? String(error.code));
+  throw new RpcRefusal(error.message, error.data?.code ?? String(error.code), error.data?.field);
 }

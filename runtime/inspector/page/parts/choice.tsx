@@ -101,6 +101,8 @@ export function Field({
   const props = {
     class: mono ? 'mono' : '',
     value,
+    // The hint is its description, and no part of its name.
+    'aria-label': label,
     'aria-invalid': fault !== undefined,
     'aria-describedby': id,
     ...(placeholder === undefined ? {} : { placeholder }),
@@ -143,6 +145,7 @@ export function Select<Value extends string>({
       <span>{label}</span>
       <select
         value={value}
+        aria-label={label}
         aria-describedby={id}
         onChange={(event) => {
           const found = options.find(([name]) => name === event.currentTarget.value);

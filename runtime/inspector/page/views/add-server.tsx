@@ -11,14 +11,25 @@ import type { LinkReading } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { go } from '../data/place.ts';
 import { call, wordsOf } from '../data/rpc.ts';
-import { Refused, Scrolled } from '../parts/basics.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { Field, Select } from '../parts/choice.tsx';
+import { Code } from '../parts/code.tsx';
+import { NeedsFresh } from '../parts/needs-fresh.tsx';
+import { Banner } from '../parts/panel.tsx';
 
 type Step =
   | { readonly kind: 'pasting'; readonly why: string }
   | { readonly kind: 'asking'; readonly link: LinkReading; readonly why: string; readonly needsFreshLink?: boolean };
 
-export function AddServer({ link, onClose }: { readonly link: string; readonly onClose: () => void }): JSX.Element {
+export function AddByLink({
+  link,
+  choice,
+  onClose,
+}: {
+  readonly link: string;
+  /** The other ways to add a server. */
+  readonly choice: JSX.Element;
+  readonly onClose: () => void;
+}): JSX.Element {
   const [url, setUrl] = useState(link);
   const [name, setName] = useState('');
   const [profile, setProfile] = useState('default');
@@ -77,113 +88,96 @@ export function AddServer({ link, onClose }: { readonly link: string; readonly o
     if (link !== '') void read(link);
   }, []);
 
+  if (step.kind === 'pasting') {
+    return (
+      <form
+        class="sheetform"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void read(url);
+        }}
+      >
+        <div class="in">
+          {choice}
+          <Field
+            label="Link"
+            mono
+            lines={4}
+            placeholder="agent://mcp/install?name=…&config=…"
+            value={url}
+            {...(step.why === '' ? {} : { fault: step.why })}
+            onInput={setUrl}
+          />
+        </div>
+        <footer>
+          <span class="hint grow">Nothing is written before you add it.</span>
+          <button type="button" class="btn tall" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="btn primary tall" disabled={busy || url.trim() === ''}>
+            Read link
+          </button>
+        </footer>
+      </form>
+    );
+  }
+  const { link: reading, why, needsFreshLink = false } = step;
+  const yes = reading.kind === 'command' ? 'Add the command' : 'Add server';
   return (
-    <Dialog title="Add an MCP server" onClose={onClose}>
-      {step.kind === 'pasting' ? (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void read(url);
-          }}
+    <form
+      class="sheetform"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void add(reading);
+      }}
+    >
+      <div class="in">
+        <p>
+          A link asks to add the MCP server <strong>{reading.name}</strong>:
+        </p>
+        <Code text={withoutGaps(shownJson(reading.config))} label="The complete config" />
+        {reading.kind === 'command' ? (
+          <Banner mark="waiting">
+            It runs a command on this computer, with your rights. Add it only if you trust its source.
+          </Banner>
+        ) : null}
+        {reading.lowers.map((words) => (
+          <Banner key={words} mark="waiting">
+            {withoutGaps(shownText(words))}
+          </Banner>
+        ))}
+        <Field
+          label="Name"
+          mono
+          value={name}
+          hint="1 to 64 letters, digits, “.”, “_” and “-”"
+          {...(why === '' ? {} : { fault: why })}
+          onInput={setName}
+        />
+        {needsFreshLink ? <NeedsFresh what="Nothing was added yet." button={yes} /> : null}
+        {reading.profiles.length === 1 ? null : (
+          <Select
+            label="Profile"
+            value={profile}
+            options={reading.profiles.map((one) => [one, one] as const)}
+            onChoose={(one) => void choose(one)}
+          />
+        )}
+      </div>
+      <footer>
+        <span class="grow" />
+        <button type="button" class="btn tall" onClick={onClose}>
+          Cancel
+        </button>
+        <button
+          type="submit"
+          class={`btn tall ${reading.kind === 'command' ? 'danger' : 'primary'}`}
+          disabled={busy || (reading.taken && name === reading.name)}
         >
-          <label class="wide">
-            Link
-            <textarea
-              rows={4}
-              class="mono"
-              placeholder="agent://mcp/install?name=…&config=…"
-              value={url}
-              onInput={(event) => setUrl(event.currentTarget.value)}
-            />
-          </label>
-          {step.why === '' ? null : <Refused why={step.why} />}
-          <div class="buttons">
-            <button type="submit" class="main" disabled={busy || url.trim() === ''}>
-              Look at it
-            </button>
-            <button type="button" onClick={onClose}>
-              Cancel
-            </button>
-          </div>
-        </form>
-      ) : (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void add(step.link);
-          }}
-        >
-          <p>
-            A link asks to add the MCP server <strong>{step.link.name}</strong>:
-          </p>
-          <Scrolled class="config" label="The whole config">
-            <pre>{withoutGaps(shownJson(step.link.config))}</pre>
-          </Scrolled>
-          {step.link.kind === 'command' ? (
-            <p class="caution" role="note">
-              It runs a command on this computer, with your rights. Add it only if you trust its source.
-            </p>
-          ) : null}
-          {step.link.lowers.map((words) => (
-            <p key={words} class="caution" role="note">
-              {withoutGaps(shownText(words))}
-            </p>
-          ))}
-          {step.why === '' ? null : <Refused why={step.why} />}
-          {step.needsFreshLink === true ? <NeedsFreshLink /> : null}
-          <label class="wide">
-            Name
-            <input
-              value={name}
-              required
-              pattern="[A-Za-z0-9._\-]{1,64}"
-              title="1 to 64 letters, digits, “.”, “_” and “-”"
-              onInput={(event) => setName(event.currentTarget.value)}
-            />
-          </label>
-          {step.link.profiles.length === 1 ? null : (
-            <label class="wide">
-              Profile
-              <select value={profile} onChange={(event) => void choose(event.currentTarget.value)}>
-                {step.link.profiles.map((one) => (
-                  <option key={one} value={one}>
-                    {one}
-                  </option>
-                ))}
-              </select>
-            </label>
-          )}
-          <div class="buttons">
-            <button
-              type="submit"
-              class={step.link.kind === 'command' ? 'danger' : 'main'}
-              disabled={busy || (step.link.taken && name === step.link.name)}
-            >
-              {step.link.kind === 'command' ? 'Add the command' : 'Add it'}
-            </button>
-            <button type="button" onClick={onClose}>
-              Cancel
-            </button>
-          </div>
-        </form>
-      )}
-    </Dialog>
-  );
-}
-
-/** The page has no password to ask for: a link shows that the person has a terminal of this computer. */
-function NeedsFreshLink(): JSX.Element {
-  return (
-    <div class="caution" role="alert">
-      <p>
-        <strong>Nothing was added yet.</strong> What starts a program needs a link that was opened in the last 10
-        minutes.
-      </p>
-      <p>
-        Run <code>agent inspect --web</code> on this computer and open its link in this browser, then come back here and
-        press <strong>Add the command</strong> again.
-      </p>
-    </div>
+          {yes}
+        </button>
+      </footer>
+    </form>
   );
 }
 

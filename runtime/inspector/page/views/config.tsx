@@ -1,8 +1,383 @@
 /**
- * Config: its place in the frame, without content yet.
- * @see INS-2 in docs/specification.md
+ * Config: the source of config.yaml with its findings below their lines, on disk and in force, where its secrets come from
+ * and what changed last. Read only.
+ * @see INS-4, CFG-2 and CFG-3 in docs/specification.md
  */
 
-import type { ViewRow } from '../frame/view-row.ts';
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { ConfigSource } from '../../../control/contract.ts';
+import { announce } from '../data/announce.ts';
+import { useNow } from '../data/clock.ts';
+import { counted, spellClock } from '../data/format.ts';
+import type { Place } from '../data/hash.ts';
+import { lineDifference } from '../data/line-difference.ts';
+import { link } from '../data/live.ts';
+import { goFiltered } from '../data/place.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import type { NavCount, ViewRow } from '../frame/view-row.ts';
+import { Clock, withCode } from '../parts/basics.tsx';
+import { Status, StatusMark } from '../parts/chip.tsx';
+import { Segmented } from '../parts/choice.tsx';
+import { Body, Head } from '../parts/head.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Answer, Banner, Count, Empty, Panel } from '../parts/panel.tsx';
+import { lineId, Source } from './config-source.tsx';
 
-export const config: ViewRow = { name: 'config', title: 'Config', group: 'System', icon: 'config', letter: 'c' };
+const versions = [
+  ['disk', 'On disk'],
+  ['force', 'In force'],
+  ['difference', 'Difference'],
+] as const;
+type Version = (typeof versions)[number][0];
+
+const lookMs = 3_000;
+
+function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
+  const profile = query.profile ?? 'default';
+  const { asked, again } = useAsked(`config ${profile}`, () => call('config.source', { profile }));
+  const version = versions.find(([name]) => name === query.version)?.[0] ?? 'disk';
+  useSoon(again);
+  const line = Number(query.line ?? 0);
+  const isThere = asked.kind === 'there';
+  useEffect(() => {
+    if (isThere && line > 0) document.getElementById(lineId(line))?.scrollIntoView({ block: 'center' });
+  }, [isThere, line]);
+  const profiles = isThere ? asked.value.profiles : [];
+  return (
+    <>
+      <Head title="Config" count={isThere ? <code>{asked.value.file}</code> : undefined}>
+        {profiles.length > 1 ? (
+          <select
+            class="inline"
+            aria-label="Profile"
+            value={profile}
+            onChange={(event) => goFiltered({ ...query, profile: event.currentTarget.value })}
+          >
+            {profiles.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        ) : null}
+        <Segmented<Version>
+          label="Version"
+          value={version}
+          options={versions}
+          onChoose={(next) => goFiltered({ ...query, version: next })}
+        />
+        <button type="button" class="btn not-s" onClick={again}>
+          <Icon name="replay" />
+          Check again
+        </button>
+        {isThere ? (
+          <button type="button" class="btn not-s" onClick={() => download(asked.value)}>
+            <Icon name="download" />
+            Download, redacted
+          </button>
+        ) : null}
+      </Head>
+      <Body>
+        <Answer asked={asked} again={again} what="The configuration">
+          {(source) => (
+            <>
+              <Standing source={source} toLine={(at) => goFiltered({ ...query, version: 'disk', line: String(at) })} />
+              <div class="grid3 two wide">
+                <Panel
+                  title="config.yaml"
+                  beside={
+                    <span class="muted small cut">
+                      {source.saved_at === undefined ? null : (
+                        <>
+                          saved <Clock at={source.saved_at} /> ·{' '}
+                        </>
+                      )}
+                      read only here, secrets are masked
+                    </span>
+                  }
+                  right={<CopyLines lines={shownLines(source, version)} />}
+                >
+                  <Shown source={source} version={version} line={line} />
+                </Panel>
+                <div class="stack">
+                  <Findings
+                    source={source}
+                    toLine={(at) => goFiltered({ ...query, version: 'disk', line: String(at) })}
+                  />
+                  <Secrets source={source} />
+                  <Changes source={source} />
+                </div>
+              </div>
+            </>
+          )}
+        </Answer>
+      </Body>
+    </>
+  );
+}
+
+function Shown({
+  source: { disk, in_force: force, findings },
+  version,
+  line,
+}: {
+  readonly source: ConfigSource;
+  readonly version: Version;
+  readonly line: number;
+}): JSX.Element {
+  if (version === 'disk') return <Source lines={disk} findings={findings} at={line} />;
+  if (force === undefined) return <Empty title="No configuration is in force." />;
+  if (version === 'force') return <Source lines={force.lines} findings={[]} at={0} />;
+  const lines = lineDifference(force.lines, disk);
+  if (lines.every(({ kind }) => kind === 'same')) return <Empty title="The file on disk is in force." />;
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.
+    <div class="diff pad" role="group" aria-label="From in force to on disk" tabIndex={0}>
+      {lines.map(({ kind, text }, at) => (
+        <div key={`${at} ${text}`} class={kind === 'added' ? 'add' : kind === 'removed' ? 'del' : ''}>
+          <i>{kind === 'added' ? '+' : kind === 'removed' ? '−' : ' '}</i>
+          <span>{text}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** Whether what is on disk counts. */
+function Standing({
+  source: { findings, in_force: force, disk },
+  toLine,
+}: {
+  readonly source: ConfigSource;
+  readonly toLine: (line: number) => void;
+}): JSX.Element | null {
+  const now = useNow();
+  if (force === undefined) return null;
+  const since = spellClock(force.since, now);
+  const errors = findings.filter(({ severity }) => severity === 'error');
+  const [first] = errors;
+  const isSame = force.lines.join('\n') === disk.join('\n');
+  return (
+    <>
+      {force.refused !== undefined && !isSame ? (
+        <Banner
+          mark="failed"
+          alert
+          button={
+            first === undefined || first.line === 0 ? undefined : (
+              <button type="button" class="btn" onClick={() => toLine(first.line)}>
+                Go to error
+              </button>
+            )
+          }
+        >
+          <b class="strong">
+            {errors.length === 0
+              ? `The file is not in force; the configuration of ${since} stays in force.`
+              : `The file has ${counted(errors.length, 'error')}, so the configuration of ${since} stays in force.`}
+          </b>{' '}
+          <span class="muted">
+            {errors.length === 0
+              ? withCode(force.refused)
+              : `Saved changes apply automatically once the ${errors.length === 1 ? 'error is' : 'errors are'} fixed.`}
+          </span>
+        </Banner>
+      ) : (
+        <p class="muted">
+          {isSame ? `In force since ${since}.` : `Saved; the change is being applied. In force since ${since}.`}
+          {errors.length === 0
+            ? ''
+            : ` ${counted(errors.length, 'error')} in it: what is affected does not start, the rest runs.`}
+        </p>
+      )}
+      {force.restart_for.length === 0 ? null : (
+        <Banner mark="waiting">
+          <b class="strong">Restart needed for </b>
+          {force.restart_for.map((key) => (
+            <code key={key}>{key} </code>
+          ))}
+        </Banner>
+      )}
+    </>
+  );
+}
+
+function Findings({
+  source: { findings },
+  toLine,
+}: {
+  readonly source: ConfigSource;
+  readonly toLine: (line: number) => void;
+}): JSX.Element {
+  const errors = findings.filter(({ severity }) => severity === 'error').length;
+  return (
+    <Panel
+      title="Findings"
+      beside={
+        <>
+          {errors === 0 ? null : <Count count={errors} tone="bad" words="errors" />}
+          {findings.length === errors ? null : <Count count={findings.length - errors} tone="wait" words="warnings" />}
+        </>
+      }
+    >
+      {findings.length === 0 ? (
+        <p class="pad muted">No findings.</p>
+      ) : (
+        <ul class="findings">
+          {findings.map(({ line, column, message, severity, code }) => (
+            <li key={`${line} ${column} ${code}`}>
+              <StatusMark name={severity === 'error' ? 'failed' : 'waiting'} />
+              <div>
+                <span>{withCode(message)}</span>
+                {line === 0 ? null : (
+                  <button type="button" class="btn quiet" onClick={() => toLine(line)}>
+                    line {line}, column {column}
+                  </button>
+                )}
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function Secrets({ source: { variables } }: { readonly source: ConfigSource }): JSX.Element {
+  return (
+    <Panel title="Secrets" beside={<span class="muted small">values are never shown</span>}>
+      {variables.length === 0 ? (
+        <p class="pad muted">The file refers to no variable.</p>
+      ) : (
+        <table class="fixed">
+          <caption class="unseen">Variables that the file refers to</caption>
+          <colgroup>
+            <col />
+            <col class="origin" />
+          </colgroup>
+          <tbody>
+            {variables.map(({ name, from }) => (
+              <tr key={name}>
+                <td>
+                  <code title={name}>{name}</code>
+                </td>
+                <td class="right">
+                  {from === 'unset' ? (
+                    <Status mark="waiting">not set</Status>
+                  ) : (
+                    <Status mark="delivered" calm>
+                      {from}
+                    </Status>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Panel>
+  );
+}
+
+function Changes({ source: { in_force: force } }: { readonly source: ConfigSource }): JSX.Element | null {
+  if (force === undefined) return null;
+  return (
+    <Panel title="Last changes" beside={<span class="muted small">since the gateway started</span>}>
+      {force.changes.length === 0 ? (
+        <p class="pad muted">None.</p>
+      ) : (
+        <table class="fixed">
+          <caption class="unseen">Last changes of the configuration</caption>
+          <colgroup>
+            <col />
+            <col class="origin" />
+          </colgroup>
+          <tbody>
+            {force.changes.slice(0, 10).map(({ at, kind, what }) => (
+              <tr key={`${at} ${kind}`}>
+                <td title={what.join('\n')}>
+                  <Status mark={kind === 'applied' ? 'delivered' : 'failed'} calm={kind === 'applied'}>
+                    {kind === 'applied' ? what.join(', ') : 'Refused'}
+                  </Status>
+                </td>
+                <td class="right num">
+                  <Clock at={at} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Panel>
+  );
+}
+
+function shownLines({ disk, in_force: force }: ConfigSource, version: Version): readonly string[] {
+  return version === 'force' ? (force?.lines ?? []) : disk;
+}
+
+function CopyLines({ lines }: { readonly lines: readonly string[] }): JSX.Element {
+  const copy = (): void =>
+    void navigator.clipboard?.writeText(lines.join('\n')).then(
+      () => announce('Copied'),
+      () => announce('The browser did not let the page copy.', true),
+    );
+  return (
+    <button type="button" class="btn quiet icon-only" aria-label="Copy" onClick={copy}>
+      <Icon name="copy" />
+    </button>
+  );
+}
+
+function download({ disk, file }: ConfigSource): void {
+  const url = URL.createObjectURL(new Blob([disk.join('\n')], { type: 'application/yaml' }));
+  const anchor = document.createElement('a');
+  anchor.href = url;
+  anchor.download = file.replaceAll('/', '-').replace(/\.yaml$/, '-redacted.yaml');
+  anchor.click();
+  URL.revokeObjectURL(url);
+}
+
+/** The file may change at any time, and nothing tells the page of it. */
+function useSoon(again: () => void): void {
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden && link.get() === 'live') again();
+    }, lookMs);
+    return () => clearInterval(timer);
+  }, [again]);
+}
+
+function useCount(): NavCount | undefined {
+  const [count, setCount] = useState(0);
+  useEffect(() => {
+    const look = (): void => {
+      if (document.hidden || link.get() !== 'live') return;
+      call('config.check', {}).then(
+        (found) => setCount(found.filter(({ severity }) => severity === 'error').length),
+        // The frame says that the daemon cannot be reached.
+        () => {},
+      );
+    };
+    look();
+    const forget = link.onChange(look);
+    const timer = setInterval(look, countMs);
+    return () => {
+      forget();
+      clearInterval(timer);
+    };
+  }, []);
+  return count === 0 ? undefined : { count, tone: 'bad', words: count === 1 ? 'error' : 'errors' };
+}
+
+const countMs = 30_000;
+
+export const config: ViewRow = {
+  name: 'config',
+  title: 'Config',
+  group: 'System',
+  icon: 'config',
+  letter: 'c',
+  component: Config,
+  useCount,
+};

@@ -1,105 +1,168 @@
 /**
- * Servers: every MCP server with state, since when and why; its tools with a form to call each; its log; reconnect, login,
- * and the dialog that adds one.
- * @see INS-2 and LNK-3 in docs/specification.md
+ * Servers: every MCP server, failing ones first, and beside it the one that was opened; adding, importing and editing happen
+ * in a sheet over it.
+ * @see INS-4, LIF-1 and LNK-3 in docs/specification.md
  */
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { ServerRow } from '../../../control/contract.ts';
-import { announce } from '../data/announce.ts';
-import { useCell } from '../data/cell.ts';
-import { counted } from '../data/format.ts';
+import { useCommands } from '../data/commands.ts';
 import { hashOf, type Place } from '../data/hash.ts';
-import { living } from '../data/live.ts';
+import { useKeys } from '../data/keys.ts';
 import { go } from '../data/place.ts';
-import { call, useAsked, wordsOf } from '../data/rpc.ts';
-import { standingOfState } from '../data/standing.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import { inListOrder, isFailing, serverLabel, serverLine, serverMark } from '../data/server-words.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
-import { Age, Answered, Fact, Nothing, Scrolled, withCode } from '../parts/basics.tsx';
-import { Chip } from '../parts/chip.tsx';
-import { OldBody } from '../parts/old-body.tsx';
-import { AddServer } from './add-server.tsx';
-import { LoginDialog } from './login.tsx';
-import { Tools } from './tools.tsx';
+import { StatusMark } from '../parts/chip.tsx';
+import { Head } from '../parts/head.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Answer, Empty, Tag } from '../parts/panel.tsx';
+import { Split } from '../parts/split.tsx';
+import { AddSheet } from './servers-add.tsx';
+import { ServerDetail } from './servers-detail.tsx';
 
 const changing = /^(serverConnection|servers|browserLogin|deviceLogin)$/;
+const tabs = ['log', 'tools', 'calls', 'settings', 'chart'] as const;
+export type ServerTab = (typeof tabs)[number];
 
 function Servers({ place }: { readonly place: Place }): JSX.Element {
   const { chosen, query } = place;
   const { asked, again } = useAsked('servers', () => call('mcp.list'));
   useFresh(changing, again);
-  const isAdding = query.add !== undefined;
+  const [filter, setFilter] = useState('');
+  const { id, tab } = partsOf(chosen);
+  const all = asked.kind === 'there' ? asked.value : [];
+  const rows = useMemo(
+    () => inListOrder(all).filter(({ name }) => name.toLowerCase().includes(filter.trim().toLowerCase())),
+    [all, filter],
+  );
+  const at = rows.findIndex((row) => idOf(row) === id);
+  const move = (step: number): void => {
+    const next = rows[Math.min(rows.length - 1, Math.max(0, at + step))];
+    if (next !== undefined) go('servers', idOf(next));
+  };
+  const add = (kind: string): void => go('servers', chosen, { add: kind });
+  useKeys('Servers', [
+    { key: 'j', label: 'Next server', run: () => move(1) },
+    { key: 'k', label: 'Previous server', run: () => move(-1) },
+  ]);
+  useCommands('actions', [
+    { label: 'Add server', icon: 'add', run: () => add('command') },
+    { label: 'Import…', icon: 'download', asks: true, run: () => add('import') },
+  ]);
+  const row = all.find((one) => idOf(one) === id);
   return (
-    <div class={`split${chosen === '' ? '' : ' chosen'}`}>
-      <section class="list" aria-label="MCP servers">
-        <div class="bar">
-          <h2>MCP servers</h2>
-          <button type="button" onClick={() => go('servers', chosen, { ...query, add: '1' })}>
-            Add a server…
-          </button>
-        </div>
-        <Answered asked={asked}>
-          {(rows) =>
-            rows.length === 0 ? (
-              <Nothing title="No server is configured">
-                Add one with <code>agent mcp add</code>, or paste an <code>agent://</code> link here.
-              </Nothing>
-            ) : (
-              <ul class="cards">
-                {rows.map((row) => (
-                  <li key={idOf(row)}>
-                    <a
-                      class={`card ${standingOfState(row.state)}${idOf(row) === chosen ? ' at' : ''}`}
-                      href={hashOf('servers', idOf(row))}
-                      aria-current={idOf(row) === chosen}
-                    >
-                      <span class="first">
-                        <strong class="name">{row.name}</strong>
-                        {row.profile === 'default' ? null : <span class="muted">{row.profile}</span>}
-                        <Chip standing={standingOfState(row.state)} text={row.state} />
-                      </span>
-                      <span class="second muted">
-                        {row.transport === '' ? '' : `${row.transport} · `}
-                        {counted(row.tools, 'tool')} · <Age at={row.since} />
-                      </span>
-                      {row.error === undefined ? null : <span class="why">{withCode(row.error)}</span>}
-                    </a>
-                  </li>
-                ))}
-              </ul>
-            )
-          }
-        </Answered>
-      </section>
-      <div class="pane">
-        {chosen === '' ? (
-          <Nothing title="Choose a server">Its tools can be tried here, each with a form made from its schema.</Nothing>
-        ) : (
-          <Answered asked={asked}>
-            {(rows) => {
-              const row = rows.find((one) => idOf(one) === chosen);
-              return row === undefined ? (
-                <Nothing title="No such server">
-                  <code>{chosen}</code> is not configured (any more).
-                </Nothing>
-              ) : (
+    <>
+      <Head title="Servers" count={asked.kind === 'there' ? all.length : undefined}>
+        <button type="button" class="btn" onClick={() => add('import')}>
+          <Icon name="download" />
+          Import…
+        </button>
+        <button type="button" class="btn primary" onClick={() => add('command')}>
+          <Icon name="add" />
+          Add server
+        </button>
+      </Head>
+      <Answer asked={asked} again={again} what="The servers">
+        {() =>
+          all.length === 0 ? (
+            <NoServers add={add} />
+          ) : (
+            <Split
+              label="MCP servers"
+              opened={id !== ''}
+              back="All servers"
+              onBack={() => go('servers')}
+              list={
                 <>
-                  <button type="button" class="quiet small back" onClick={() => go('servers')}>
-                    ← All servers
-                  </button>
-                  <ServerPane key={chosen} row={row} />
+                  <div class="listhead">
+                    <div class="search">
+                      <Icon name="search" />
+                      <input
+                        type="search"
+                        aria-label="Filter servers"
+                        placeholder="Filter servers"
+                        value={filter}
+                        onInput={(event) => setFilter(event.currentTarget.value)}
+                      />
+                    </div>
+                  </div>
+                  <div class="rows">
+                    {rows.map((one) => (
+                      <ListRow key={idOf(one)} row={one} isAt={idOf(one) === id} />
+                    ))}
+                    {rows.length === 0 ? <Empty title="No server of that name." /> : null}
+                  </div>
                 </>
-              );
-            }}
-          </Answered>
-        )}
-      </div>
-      {isAdding ? (
-        <AddServer key={query.link ?? ''} link={query.link ?? ''} onClose={() => go('servers', chosen)} />
-      ) : null}
-    </div>
+              }
+            >
+              {row === undefined ? (
+                <Empty title={id === '' ? 'Choose a server' : 'No such server'}>
+                  {id === '' ? 'Its log, its tools and its calls are shown here.' : `${id} is not configured any more.`}
+                </Empty>
+              ) : (
+                <ServerDetail key={id} row={row} tab={tab ?? (isFailing(row) ? 'log' : 'tools')} again={again} />
+              )}
+            </Split>
+          )
+        }
+      </Answer>
+      {query.add === undefined ? null : (
+        <AddSheet
+          key={query.link ?? ''}
+          kind={query.link === undefined ? query.add : 'link'}
+          link={query.link ?? ''}
+          onClose={() => go('servers', chosen)}
+        />
+      )}
+    </>
+  );
+}
+
+function ListRow({ row, isAt }: { readonly row: ServerRow; readonly isAt: boolean }): JSX.Element {
+  return (
+    <a class={`li${isAt ? ' at' : ''}`} href={hashOf('servers', idOf(row))} aria-current={isAt}>
+      <StatusMark name={serverMark(row.state)} />
+      <span class="two">
+        <span class="a cut">
+          {row.name}
+          {row.profile === 'default' ? null : <span> {row.profile}</span>}
+        </span>
+        <span class="b cut" title={serverLine(row)}>
+          {serverLine(row)}
+        </span>
+        <span class="unseen">, {serverLabel(row.state)}</span>
+      </span>
+      <span class="c">{row.transport === '' ? null : <Tag>{row.transport}</Tag>}</span>
+    </a>
+  );
+}
+
+function NoServers({ add }: { readonly add: (kind: string) => void }): JSX.Element {
+  const { asked } = useAsked('importable', () => call('mcp.importable', {}));
+  const found = asked.kind === 'there' ? asked.value.filter(({ standing }) => standing === 'new') : [];
+  const [first] = found;
+  const programs = new Set(found.map(({ program }) => program));
+  return (
+    <Empty
+      title="No servers yet."
+      buttons={
+        <>
+          <button type="button" class="btn primary" onClick={() => add('command')}>
+            Add server
+          </button>
+          {first === undefined ? null : (
+            <button type="button" class="btn" onClick={() => add('import')}>
+              Import from {programs.size === 1 ? first.program : `${programs.size} programs`} ({found.length})
+            </button>
+          )}
+        </>
+      }
+    >
+      An MCP server gives the agent tools: a local command, or an address.
+    </Empty>
   );
 }
 
@@ -107,117 +170,10 @@ function idOf({ profile, name }: ServerRow): string {
   return `${profile}/${name}`;
 }
 
-function ServerPane({ row }: { readonly row: ServerRow }): JSX.Element {
-  const connection = useConnection(row);
-  const [tab, setTab] = useState<'tools' | 'log'>('tools');
-  const [loggingIn, setLoggingIn] = useState(false);
-  const oauth = useAsked('oauth servers', () => call('mcp.oauthServers'));
-  const canLogIn =
-    oauth.asked.kind === 'there' &&
-    oauth.asked.value.some(({ profile, server }) => profile === row.profile && server === row.name);
-
-  async function reconnect(): Promise<void> {
-    try {
-      await call('mcp.reconnect', { server: row.name, profile: row.profile });
-      announce(`${row.name} is connected anew.`);
-    } catch (error) {
-      announce(wordsOf(error).why, true);
-    }
-  }
-
-  return (
-    <section class={`server ${standingOfState(row.state)}`} aria-label={`Server ${row.name}`}>
-      <header class="head">
-        <div>
-          <h2>{row.name}</h2>
-          <p class="sub">
-            <a href={hashOf('actors', connection)}>its statechart</a>
-          </p>
-        </div>
-        <Chip standing={standingOfState(row.state)} text={row.state} />
-      </header>
-      {row.error === undefined ? null : <p class="why">{withCode(row.error)}</p>}
-      <dl class="facts">
-        <Fact name="since">
-          <Age at={row.since} />
-        </Fact>
-        <Fact name="transport">{row.transport}</Fact>
-        <Fact name="era">{row.era ?? '—'}</Fact>
-        <Fact name="profile">{row.profile}</Fact>
-        <Fact name="tools">{row.tools}</Fact>
-      </dl>
-      <div class="buttons">
-        <button type="button" onClick={() => void reconnect()}>
-          Reconnect
-        </button>
-        {canLogIn ? (
-          <button type="button" class={row.state === 'needsLogin' ? 'main' : ''} onClick={() => setLoggingIn(true)}>
-            Log in…
-          </button>
-        ) : null}
-      </div>
-      <div class="tabs" role="tablist" aria-label="What to see of the server">
-        {(['tools', 'log'] as const).map((name) => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            id={`tab-${name}`}
-            aria-selected={tab === name}
-            aria-controls="tab-panel"
-            tabIndex={tab === name ? 0 : -1}
-            onClick={() => setTab(name)}
-            onKeyDown={(event) => {
-              if (event.key !== 'ArrowRight' && event.key !== 'ArrowLeft') return;
-              const other = name === 'tools' ? 'log' : 'tools';
-              setTab(other);
-              document.getElementById(`tab-${other}`)?.focus();
-            }}
-          >
-            {name === 'tools' ? 'Tools' : 'Log'}
-          </button>
-        ))}
-      </div>
-      <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-        {tab === 'tools' ? <Tools row={row} /> : <Log row={row} />}
-      </div>
-      {loggingIn ? <LoginDialog row={row} onClose={() => setLoggingIn(false)} /> : null}
-    </section>
-  );
-}
-
-/** The address of the server's connection among the living. */
-function useConnection({ name, profile }: ServerRow): string {
-  for (const { id, machine, meta } of useCell(living).rows.values()) {
-    if (machine === 'serverConnection' && meta?.server === name && (meta.profile ?? 'default') === profile) return id;
-  }
-  return '';
-}
-
-const logLines = 300;
-
-function Log({ row }: { readonly row: ServerRow }): JSX.Element {
-  const { asked, again } = useAsked(`log ${idOf(row)}`, () =>
-    call('mcp.logs', { server: row.name, profile: row.profile, lines: logLines }),
-  );
-  return (
-    <Answered asked={asked}>
-      {(lines) =>
-        lines.length === 0 ? (
-          <Nothing title="The server has said nothing" />
-        ) : (
-          <div class="log">
-            <button type="button" class="quiet small" onClick={again}>
-              Read again
-            </button>
-            <Scrolled label="Log of the server, newest last">
-              <pre>{lines.join('\n')}</pre>
-            </Scrolled>
-          </div>
-        )
-      }
-    </Answered>
-  );
+function partsOf(chosen: string): { readonly id: string; readonly tab: ServerTab | undefined } {
+  const parts = chosen.split('/');
+  const tab = parts.length > 2 ? tabs.find((one) => one === parts.at(-1)) : undefined;
+  return { id: (tab === undefined ? parts : parts.slice(0, -1)).join('/'), tab };
 }
 
 export const servers: ViewRow = {
@@ -226,9 +182,5 @@ export const servers: ViewRow = {
   group: 'Connections',
   icon: 'servers',
   letter: 's',
-  component: ({ place }) => (
-    <OldBody title="Servers">
-      <Servers place={place} />
-    </OldBody>
-  ),
+  component: Servers,
 };

@@ -1,0 +1,44 @@
+/**
+ * Names what is different between two versions of a config.yaml: servers, routes and targets by their names, all else by
+ * its section. Values are not in it.
+ * @see INS-4 in docs/specification.md
+ */
+
+import { type JsonObject, objectAt } from '../base/json.ts';
+
+/** Sections whose members are named, and the word for one. The first that holds a place names it. */
+const collections: readonly (readonly [path: readonly string[], word: string])[] = [
+  [['mcp_servers'], 'Server'],
+  [['platforms', 'webhook', 'extra', 'routes'], 'Route'],
+  [['platforms', 'webhook', 'routes'], 'Route'],
+  [['platforms'], 'Platform'],
+];
+
+/** One short text per difference; empty where both say the same. */
+export function configChanges(before: JsonObject, after: JsonObject): readonly string[] {
+  const named = collections.flatMap(([path, word]) =>
+    membersChanged(withoutRoutes(path, objectAt(before, ...path)), withoutRoutes(path, objectAt(after, ...path)), word),
+  );
+  const rest = membersChanged(withoutNamed(before), withoutNamed(after), 'Section');
+  return [...named, ...rest];
+}
+
+function membersChanged(before: JsonObject, after: JsonObject, word: string): readonly string[] {
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) => {
+    const [was, is] = [before[name], after[name]];
+    if (JSON.stringify(was) === JSON.stringify(is)) return [];
+    return [`${word} ${name} ${was === undefined ? 'added' : is === undefined ? 'removed' : 'changed'}`];
+  });
+}
+
+/** Routes are named by themselves, so they are no change of their platform. */
+function withoutRoutes(path: readonly string[], held: JsonObject): JsonObject {
+  if (path.length !== 1 || path[0] !== 'platforms') return held;
+  const { routes: _, extra, ...webhook } = objectAt(held, 'webhook');
+  const { routes: __, ...ownExtra } = objectAt({ extra: extra ?? {} }, 'extra');
+  return held.webhook === undefined ? held : { ...held, webhook: { ...webhook, extra: ownExtra } };
+}
+
+function withoutNamed({ mcp_servers: _, platforms: __, ...rest }: JsonObject): JsonObject {
+  return rest;
+}

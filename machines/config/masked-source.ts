@@ -1,0 +1,49 @@
+/**
+ * Shows the source of a config.yaml line by line with its secrets masked and its references as they are written, also where
+ * the text is no YAML: what a line cannot tell by itself, such as the lines of a block or the headers of a server, follows
+ * from the key above it.
+ * @see CFG-2 and INS-4 in docs/specification.md
+ */
+
+import { maskSecrets } from './diagnostic.ts';
+
+const keyLine = /^(\s*(?:-\s+)*)["']?([\w-]+)["']?\s*:(.*)$/;
+const soundsSecret = /secret|token|password|api_?key|authorization|cookie/i;
+/** A key whose value is on the lines below: nothing, a tag or an anchor, a block's mark. */
+const opens = /^\s*(?:[!&]\S+\s*)*(?:[|>][-+\d]*)?\s*(?:#.*)?$/;
+const openList = /^\s*\[[^\]]*$/;
+/** Headers in braces, on one line. */
+const flowHeaders = /(\bheaders["']?\s*:\s*\{)((?:\$\{[^{}]*\}|[^{}])*)/g;
+/** Every character but references, quotes, brackets and what separates. */
+const shown = /(\$\{[\w:]+\}|[\s"'[\]{},])|[^\s"'[\]{},]/gu;
+
+export function maskSource(text: string): readonly string[] {
+  /** The margin of the key whose lines below are secret, and whether those lines have keys of their own. */
+  let above: { readonly margin: number; readonly kind: 'value' | 'headers' } | undefined;
+  return text.split(/\r?\n/).map((line) => {
+    const margin = line.search(/\S/);
+    if (margin < 0) return line;
+    if (above !== undefined && (margin < above.margin || (margin === above.margin && !/^\s*-/.test(line)))) {
+      above = undefined;
+    }
+    if (above?.kind === 'value') return hidden(line);
+    const [, before = '', name = '', value = ''] = keyLine.exec(line) ?? [];
+    const head = line.slice(0, line.length - value.length);
+    if (above?.kind === 'headers') return name === '' ? hidden(line) : head + hidden(value);
+    if (name === 'headers' && opens.test(value)) above = { margin: before.length, kind: 'headers' };
+    else if (soundsSecret.test(name) && opens.test(value)) above = { margin: before.length, kind: 'value' };
+    else if (soundsSecret.test(name) && openList.test(value)) {
+      above = { margin: before.length, kind: 'value' };
+      return head + hidden(value);
+    } else return maskSecrets(line).replace(flowHeaders, (_, open: string, held: string) => open + hiddenPairs(held));
+    return line;
+  });
+}
+
+function hiddenPairs(text: string): string {
+  return text.replace(/(:\s*)((?:\$\{[^{}]*\}|[^,])+)/g, (_, colon: string, held: string) => colon + hidden(held));
+}
+
+function hidden(text: string): string {
+  return text.replace(shown, (one: string, kept?: string) => kept ?? '*'.repeat(one.length));
+}

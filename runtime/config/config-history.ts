@@ -1,0 +1,74 @@
+/**
+ * Remembers since when the configuration of each profile is in force, and what was applied or refused since the daemon
+ * started. In memory and bounded; values are not in it.
+ * @see CFG-3 and INS-4 in docs/specification.md
+ */
+
+import type { LoadedHome } from '../../actors/config/load-config.ts';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { configChanges } from '../../machines/config/config-changes.ts';
+import { parseDocument } from '../../machines/config/document.ts';
+
+export interface ConfigChange {
+  readonly atMs: number;
+  readonly profile: string;
+  readonly kind: 'applied' | 'refused';
+  /** What changed, or why it was refused. */
+  readonly what: readonly string[];
+}
+
+export interface ConfigHistory {
+  /** A home is in force from now on. */
+  applied(home: LoadedHome): void;
+  /** What is on disk stays out of force. */
+  refused(why: string): void;
+  /** Settings whose value in force counts from the next start of the daemon only. */
+  restartFor(): readonly string[];
+  sinceMs(profile: string): number | undefined;
+  /** Newest first. */
+  changes(profile: string): readonly ConfigChange[];
+}
+
+const mostChanges = 50;
+
+export function createConfigHistory(first: LoadedHome, nowMs: () => number): ConfigHistory {
+  let standing = first;
+  const since = new Map([...first.profiles.keys()].map((name): [string, number] => [name, nowMs()]));
+  const kept: ConfigChange[] = [];
+  const keep = (change: ConfigChange): void => {
+    kept.unshift(change);
+    kept.length = Math.min(kept.length, mostChanges);
+  };
+  return {
+    applied(home) {
+      const atMs = nowMs();
+      for (const [name, { text }] of home.profiles) {
+        const before = standing.profiles.get(name)?.text;
+        if (before === text) continue;
+        since.set(name, atMs);
+        const what = configChanges(mappingOf(before ?? ''), mappingOf(text));
+        keep({ atMs, profile: name, kind: 'applied', what: what.length === 0 ? ['Comments or order changed'] : what });
+      }
+      standing = home;
+    },
+    refused(why) {
+      const [last] = kept;
+      // The same file is looked at more than once.
+      if (last?.kind === 'refused' && last.what[0] === why) return;
+      keep({ atMs: nowMs(), profile: 'default', kind: 'refused', what: [why] });
+    },
+    restartFor() {
+      const [was, is] = [first, standing].map(({ main }) => main.settings.gateway);
+      const isOther = (key: 'journal' | 'postgres'): boolean =>
+        JSON.stringify(was?.[key]) !== JSON.stringify(is?.[key]);
+      return (['journal', 'postgres'] as const).filter(isOther).map((key) => `gateway.${key}`);
+    },
+    sinceMs: (profile) => since.get(profile),
+    changes: (profile) => kept.filter((change) => change.profile === profile || change.kind === 'refused'),
+  };
+}
+
+function mappingOf(text: string): JsonObject {
+  const { value } = parseDocument(text);
+  return isJsonObject(value) ? value : {};
+}

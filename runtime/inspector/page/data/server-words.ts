@@ -1,0 +1,77 @@
+/**
+ * The words for a server: its state in one word, why it takes no calls as a sentence, and the order of the list. Knows no
+ * page.
+ * @see LIF-1 and INS-4 in docs/specification.md
+ */
+
+import type { ServerRow } from '../../../control/contract.ts';
+import { counted } from './format.ts';
+
+const labels: Readonly<Record<string, string>> = {
+  connected: 'Connected',
+  connecting: 'Connecting',
+  recycling: 'Connecting',
+  lazy: 'Lazy',
+  needsLogin: 'Needs login',
+  backingOff: 'Retrying',
+  parked: 'Failing',
+  failed: 'Failing',
+  disabled: 'Disabled',
+  stopped: 'Stopped',
+};
+
+export type ServerMark = 'healthy' | 'working' | 'waiting' | 'retrying' | 'failed' | 'disabled' | 'queued';
+
+const markOf: Readonly<Record<string, ServerMark>> = {
+  connected: 'healthy',
+  connecting: 'working',
+  recycling: 'working',
+  lazy: 'queued',
+  needsLogin: 'waiting',
+  backingOff: 'retrying',
+  parked: 'failed',
+  failed: 'failed',
+  disabled: 'disabled',
+  stopped: 'disabled',
+};
+
+export function serverLabel(state: string): string {
+  return labels[state] ?? state;
+}
+
+export function serverMark(state: string): ServerMark {
+  return markOf[state] ?? 'queued';
+}
+
+/** Whether the evidence of its log comes first. */
+export function isFailing({ state }: ServerRow): boolean {
+  return state === 'failed' || state === 'parked' || state === 'backingOff';
+}
+
+/** Failing, then waiting for a person, then by name. */
+export function inListOrder(rows: readonly ServerRow[]): readonly ServerRow[] {
+  const rank = (row: ServerRow): number => (isFailing(row) ? 0 : row.state === 'needsLogin' ? 1 : 2);
+  return [...rows].sort((one, other) => rank(one) - rank(other) || one.name.localeCompare(other.name));
+}
+
+/** The line below the name in the list. */
+export function serverLine(row: ServerRow): string {
+  if (row.state === 'connected' || row.state === 'lazy') {
+    return `${serverLabel(row.state)}, ${counted(row.tools, 'tool')}`;
+  }
+  const why = isFailing(row) ? whyOf(row) : '';
+  return why === '' ? serverLabel(row.state) : why;
+}
+
+/** Why it takes no calls, as a sentence; without the commands of the terminal, for which the page has buttons. */
+export function whyOf({ name, error = '' }: ServerRow): string {
+  const place = `mcp server "${name}": `;
+  const words = (error.startsWith(place) ? error.slice(place.length) : error)
+    .split('; ')
+    .filter((part) => !/^(?:or )?(?:read|run) `agent /.test(part))
+    .join('; ')
+    .replace(/,? or run `agent [^`]*`/, '');
+  if (/^command /.test(words)) return `The ${words}`;
+  if (/^(?:answered|is|does|offers|cannot|needs|has|its) /.test(words)) return `The server ${words}`;
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,63 @@
+/**
+ * The lines of a log, newest last, of which only those in sight are drawn. While it follows, the end stays in sight;
+ * scrolling up ends that.
+ * @see INS-4 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+const lineHeight = 18;
+const overscan = 20;
+const padding = 12;
+const complaint = /\b(?:error|fatal|panic|exception|traceback)\b/i;
+
+export function LogLines({
+  lines,
+  label,
+  follows,
+  onFollow,
+}: {
+  readonly lines: readonly string[];
+  readonly label: string;
+  readonly follows: boolean;
+  readonly onFollow: (follows: boolean) => void;
+}): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 288 });
+  useLayoutEffect(() => {
+    const held = box.current;
+    if (held === null) return;
+    if (follows) held.scrollTop = held.scrollHeight;
+    setView({ top: held.scrollTop, height: held.clientHeight });
+  }, [lines, follows]);
+  const first = Math.max(0, Math.floor(view.top / lineHeight) - overscan);
+  const end = Math.min(lines.length, Math.ceil((view.top + view.height) / lineHeight) + overscan);
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form.
+    <div
+      ref={box}
+      class="code loglines"
+      role="group"
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.
+      tabIndex={0}
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        // A pixel of a zoomed page may be a part of one.
+        const isAtEnd = scrollTop + clientHeight >= scrollHeight - 2;
+        if (isAtEnd !== follows) onFollow(isAtEnd);
+        setView({ top: scrollTop, height: clientHeight });
+      }}
+    >
+      <div style={{ height: `${lines.length * lineHeight + padding}px` }}>
+        <div style={{ transform: `translateY(${first * lineHeight}px)` }}>
+          {lines.slice(first, end).map((line, at) => (
+            <div key={first + at} class={`ll${complaint.test(line) ? ' bad' : ''}`}>
+              {line === '' ? ' ' : line}
+            </div>
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,65 @@
+/** The lines of a config.yaml, keys and references told apart, each finding below its line. @see INS-4 and CFG-2 */
+
+import type { JSX } from 'preact';
+import type { Diagnostic } from '../../../../machines/config/diagnostic.ts';
+import { withCode } from '../parts/basics.tsx';
+import { StatusMark } from '../parts/chip.tsx';
+
+export function Source({
+  lines,
+  findings,
+  at,
+}: {
+  readonly lines: readonly string[];
+  readonly findings: readonly Diagnostic[];
+  /** The line that a person came for; 0 for none. */
+  readonly at: number;
+}): JSX.Element {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.
+    <div class="yaml" role="group" aria-label="Source" tabIndex={0}>
+      {lines.map((line, index) => {
+        const found = findings.filter((one) => one.line === index + 1);
+        const isBad = found.some(({ severity }) => severity === 'error');
+        const tone = found.length === 0 ? '' : isBad ? 'bad' : 'wait';
+        return (
+          <>
+            <div key={index} id={lineId(index + 1)} class={`yl ${tone}${at === index + 1 ? ' at' : ''}`}>
+              <i>{index + 1}</i>
+              <span>{coloured(line)}</span>
+            </div>
+            {found.map(({ message, code, severity, column }) => (
+              <div key={`${index} ${column} ${code}`} class={`yn ${severity === 'error' ? 'bad' : 'wait'}`}>
+                <StatusMark name={severity === 'error' ? 'failed' : 'waiting'} />
+                <span>
+                  {withCode(message)} <span class="muted">{code}</span>
+                </span>
+              </div>
+            ))}
+          </>
+        );
+      })}
+    </div>
+  );
+}
+
+export function lineId(line: number): string {
+  return `config-line-${line}`;
+}
+
+const parts = /^(\s*(?:- )*)([\w.@/-]+)(:)(?=\s|$)|(\$\{[^}]*\})|("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')|((?:^|\s)#.*$)/g;
+
+function coloured(line: string): (string | JSX.Element)[] | string {
+  const drawn: (string | JSX.Element)[] = [];
+  let last = 0;
+  for (const match of line.matchAll(parts)) {
+    const [all, margin = '', key, colon = '', reference, text] = match;
+    drawn.push(line.slice(last, match.index));
+    last = match.index + all.length;
+    const name = reference !== undefined || text?.includes('${') === true ? 'n' : text !== undefined ? 's' : 'p';
+    if (key === undefined) drawn.push(<span class={name}>{all}</span>);
+    else drawn.push(margin, <span class="k">{key}</span>, <span class="p">{colon}</span>);
+  }
+  return last === 0 ? line || ' ' : [...drawn, line.slice(last)];
+}

@@ -1,0 +1,260 @@
+/**
+ * One server: how it is and why, with the button that helps; then its log, tools, calls, settings and chart.
+ * @see INS-4, LIF-1 and OAU-8 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ServerRow } from '../../../control/contract.ts';
+import { announce } from '../data/announce.ts';
+import { useCell } from '../data/cell.ts';
+import { useCommands } from '../data/commands.ts';
+import { counted } from '../data/format.ts';
+import { hashOf } from '../data/hash.ts';
+import { living } from '../data/live.ts';
+import { go } from '../data/place.ts';
+import { usePlayed } from '../data/player.ts';
+import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { isFailing, serverLabel, serverMark, whyOf } from '../data/server-words.ts';
+import { Clock, withCode } from '../parts/basics.tsx';
+import { StateChart } from '../parts/chart.tsx';
+import { StatusChip } from '../parts/chip.tsx';
+import { Tabs } from '../parts/choice.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { NeedsFresh } from '../parts/needs-fresh.tsx';
+import { Count, Empty, Verdict } from '../parts/panel.tsx';
+import { LoginDialog } from './login.tsx';
+import type { ServerTab } from './servers.tsx';
+import { EditSheet } from './servers-add.tsx';
+import { ServerCalls } from './servers-calls.tsx';
+import { ServerLog } from './servers-log.tsx';
+import { RemoveServer } from './servers-remove.tsx';
+import { ServerSettings, SettingsPanel } from './servers-settings.tsx';
+import { Tools } from './tools.tsx';
+
+type Opened = 'login' | 'edit' | 'remove' | undefined;
+
+export function ServerDetail({
+  row,
+  tab,
+  again,
+}: {
+  readonly row: ServerRow;
+  readonly tab: ServerTab;
+  readonly again: () => void;
+}): JSX.Element {
+  const { name: server, profile, state } = row;
+  const [opened, open] = useState<Opened>(undefined);
+  const [busy, setBusy] = useState('');
+  const [refused, setRefused] = useState<{
+    readonly button: string;
+    readonly isFresh: boolean;
+    readonly why: string;
+  }>();
+  const shown = useAsked(`server ${profile}/${server}`, () => call('mcp.show', { server, profile }));
+  const oauth = useAsked('oauth servers', () => call('mcp.oauthServers'));
+  const canLogIn =
+    oauth.asked.kind === 'there' && oauth.asked.value.some((one) => one.profile === profile && one.server === server);
+
+  async function act(button: string, work: () => Promise<string>): Promise<void> {
+    setBusy(button);
+    setRefused(undefined);
+    try {
+      announce(await work());
+      again();
+      shown.again();
+    } catch (error) {
+      const { why, code } = wordsOf(error);
+      setRefused({ button, isFresh: code === 'link-not-fresh', why });
+    } finally {
+      setBusy('');
+    }
+  }
+  const reconnect = (): Promise<void> =>
+    act('Try again now', async () => {
+      await call('mcp.reconnect', { server, profile });
+      return `Connecting ${server}…`;
+    });
+  const isOff = state === 'disabled';
+  const turn = (): Promise<void> =>
+    act(isOff ? 'Enable' : 'Disable', async () => {
+      const { not_in_force: why } = await call(isOff ? 'mcp.enable' : 'mcp.disable', { server, profile });
+      if (why !== undefined) return `Written, but not in force: ${why}`;
+      return isOff ? `Server ${server} enabled.` : `Server ${server} disabled.`;
+    });
+  useCommands('selection', [
+    { label: 'Try again now', icon: 'replay', run: () => void reconnect() },
+    { label: 'Edit…', icon: 'edit', asks: true, run: () => open('edit') },
+    { label: isOff ? 'Enable' : 'Disable', icon: 'power', run: () => void turn() },
+    { label: 'Remove…', icon: 'close', asks: true, run: () => open('remove') },
+  ]);
+  const toLogin = canLogIn && state === 'needsLogin';
+  return (
+    <>
+      <div class="headline">
+        <div>
+          <h2>
+            {server} <StatusChip mark={serverMark(state)}>{serverLabel(state)}</StatusChip>
+          </h2>
+          <p class="meta">
+            {row.transport === '' ? null : <span>{row.transport}</span>}
+            {profile === 'default' ? null : <span>profile {profile}</span>}
+            <span>
+              Since{' '}
+              <b class="num">
+                <Clock at={row.since} />
+              </b>
+            </span>
+            {row.era === null ? null : <span>{row.era} era</span>}
+            {row.failures === undefined ? null : (
+              <span>
+                Tried <b class="num">{counted(row.failures, 'time')}</b>
+              </span>
+            )}
+            {row.next_at === undefined ? null : (
+              <span>
+                Next attempt{' '}
+                <b class="num">
+                  <Clock at={row.next_at} />
+                </b>
+              </span>
+            )}
+          </p>
+        </div>
+        <div class="btns push">
+          {canLogIn && !toLogin ? (
+            <button type="button" class="btn" onClick={() => open('login')}>
+              Log in…
+            </button>
+          ) : null}
+          {isFailing(row) || isOff ? null : (
+            <button type="button" class="btn" disabled={busy !== ''} onClick={() => void reconnect()}>
+              <Icon name="replay" />
+              Reconnect
+            </button>
+          )}
+          <button type="button" class="btn" onClick={() => open('edit')}>
+            <Icon name="edit" />
+            Edit…
+          </button>
+          <button type="button" class="btn" disabled={busy !== ''} onClick={() => void turn()}>
+            <Icon name="power" />
+            {isOff ? 'Enable' : 'Disable'}
+          </button>
+          <button type="button" class="btn risky" onClick={() => open('remove')}>
+            Remove…
+          </button>
+        </div>
+      </div>
+      {refused === undefined ? null : refused.isFresh ? (
+        <NeedsFresh what="Nothing was changed yet." button={refused.button} />
+      ) : (
+        <p class="hint fault" role="alert">
+          {withCode(refused.why)}
+        </p>
+      )}
+      {isFailing(row) ? (
+        <Verdict
+          mark={serverMark(state)}
+          tone={state === 'backingOff' ? 'wait' : 'bad'}
+          title={withCode(whyOf(row))}
+          more={
+            row.tools === 0 ? undefined : `${counted(row.tools, 'tool')} stay listed and answer “server unavailable”.`
+          }
+          buttons={
+            <>
+              <button type="button" class="btn primary" disabled={busy !== ''} onClick={() => void reconnect()}>
+                <Icon name="replay" />
+                {busy === 'Try again now' ? 'Trying…' : 'Try again now'}
+              </button>
+              <button type="button" class="btn" onClick={() => open('edit')}>
+                <Icon name="edit" />
+                {row.transport === 'stdio' ? 'Edit command…' : 'Edit address…'}
+              </button>
+            </>
+          }
+        />
+      ) : toLogin ? (
+        <Verdict
+          mark="waiting"
+          tone="wait"
+          title="The server needs a login."
+          more="Its login page opens in this browser; the tokens stay on the gateway’s machine."
+          buttons={
+            <button type="button" class="btn primary" onClick={() => open('login')}>
+              Log in…
+            </button>
+          }
+        />
+      ) : row.error === undefined || isOff ? null : (
+        <Verdict mark="retrying" tone="wait" title={withCode(whyOf(row))} />
+      )}
+      <Tabs
+        label={`Server ${server}`}
+        value={tab}
+        onChoose={(next) => go('servers', `${profile}/${server}/${next}`)}
+        options={[
+          ['log', 'Log'],
+          ['tools', <>Tools {row.tools === 0 ? null : <Count count={row.tools} />}</>],
+          ['calls', 'Calls'],
+          ['settings', 'Settings'],
+          ['chart', 'Chart'],
+        ]}
+      >
+        {tab === 'log' ? (
+          <div class="stack">
+            <ServerLog row={row} />
+            <SettingsPanel asked={shown.asked} row={row} />
+          </div>
+        ) : tab === 'tools' ? (
+          <div class="old">
+            <Tools row={row} />
+          </div>
+        ) : tab === 'calls' ? (
+          <ServerCalls row={row} />
+        ) : tab === 'settings' ? (
+          <ServerSettings asked={shown.asked} again={shown.again} row={row} />
+        ) : (
+          <Chart row={row} />
+        )}
+      </Tabs>
+      {opened === 'login' ? <LoginDialog row={row} onClose={() => open(undefined)} /> : null}
+      {opened === 'edit' && shown.asked.kind === 'there' ? (
+        <EditSheet
+          detail={shown.asked.value}
+          onClose={() => {
+            open(undefined);
+            shown.again();
+            again();
+          }}
+        />
+      ) : null}
+      {opened === 'remove' ? (
+        <RemoveServer
+          row={row}
+          own={shown.asked.kind === 'there' ? shown.asked.value.own_variables : []}
+          onClose={() => open(undefined)}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function Chart({ row: { name, profile } }: { readonly row: ServerRow }): JSX.Element {
+  const { rows } = useCell(living);
+  const found = [...rows.values()].find(
+    ({ machine, meta }) =>
+      machine === 'serverConnection' && meta?.server === name && (meta.profile ?? 'default') === profile,
+  );
+  const id = found?.id ?? '';
+  const played = usePlayed(id);
+  if (found === undefined) return <Empty title="The connection does not run." />;
+  return (
+    <div class="old">
+      <p class="muted">
+        <a href={hashOf('actors', id)}>Open in Actors</a>
+      </p>
+      <StateChart machine={found.machine} state={found.state} played={played} trail={new Set()} />
+    </div>
+  );
+}

@@ -1,0 +1,142 @@
+/** Servers of other agent programs, each with what a person should know before adding it. @see INS-4 and SEC-2 */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ImportableServer } from '../../../control/contract.ts';
+import { announce } from '../data/announce.ts';
+import { joinCommandLine } from '../data/command-line.ts';
+import { counted } from '../data/format.ts';
+import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { withCode } from '../parts/basics.tsx';
+import { Check } from '../parts/choice.tsx';
+import { NeedsFresh } from '../parts/needs-fresh.tsx';
+import { Answer, Empty, Tag } from '../parts/panel.tsx';
+
+export function ImportServers({
+  choice,
+  onClose,
+}: {
+  readonly choice: JSX.Element;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const { asked, again } = useAsked('importable', () => call('mcp.importable', {}));
+  const [chosen, choose] = useState<readonly string[]>([]);
+  const [busy, setBusy] = useState(false);
+  const [refused, setRefused] = useState<{ readonly why: string; readonly code: string }>();
+  const yes = chosen.length === 0 ? 'Add servers' : `Add ${counted(chosen.length, 'server')}`;
+
+  async function add(): Promise<void> {
+    setBusy(true);
+    setRefused(undefined);
+    try {
+      const { added, failed } = await call('mcp.import', { names: chosen });
+      const problems = failed.map(({ name, why }) => `${name}: ${why}`).join('; ');
+      announce(
+        `${added.length === 0 ? 'No server was added' : `Added ${added.join(', ')}`}.${problems === '' ? '' : ` ${problems}`}`,
+        problems !== '',
+      );
+      onClose();
+    } catch (error) {
+      setRefused(wordsOf(error));
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <form
+      class="sheetform"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void add();
+      }}
+    >
+      <div class="in">
+        {choice}
+        <Answer asked={asked} again={again} what="The servers of other programs">
+          {(found) =>
+            found.length === 0 ? (
+              <Empty title="No other agent program has servers here.">
+                Looked at Claude Code, Claude Desktop, Cursor, VS Code and Codex of the gateway’s user. Servers of a
+                project’s folder are imported there by <code>agent mcp import</code>.
+              </Empty>
+            ) : (
+              <ul class="imports">
+                {found.map((server) => (
+                  <Importable
+                    key={`${server.file} ${server.foreign_name}`}
+                    server={server}
+                    checked={chosen.includes(server.name)}
+                    onChange={(on) =>
+                      choose(on ? [...chosen, server.name] : chosen.filter((name) => name !== server.name))
+                    }
+                  />
+                ))}
+              </ul>
+            )
+          }
+        </Answer>
+        {refused === undefined ? null : refused.code === 'link-not-fresh' ? (
+          <NeedsFresh what="Nothing was added yet." button={yes} />
+        ) : (
+          <p class="hint fault" role="alert">
+            {withCode(refused.why)}
+          </p>
+        )}
+      </div>
+      <footer>
+        <span class="hint grow">Secrets go to .env, config.yaml gets references.</span>
+        <button type="button" class="btn tall" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="submit" class="btn primary tall" disabled={busy || chosen.length === 0}>
+          {busy ? 'Adding…' : yes}
+        </button>
+      </footer>
+    </form>
+  );
+}
+
+function Importable({
+  server,
+  checked,
+  onChange,
+}: {
+  readonly server: ImportableServer;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+}): JSX.Element {
+  const { name, program, entry, standing, why, variables, missing, notes, foreign_name: foreign } = server;
+  const canAdd = standing === 'new' || standing === 'taken';
+  const args = Array.isArray(entry.args) ? entry.args.map(String) : [];
+  const reached = typeof entry.url === 'string' ? entry.url : joinCommandLine([String(entry.command ?? ''), ...args]);
+  const words = [
+    ...(standing === 'same' ? ['It is configured here already.'] : []),
+    ...(standing === 'taken' ? [`“${foreign}” is taken here; it is added as ${name}.`] : []),
+    ...(standing === 'unusable' ? [`It cannot be added: ${why ?? ''}`] : []),
+    ...(variables.length > 0 ? [`Into .env: ${variables.join(', ')}.`] : []),
+    ...(missing.length > 0 ? [`Not set yet: ${missing.join(', ')}.`] : []),
+    ...(canAdd ? notes : []),
+  ];
+  return (
+    <li>
+      {canAdd ? (
+        <Check checked={checked} onChange={onChange}>
+          <b class="strong">{name}</b> <Tag>{program}</Tag>
+        </Check>
+      ) : (
+        <p>
+          <b class="strong">{foreign}</b> <Tag>{program}</Tag>
+        </p>
+      )}
+      <code class="cut" title={reached}>
+        {reached}
+      </code>
+      {words.map((one) => (
+        <p key={one} class="hint">
+          {one}
+        </p>
+      ))}
+    </li>
+  );
+}

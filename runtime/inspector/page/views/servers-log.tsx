@@ -1,0 +1,80 @@
+/** The log of a server: what it wrote to its standard error, read anew while the page shows it. @see LIF-10 and INS-4 */
+
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { ServerRow } from '../../../control/contract.ts';
+import { announce } from '../data/announce.ts';
+import { link } from '../data/live.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import { useFresh } from '../data/use-fresh.ts';
+import { Check } from '../parts/choice.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { LogLines } from '../parts/log-lines.tsx';
+import { Answer, Empty } from '../parts/panel.tsx';
+
+const logLines = 2_000;
+const readMs = 2_000;
+const changing = /^serverConnection$/;
+
+export function ServerLog({ row: { name, profile } }: { readonly row: ServerRow }): JSX.Element {
+  const { asked, again } = useAsked(`log ${profile}/${name}`, () =>
+    call('mcp.logs', { server: name, profile, lines: logLines }),
+  );
+  const [follows, follow] = useState(true);
+  useFresh(changing, again);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      // A reader keeps the lines in place, and nobody looks at a hidden page.
+      if (follows && !document.hidden && link.get() === 'live') again();
+    }, readMs);
+    return () => clearInterval(timer);
+  }, [again, follows]);
+  return (
+    <section class="panel" aria-label="Log">
+      <header>
+        <span class="small muted cut grow">Standard error of the server, newest last, secrets taken out</span>
+        <Check checked={follows} onChange={follow}>
+          Follow
+        </Check>
+        {asked.kind === 'there' ? <Copy lines={asked.value} /> : null}
+      </header>
+      <Answer asked={asked} again={again} what="The log">
+        {(lines) =>
+          lines.length === 0 ? (
+            <Empty title="The server has written nothing." />
+          ) : (
+            <Lines lines={lines} follows={follows} onFollow={follow} />
+          )
+        }
+      </Answer>
+    </section>
+  );
+}
+
+/** The same lines stay the same list, so that nothing moves. */
+function Lines({
+  lines,
+  ...more
+}: {
+  readonly lines: readonly string[];
+  readonly follows: boolean;
+  readonly onFollow: (follows: boolean) => void;
+}): JSX.Element {
+  const text = lines.join('\n');
+  const steady = useMemo(() => lines, [text]);
+  return <LogLines lines={steady} label="Log of the server" {...more} />;
+}
+
+function Copy({ lines }: { readonly lines: readonly string[] }): JSX.Element {
+  const copy = (): void =>
+    void navigator.clipboard?.writeText(lines.join('\n')).then(
+      () => announce('Copied'),
+      () => announce('The browser did not let the page copy.', true),
+    );
+  return (
+    <button type="button" class="btn quiet" onClick={copy}>
+      <Icon name="copy" />
+      Copy
+    </button>
+  );
+}

@@ -1,0 +1,105 @@
+/** What a test of a server found: its tools, each with whether it asks first; or its own last words. @see INS-4 */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ProbeReport } from '../../../control/contract.ts';
+import { counted, spellWait } from '../data/format.ts';
+import { Scrolled, withCode } from '../parts/basics.tsx';
+import { Status } from '../parts/chip.tsx';
+import { Tag } from '../parts/panel.tsx';
+
+const shownAtFirst = 5;
+/** Tools of the gateway itself, which the keys `resources` and `prompts` switch. */
+const utilities: ReadonlySet<string> = new Set(['list_resources', 'read_resource', 'list_prompts', 'get_prompt']);
+
+export function TestResult({
+  report,
+  left,
+  busy,
+  onLeft,
+  onAgain,
+}: {
+  readonly report: ProbeReport;
+  /** Tools that are not offered. */
+  readonly left: readonly string[];
+  readonly busy: boolean;
+  readonly onLeft: (left: readonly string[]) => void;
+  readonly onAgain: () => void;
+}): JSX.Element {
+  const [isWhole, setWhole] = useState(false);
+  const tools = report.ok ? (report.tools ?? []) : [];
+  const shown = isWhole ? tools : tools.slice(0, shownAtFirst);
+  return (
+    <section class="panel" aria-label="Test result">
+      <header>
+        {report.ok ? (
+          <Status mark="delivered">Connected in {spellWait(report.milliseconds ?? 0)}</Status>
+        ) : report.needs_login === true ? (
+          <Status mark="waiting">Reached; it needs a login</Status>
+        ) : (
+          <Status mark="failed">Not connected</Status>
+        )}
+        {report.ok ? (
+          <span class="muted small">
+            {report.era} era · {counted(tools.length, 'tool')}
+          </span>
+        ) : null}
+        <span class="push">
+          <button type="button" class="btn quiet" disabled={busy} onClick={onAgain}>
+            {busy ? 'Testing…' : 'Test again'}
+          </button>
+        </span>
+      </header>
+      {report.ok ? (
+        <>
+          <table class="fixed">
+            <caption class="unseen">Tools of the server</caption>
+            <colgroup>
+              <col class="tick" />
+              <col />
+              <col class="says" />
+            </colgroup>
+            <tbody>
+              {shown.map(({ tool, description, asks, read_only: isReadOnly }) => (
+                <tr key={tool}>
+                  <td>
+                    {utilities.has(tool) ? null : (
+                      <input
+                        type="checkbox"
+                        aria-label={`Offer ${tool}`}
+                        checked={!left.includes(tool)}
+                        onChange={(event) =>
+                          onLeft(event.currentTarget.checked ? left.filter((one) => one !== tool) : [...left, tool])
+                        }
+                      />
+                    )}
+                  </td>
+                  <td title={description}>
+                    <code>{tool}</code>
+                  </td>
+                  <td class="right">
+                    <Tag>{isReadOnly ? 'read only' : asks ? 'asks first' : 'runs without asking'}</Tag>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {tools.length > shown.length ? (
+            <button type="button" class="foldline" onClick={() => setWhole(true)}>
+              Show {counted(tools.length - shown.length, 'more tool')}
+            </button>
+          ) : null}
+        </>
+      ) : (
+        <div class="pad stack" role="alert">
+          <p>{withCode(report.error)}</p>
+          {report.stderr === undefined ? null : (
+            <Scrolled label="Last lines of its standard error">
+              <pre class="code said">{report.stderr.join('\n')}</pre>
+            </Scrolled>
+          )}
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,209 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import {
+  axeFindings,
+  chromiumPath,
+  clippedParts,
+  goTo,
+  linkOf,
+  noChromium,
+  openBrowser,
+  openInspector,
+} from '../support/browser.ts';
+import { makeHome } from '../support/home.ts';
+import { commandOf, eventually, type Gateway, startGateway, wordsOf } from '../support/mcp/gateway.ts';
+import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+
+const options = chromiumPath === undefined ? { skip: noChromium } : {};
+const secret = 'hunter2-of-the-servers-spec';
+
+const peer = commandOf(stdioPeer()) as { readonly command: string; readonly args: readonly string[] };
+const line = [peer.command, ...peer.args].join(' ');
+/** Writes the secret that it was given to its standard error, and ends. */
+const broken = `${peer.command} -e "console.error('no browser found; token ' + process.env.REPORTS_TOKEN); process.exit(3)"`;
+
+const config = `# The gateway of this spec.
+inspector: { port: 0 }
+agent: { runner: echo }
+mcp_servers:
+  # Keep me first.
+  kept: { command: ${peer.command}, args: [ -e, 'process.exit(4)' ] } # and me
+`;
+
+const textOf = ({ home }: Gateway, file = 'config.yaml'): string => readFileSync(join(home.path, file), 'utf8');
+
+/** Everything that the daemon answered to the page. */
+function heard(page: Page): readonly string[] {
+  const texts: string[] = [];
+  page.on('response', (response) => {
+    response.text().then(
+      (text) => texts.push(text),
+      () => {},
+    );
+  });
+  return texts;
+}
+
+t.test('INS-4 · a server is added, edited, switched and removed on the page', options, async (t) => {
+  const browser = await openBrowser(t);
+  const home = makeHome(t);
+  const gateway = await startGateway(t, {}, { config: { inspector: { port: 0 } }, home, timePasses: true });
+  home.write('config.yaml', config);
+  await gateway.control.call('gateway.reload');
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const answers = heard(page);
+  await goTo(open, '#/servers');
+  const dialog = page.getByRole('dialog');
+
+  await t.test('CLI-5 · a failed test shows the last words of the command, and nothing is written', async (t) => {
+    await page.getByRole('button', { name: 'Add server' }).click();
+    await dialog.getByRole('button', { name: 'Test' }).click();
+    await dialog.getByText('Type the command that starts the server.').waitFor();
+    await dialog.getByLabel('Command line').fill(broken);
+    await dialog.getByLabel('Name', { exact: true }).fill('kept');
+    await dialog.getByRole('button', { name: 'Add variable' }).click();
+    await dialog.getByLabel('Name of variable 1').fill('REPORTS_TOKEN');
+    await dialog.getByLabel('Value of REPORTS_TOKEN').fill(secret);
+
+    await dialog.getByRole('button', { name: 'Test' }).click();
+
+    await dialog.getByText('an mcp server is named "kept" already').waitFor();
+    t.equal(await dialog.getByLabel('Name', { exact: true }).getAttribute('aria-invalid'), 'true', 'at its field');
+    await dialog.getByLabel('Name', { exact: true }).fill('reports');
+    await dialog.getByRole('button', { name: 'Test' }).click();
+    await dialog.getByText('Not connected').waitFor();
+    const result = await dialog.getByRole('region', { name: 'Test result' }).innerText();
+    t.match(result, /exited with code 3/);
+    t.match(result, /no browser found; token \[redacted\]/);
+    await dialog.getByRole('button', { name: 'Add anyway, disabled' }).waitFor();
+    t.same(await axeFindings(open), []);
+    t.equal(textOf(gateway), config);
+    t.notMatch(await gateway.list(), [{ name: 'reports' }]);
+  });
+
+  await t.test('HOME-4 · the tested server is added, its secret in .env and the comments kept', async (t) => {
+    await dialog.getByLabel('Command line').fill(line);
+    await dialog.getByRole('button', { name: 'Test' }).click();
+    await dialog.getByText('Connected in').waitFor();
+    await dialog.getByRole('button', { name: /^Show \d+ more tools$/ }).click();
+    const tagOf = (tool: string) => dialog.getByRole('row').filter({ has: page.getByText(tool, { exact: true }) });
+    t.match(await tagOf('add').innerText(), /read only/);
+    t.match(await tagOf('write_note').innerText(), /asks first/);
+    await dialog.getByLabel('Offer write_note').uncheck();
+
+    await dialog.getByRole('button', { name: 'Add server' }).click();
+
+    await page.getByRole('heading', { name: 'reports' }).waitFor();
+    await gateway.reaches('reports', 'connected');
+    for (const one of config.split('\n').filter(Boolean)) t.ok(textOf(gateway).includes(one), one);
+    t.match(textOf(gateway), /REPORTS_TOKEN: \$\{REPORTS_TOKEN\}/);
+    t.match(textOf(gateway), /trust: untrusted/);
+    t.equal(textOf(gateway, '.env'), `REPORTS_TOKEN="${secret}"\n`);
+    t.notOk(
+      (await gateway.tools('reports')).some(({ tool }) => tool === 'write_note'),
+      'it is not offered',
+    );
+    t.equal(wordsOf(await gateway.call('mcp__reports__add', { a: 2, b: 40 })), '42');
+    await page.getByRole('tab', { name: 'Calls' }).click();
+    await page.getByRole('row').filter({ hasText: 'add' }).filter({ hasText: 'Result' }).waitFor();
+  });
+
+  await t.test('LIF-1 · a failing server opens on its log, with the exit code and the command', async (t) => {
+    await gateway.reaches('kept', 'backingOff', 'parked');
+    await page.getByRole('link', { name: /^kept/ }).click();
+    await page.getByText('The command ended before it answered: it exited with code 4').first().waitFor();
+    t.equal(await page.getByRole('tab', { name: 'Log' }).getAttribute('aria-selected'), 'true');
+    await page.getByText('Exit code').waitFor();
+    t.match(
+      await page.getByRole('tabpanel').innerText(),
+      /gateway: mcp server "kept": command ended[\s\S]*Command[\s\S]*process\.exit\(4\)[\s\S]*Directory[\s\S]*Exit code\s*4/,
+    );
+    t.same(await axeFindings(open), []);
+    await page.setViewportSize({ width: 390, height: 800 });
+    t.same(await clippedParts(open), []);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  await t.test('HOME-4 · an edit changes the keys that were changed; a switch and its undoing too', async (t) => {
+    await page.getByRole('button', { name: 'Edit…' }).click();
+    await dialog.getByLabel('Command line').fill(line);
+    await dialog.getByRole('button', { name: 'Save changes' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await gateway.reaches('kept', 'connected');
+    t.match(textOf(gateway), /# Keep me first\.\n {2}kept: \{.*\} # and me\n/);
+
+    await page.getByRole('button', { name: 'Disable', exact: true }).click();
+    await gateway.reaches('kept', 'disabled');
+    await page.getByRole('button', { name: 'Enable', exact: true }).click();
+    await gateway.reaches('kept', 'connected');
+    t.match(textOf(gateway), /# and me\n/);
+  });
+
+  await t.test('INS-4 · a server is removed after a question that says what remains', async (t) => {
+    await page.getByRole('link', { name: /^reports/ }).click();
+    await page.getByRole('heading', { name: 'reports' }).waitFor();
+    await page.getByRole('button', { name: 'Remove…' }).click();
+    const question = page.getByRole('alertdialog');
+    await question.getByText('REPORTS_TOKEN remains in .env').waitFor();
+    t.equal(await page.locator(':focus').innerText(), 'Cancel');
+    await question.getByRole('button', { name: 'Remove server reports' }).click();
+    await question.waitFor({ state: 'detached' });
+    await eventually(async () => (await gateway.server('reports')) === undefined);
+    t.notMatch(textOf(gateway), /reports/);
+    t.match(textOf(gateway), /# Keep me first\./);
+  });
+
+  await t.test('CFG-3 · the page shows the source with a finding at its line, and what stays in force', async (t) => {
+    const before = textOf(gateway);
+    const literal = 'literal-token-of-the-servers-spec';
+    home.write(
+      'config.yaml',
+      `${before}  other: { url: 'https://x.example/', headers: { X-Team: ${literal} } }\nagnt: {}\n`,
+    );
+    await t.rejects(gateway.control.call('gateway.reload'));
+    await goTo(open, '#/config');
+    await page.getByText('The file has 1 error, so the configuration of').waitFor();
+    const source = page.getByRole('group', { name: 'Source' });
+    t.match(await source.innerText(), /agnt[\s\S]*unknown key "agnt"; did you mean "agent"/);
+    t.notMatch(await page.locator('main').innerText(), new RegExp(literal));
+    await page.getByRole('button', { name: 'Difference' }).click();
+    await page.getByRole('group', { name: 'From in force to on disk' }).getByText('agnt').waitFor();
+    t.same(await axeFindings(open), []);
+    await page.setViewportSize({ width: 390, height: 800 });
+    t.same(await clippedParts(open), []);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    home.write('config.yaml', before);
+    await gateway.control.call('gateway.reload');
+    await page.getByText('In force since').waitFor();
+    await page.getByRole('row').filter({ hasText: 'Server reports added' }).waitFor();
+    t.notMatch(answers.join('\n'), new RegExp(literal), 'no answer has it');
+  });
+
+  await t.test('SEC-1 · what starts a program needs a fresh link', async (t) => {
+    await gateway.daemon.pass(600_000);
+    await goTo(open, '#/servers?add=command');
+    await dialog.getByLabel('Command line').fill(line);
+    await dialog.getByLabel('Name', { exact: true }).fill('late');
+    await dialog.getByRole('button', { name: 'Add server' }).click();
+    await dialog.getByRole('alert').filter({ hasText: 'agent inspect --web' }).waitFor();
+    t.equal(await gateway.server('late'), undefined);
+    const other = await open.context.newPage();
+    await other.goto(await linkOf(gateway));
+    await other.getByText('Live', { exact: true }).waitFor();
+    await dialog.getByRole('button', { name: 'Add server' }).click();
+    await page.getByRole('heading', { name: 'late' }).waitFor();
+    await gateway.reaches('late', 'connected');
+  });
+
+  t.notMatch(answers.join('\n'), new RegExp(secret), 'no answer has the secret');
+  t.notMatch(textOf(gateway), new RegExp(secret));
+  t.notMatch(JSON.stringify(gateway.daemon.log), new RegExp(secret), 'nor does the log');
+  t.same(
+    open.complaints.filter((one) => !/401 \(Unauthorized\)/.test(one)),
+    [],
+    'but that the second link ended the first session',
+  );
+});

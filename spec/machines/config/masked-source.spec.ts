@@ -1,0 +1,19 @@
+import t from 'tap';
+import { maskSource } from '../../../machines/config/masked-source.ts';
+
+t.test('INS-4 · CFG-2 · secrets of a source are masked line by line, references and all else are shown', (t) => {
+  const rows: readonly (readonly [string, string])[] = [
+    ['secret: abc # ours', 'secret: *** # ours'],
+    ['secret: ${NAME}', 'secret: ${NAME}'],
+    ['token: "a${NAME}b"', 'token: "*${NAME}*"'],
+    ['secret: |\n  abc\n  de\nport: 1', 'secret: |\n  ***\n  **\nport: 1'],
+    ['secret:\n  - abc\n  - ${B}\nport: 1', 'secret:\n  * ***\n  * ${B}\nport: 1'],
+    ['headers:\n  X-Team: abc\n  Other: ${B}\nurl: x', 'headers:\n  X-Team: ***\n  Other: ${B}\nurl: x'],
+    ['a: { headers: { X-Team: abc } }', 'a: { headers: { X-Team: *** } }'],
+    ['headers: { X-Team: abc, B: ${C} }', 'headers: { X-Team: ***, B: ${C} }'],
+    ['prompt: |\n  Say: hello', 'prompt: |\n  Say: hello'],
+    ['agent: {\n  api_key: [', 'agent: {\n  api_key: ['],
+  ];
+  for (const [given, shown] of rows) t.equal(maskSource(given).join('\n'), shown, given);
+  t.end();
+});
