@@ -238,7 +238,9 @@ function EventTable(props: TableProps): JSX.Element {
       )}
       <div class={`progress${busy && found !== undefined ? ' on' : ''}`} aria-hidden="true" />
       {isOpened || rows.length === 0 ? null : <HeadRow />}
-      <FreshChip waiting={news.waiting} noun="events" onTake={take} />
+      <div class={`fresh-place${rowHeight === 32 ? ' over-head' : ''}`}>
+        <FreshChip waiting={news.waiting} noun="events" onTake={take} />
+      </div>
       {found === undefined && refused === undefined ? (
         <Skeleton />
       ) : refused !== undefined && fault === '' ? (
