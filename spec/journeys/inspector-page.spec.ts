@@ -603,28 +603,6 @@ t.test('INS-2 · strangers get nothing', options, async (t) => {
     await context.close();
   });
 
-  await t.test(
-    'a session that has ended shows nothing more, and the next link goes on at the same place',
-    async (t) => {
-      const open = await openInspector(browser, gateway);
-      const { page, context } = open;
-      await goTo(open, '#/actors?q=journal');
-      await page.getByRole('treeitem', { name: /journal/ }).waitFor();
-
-      await gateway.control.call('inspect.endSessions');
-
-      await page.getByRole('heading', { name: 'Your session has ended.' }).waitFor();
-      t.equal(await page.getByText('journal').count(), 0);
-      t.same(await axeFindings(open), []);
-      const next = await context.newPage();
-      await next.goto(await linkOf(gateway));
-      await next.getByRole('treeitem', { name: /journal/ }).waitFor();
-      t.match(next.url(), /#\/actors\?q=journal$/);
-      await page.getByRole('treeitem', { name: /journal/ }).waitFor();
-      await context.close();
-    },
-  );
-
   await t.test('a page of another origin, cookie and all', async (t) => {
     const foreign = await serveText(t, '<!doctype html><title>elsewhere</title>');
     const open = await openInspector(browser, gateway);
