@@ -8,7 +8,7 @@ import { takeSession } from './data/session.ts';
 import { Shell } from './frame/shell.tsx';
 
 takeSession();
-// A link may go on where the last session ended.
+// A link continues where the last session ended.
 place.set(readHash(location.hash));
 void openStream();
 const page = document.getElementById('page');

@@ -1,6 +1,6 @@
 /**
  * Keeps the living actors as the daemon streams them: a snapshot, then what changed. Comes back by itself when the daemon
- * was restarted, and tells of what it heard once in a frame, so that 10,000 busy actors leave the page free.
+ * was restarted, and passes on what it heard once in a frame, so that 10,000 busy actors leave the page free.
  * @see INS-1 and INS-2 in docs/specification.md
  */
 
@@ -32,7 +32,7 @@ let atQuestions: ReadonlyMap<string, string> = new Map();
 let more: Readonly<Record<string, number>> = {};
 const steps: StepRow[] = [];
 const stepListeners = new Set<(steps: readonly StepRow[]) => void>();
-/** Steps of which nobody was told yet. */
+/** Steps that the listeners do not know yet. */
 let news: StepRow[] = [];
 let version = 0;
 let wake: (() => void) | undefined;

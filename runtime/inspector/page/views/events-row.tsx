@@ -47,7 +47,7 @@ export class EventLine extends Component<EventRowProps> {
         <span role="gridcell" class="what cut">
           <b>{row.route}</b> <span>{row.event}</span>
         </span>
-        <span role="gridcell" class={`said cut${calm ? '' : ' loud'}`} title={line}>
+        <span role="gridcell" class={`said cut${calm || quiet.test(mark) ? '' : ' loud'}`} title={line}>
           {line}
         </span>
         <code role="gridcell" class="x muted cut" title={row.delivery_id}>
@@ -67,6 +67,8 @@ export class EventLine extends Component<EventRowProps> {
   }
 }
 
+/** What goes on by itself needs no attention. */
+const quiet = /^(working|batching|queued)$/;
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 export function HeadRow(): JSX.Element {

@@ -23,7 +23,6 @@ import { Segmented } from '../parts/choice.tsx';
 import { Head } from '../parts/head.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Empty, Kbd } from '../parts/panel.tsx';
-import { Split } from '../parts/split.tsx';
 import { FreshChip, useNews, VirtualList } from '../parts/virtual-list.tsx';
 import { CustomRange, TestEvent } from './events-dialogs.tsx';
 import { NoEvents } from './events-empty.tsx';
@@ -101,13 +100,22 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
           Send test event…
         </button>
       </Head>
-      {chosen === '' ? (
-        <div class="events">{list}</div>
-      ) : (
-        <Split list={list} label="Events" opened back="All events" onBack={() => go('events', '', query)}>
-          <StoryPane key={chosen} id={chosen} />
-        </Split>
-      )}
+      <div class={chosen === '' ? 'events' : 'events split chosen'}>
+        <section class="list" aria-label="Events">
+          {list}
+        </section>
+        {chosen === '' ? null : (
+          <div class="pane">
+            <button type="button" class="btn quiet back" onClick={() => go('events', '', query)}>
+              <Icon name="back" />
+              All events
+            </button>
+            <div class="old">
+              <StoryPane key={chosen} id={chosen} />
+            </div>
+          </div>
+        )}
+      </div>
       {dialog === 'test' ? <TestEvent routes={testable(known)} onClose={() => setDialog(undefined)} /> : null}
       {dialog === 'range' ? (
         <CustomRange
@@ -206,7 +214,7 @@ function EventTable(props: TableProps): JSX.Element {
           </>
         )}
       </div>
-      {isOpened || found === undefined ? null : (
+      {isOpened || found === undefined || (isEmpty(found) && statuses.length === 0) ? null : (
         <>
           {/* biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form. */}
           <div class="filters outcomes" role="group" aria-label="Outcome">
@@ -230,7 +238,9 @@ function EventTable(props: TableProps): JSX.Element {
       )}
       <div class={`progress${busy && found !== undefined ? ' on' : ''}`} aria-hidden="true" />
       {isOpened || rows.length === 0 ? null : <HeadRow />}
-      <FreshChip waiting={news.waiting} noun="events" onTake={take} />
+      <div class={`fresh-place${rowHeight === 32 ? ' over-head' : ''}`}>
+        <FreshChip waiting={news.waiting} noun="events" onTake={take} />
+      </div>
       {found === undefined && refused === undefined ? (
         <Skeleton />
       ) : refused !== undefined && fault === '' ? (
@@ -244,6 +254,8 @@ function EventTable(props: TableProps): JSX.Element {
         >
           {withCode(refused.why)}
         </Empty>
+      ) : fault !== '' && rows.length === 0 ? (
+        <Empty title="This search cannot be read.">{withCode(fault)}</Empty>
       ) : found !== undefined && rows.length === 0 && found.counts.counted_from === undefined ? (
         <NoEvents
           {...{ q, range, onRange, onClear }}
@@ -364,6 +376,10 @@ function Skeleton(): JSX.Element {
 function searchOf({ q = '', route = '', status = '' }: Place['query']): string {
   const withRoute = route === '' ? q : withFilter(q, 'route', [route]);
   return status === '' ? withRoute : withFilter(withRoute, 'status', [status]);
+}
+
+function isEmpty({ counts: { chips: counted } }: EventsFound): boolean {
+  return chips.every(([name]) => counted[name] === 0);
 }
 
 function isOf(row: EventFound, id: string): boolean {

@@ -66,16 +66,23 @@ export function Undelivered({ target }: { readonly target: string }): JSX.Elemen
               columns={[
                 {
                   title: 'Event',
+                  width: '20%',
                   cell: (row) => (
                     <a href={hashOf('events', row.delivery_id)}>
                       {row.route} <span class="muted">{row.event}</span>
                     </a>
                   ),
                 },
-                { title: 'Target', wide: true, cell: ({ target: to }) => to },
+                { title: 'Target', wide: true, width: '12%', cell: ({ target: to }) => to },
                 {
                   title: 'Status',
-                  cell: ({ status }) => <Chip standing={standingOfStatus(status)} text={spellWord(status)} />,
+                  width: '148px',
+                  cell: ({ status }) => (
+                    <Chip
+                      standing={standingOfStatus(status)}
+                      text={status === 'unknown' ? 'unconfirmed' : spellWord(status)}
+                    />
+                  ),
                 },
                 { title: 'Reason', wide: true, cell: (row) => <span title={row.reason}>{reasonOf(row, now)}</span> },
                 {
@@ -88,7 +95,7 @@ export function Undelivered({ target }: { readonly target: string }): JSX.Elemen
                 {
                   title: 'Actions',
                   right: true,
-                  width: '164px',
+                  width: '192px',
                   cell: (row) => (
                     <Actions
                       row={row}
