@@ -21,13 +21,19 @@ const inRun: Readonly<Record<'allowed' | 'refused', readonly string[]>> = {
   refused: [
     ...['answer', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
     ...['cancel', 'new', 'open', 'say', 'tools'].map((name) => `chat.${name}`),
-    ...['check', 'hints', 'schema', 'show'].map((name) => `config.${name}`),
+    ...['check', 'hints', 'schema', 'show', 'source'].map((name) => `config.${name}`),
     ...['add', 'list', 'pause', 'remove', 'resume', 'run', 'show'].map((name) => `cron.${name}`),
     ...['drop', 'list', 'retry', 'show', 'targets'].map((name) => `deliveries.${name}`),
+    ...['follow', 'search'].map((name) => `events.${name}`),
     ...['reload', 'status', 'stop'].map((name) => `gateway.${name}`),
     ...['chart', 'endSessions', 'follow', 'link', 'show', 'tree', 'watch', 'why'].map((name) => `inspect.${name}`),
     ...['add', 'read'].map((name) => `link.${name}`),
     ...['list', 'login', 'loginPaste', 'logs', 'oauthServers', 'reconnect', 'test'].map((name) => `mcp.${name}`),
+    ...['add', 'calls', 'disable', 'edit', 'enable', 'import', 'importable', 'remove', 'show'].map(
+      (name) => `mcp.${name}`,
+    ),
+    ...['read', 'watch'].map((name) => `overview.${name}`),
+    ...['agent', 'read', 'target', 'webhooks'].map((name) => `setup.${name}`),
     ...['cancel', 'list'].map((name) => `runs.${name}`),
     ...['deliveries', 'delivery', 'doctor', 'list', 'remove', 'replay', 'samples', 'show', 'subscribe', 'test'].map(
       (name) => `webhook.${name}`,
