@@ -763,6 +763,13 @@ export interface ProviderWords {
   readonly sample?: string;
 }
 
+/** The overview, read once or watched. */
+export interface OverviewService {
+  read(range: NamedRange): Promise<Overview>;
+  /** Calls back with the overview, at once and whenever it has changed, until the returned function is called. */
+  watch(range: NamedRange, heard: (overview: Overview) => void): () => void;
+}
+
 /** What the page's overview shows, as aggregates: it costs the same at one event a minute and at a hundred a second. */
 export interface Overview {
   readonly at: string;

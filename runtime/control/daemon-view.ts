@@ -31,7 +31,6 @@ import { furtherKeys, furtherOf } from '../dispatch/responses.ts';
 import { createRunHistory, matches, questionOf } from '../dispatch/run-history.ts';
 import { countActors, describeTree } from '../inspector/census.ts';
 import type { Inspector } from '../inspector/inspector.ts';
-import type { OverviewService } from '../inspector/overview.ts';
 import { stateOf, viewOf } from '../inspector/snapshot-view.ts';
 import { tellStory } from '../inspector/story.ts';
 import { noWork, type WorkOfRun } from '../inspector/story-calls.ts';
@@ -41,7 +40,7 @@ import type { McpView } from '../mcp/view.ts';
 import type { Decisions } from '../webhook/event-log.ts';
 import { type Alike, alikeOf, createFindEvent } from '../webhook/find-event.ts';
 import { type ReplayPorts, replayEvent } from '../webhook/replay.ts';
-import type { ActorShown, DeliveryDesk, HistoryQuery, SeenRun } from './contract.ts';
+import type { ActorShown, DeliveryDesk, HistoryQuery, OverviewService, SeenRun } from './contract.ts';
 import type { DaemonView } from './view.ts';
 
 export interface ViewPorts {

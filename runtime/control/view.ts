@@ -8,7 +8,6 @@ import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import type { SearchEvents } from '../dispatch/event-search.ts';
 import type { Feed } from '../inspector/feed.ts';
-import type { OverviewService } from '../inspector/overview.ts';
 import type { EndedSessions } from '../inspector/sessions.ts';
 import type { Chart, Story } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
@@ -23,6 +22,7 @@ import type {
   HistoryQuery,
   HistoryRow,
   LinkVerdict,
+  OverviewService,
   Result,
   RunHistory,
 } from './contract.ts';

@@ -12,7 +12,7 @@ import { printDiagnostic } from '../../machines/config/diagnostic.ts';
 import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { type CommandHost, daemonOf } from '../control/command.ts';
-import type { OpenCounts, Overview } from '../control/contract.ts';
+import type { OpenCounts, Overview, OverviewService } from '../control/contract.ts';
 import type { HomeDesk } from '../control/home-view.ts';
 import type { DaemonView } from '../control/view.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
@@ -37,12 +37,6 @@ export interface OverviewPorts {
   /** The judge of what is secret. */
   readonly redact: <Given extends object>(record: Given) => Given;
   readonly nowMs: () => number;
-}
-
-export interface OverviewService {
-  read(range: NamedRange): Promise<Overview>;
-  /** Calls back with the overview, at once and whenever it has changed, until the returned function is called. */
-  watch(range: NamedRange, heard: (overview: Overview) => void): () => void;
 }
 
 const mostNeeds = 7;

@@ -18,6 +18,15 @@ export const stepTitles: Readonly<Record<StepName, string>> = {
   target: 'Choose where results go',
 };
 
+/** What the content of a step is given. */
+export interface StepProps {
+  readonly setup: Setup;
+  /** Reads anew what is done. */
+  readonly again: () => void;
+  /** Keeps the step open once it is done, for what a person still has to read in it. */
+  readonly hold: () => void;
+}
+
 export interface Choices {
   readonly skipped: readonly StepName[];
   /** The line under Needs attention. */

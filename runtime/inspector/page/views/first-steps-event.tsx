@@ -4,13 +4,13 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SourceChoice } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
+import type { StepProps } from '../data/first-steps.ts';
 import { go } from '../data/place.ts';
 import { call } from '../data/rpc.ts';
 import { withCode } from '../parts/basics.tsx';
 import { Field } from '../parts/choice.tsx';
 import { CopyBox } from '../parts/copy-box.tsx';
 import { Picks } from '../parts/picks.tsx';
-import type { StepProps } from './first-steps.tsx';
 import { useChange, WhyNot } from './first-steps-fresh.tsx';
 
 /** Shown at once; the others after "more". */

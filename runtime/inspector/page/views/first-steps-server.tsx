@@ -3,13 +3,13 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { announce } from '../data/announce.ts';
+import type { StepProps } from '../data/first-steps.ts';
 import { counted } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { withCode } from '../parts/basics.tsx';
 import { Check } from '../parts/choice.tsx';
 import { Answer } from '../parts/panel.tsx';
-import type { StepProps } from './first-steps.tsx';
 import { useChange, WhyNot } from './first-steps-fresh.tsx';
 
 export function ServerStep({ again, hold }: StepProps): JSX.Element {

@@ -3,11 +3,11 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { announce } from '../data/announce.ts';
+import type { StepProps } from '../data/first-steps.ts';
 import { call } from '../data/rpc.ts';
 import { withCode } from '../parts/basics.tsx';
 import { Field } from '../parts/choice.tsx';
 import { Picks } from '../parts/picks.tsx';
-import type { StepProps } from './first-steps.tsx';
 import { useChange, WhyNot } from './first-steps-fresh.tsx';
 
 const channelHints: Readonly<Record<string, string>> = {

@@ -12,6 +12,7 @@ import {
   isDone,
   type Setup,
   type StepName,
+  type StepProps,
   skip,
   stepNames,
   stepsLeft,
@@ -31,14 +32,6 @@ import { ServerStep } from './first-steps-server.tsx';
 import { TargetStep } from './first-steps-target.tsx';
 
 const anything = /^(agentRun|webhookRequest|serverConnection|platformConnection|gateway)$/;
-
-export interface StepProps {
-  readonly setup: Setup;
-  /** Reads anew what is done. */
-  readonly again: () => void;
-  /** Keeps the step open once it is done, for what a person still has to read in it. */
-  readonly hold: () => void;
-}
 
 const bodies: Readonly<Record<StepName, (props: StepProps) => JSX.Element>> = {
   event: EventStep,
