@@ -66,7 +66,7 @@ export interface EntryFiles {
 }
 
 /**
- * Writes what a plan says. The plan is made from both files while nobody else can change `.env`, and again for config.yaml
+ * Writes what a plan says. The plan is made from both files while no other writer can change `.env`, and again for config.yaml
  * where that was changed meanwhile; a refusal of the plan writes nothing.
  */
 export async function changeServerEntry(

@@ -52,7 +52,7 @@ export interface EntryRefusal {
   readonly field?: string;
 }
 
-/** What stands for a secret in an entry that is shown. */
+/** Shown in place of a secret. */
 export const secretMask = '***';
 
 export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
@@ -87,7 +87,7 @@ export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
   const given = request.kind === 'add' ? request.entry : request.changes;
   const masked = pathOfMask(given);
   if (masked !== undefined) {
-    const cure = `${secretMask} stands for a secret that is not shown; type the value, or a reference such as \${NAME}`;
+    const cure = `${secretMask} is shown in place of a secret; type the value, or a reference such as \${NAME}`;
     return refuse('server-masked', `${masked.join('.')}: ${cure}`, masked.join('.'));
   }
   // A variable that this entry alone reads may get another value; one that something else reads keeps its own.

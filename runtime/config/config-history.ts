@@ -53,7 +53,7 @@ export function createConfigHistory(first: LoadedHome, nowMs: () => number): Con
     },
     refused(why) {
       const [last] = kept;
-      // The same file is looked at more than once.
+      // The same file is read more than once.
       if (last?.kind === 'refused' && last.what[0] === why) return;
       keep({ atMs: nowMs(), profile: 'default', kind: 'refused', what: [why] });
     },

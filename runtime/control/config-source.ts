@@ -32,7 +32,7 @@ export async function showSource({ source, desk, daemon }: CommandHost, params: 
   learnSecrets(onDisk, redactor);
   const standing = desk?.().home;
   if (standing !== undefined) learnSecrets(standing, redactor);
-  // A longer secret may be cut by a line's end, so the lines are looked at together; without their quotes, so that a
+  // A longer secret may be cut by a line's end, so the lines are redacted together; without their quotes, so that a
   // reference below a secret's name is not taken for a member of JSON.
   const shown = (text: string): readonly string[] => {
     const masked = maskSource(text.replace(/\r?\n$/, '')).join('\n');

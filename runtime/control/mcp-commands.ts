@@ -281,7 +281,7 @@ async function testServer(
   return redactor.record(report);
 }
 
-/** What a server was given and could write back. Of an entry that is only tried, nobody knows yet which values are secret. */
+/** What a server was given and could write back. Of an entry that is only tried, any value may be a secret. */
 function secretTexts({ transport }: ServerSettings, isTried: boolean): readonly string[] {
   if (transport.kind !== 'stdio') return Object.values(transport.headers);
   return Object.entries(transport.env).flatMap(([name, value]) => (isTried || isSecret(name, value) ? [value] : []));

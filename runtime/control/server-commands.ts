@@ -93,7 +93,7 @@ function dryOf(plan: EntryPlan | EntryRefusal): EntryPlan | EntryRefusal {
   return plan.kind === 'refused' ? plan : { ...plan, edits: [], variables: [] };
 }
 
-/** The daemon would see the change by itself; whoever asked should not have to wait for that. */
+/** The daemon would see the change by itself; the answer waits until the change is in force. */
 async function applied({
   source,
   daemon,
@@ -147,7 +147,7 @@ async function showServer({ source }: CommandHost, params: JsonObject): Promise<
   };
 }
 
-/** A name that says it is secret hides no reference, so each text is looked at alone. */
+/** A name that says it is secret hides no reference, so each text is redacted alone. */
 function eachText(value: Json, change: (text: string) => string): Json {
   if (typeof value === 'string') return change(value);
   if (Array.isArray(value)) return value.map((one) => eachText(one, change));

@@ -1,6 +1,6 @@
 /**
  * Remembers the last calls that runs have made, so that a delivery's story can name them, and the last calls of each server,
- * whoever made them. In memory and bounded: what a run said to its model in full is the transcript's to keep.
+ * by any caller. In memory and bounded: what a run said to its model in full is the transcript's to keep.
  * @see INS-2 and INS-4 in docs/specification.md
  */
 

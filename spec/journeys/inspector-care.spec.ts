@@ -247,7 +247,7 @@ t.test('INS-2 · while the daemon is gone, what stands stays, and nothing can be
   home.home.write('config.yaml', JSON.stringify({ ...configOf(port), mcp_servers: {} }));
   await startDaemon(t, home.home.path);
   await banner.waitFor({ state: 'detached' });
-  await page.getByText('No server is configured').waitFor();
+  await page.getByText('No servers yet.').waitFor();
   t.notMatch(await page.locator('main').getAttribute('class'), /lost/);
   await open.context.close();
 });

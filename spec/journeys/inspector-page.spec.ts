@@ -328,14 +328,15 @@ t.test('one daemon, looked at', options, async (t) => {
     const { command, args } = commandOf(stdioPeer()) as { command: string; args: string[] };
     const config = Buffer.from(JSON.stringify({ command, args })).toString('base64url');
     await goTo(open, '#/servers');
-    await page.getByRole('button', { name: 'Add a server…' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Add an MCP server' });
+    await page.getByRole('button', { name: 'Add server' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add server' });
+    await dialog.getByRole('button', { name: 'Add-server link' }).click();
     await dialog.getByLabel('Link').fill('https://example.com/not-a-link');
-    await dialog.getByRole('button', { name: 'Look at it' }).click();
+    await dialog.getByRole('button', { name: 'Read link' }).click();
     await dialog.getByRole('alert').waitFor();
 
     await dialog.getByLabel('Link').fill(`agent://mcp/install?name=peer&config=${config}`);
-    await dialog.getByRole('button', { name: 'Look at it' }).click();
+    await dialog.getByRole('button', { name: 'Read link' }).click();
 
     await dialog.getByText('It runs a command on this computer').waitFor();
     t.equal(await dialog.getByLabel('Profile').count(), 0, 'there is one profile');
@@ -419,7 +420,7 @@ const places = [
   ['#/actors/connections/peer', '.box.active'],
   ['#/events', '.ev:not(.headrow)'],
   ['#/events/d-ignored', '.stair'],
-  ['#/servers', '.card'],
+  ['#/servers', '.li'],
   ['#/servers/default/peer', '.tool'],
   ['#/servers?add=1', 'dialog[open]'],
   ['#/approvals', '.question .buttons'],
@@ -524,7 +525,7 @@ t.test(
     const config = Buffer.from(JSON.stringify(commandOf(stdioPeer()))).toString('base64url');
     const link = `agent://mcp/install?name=peer&config=${config}`;
     await goTo(open, `#/servers?${new URLSearchParams({ add: '1', link })}`);
-    const dialog = page.getByRole('dialog', { name: 'Add an MCP server' });
+    const dialog = page.getByRole('dialog', { name: 'Add server' });
     const profile = dialog.getByLabel('Profile');
     await profile.waitFor();
     t.same(await profile.locator('option').allInnerTexts(), ['default', 'play', 'work']);

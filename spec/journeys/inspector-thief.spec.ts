@@ -201,7 +201,7 @@ t.test('SEC-1 · LNK-3 · a program is added after a fresh link, where the perso
     open,
     `#/servers?${new URLSearchParams({ add: '1', link: `agent://mcp/install?name=late&config=${config}` })}`,
   );
-  const dialog = page.getByRole('dialog', { name: 'Add an MCP server' });
+  const dialog = page.getByRole('dialog', { name: 'Add server' });
   await dialog.getByRole('button', { name: 'Add the command' }).click();
   await dialog.getByRole('alert').filter({ hasText: 'agent inspect --web' }).waitFor();
   t.same(await axeFindings(open), []);

@@ -192,7 +192,10 @@ t.test(
     });
     for (const method of ['mcp.tools', 'mcp.logs'])
       await t.rejects(run(method, { server: 'gone' }), { code: 'server-unknown' }, method);
-    await t.rejects(run('mcp.reconnect', { server: 'off' }), { code: 'server-disabled', message: /enabled: true/ });
+    await t.rejects(run('mcp.reconnect', { server: 'off' }), {
+      code: 'server-disabled',
+      message: /agent mcp enable off/,
+    });
     for (const lines of ['many', 0, 7, 1e9]) t.same(await run('mcp.logs', { server: 'notes', lines }), ['one']);
     t.same(
       read,

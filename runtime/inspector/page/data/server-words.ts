@@ -7,6 +7,9 @@
 import type { ServerRow } from '../../../control/contract.ts';
 import { counted } from './format.ts';
 
+export const serverTabs = ['log', 'tools', 'calls', 'settings', 'chart'] as const;
+export type ServerTab = (typeof serverTabs)[number];
+
 const labels: Readonly<Record<string, string>> = {
   connected: 'Connected',
   connecting: 'Connecting',

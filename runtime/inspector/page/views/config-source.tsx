@@ -1,7 +1,7 @@
-/** The lines of a config.yaml, keys and references told apart, each finding below its line. @see INS-4 and CFG-2 */
+/** The lines of a config.yaml, keys and references in colours, each finding below its line. @see INS-4 and CFG-2 */
 
 import type { JSX } from 'preact';
-import type { Diagnostic } from '../../../../machines/config/diagnostic.ts';
+import type { ConfigSource } from '../../../control/contract.ts';
 import { withCode } from '../parts/basics.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 
@@ -11,7 +11,7 @@ export function Source({
   at,
 }: {
   readonly lines: readonly string[];
-  readonly findings: readonly Diagnostic[];
+  readonly findings: ConfigSource['findings'];
   /** The line that a person came for; 0 for none. */
   readonly at: number;
 }): JSX.Element {

@@ -57,7 +57,7 @@ export function ImportServers({
           {(found) =>
             found.length === 0 ? (
               <Empty title="No other agent program has servers here.">
-                Looked at Claude Code, Claude Desktop, Cursor, VS Code and Codex of the gateway’s user. Servers of a
+                Claude Code, Claude Desktop, Cursor, VS Code and Codex of the gateway’s user have none. Servers of a
                 project’s folder are imported there by <code>agent mcp import</code>.
               </Empty>
             ) : (

@@ -24,7 +24,7 @@ export function ServerLog({ row: { name, profile } }: { readonly row: ServerRow 
   useFresh(changing, again);
   useEffect(() => {
     const timer = setInterval(() => {
-      // A reader keeps the lines in place, and nobody looks at a hidden page.
+      // A reader keeps the lines in place, and a hidden page has no reader.
       if (follows && !document.hidden && link.get() === 'live') again();
     }, readMs);
     return () => clearInterval(timer);

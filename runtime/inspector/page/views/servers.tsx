@@ -12,7 +12,15 @@ import { hashOf, type Place } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { go } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
-import { inListOrder, isFailing, serverLabel, serverLine, serverMark } from '../data/server-words.ts';
+import {
+  inListOrder,
+  isFailing,
+  type ServerTab,
+  serverLabel,
+  serverLine,
+  serverMark,
+  serverTabs,
+} from '../data/server-words.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { StatusMark } from '../parts/chip.tsx';
@@ -24,8 +32,6 @@ import { AddSheet } from './servers-add.tsx';
 import { ServerDetail } from './servers-detail.tsx';
 
 const changing = /^(serverConnection|servers|browserLogin|deviceLogin)$/;
-const tabs = ['log', 'tools', 'calls', 'settings', 'chart'] as const;
-export type ServerTab = (typeof tabs)[number];
 
 function Servers({ place }: { readonly place: Place }): JSX.Element {
   const { chosen, query } = place;
@@ -172,7 +178,7 @@ function idOf({ profile, name }: ServerRow): string {
 
 function partsOf(chosen: string): { readonly id: string; readonly tab: ServerTab | undefined } {
   const parts = chosen.split('/');
-  const tab = parts.length > 2 ? tabs.find((one) => one === parts.at(-1)) : undefined;
+  const tab = parts.length > 2 ? serverTabs.find((one) => one === parts.at(-1)) : undefined;
   return { id: (tab === undefined ? parts : parts.slice(0, -1)).join('/'), tab };
 }
 
