@@ -74,7 +74,7 @@ export const faultCatalogue = {
   },
   'gateway-not-listening': {
     what: 'The webhook adapter does not listen, so nothing can be sent to it.',
-    remedy: '`agent gateway status` tells why; enable platforms.webhook or mend its findings.',
+    remedy: '`agent gateway status` shows why; enable platforms.webhook or mend its findings.',
   },
   'gateway-busy': {
     what: 'The gateway is starting, reloading or stopping.',
