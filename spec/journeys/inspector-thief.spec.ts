@@ -13,6 +13,7 @@ import {
   goTo,
   linkOf,
   noChromium,
+  type OpenPage,
   openBlank,
   openBrowser,
   openInspector,
@@ -27,8 +28,11 @@ import { startThief, tryHeard } from '../support/thief.ts';
 
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 const configOf = (port: number): JsonObject => ({ inspector: { port }, agent: { runner: 'echo' } });
-const live = (page: { getByText(text: string, options: { exact: true }): { waitFor(): Promise<void> } }) =>
-  page.getByText('Live', { exact: true }).waitFor();
+const live = (page: OpenPage['page']) =>
+  page
+    .getByRole('status')
+    .filter({ hasText: /^Live$/ })
+    .waitFor();
 
 /** The page of a thief on the inspector's own port: to a browser it is the same origin. */
 const thiefPage = `<!doctype html><title>a thief</title><script>
