@@ -46,9 +46,9 @@ export function serverMark(state: string): ServerMark {
   return markOf[state] ?? 'queued';
 }
 
-/** Whether the evidence of its log comes first. */
-export function isFailing({ state }: ServerRow): boolean {
-  return state === 'failed' || state === 'parked' || state === 'backingOff';
+/** Whether the evidence of its log comes first: also during the next attempt, so that nothing jumps meanwhile. */
+export function isFailing({ state, failures = 0 }: ServerRow): boolean {
+  return state === 'failed' || state === 'parked' || state === 'backingOff' || (state === 'connecting' && failures > 0);
 }
 
 /** Failing, then waiting for a person, then by name. */

@@ -155,7 +155,7 @@ export function ServerDetail({
       {isFailing(row) ? (
         <Verdict
           mark={serverMark(state)}
-          tone={state === 'backingOff' ? 'wait' : 'bad'}
+          tone={state === 'failed' || state === 'parked' ? 'bad' : 'wait'}
           title={withCode(whyOf(row))}
           more={
             row.tools === 0 ? undefined : `${counted(row.tools, 'tool')} stay listed and answer “server unavailable”.`
