@@ -18,7 +18,7 @@ const views = [
   ['actors', '#/actors', '.it', ''],
   ['statechart', '#/actors/connections/notes', '.box.active', 'inspector-actors'],
   ['group', '#/actors?q=shop', '.it', ''],
-  ['events', '#/events', '.event', ''],
+  ['events', '#/events', '.ev:not(.headrow)', ''],
   ['story', '#/events/issues-7439', '.stair', 'inspector-story'],
   ['story-waits', '#/events/{release}', '.stair', 'inspector-waits'],
   ['servers', '#/servers', '.card', ''],

@@ -197,6 +197,9 @@ t.test('INS-2 · TRU-3 · one question counts once, and those that wait can be c
 
   await goTo(open, '#/actors');
   await page.getByRole('button', { name: 'Needs you 1' }).waitFor();
+  await goTo(open, '#/actors?q=matches-none-of-them');
+  await page.getByText(/None of the \d+ living actors is like that/).waitFor();
+  t.same(await axeFindings(open), []);
   await goTo(open, '#/events');
   await page.getByRole('grid').getByRole('row').nth(1).waitFor();
   await page.getByRole('combobox', { name: 'Search events' }).fill('status:waiting');

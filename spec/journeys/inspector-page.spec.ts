@@ -288,6 +288,10 @@ t.test('one daemon, looked at', options, async (t) => {
     await palette.getByRole('combobox').fill('server peer');
     await palette.getByRole('option', { name: /^Server peer/ }).waitFor();
     t.same(await axeFindings(open), []);
+    await palette.getByRole('combobox').fill('closed');
+    await palette.getByRole('option', { name: /Ignored reviews/ }).waitFor();
+    await palette.getByRole('combobox').fill('server peer');
+    await palette.getByRole('option', { name: /^Server peer/ }).waitFor();
     await press('Enter');
 
     await page.waitForURL(/#\/servers\/default\/peer$/);

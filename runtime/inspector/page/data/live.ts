@@ -8,7 +8,7 @@ import { runsAtQuestions } from '../../../../machines/base/waiting.ts';
 import type { DeltaMessage, LivingRow, SnapshotMessage, StepRow, Vitals } from '../../wire.ts';
 import { createCell } from './cell.ts';
 import type { StreamedEvent } from './event-blocks.ts';
-import { inNextFrame } from './frames.ts';
+import { createFrames } from './frames.ts';
 import { guarded, listenOnce } from './listen.ts';
 import { fetchProven, forgetProof } from './session.ts';
 
@@ -36,6 +36,13 @@ const stepListeners = new Set<(steps: readonly StepRow[]) => void>();
 let news: StepRow[] = [];
 let version = 0;
 let wake: (() => void) | undefined;
+
+const frames = createFrames({
+  isHidden: () => document.hidden,
+  nowMs: () => performance.now(),
+  later: (act, ms) => setTimeout(act, ms),
+});
+document.addEventListener('visibilitychange', frames.resume);
 
 export const link = createCell<Link>('connecting');
 export const living = createCell<Living>({ rows, more, version });
@@ -83,7 +90,7 @@ function take({ name, data }: StreamedEvent): void {
   else if (name === 'delta') takeDelta(JSON.parse(data) as DeltaMessage);
   else if (name === 'vitals') {
     heard.set(JSON.parse(data) as Vitals);
-    inNextFrame(drawVitals);
+    frames.request(drawVitals);
   }
 }
 
@@ -106,8 +113,8 @@ function takeDelta(delta: DeltaMessage): void {
   remember(delta.steps);
   news.push(...delta.steps);
   if (news.length > mostSteps) news.splice(0, news.length - mostSteps);
-  if (delta.steps.length > 0) inNextFrame(tell);
-  if (delta.gone.length > 0 || delta.changed.length > 0) inNextFrame(draw);
+  if (delta.steps.length > 0) frames.request(tell);
+  if (delta.gone.length > 0 || delta.changed.length > 0) frames.request(draw);
 }
 
 function remember(taken: readonly StepRow[]): void {

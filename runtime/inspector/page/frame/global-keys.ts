@@ -78,7 +78,7 @@ export function listenToKeys({ palette, sheet }: Openers): () => void {
 }
 
 function focusSearch(): boolean {
-  const field = document.querySelector<HTMLInputElement>('#main input[type=search]');
+  const field = document.querySelector<HTMLInputElement>('#main :is(input[type=search], search input[type=text])');
   field?.focus();
   field?.select();
   return field !== null;

@@ -123,6 +123,10 @@ export function Mark({ standing }: { readonly standing: Standing }): JSX.Element
   return <StatusMark name={markOfStanding[standing]} />;
 }
 
+export function markOf(standing: Standing): MarkName {
+  return markOfStanding[standing];
+}
+
 export function toneOf(standing: Standing): Tone {
   return marks[markOfStanding[standing]][0];
 }

@@ -181,14 +181,15 @@ function Filters({ filter, query, shown, total, version }: FiltersProps): JSX.El
     <search class="listhead">
       <div class="search">
         <Icon name="search" />
-        <input
-          type="search"
-          class="input"
-          placeholder="Filter by name, machine, state or reason"
-          aria-label="Filter by name, machine, state or reason"
-          value={filter.text}
-          onInput={(event) => change({ q: event.currentTarget.value })}
-        />
+        <div class="input">
+          <input
+            type="search"
+            placeholder="Filter by name, machine, state or reason"
+            aria-label="Filter by name, machine, state or reason"
+            value={filter.text}
+            onInput={(event) => change({ q: event.currentTarget.value })}
+          />
+        </div>
         <kbd>/</kbd>
       </div>
       {isMore ? (

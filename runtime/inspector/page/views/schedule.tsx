@@ -11,7 +11,7 @@ import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { standingOfState, standingOfStatus } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
-import { Chip } from '../parts/chip.tsx';
+import { Chip, markOf, Status } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
 import { Answer, Facts, Panel, Verdict } from '../parts/panel.tsx';
 import { Table } from '../parts/table.tsx';
@@ -141,13 +141,13 @@ function Details({ row }: { readonly row: JobRow }): JSX.Element {
                 rows={job.history ?? []}
                 keyOf={(fired) => `${fired.at} ${fired.run ?? ''}`}
                 columns={[
-                  { title: 'Fired', width: '120px', cell: (fired) => <Clock at={fired.at} /> },
-                  { title: 'By', width: '120px', wide: true, cell: (fired) => fired.cause },
+                  { title: 'Fired', width: '30%', cell: (fired) => <Clock at={fired.at} /> },
+                  { title: 'By', width: '15%', wide: true, cell: (fired) => fired.cause },
                   {
                     title: 'Outcome',
                     cell: (fired) =>
                       fired.status === undefined ? null : (
-                        <Chip standing={standingOfStatus(fired.status)} text={spellWord(fired.status)} />
+                        <Status mark={markOf(standingOfStatus(fired.status))}>{spellWord(fired.status)}</Status>
                       ),
                   },
                   {

@@ -11,7 +11,7 @@ import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { sendTwice, settledText, standingOfStatus } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Clock } from '../parts/basics.tsx';
-import { Chip } from '../parts/chip.tsx';
+import { markOf, Status } from '../parts/chip.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Answer, Panel } from '../parts/panel.tsx';
 import { Table } from '../parts/table.tsx';
@@ -66,7 +66,7 @@ export function Undelivered({ target }: { readonly target: string }): JSX.Elemen
               columns={[
                 {
                   title: 'Event',
-                  width: '20%',
+                  width: '22%',
                   cell: (row) => (
                     <a href={hashOf('events', row.delivery_id)}>
                       {row.route} <span class="muted">{row.event}</span>
@@ -76,12 +76,11 @@ export function Undelivered({ target }: { readonly target: string }): JSX.Elemen
                 { title: 'Target', wide: true, width: '12%', cell: ({ target: to }) => to },
                 {
                   title: 'Status',
-                  width: '148px',
+                  width: '24%',
                   cell: ({ status }) => (
-                    <Chip
-                      standing={standingOfStatus(status)}
-                      text={status === 'unknown' ? 'unconfirmed' : spellWord(status)}
-                    />
+                    <Status mark={markOf(standingOfStatus(status))}>
+                      {status === 'unknown' ? 'unconfirmed' : spellWord(status)}
+                    </Status>
                   ),
                 },
                 { title: 'Reason', wide: true, cell: (row) => <span title={row.reason}>{reasonOf(row, now)}</span> },
@@ -95,7 +94,7 @@ export function Undelivered({ target }: { readonly target: string }): JSX.Elemen
                 {
                   title: 'Actions',
                   right: true,
-                  width: '192px',
+                  width: '30%',
                   cell: (row) => (
                     <Actions
                       row={row}
