@@ -8,6 +8,7 @@
  * @see INS-4 and DUR-2 in docs/specification.md
  */
 
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import type { JournalReader, StoredRecord, Write } from '../../actors/store/journal.ts';
 import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import type { TimeRange } from '../../machines/base/time-range.ts';
@@ -82,6 +83,10 @@ export function createTally(ports: TallyPorts): Tally {
   /** Everything since then is counted; undefined before the first reading. */
   let countedFromMs: number | undefined;
   let isWatching = false;
+  /** Absent after one has come or gone. */
+  let newestSpans: readonly number[] | undefined;
+  /** Too much has changed since the last look. */
+  let isOutdated = false;
   let knownCount = 0;
   let lastRemovedMs = nowMs();
   let lastOthersMs = nowMs();
@@ -92,7 +97,14 @@ export function createTally(ports: TallyPorts): Tally {
     for (const held of [cells, united, open, changedEvents, changedWorks]) held.clear();
     countedFromMs = undefined;
     isWatching = false;
+    isOutdated = false;
     knownCount = 0;
+    newestSpans = undefined;
+  }
+
+  function spansNewestFirst(): readonly number[] {
+    newestSpans ??= [...cells.keys()].sort((one, other) => other - one);
+    return newestSpans;
   }
 
   function changed(at: number): void {
@@ -110,6 +122,7 @@ export function createTally(ports: TallyPorts): Tally {
       if (counted === undefined) events.delete(key);
       else events.set(key, counted);
       knownCount += events.size;
+      if (!cells.has(at)) newestSpans = undefined;
       cells.set(at, { events });
       changed(at);
     }
@@ -122,6 +135,7 @@ export function createTally(ports: TallyPorts): Tally {
   function drop(at: number): void {
     knownCount -= cells.get(at)?.events?.size ?? 0;
     cells.delete(at);
+    newestSpans = undefined;
     changed(at);
   }
 
@@ -170,22 +184,30 @@ export function createTally(ports: TallyPorts): Tally {
     changedEvents.clear();
     changedWorks.clear();
     for (const work of works) {
-      for (const key of open.get(work) ?? [work, ...(await membersOf(journal, work))]) events.add(key);
+      // A run that is new with its event is counted with it.
+      const known = open.get(work) ?? (events.has(work) ? [] : [work, ...(await membersOf(journal, work))]);
+      for (const key of known) events.add(key);
     }
     const again = new Set<number>();
-    const batch: StoredRecord<'events'>[] = [];
+    let batch: StoredRecord<'events'>[] = [];
     for (const key of events) {
       const atMs = timeOfKey(key);
       if (atMs < (countedFromMs ?? 0) || atMs >= (range.toMs ?? Number.POSITIVE_INFINITY)) continue;
       const cell = cells.get(cellOf(key));
-      if (cell !== undefined && cell.events === undefined) again.add(cellOf(key));
-      else {
-        const stored = await journal.get('events', key);
-        if (stored === undefined) put(key, undefined, { isOpen: false });
-        else batch.push(stored);
+      if (cell !== undefined && cell.events === undefined) {
+        again.add(cellOf(key));
+        continue;
       }
+      const stored = await journal.get('events', key);
+      if (stored === undefined) put(key, undefined, { isOpen: false });
+      else batch.push(stored);
+      if (batch.length < batchSize) continue;
+      await count(batch);
+      batch = [];
+      // A local journal answers without a turn of the loop.
+      await turnOfLoop();
     }
-    for (let first = 0; first < batch.length; first += batchSize) await count(batch.slice(first, first + batchSize));
+    await count(batch);
     for (const at of again) await readAgain(at, range);
   }
 
@@ -205,7 +227,7 @@ export function createTally(ports: TallyPorts): Tally {
     if (knownCount <= mostKnown) return;
     const settled = Math.floor((nowMs() - settlingMs) / cellMs);
     let newer = 0;
-    for (const at of [...cells.keys()].sort((one, other) => other - one)) {
+    for (const at of spansNewestFirst()) {
       const cell = cells.get(at);
       if (cell?.events === undefined) continue;
       newer += cell.events.size;
@@ -222,7 +244,7 @@ export function createTally(ports: TallyPorts): Tally {
   async function readRemoved(journal: JournalReader, range: TimeRange): Promise<void> {
     if (nowMs() - lastRemovedMs < removedEveryMs) return;
     lastRemovedMs = nowMs();
-    for (const at of [...cells.keys()].sort((one, other) => one - other)) {
+    for (const at of spansNewestFirst().toReversed()) {
       const cell = cells.get(at);
       const first = cell?.firstKey ?? oldestFinished(cell?.events?.values() ?? []);
       if (first === undefined) continue;
@@ -235,6 +257,7 @@ export function createTally(ports: TallyPorts): Tally {
     const journal = ports.journal();
     if (journal === undefined) return range.fromMs;
     const endMs = nowMs() + mostMs;
+    if (isOutdated) forgetAll();
     isWatching = true;
     if (countedFromMs !== undefined) {
       if (journal.local === undefined) await noteOthers(journal);
@@ -273,8 +296,8 @@ export function createTally(ports: TallyPorts): Tally {
 
     *known(before) {
       const last = before === undefined ? Number.POSITIVE_INFINITY : cellOf(before);
-      const places = [...cells.keys()].filter((at) => at <= last).sort((one, other) => other - one);
-      for (const at of places) {
+      for (const at of spansNewestFirst()) {
+        if (at > last) continue;
         const events = cells.get(at)?.events;
         if (events === undefined) return (at + 1) * cellMs;
         const keys = [...events.keys()].filter((key) => before === undefined || key < before).sort();
@@ -296,7 +319,10 @@ export function createTally(ports: TallyPorts): Tally {
         else if (write.collection === 'runs' || write.collection === 'deliveries')
           changedWorks.add(runKeyOf(write.key));
       }
-      if (changedEvents.size + changedWorks.size > mostChanged) forgetAll();
+      if (changedEvents.size + changedWorks.size <= mostChanged) return;
+      changedEvents.clear();
+      changedWorks.clear();
+      isOutdated = true;
     },
 
     changed(works) {

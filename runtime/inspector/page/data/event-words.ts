@@ -5,10 +5,23 @@
 
 import type { ChipName } from '../../../../machines/base/event-query.ts';
 import type { EventFound } from '../../../control/contract.ts';
-import type { MarkName } from '../parts/chip.tsx';
+
+/** Of the marks of `parts/chip.tsx`. */
+type EventMark =
+  | 'working'
+  | 'batching'
+  | 'waiting'
+  | 'retrying'
+  | 'delivered'
+  | 'failed'
+  | 'refused'
+  | 'unconfirmed'
+  | 'queued'
+  | 'ignored'
+  | 'duplicate';
 
 export interface Outcome {
-  readonly mark: MarkName;
+  readonly mark: EventMark;
   readonly words: string;
   /** In grey and black: normal is quiet. */
   readonly calm: boolean;
@@ -34,7 +47,7 @@ const outcomes: Readonly<Record<string, Outcome>> = {
   duplicate: { mark: 'duplicate', words: 'Duplicate', calm: true },
 };
 
-export const chips: readonly (readonly [ChipName, string, MarkName])[] = [
+export const chips: readonly (readonly [ChipName, string, EventMark])[] = [
   ['open', 'Open', 'working'],
   ['delivered', 'Delivered', 'delivered'],
   ['failed', 'Failed', 'failed'],

@@ -1,0 +1,78 @@
+import t from 'tap';
+import type { EventFound } from '../../../../../runtime/control/contract.ts';
+import {
+  type EventList,
+  mostHeld,
+  withNews,
+  withOlder,
+} from '../../../../../runtime/inspector/page/data/event-list.ts';
+import { outcomeOfRow, shortIdOf } from '../../../../../runtime/inspector/page/data/event-words.ts';
+import { spellTime, spellTook } from '../../../../../runtime/inspector/page/data/format.ts';
+import { fc } from '../../../../support/property.ts';
+
+const row = (key: number, more: Partial<EventFound> = {}): EventFound => ({
+  key: String(key).padStart(6, '0'),
+  delivery_id: `d${key}`,
+  route: 'r',
+  profile: 'default',
+  event: 'push',
+  status: 'delivered',
+  received_at: '2026-01-01T00:00:00.000Z',
+  attempts: 1,
+  ...more,
+});
+const keysOf = ({ rows }: EventList): readonly string[] => rows.map(({ key }) => key);
+
+t.test('INS-4 · rows are joined newest first, each once, and none comes below the last that was asked for', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.array(fc.nat(60), { maxLength: 6 }), { maxLength: 8 }), (batches) => {
+      let list: EventList = { rows: [row(30), row(20)], cursor: row(20).key };
+      for (const batch of batches)
+        list = withNews(
+          list,
+          batch.map((key) => row(key)),
+        );
+      const keys = keysOf(list);
+      t.same(keys, [...new Set(keys)].sort().reverse());
+      t.equal(keys.at(-1), row(20).key);
+      t.same(new Set(keys), new Set([30, 20, ...batches.flat().filter((key) => key > 20)].map((key) => row(key).key)));
+    }),
+  );
+  const older = withOlder({ rows: [row(9)], cursor: row(9).key }, { rows: [row(8), row(7)] });
+  t.same([keysOf(older).length, older.cursor], [3, undefined]);
+  t.same(
+    keysOf(withNews(older, [row(1)])),
+    [9, 8, 7, 1].map((key) => row(key).key),
+    'all is listed, so none is too old',
+  );
+  t.end();
+});
+
+t.test('INS-4 · a row that changes keeps its place, and the oldest are let go beyond a bound', (t) => {
+  const alike = { count: 2, first_key: 'first', first_at: '', last_at: '' };
+  const refused = withNews({ rows: [row(5, { alike })] }, [row(9, { alike: { ...alike, count: 3 } })]);
+  t.match(refused.rows, [{ key: row(9).key, alike: { count: 3 } }], 'equal refused requests stay one row');
+  const full: EventList = { rows: Array.from({ length: mostHeld }, (_, at) => row(mostHeld - at)) };
+  const more = withNews(full, [row(mostHeld + 1)]);
+  t.same([more.rows.length, more.cursor], [mostHeld, row(2).key]);
+  t.end();
+});
+
+t.test('INS-4 · outcomes, ids and times are short and plain', (t) => {
+  t.equal(outcomeOfRow(row(1, { status: 'unknown' })).words, 'Unconfirmed');
+  t.equal(outcomeOfRow(row(1, { status: 'running', question: 'a1' })).words, 'Waiting for you');
+  t.same([shortIdOf('72d3162e-cc78-11e3'), shortIdOf('order-7544')], ['72d3162e', 'order-7544']);
+  const durations: readonly (readonly [number, string])[] = [
+    [9, '9 ms'],
+    [12_449, '12.4 s'],
+    [59_999, '59.9 s'],
+    [200_000, '3 m 20 s'],
+    [7_200_000, '2 h'],
+    [525_600_000, '6 d 2 h'],
+  ];
+  for (const [ms, words] of durations) t.equal(spellTook(ms), words);
+  t.match(spellTime('2026-11-21T14:02:30', 15_000), /^14:02:30$/);
+  t.match(spellTime('2026-11-21T14:02:30', 60_000), /^14:02$/);
+  t.match(spellTime('2026-11-21T14:02:30', 3_600_000), /^21 Nov 14:02$/);
+  t.end();
+});
