@@ -393,14 +393,28 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   'approvals approve': {
     examples: [
       ['approvals approve akfmtx7', 'let the call run'],
+      ['approvals approve akfmtx7 --for-run', 'let the run call this tool again without a question'],
+      [
+        'approvals approve akfmtx7 --always --where repo=acme/web',
+        'write a rule: calls with this argument run without a question',
+      ],
       [`approvals approve akfmtx8 --values '{"name": "Ada"}'`, 'fill a form in'],
     ],
     needsGateway: true,
-    exits: { 1: 'No such question waits, or the values do not fit the form.' },
-    see: ['approvals show'],
+    exits: { 1: 'No such question waits, the values do not fit the form, or the answer cannot be remembered.' },
+    see: ['approvals show', 'approvals answered', 'docs/mcp-servers.md'],
+  },
+  'approvals answered': {
+    about: ['The last 100 answers since the gateway started, newest first.'],
+    examples: [['approvals answered --json', 'who answered and when, for scripts']],
+    needsGateway: true,
+    see: ['approvals'],
   },
   'approvals deny': {
-    examples: [['approvals deny akfmtx7', 'nothing is sent']],
+    examples: [
+      ['approvals deny akfmtx7', 'nothing is sent'],
+      ["approvals deny akfmtx7 --note 'wait for the release branch'", 'the agent is given the reason'],
+    ],
     needsGateway: true,
     see: ['approvals'],
   },

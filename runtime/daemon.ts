@@ -185,6 +185,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
     steadyMs,
     log,
   });
+  servers.approvals.onAsked(webhooks.asked);
   const mcp = createMcpView(servers, redactor, steadyMs);
   const signs = createVitals({
     root: () => root,

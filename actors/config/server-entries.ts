@@ -3,17 +3,13 @@
  * @see HOME-4, CLI-5 and LNK-2 in docs/specification.md
  */
 
-import type { JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { editConfig, valueAt } from '../../machines/config/edit.ts';
+import { valueAt } from '../../machines/config/edit.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
-import { ensurePrivateFolder, readText, updateFileLocked } from '../files.ts';
-
-export type EntryChange =
-  | { readonly kind: 'changed' }
-  | { readonly kind: 'taken' }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'unwritable'; readonly why: string };
+import type { ApprovalRule } from '../../machines/mcp/approval-rules.ts';
+import { readText } from '../files.ts';
+import { type EntryChange, editHome } from './edit-home.ts';
 
 export interface EntryPlace {
   readonly home: string;
@@ -31,32 +27,34 @@ export function addServerEntry(place: EntryPlace, entry: JsonObject, replaces: b
   return change(place, entry, (exists) => (exists && !replaces ? 'taken' : 'changed'));
 }
 
+/** Adds a rule to the entry's `approvals`; one that stands there already stays as it is. */
+export function addApprovalRule(place: EntryPlace, rule: ApprovalRule): Promise<EntryChange> {
+  return editHome(place, (text) => {
+    const path = ['mcp_servers', place.name];
+    const entry = valueAt(text, path);
+    if (!isJsonObject(entry)) return 'absent';
+    const rules = Array.isArray(entry.approvals) ? entry.approvals : [];
+    if (rules.some((one) => JSON.stringify(one) === JSON.stringify(rule))) return [];
+    const value: JsonObject = { ...rule };
+    return rules.length === 0
+      ? [{ path: [...path, 'approvals'], value: [value] }]
+      : [{ path: [...path, 'approvals', rules.length], value }];
+  });
+}
+
 export function removeServerEntry(place: EntryPlace): Promise<EntryChange> {
   return change(place, undefined, (exists) => (exists ? 'changed' : 'absent'));
 }
 
-async function change(
-  { home, profile, name }: EntryPlace,
+function change(
+  place: EntryPlace,
   entry: JsonObject | undefined,
   judge: (exists: boolean) => 'changed' | 'taken' | 'absent',
 ): Promise<EntryChange> {
-  const { home: folder, config } = profilePaths(home, profile);
-  await ensurePrivateFolder(folder);
-  let outcome: EntryChange = { kind: 'changed' };
-  await updateFileLocked(config, (text = '') => {
-    const verdict = judge(holds(text, name));
-    outcome = { kind: verdict };
-    if (verdict !== 'changed') return undefined;
-    const edited = editConfig(text, [{ path: ['mcp_servers', name], value: entry }]);
-    if (edited === undefined) {
-      outcome = {
-        kind: 'unwritable',
-        why: `${config} is no YAML that could be kept; mend it first (\`agent config check\`)`,
-      };
-    }
-    return edited;
+  return editHome(place, (text) => {
+    const verdict = judge(holds(text, place.name));
+    return verdict === 'changed' ? [{ path: ['mcp_servers', place.name], value: entry }] : verdict;
   });
-  return outcome;
 }
 
 function holds(text: string, name: string): boolean {

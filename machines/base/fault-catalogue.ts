@@ -322,6 +322,14 @@ export const faultCatalogue = {
     what: 'The values that were given do not fit the form.',
     remedy: 'Look at the form with `agent approvals show <id>` and give --values anew; the question still waits.',
   },
+  'config-unwritable': {
+    what: 'The config.yaml is no YAML whose comments and order could be kept, so that nothing was written.',
+    remedy: 'Correct what `agent config check` shows, then do it again.',
+  },
+  'approval-remember': {
+    what: 'The answer cannot be remembered in this way.',
+    remedy: 'Approve only this call, or limit the rule to arguments of this call with --where; the question still waits.',
+  },
   'internal-error': {
     what: 'Something in the gateway itself failed.',
     remedy: 'Read the log line with the same id and report it.',

@@ -17,6 +17,7 @@ import { partDigest } from '../../machines/webhook/request-rules.ts';
 import { findSample, samplesFor, sealSample } from '../../machines/webhook/samples.ts';
 import { type Sealed, sealEvent } from '../../machines/webhook/scheme.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
+import { approvalCommands } from './approval-commands.ts';
 import { chatCommands } from './chat-commands.ts';
 import {
   type Command,
@@ -53,6 +54,7 @@ import { examineRoute } from './webhook-doctor.ts';
 
 const table: Commands = {
   ...mcpCommands,
+  ...approvalCommands,
   ...offerCommands,
   ...linkCommands,
   ...deliveryCommands,

@@ -9,6 +9,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { ShownSetting } from '../../machines/config/shown-settings.ts';
+import type { Remember } from '../../machines/mcp/approval.machine.ts';
 import type { CallFault } from '../../machines/mcp/call-faults.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
 import type {
@@ -33,9 +34,20 @@ import type {
 /** What each method takes and answers. */
 export interface Contract {
   'approvals.answer': {
-    params: { readonly id: string; readonly grant?: boolean; readonly by?: string; readonly values?: JsonObject };
+    params: ById & {
+      readonly grant?: boolean;
+      readonly by?: string;
+      readonly values?: JsonObject;
+      /** Reaches the caller as the reason of a denial. */
+      readonly note?: string;
+      /** What a yes covers: this call unless given. */
+      readonly remember?: Remember;
+      /** Limits what is always allowed to these values of arguments, by path. */
+      readonly where?: JsonObject;
+    };
     result: { readonly answered: string };
   };
+  'approvals.answered': { params: object; result: readonly AnsweredRow[] };
   'approvals.list': { params: object; result: readonly ApprovalRow[] };
   'approvals.show': { params: ById; result: ApprovalDetail };
   'approvals.watch': { params: object; result: { readonly pending: readonly ApprovalRow[] } };
@@ -140,6 +152,7 @@ export interface Contract {
 
 /** What the daemon sends unasked to a peer that subscribed or waits for an answer. */
 export interface Notices {
+  'approvals.answered': AnsweredRow;
   'approvals.asked': ApprovalRow;
   'chat.event': JsonObject;
   'inspect.delta': DeltaMessage;
@@ -264,6 +277,35 @@ export interface ApprovalRow {
 export interface ApprovalDetail extends ApprovalRow {
   /** The arguments of the call, or the schema of the form. */
   readonly detail: Json;
+  /** The hints of the tool, as its server gives them. */
+  readonly hints?: { readonly destructive?: boolean; readonly idempotent?: boolean; readonly open_world?: boolean };
+  /** What the model said when it asked for the call. */
+  readonly said?: string;
+  readonly asked_by?: AskedBy;
+  /** The prompt of the run that asks. */
+  readonly prompt?: string;
+}
+
+/** The run that asks, and what led to it. */
+export interface AskedBy {
+  /** The program or the model. */
+  readonly agent?: string;
+  readonly route: string;
+  readonly event: string;
+  readonly delivery_id: string;
+  readonly event_key?: string;
+  /** Who caused the event, as its sender says. */
+  readonly person?: string;
+}
+
+/** A question that is over. */
+export interface AnsweredRow extends ApprovalRow {
+  readonly verdict: 'approved' | 'denied' | 'timedOut';
+  readonly answered_at: string;
+  /** Who answered: `cli`, `page`, `chat`; absent where no answer came in time. */
+  readonly by?: string;
+  readonly remember?: Remember;
+  readonly note?: string;
 }
 
 export interface ChatOpened extends InChat {

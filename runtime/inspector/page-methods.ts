@@ -13,7 +13,9 @@ export type PageAccess = 'open' | 'fresh' | 'terminalOnly';
 type Rule = PageAccess | ((params: JsonObject) => PageAccess);
 
 const rules: Readonly<Record<string, Rule>> = {
-  ...all('approvals', ['answer', 'list', 'show', 'watch']),
+  ...all('approvals', ['answered', 'list', 'show', 'watch']),
+  // A rule outlives the session that writes it.
+  'approvals.answer': ({ remember }) => (remember === 'always' ? 'fresh' : 'open'),
   ...all('config', ['check', 'hints', 'schema', 'show']),
   ...all('cron', ['list', 'pause', 'resume', 'show']),
   // The context is a part of the prompt.

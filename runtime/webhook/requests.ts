@@ -176,6 +176,7 @@ function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentO
       ? { deliver: route.deliver, deliverExtra: context.deliverExtra ?? {} }
       : { deliverTo: context.deliverTo }),
     onFailure: context.onFailure,
+    reports: route.reports,
     skills: route.skills,
     toolsets: route.toolsets,
     replayOf: context.replayOf,

@@ -34,6 +34,7 @@ import type { DeliveryDesk, SeenRun } from '../control/contract.ts';
 import type { CronView } from '../cron/view.ts';
 import { assembleWork, type WorkHalf } from '../dispatch/assemble.ts';
 import type { CancelRun } from '../dispatch/cancel-run.ts';
+import type { ProgressReports } from '../dispatch/progress-reports.ts';
 import type { LeftWork } from '../dispatch/work-log.ts';
 import { createBodyBudget } from '../http/body-budget.ts';
 import { openFront } from '../http/choose.ts';
@@ -98,6 +99,8 @@ export interface Webhooks {
   readonly pauseOf: WorkHalf['pauseOf'];
   readonly cancelRun: CancelRun;
   readonly seenRun: SeenRun;
+  /** A run asks a person. */
+  readonly asked: ProgressReports['asked'];
   readonly cron: CronView;
   /** The routes in force, with the stores of their subscriptions. */
   sources(): RouteSources;
@@ -197,6 +200,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     findJob: work.cron.findJob,
     placeOf: work.placeOf,
     hasRoom: work.hasRoom,
+    reports: work.reports,
   });
   const parts = createParts({ exchanges, wards, nextId, nowMs, claim, together: keeper.together });
   const requestLogic = wireRequest({
@@ -320,6 +324,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     cancelRun: work.cancelRun,
     seenRun: work.seenRun,
+    asked: work.reports.asked,
     cron: work.cron.view,
     load: work.load,
     sources: () => sources,

@@ -6,7 +6,7 @@ import { type PageAccess, pageAccessOf } from '../../../runtime/inspector/page-m
 /** Every method of the control socket, and what the page may do with it without params. One that is not here fails. */
 const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
   open: [
-    ...['answer', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
+    ...['answer', 'answered', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
     ...['check', 'hints', 'schema', 'show'].map((name) => `config.${name}`),
     ...['list', 'pause', 'resume', 'run', 'show'].map((name) => `cron.${name}`),
     ...['drop', 'list', 'retry', 'show', 'targets'].map((name) => `deliveries.${name}`),
@@ -50,6 +50,8 @@ t.test('SEC-1 · a method that takes a program or a prompt needs a fresh link on
     ['link.add', { url: linkTo({ url: 'http://127.0.0.1:1/mcp' }) }, 'open'],
     ['link.add', { url: 'nonsense' }, 'fresh'],
     ['link.add', { url: 1 }, 'fresh'],
+    ['approvals.answer', { id: 'a1', grant: true, remember: 'run' }, 'open'],
+    ['approvals.answer', { id: 'a1', grant: true, remember: 'always' }, 'fresh'],
     ['cron.run', { job: 'nightly', force: true }, 'open'],
     ['cron.run', { job: 'nightly', context: 'x' }, 'fresh'],
     ['mcp.test', { server: 'x' }, 'open'],

@@ -110,7 +110,7 @@ async function stage(
             bursts: createBursts(keeper),
             findJob: () => ({ kind: 'dropped', reason: 'the job is paused' }),
             placeOf: () => undefined,
-            hasRoom: () => true,
+            hasRoom: () => true, reports: { nextOrder: () => 1, open: () => {} },
           })
         : (_, settled) => settled(verdict),
     certificates: {
