@@ -62,7 +62,7 @@ const rooms: readonly Room[] = [
       contract,
       /^machines\/base\/(json|page-proof|shown-json|status|waiting)\.ts$/,
       /^preact(\/(hooks|compat))?$/,
-      /^elkjs\//,
+      /^virtual:charts$/,
     ],
     why: 'the page is built apart, for a browser, and knows the daemon by its words alone',
   },

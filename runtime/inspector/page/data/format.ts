@@ -50,6 +50,14 @@ export function spellWord(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
 }
 
+/** A state for people: the innermost name of each region, in words. `up.needsLogin` is "needs login". */
+export function spellState(state: string): string {
+  return state
+    .split(' ')
+    .map((part) => spellWord(part.slice(part.lastIndexOf('.') + 1)))
+    .join(', ');
+}
+
 /** The interpreter's own events by what they mean: `xstate.done.actor.runScript` is "runScript done". */
 export function spellEvent(type: string): string {
   return type.replace(/^xstate\.(done|error)\.actor\.(.+)$/, '$2 $1').replace(/^xstate\.after\.(\w+)\..*$/, '$1 over');

@@ -1,0 +1,258 @@
+/**
+ * Actors: the tree of the living with their states, filters, and the chosen one beside it.
+ * @see INS-1 and INS-2 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { useCell } from '../data/cell.ts';
+import { useNow } from '../data/clock.ts';
+import { counted } from '../data/format.ts';
+import { hashOf, type Place } from '../data/hash.ts';
+import { living } from '../data/live.ts';
+import { go, goFiltered } from '../data/place.ts';
+import { countStandings, isFiltering, type TreeFilter, type TreeLine, treeLines, valuesOf } from '../data/tree.ts';
+import type { ViewRow } from '../frame/view-row.ts';
+import { Mark } from '../parts/chip.tsx';
+import { Head } from '../parts/head.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Empty } from '../parts/panel.tsx';
+import { Split } from '../parts/split.tsx';
+import { VirtualList } from '../parts/virtual-list.tsx';
+import { ActorPane } from './actor.tsx';
+import { ActorItem } from './actor-item.tsx';
+import { DaemonPane } from './daemon-pane.tsx';
+
+const rowHeight = 28;
+const spans = [
+  [0, 'any time'],
+  [10_000, '10 seconds'],
+  [60_000, '1 minute'],
+  [600_000, '10 minutes'],
+  [3_600_000, '1 hour'],
+  [86_400_000, '1 day'],
+] as const;
+const standings = [
+  ['failed', 'Failed'],
+  ['needsUser', 'Needs you'],
+  ['retrying', 'Retrying'],
+  ['working', 'Working'],
+] as const;
+
+function Actors({ place }: { readonly place: Place }): JSX.Element {
+  const { rows, more, version } = useCell(living);
+  const [folded, setFolded] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const { chosen, query } = place;
+  const filter = filterOf(query);
+  // A filter by age changes with the time, the rest only with the actors.
+  const now = useNow();
+  const tick = filter.longerThanMs > 0 ? now : 0;
+  const key = JSON.stringify(filter);
+  const lines = useMemo(() => treeLines(rows, filter, { folded, nowMs: Date.now() }), [version, key, folded, tick]);
+  const counts = useMemo(() => countStandings(rows.values()), [version]);
+  const at = lines.findIndex(({ row }) => row.id === chosen);
+  const fold = (line: TreeLine, close: boolean): void => setFolded((old) => new Map(old).set(line.row.id, close));
+  const open = (id: string): void => go('actors', id, query);
+
+  function onKey(event: KeyboardEvent): void {
+    const line = lines[at];
+    if (line === undefined) return;
+    if (event.key === 'ArrowRight' && line.children > 0) fold(line, false);
+    else if (event.key === 'ArrowLeft' && line.open) fold(line, true);
+    else if (event.key === 'ArrowLeft' && line.row.parent !== null) open(line.row.parent);
+    else return;
+    event.preventDefault();
+  }
+
+  return (
+    <>
+      <Head title="Actors" count={`${rows.size.toLocaleString('en')} live`}>
+        {standings.map(([standing, word]) => (
+          <button
+            key={standing}
+            type="button"
+            class="btn round not-s"
+            aria-pressed={filter.standing === standing}
+            onClick={() => goFiltered({ ...query, is: filter.standing === standing ? '' : standing })}
+          >
+            <Mark standing={standing} />
+            {word} <span class="muted num">{counts[standing] ?? 0}</span>
+          </button>
+        ))}
+      </Head>
+      <Split
+        middle
+        label="Tree of the living"
+        opened={chosen !== ''}
+        back="All actors"
+        onBack={() => open('')}
+        list={
+          <>
+            <Filters filter={filter} query={query} shown={lines.length} total={rows.size} version={version} />
+            {lines.length === 0 && rows.size > 0 ? (
+              <NoLine count={rows.size} />
+            ) : (
+              <VirtualList
+                count={lines.length}
+                rowHeight={rowHeight}
+                at={at}
+                role="tree"
+                label="Living actors"
+                idOf={(index) => `actor-${lines[index]?.row.id ?? index}`}
+                onMove={(index) => open(lines[index]?.row.id ?? '')}
+                onKey={onKey}
+                draw={(index) => {
+                  const line = lines[index];
+                  return line === undefined ? null : (
+                    <ActorItem
+                      line={line}
+                      chosen={index === at}
+                      more={more[line.row.id] ?? 0}
+                      onChoose={() => open(line.row.id)}
+                      onFold={() => fold(line, line.open)}
+                    />
+                  );
+                }}
+              />
+            )}
+          </>
+        }
+      >
+        {chosen === '' ? <DaemonPane /> : <ActorPane key={chosen} id={chosen} />}
+      </Split>
+    </>
+  );
+}
+
+export const actors: ViewRow = {
+  name: 'actors',
+  title: 'Actors',
+  group: 'System',
+  icon: 'actors',
+  letter: '',
+  component: Actors,
+};
+
+function NoLine({ count }: { readonly count: number }): JSX.Element {
+  return (
+    <Empty title="None matches" buttons={<Clear />}>
+      {`None of the ${counted(count, 'living actor')} is like that. `}
+      What has ended is told in <a href={hashOf('events')}>Events</a>.
+    </Empty>
+  );
+}
+
+function Clear(): JSX.Element {
+  return (
+    <button type="button" class="btn" onClick={() => goFiltered({})}>
+      Clear filters
+    </button>
+  );
+}
+
+function filterOf(query: Place['query']): TreeFilter {
+  return {
+    text: query.q ?? '',
+    standing: standings.find(([one]) => one === query.is)?.[0] ?? '',
+    longerThanMs: Number(query.longer ?? 0) || 0,
+    route: query.route ?? '',
+    server: query.server ?? '',
+  };
+}
+
+interface FiltersProps {
+  readonly filter: TreeFilter;
+  readonly query: Place['query'];
+  readonly shown: number;
+  readonly total: number;
+  readonly version: number;
+}
+
+function Filters({ filter, query, shown, total, version }: FiltersProps): JSX.Element {
+  const { rows } = living.get();
+  const { routes, servers } = useMemo(
+    () => ({ routes: valuesOf(rows.values(), 'route'), servers: valuesOf(rows.values(), 'server') }),
+    [version],
+  );
+  const change = (part: Readonly<Record<string, string>>): void => goFiltered({ ...query, ...part });
+  const isNarrowed = filter.longerThanMs > 0 || filter.route !== '' || filter.server !== '';
+  const [isMore, setMore] = useState(isNarrowed);
+  return (
+    <search class="listhead">
+      <div class="search">
+        <Icon name="search" />
+        <input
+          type="search"
+          class="input"
+          placeholder="Filter by name, machine, state or reason"
+          aria-label="Filter by name, machine, state or reason"
+          value={filter.text}
+          onInput={(event) => change({ q: event.currentTarget.value })}
+        />
+        <kbd>/</kbd>
+      </div>
+      {isMore ? (
+        <div class="narrowed">
+          <Choice
+            name="longer than"
+            value={String(filter.longerThanMs)}
+            options={spans.map(([span, word]) => [String(span), word])}
+            onChoose={(longer) => change({ longer: longer === '0' ? '' : longer })}
+          />
+          <Choice
+            name="route"
+            value={filter.route}
+            options={optionsOf(routes, filter.route)}
+            onChoose={(route) => change({ route })}
+          />
+          <Choice
+            name="server"
+            value={filter.server}
+            options={optionsOf(servers, filter.server)}
+            onChoose={(server) => change({ server })}
+          />
+        </div>
+      ) : null}
+      <div class="btns small">
+        <span class="muted grow" role="status">
+          {isFiltering(filter) ? `${counted(shown, 'line')} of ${counted(total, 'actor')}` : counted(total, 'actor')}
+        </span>
+        {isFiltering(filter) ? <Clear /> : null}
+        <button type="button" class="btn quiet" aria-expanded={isMore} onClick={() => setMore(!isMore)}>
+          <Icon name="filter" />
+          {isMore ? 'Fewer filters' : 'More filters'}
+        </button>
+      </div>
+    </search>
+  );
+}
+
+function optionsOf(values: readonly string[], chosen: string): (readonly [string, string])[] {
+  const all = chosen === '' || values.includes(chosen) ? values : [chosen, ...values];
+  return [['', 'all'], ...all.map((one) => [one, one] as const)];
+}
+
+function Choice({
+  name,
+  value,
+  options,
+  onChoose,
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly options: readonly (readonly [string, string])[];
+  readonly onChoose: (value: string) => void;
+}): JSX.Element {
+  return (
+    <label class="field">
+      <span>{name}</span>
+      <select value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
+        {options.map(([one, word]) => (
+          <option key={one} value={one}>
+            {word}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
