@@ -86,7 +86,23 @@ const status = (oneOf: readonly string[]): Flag => ({
   oneOf,
 });
 
-const eventFlags: readonly Flag[] = [limit, before, since, follow, route, ofProfile, status(historyStatuses), json];
+const search: Flag = {
+  name: 'search',
+  value: 'text',
+  help: 'Only events with these words, payloads included, or filters such as status:failed.',
+  form: 'text',
+};
+const eventFlags: readonly Flag[] = [
+  search,
+  limit,
+  before,
+  since,
+  follow,
+  route,
+  ofProfile,
+  status(historyStatuses),
+  json,
+];
 const runFlags: readonly Flag[] = [limit, before, since, follow, route, ofProfile, status(runStatuses), json];
 const deliveryFlags: readonly Flag[] = [
   limit,

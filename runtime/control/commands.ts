@@ -34,6 +34,7 @@ import type { Result, RunHistory } from './contract.ts';
 import { cronCommands } from './cron-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
 import { choiceOf, queryOf, spellChoice } from './event-choice.ts';
+import { eventCommands } from './event-commands.ts';
 import {
   type AskedRoute,
   askedRouteOf,
@@ -60,6 +61,7 @@ const table: Commands = {
   ...deliveryCommands,
   ...chatCommands,
   ...cronCommands,
+  ...eventCommands,
   'gateway.status': ofDaemon((daemon) => daemon.status()),
   'gateway.stop': ofDaemon((daemon) => {
     daemon.stop();

@@ -21,6 +21,8 @@ import {
 import type { ChatView } from '../agent/chat-view.ts';
 import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
+import { createSearchEvents } from '../dispatch/event-search.ts';
+import { createEventStats } from '../dispatch/event-stats.ts';
 import { eventsLike } from '../dispatch/history.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 import type { Platforms } from '../dispatch/platforms.ts';
@@ -35,7 +37,7 @@ import type { StorySources } from '../inspector/story-sources.ts';
 import type { ActorDetails } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { Decisions } from '../webhook/event-log.ts';
-import { type Alike, createFindEvent } from '../webhook/find-event.ts';
+import { type Alike, alikeOf, createFindEvent } from '../webhook/find-event.ts';
 import { type ReplayPorts, replayEvent } from '../webhook/replay.ts';
 import type { ActorShown, DeliveryDesk, HistoryQuery, SeenRun } from './contract.ts';
 import type { DaemonView } from './view.ts';
@@ -90,6 +92,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
   const workOf = async ({ work }: EventRecord): Promise<Work | undefined> =>
     (await runOf(work)) ?? (await get('deliveries', work));
 
+  const stats = createEventStats({ ...ports, refused: decisions.refused });
   const find = createFindEvent({ journal: keeper.journal, refused: decisions.refused });
 
   return {
@@ -150,6 +153,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...(notice === undefined ? {} : { notice }),
       });
     },
+    events: createSearchEvents({ ...ports, stats, journal: keeper.journal }),
     refusals: decisions.lastRefused,
     async replay(id, choice) {
       const found = await find(id, choice, true);
@@ -244,12 +248,6 @@ function refusedRows({ refused }: Decisions, query: HistoryQuery) {
     if (matches(row, query)) rows.push({ key, row, run: undefined, alike });
   }
   return rows;
-}
-
-function alikeOf(alike: Alike | undefined): Pick<DeliveryRow, 'alike'> {
-  if (alike === undefined) return {};
-  const { count, firstKey, firstAtMs, lastAtMs } = alike;
-  return { alike: { count, first_key: firstKey, first_at: iso(firstAtMs), last_at: iso(lastAtMs) } };
 }
 
 function faultOf(fault: string | undefined): { readonly fault?: string } {

@@ -5,6 +5,7 @@ import type { RefusedRequest } from '../../machines/webhook/diagnose-refusal.ts'
 import type { ChatView } from '../agent/chat-view.ts';
 import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
+import type { SearchEvents } from '../dispatch/event-search.ts';
 import type { Feed } from '../inspector/feed.ts';
 import type { EndedSessions } from '../inspector/sessions.ts';
 import type { Chart, Story } from '../inspector/wire.ts';
@@ -45,6 +46,8 @@ export interface DaemonView extends RunHistory {
    * several routes is refused where the choice leaves more than one.
    */
   delivery(id: string, choice?: EventChoice): Promise<HistoryDetail | undefined>;
+  /** Searches the events of the history. */
+  readonly events: SearchEvents;
   /** The last refused requests of a route, newest first, each with another reason. */
   refusals(profile: string, route: string): readonly RefusedRequest[];
   /** Sends an event through once more; resolves with the answer's status and body. */

@@ -21,6 +21,7 @@ const rules: Readonly<Record<string, Rule>> = {
   // The context is a part of the prompt.
   'cron.run': ({ context }) => (context === undefined ? 'open' : 'fresh'),
   ...all('deliveries', ['drop', 'list', 'retry', 'show', 'targets']),
+  ...all('events', ['follow', 'search']),
   'gateway.status': 'open',
   ...all('inspect', ['chart', 'follow', 'show', 'tree', 'watch', 'why']),
   'inspect.link': 'terminalOnly',

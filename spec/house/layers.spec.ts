@@ -60,7 +60,7 @@ const rooms: readonly Room[] = [
     may: [
       /^runtime\/inspector\/(page\/|wire\.ts$)/,
       contract,
-      /^machines\/base\/(json|page-proof|shown-json|status|waiting)\.ts$/,
+      /^machines\/base\/(event-outcome|event-query|json|page-proof|shown-json|status|time-range|waiting)\.ts$/,
       /^preact(\/(hooks|compat))?$/,
       /^virtual:charts$/,
     ],
