@@ -190,6 +190,19 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['webhook show', 'webhook subscribe'],
   },
   'webhook show': { examples: [['webhook show ci', 'one route, without its secret']], see: ['webhook list'] },
+  'webhook disable': {
+    about: [
+      'A route of config.yaml gets `enabled: false`, comments kept; a subscription likewise. Its senders get 403, and most do not send those events again.',
+    ],
+    examples: [['webhook disable ci', 'answer its senders 403']],
+    files: ['config.yaml', 'webhook_subscriptions.json'],
+    see: ['webhook enable', 'webhook list'],
+  },
+  'webhook enable': {
+    examples: [['webhook enable ci', 'receive events again']],
+    files: ['config.yaml', 'webhook_subscriptions.json'],
+    see: ['webhook disable'],
+  },
   'webhook remove': {
     examples: [['webhook remove ci', 'take a subscription away']],
     exits: { 1: 'No subscription has that name; routes of config.yaml are removed there.' },

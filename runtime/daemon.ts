@@ -303,6 +303,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
       keeper: webhooks.keeper,
       decisions: webhooks.decisions,
       replay: webhooks.replay,
+      check: webhooks.check,
       sendings: webhooks.sendings,
       pauseOf: webhooks.pauseOf,
       cancelRun: webhooks.cancelRun,

@@ -139,6 +139,9 @@ export interface Contract {
     params: RouteChoice;
     result: { readonly name: string; readonly profile: string; readonly refusals: readonly Diagnosis[] };
   };
+  'webhook.disable': { params: RouteChoice; result: RouteEnabled };
+  'webhook.edit': { params: RouteChoice & { readonly record?: JsonObject }; result: RouteDetail };
+  'webhook.enable': { params: RouteChoice; result: RouteEnabled };
   'webhook.list': { params: object; result: readonly RouteRow[] };
   'webhook.remove': { params: RouteChoice; result: { readonly removed: string } };
   'webhook.replay': { params: EventChoice & ById; result: { readonly status: number; readonly body: string } };
@@ -149,7 +152,10 @@ export interface Contract {
     result: RouteRow & { readonly secret: string; readonly verify_token?: string; readonly provider?: ProviderWords };
   };
   'webhook.test': {
-    params: RouteChoice & { readonly payload?: Json; readonly sample?: string; readonly event?: string };
+    params: RouteChoice & { readonly payload?: Json; readonly sample?: string; readonly event?: string } & {
+      /** Stops before the claim: nothing is written, delivered or run. */
+      readonly checks_only?: boolean;
+    };
     result: { readonly status: number; readonly body: string };
   };
 }
@@ -657,10 +663,31 @@ export interface RouteRow {
   readonly profile?: string;
   readonly enabled?: boolean;
   readonly problem?: string;
+  /** How it stands, where a daemon runs. */
+  readonly mark?: RouteMark;
+  readonly last_event_at?: string;
+  /** Events of the last hour. */
+  readonly last_hour?: number;
+  readonly last_24h?: { readonly total: number; readonly failed: number };
+}
+
+/** `failing`: half of the last ten minutes, or the last five; `quiet`: no event in 24 hours. */
+export type RouteMark = 'healthy' | 'retrying' | 'failing' | 'disabled' | 'quiet';
+
+export interface RouteEnabled {
+  readonly name: string;
+  readonly profile: string;
+  readonly enabled: boolean;
 }
 
 export interface RouteDetail extends RouteRow {
   readonly definition: Route;
+  readonly place?: { readonly file: string; readonly line?: number };
+  /** Whether requests are verified, and where the secret comes from. */
+  readonly secret?: { readonly set: boolean; readonly from?: string };
+  /** The conditions in words. */
+  readonly filter_words?: readonly string[];
+  readonly limits?: readonly string[];
 }
 
 /** A run's record as people are told it: one that a crash cut off waits, whatever the disk still says. */

@@ -36,6 +36,8 @@ import { noWork, type WorkOfRun } from '../inspector/story-calls.ts';
 import type { StorySources } from '../inspector/story-sources.ts';
 import type { ActorDetails } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
+import type { Reply } from '../http/front.ts';
+import type { CheckedRequest } from '../webhook/check-request.ts';
 import type { Decisions } from '../webhook/event-log.ts';
 import { type Alike, alikeOf, createFindEvent } from '../webhook/find-event.ts';
 import { type ReplayPorts, replayEvent } from '../webhook/replay.ts';
@@ -51,6 +53,8 @@ export interface ViewPorts {
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
   readonly sendings: (keyOf: (id: string) => Promise<string | undefined>) => DeliveryDesk;
+  /** Answers a request as its sender would be answered; nothing of it is claimed or run. */
+  readonly check: (request: CheckedRequest) => Promise<Reply>;
   readonly pauseOf: Platforms['pauseOf'];
   readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly seenRun: SeenRun;
@@ -154,6 +158,11 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       });
     },
     events: createSearchEvents({ ...ports, stats, journal: keeper.journal }),
+    countEvents: stats.count,
+    check: async (request) => {
+      const { status, body } = await ports.check(request);
+      return { status, body };
+    },
     refusals: decisions.lastRefused,
     async replay(id, choice) {
       const found = await find(id, choice, true);

@@ -34,7 +34,9 @@ const rules: Readonly<Record<string, Rule>> = {
   // An entry that is not configured would run its command without a question; the page adds one by its link.
   'mcp.test': ({ entry }) => (entry === undefined ? 'open' : 'terminalOnly'),
   ...all('runs', ['cancel', 'list', 'show']),
-  ...all('webhook', ['deliveries', 'delivery', 'doctor', 'list', 'replay', 'samples', 'show']),
+  ...all('webhook', ['deliveries', 'delivery', 'disable', 'doctor', 'enable', 'list', 'replay', 'samples', 'show']),
+  // Without the checks alone it starts a run.
+  'webhook.test': ({ checks_only }) => (checks_only === true ? 'open' : 'fresh'),
 };
 
 export function pageAccessOf(method: string, params: JsonObject): PageAccess {

@@ -402,7 +402,7 @@ const places = [
   ['#/servers', '.card'],
   ['#/servers/default/peer', '.tool'],
   ['#/servers?add=1', 'dialog[open]'],
-  ['#/approvals', '.question .buttons'],
+  ['#/approvals', '.question .btns'],
   ['#/cron', '.job'],
   ['#/targets', '.page'],
 ] as const;

@@ -21,14 +21,16 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
       (name) => `mcp.${name}`,
     ),
     ...['cancel', 'list', 'show'].map((name) => `runs.${name}`),
-    ...['deliveries', 'delivery', 'doctor', 'list', 'replay', 'samples', 'show'].map((name) => `webhook.${name}`),
+    ...['deliveries', 'delivery', 'disable', 'doctor', 'enable', 'list', 'replay', 'samples', 'show'].map(
+      (name) => `webhook.${name}`,
+    ),
   ],
   fresh: [
     ...['cancel', 'new', 'open', 'say', 'tools'].map((name) => `chat.${name}`),
     ...['add', 'remove'].map((name) => `cron.${name}`),
     ...['reload', 'stop'].map((name) => `gateway.${name}`),
     'link.add',
-    ...['remove', 'subscribe', 'test'].map((name) => `webhook.${name}`),
+    ...['edit', 'remove', 'subscribe', 'test'].map((name) => `webhook.${name}`),
   ],
   terminalOnly: ['inspect.endSessions', 'inspect.link'],
 };
@@ -53,6 +55,7 @@ t.test('SEC-1 · a method that takes a program or a prompt needs a fresh link on
     ['link.add', { url: 1 }, 'fresh'],
     ['approvals.answer', { id: 'a1', grant: true, remember: 'run' }, 'open'],
     ['approvals.answer', { id: 'a1', grant: true, remember: 'always' }, 'fresh'],
+    ['webhook.test', { name: 'ci', checks_only: true }, 'open'],
     ['cron.run', { job: 'nightly', force: true }, 'open'],
     ['cron.run', { job: 'nightly', context: 'x' }, 'fresh'],
     ['mcp.test', { server: 'x' }, 'open'],
