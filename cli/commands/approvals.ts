@@ -82,7 +82,9 @@ async function answer(context: CommandContext, grant: boolean): Promise<ExitCode
     return 2;
   }
   await context.ask('approvals.answer', { id, grant, values, ...kept });
-  context.out.print(grant ? `Approved ${oneLine(id)}${scopes[kept.remember ?? 'call']}.\n` : `Denied ${oneLine(id)}.\n`);
+  context.out.print(
+    grant ? `Approved ${oneLine(id)}${scopes[kept.remember ?? 'call']}.\n` : `Denied ${oneLine(id)}.\n`,
+  );
   return 0;
 }
 

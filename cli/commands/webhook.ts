@@ -226,7 +226,9 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
 
 export async function disableWebhook(context: CommandContext): Promise<ExitCode> {
   const { name } = await context.ask('webhook.disable', choiceOf(context));
-  context.out.print(`Disabled ${oneLine(name)}; its senders get 403. agent webhook enable ${oneLine(name)} enables it.\n`);
+  context.out.print(
+    `Disabled ${oneLine(name)}; its senders get 403. agent webhook enable ${oneLine(name)} enables it.\n`,
+  );
   return 0;
 }
 

@@ -332,7 +332,8 @@ export const faultCatalogue = {
   },
   'approval-remember': {
     what: 'The answer cannot be remembered in this way.',
-    remedy: 'Approve only this call, or limit the rule to arguments of this call with --where; the question still waits.',
+    remedy:
+      'Approve only this call, or limit the rule to arguments of this call with --where; the question still waits.',
   },
   'internal-error': {
     what: 'Something in the gateway itself failed.',

@@ -298,7 +298,8 @@ export function doubtsOf(entry: JsonObject): readonly EntryFinding[] {
 function idleRules({ approvals, trust, tools }: JsonObject): EntryFinding[] {
   if (!Array.isArray(approvals) || approvals.length === 0) return [];
   if (trust === undefined || trust === 'full') {
-    const message = 'has approvals that match nothing, since a trusted server is never asked about; set trust: untrusted, or drop approvals';
+    const message =
+      'has approvals that match nothing, since a trusted server is never asked about; set trust: untrusted, or drop approvals';
     return [{ path: ['approvals'], message, code: 'approvals-unneeded' }];
   }
   const { include, exclude } = isJsonObject(tools) ? tools : {};

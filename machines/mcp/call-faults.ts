@@ -150,7 +150,10 @@ export function refusal(
         code: 'approval_timed_out',
         message: `${name} was not run: nobody approved it in time; answer with \`agent approvals\``,
       }
-    : { code: 'approval_denied', message: `${name} was not run: it was denied${note === undefined ? '' : `: ${note}`}` };
+    : {
+        code: 'approval_denied',
+        message: `${name} was not run: it was denied${note === undefined ? '' : `: ${note}`}`,
+      };
 }
 
 export function unavailable(why: string): CallFault {

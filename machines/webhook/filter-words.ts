@@ -22,7 +22,8 @@ export function filterWords(condition: JsonObject): string {
   if (isJsonObject(not)) return `not (${filterWords(not)})`;
   const name = typeof field === 'string' ? field : 'the payload';
   const tests = Object.entries(condition).flatMap(([key, value]) => {
-    if (key === 'exists' || key === 'missing') return [(value === false) === (key === 'exists') ? 'is missing' : 'exists'];
+    if (key === 'exists' || key === 'missing')
+      return [(value === false) === (key === 'exists') ? 'is missing' : 'exists'];
     const words = Object.hasOwn(operators, key) ? operators[key] : undefined;
     return words === undefined ? [] : [`${words} ${spelled(value)}`];
   });

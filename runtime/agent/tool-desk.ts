@@ -80,7 +80,9 @@ export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
         const tool = own.get(name);
         if (tool !== undefined) return tool.call(args, signal);
         if (!theirs.has(name)) return { text: `no tool is named "${name}"`, isError: true };
-        return answerOf(await calls.start({ profile, name, args, caller, allows, ...ofRun, ...(said ? { said } : {}), signal }));
+        return answerOf(
+          await calls.start({ profile, name, args, caller, allows, ...ofRun, ...(said ? { said } : {}), signal }),
+        );
       },
     };
 

@@ -89,7 +89,10 @@ async function writeRule(id: string, where: unknown, host: CommandHost): Promise
   const changed = await addApprovalRule({ home: host.source.home, profile, name: row.server }, verdict.rule);
   if (changed.kind === 'unwritable') throw new Refusal('config-unwritable', changed.why);
   if (changed.kind === 'absent') {
-    throw new Refusal('server-unknown', `config.yaml has no mcp server "${row.server}" any more; approve only this call`);
+    throw new Refusal(
+      'server-unknown',
+      `config.yaml has no mcp server "${row.server}" any more; approve only this call`,
+    );
   }
 }
 

@@ -20,7 +20,15 @@ import { subscriptionContext } from '../webhook/route-sources.ts';
 import { type CommandHost, type Commands, ofHome, refuse, textOf } from './command.ts';
 import { configFile, showConfig } from './config-view.ts';
 import type { Result, RouteDetail } from './contract.ts';
-import { type AskedRoute, askedRouteOf, type HomeDesk, listRoutes, profileOf, readDesk, showRoute } from './home-view.ts';
+import {
+  type AskedRoute,
+  askedRouteOf,
+  type HomeDesk,
+  listRoutes,
+  profileOf,
+  readDesk,
+  showRoute,
+} from './home-view.ts';
 import { Refusal } from './refusal.ts';
 import { routeStandings } from './route-standing.ts';
 
@@ -96,7 +104,9 @@ function limitsOf({ coalesce, concurrency, scriptTimeoutMs, script }: Route, { h
     `${rateLimit} requests per minute`,
     `bodies up to ${Math.round(maxBodyBytes / 1_024).toLocaleString('en')} KiB`,
     ...(concurrency === undefined ? [] : [`${concurrency} runs at the same time`]),
-    ...(coalesce === undefined ? [] : [`batches by ${coalesce.key}, ${coalesce.windowMs / 1_000} s after the last event`]),
+    ...(coalesce === undefined
+      ? []
+      : [`batches by ${coalesce.key}, ${coalesce.windowMs / 1_000} s after the last event`]),
     ...(script === undefined ? [] : [`script ${script}, up to ${scriptTimeoutMs / 1_000} s`]),
   ];
 }

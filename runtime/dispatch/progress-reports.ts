@@ -29,9 +29,7 @@ export function createProgressReports(ports: NoticePorts & { readonly log: Logge
     const value = progressReport(progress, { eventKey, event, nowMs: nowMs(), order });
     if (value === undefined) return;
     const key = progressKey(eventKey, progress);
-    const verdict = await writer.write([
-      { collection: 'deliveries', key, value, dueAtMs: order, free: crowded() },
-    ]);
+    const verdict = await writer.write([{ collection: 'deliveries', key, value, dueAtMs: order, free: crowded() }]);
     if (verdict.kind === 'refused') throw new Error(verdict.reason);
     const stored = await journal?.get('deliveries', key);
     if (stored !== undefined) openWritten(stored, ports);

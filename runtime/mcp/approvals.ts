@@ -194,7 +194,9 @@ export function createApprovals(
       const context = contextOf(id);
       if (context === undefined) return { kind: 'unknown' };
       if (!grant) {
-        ward().get(id)?.send({ type: 'approval.deny', by, ...(note === undefined ? {} : { note }) });
+        ward()
+          .get(id)
+          ?.send({ type: 'approval.deny', by, ...(note === undefined ? {} : { note }) });
         return { kind: 'taken' };
       }
       let checked: JsonObject | null = null;

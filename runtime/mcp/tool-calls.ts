@@ -15,6 +15,7 @@ import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut, defined, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
+import { type ApprovalRule, isCovered } from '../../machines/mcp/approval-rules.ts';
 import {
   type CallFault,
   noSuchTool,
@@ -27,7 +28,6 @@ import {
 } from '../../machines/mcp/call-faults.ts';
 import { shapeOffer } from '../../machines/mcp/offer-result.ts';
 import { isOfferList } from '../../machines/mcp/offers.ts';
-import { type ApprovalRule, isCovered } from '../../machines/mcp/approval-rules.ts';
 import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';

@@ -64,7 +64,8 @@ export function wireRequest(ports: RequestPorts) {
       }),
       runScript: fromPromise<ScriptResult, ScriptInput>(async ({ input, signal }) => {
         // As a script that lets the payload pass unchanged.
-        if (exchanges.get(input.id)?.checksOnly === true) return { kind: 'exited', code: 0, stdout: JSON.stringify(input.payload) };
+        if (exchanges.get(input.id)?.checksOnly === true)
+          return { kind: 'exited', code: 0, stdout: JSON.stringify(input.payload) };
         const beganAtMs = desk.nowMs();
         const result = await ports.runScript(input, signal);
         const live = exchanges.get(input.id);

@@ -156,7 +156,8 @@ t.test('CRN-2 · schedule, webhook and hand take claims of one name, so that no 
     bursts: createBursts(keeper),
     findJob: () => ({ kind: 'ready', ...job }),
     placeOf: () => undefined,
-    hasRoom: () => true, reports: { nextOrder: () => 1, open: () => {} },
+    hasRoom: () => true,
+    reports: { nextOrder: () => 1, open: () => {} },
   });
   const request: ClaimRequest = {
     key: 'k1',

@@ -5,27 +5,30 @@ const args = { repo: 'acme/web', number: 481, squash: true, head: { ref: 'main' 
 const call = { tool: 'merge', args, destructive: false };
 const destructive = { ...call, destructive: true };
 
-t.test('TRU-3 · a rule covers its tool with the arguments that limit it, and a destructive tool only with a limit', (t) => {
-  const rows: readonly (readonly [ApprovalRule, boolean, boolean])[] = [
-    [{ tool: 'merge' }, true, false],
-    [{ tool: 'merge', arguments: {} }, true, false],
-    [{ tool: 'close' }, false, false],
-    [{ tool: 'merge', arguments: { repo: 'acme/web' } }, true, true],
-    [{ tool: 'merge', arguments: { repo: 'acme/web', number: 481, squash: true } }, true, true],
-    [{ tool: 'merge', arguments: { repo: 'acme/web', number: 482 } }, false, false],
-    [{ tool: 'merge', arguments: { number: '481' } }, false, false],
-    [{ tool: 'merge', arguments: { 'head.ref': 'main' } }, true, true],
-    [{ tool: 'merge', arguments: { 'a.b': 'dotted' } }, true, true],
-    [{ tool: 'merge', arguments: { missing: 'x' } }, false, false],
-    [{ tool: 'merge', arguments: { 'constructor.name': 'Object' } }, false, false],
-  ];
-  for (const [rule, plain, asDestructive] of rows) {
-    t.equal(isCovered([rule], call), plain, JSON.stringify(rule));
-    t.equal(isCovered([{ tool: 'other' }, rule], destructive), asDestructive, JSON.stringify(rule));
-  }
-  t.equal(isCovered([], call), false);
-  t.end();
-});
+t.test(
+  'TRU-3 · a rule covers its tool with the arguments that limit it, and a destructive tool only with a limit',
+  (t) => {
+    const rows: readonly (readonly [ApprovalRule, boolean, boolean])[] = [
+      [{ tool: 'merge' }, true, false],
+      [{ tool: 'merge', arguments: {} }, true, false],
+      [{ tool: 'close' }, false, false],
+      [{ tool: 'merge', arguments: { repo: 'acme/web' } }, true, true],
+      [{ tool: 'merge', arguments: { repo: 'acme/web', number: 481, squash: true } }, true, true],
+      [{ tool: 'merge', arguments: { repo: 'acme/web', number: 482 } }, false, false],
+      [{ tool: 'merge', arguments: { number: '481' } }, false, false],
+      [{ tool: 'merge', arguments: { 'head.ref': 'main' } }, true, true],
+      [{ tool: 'merge', arguments: { 'a.b': 'dotted' } }, true, true],
+      [{ tool: 'merge', arguments: { missing: 'x' } }, false, false],
+      [{ tool: 'merge', arguments: { 'constructor.name': 'Object' } }, false, false],
+    ];
+    for (const [rule, plain, asDestructive] of rows) {
+      t.equal(isCovered([rule], call), plain, JSON.stringify(rule));
+      t.equal(isCovered([{ tool: 'other' }, rule], destructive), asDestructive, JSON.stringify(rule));
+    }
+    t.equal(isCovered([], call), false);
+    t.end();
+  },
+);
 
 t.test('TRU-3 · a rule is made of arguments that the call has, each as the call has it', (t) => {
   t.same(ruleOf(call, {}), { kind: 'rule', rule: { tool: 'merge' } });

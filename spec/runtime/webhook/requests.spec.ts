@@ -110,7 +110,8 @@ async function stage(
             bursts: createBursts(keeper),
             findJob: () => ({ kind: 'dropped', reason: 'the job is paused' }),
             placeOf: () => undefined,
-            hasRoom: () => true, reports: { nextOrder: () => 1, open: () => {} },
+            hasRoom: () => true,
+            reports: { nextOrder: () => 1, open: () => {} },
           })
         : (_, settled) => settled(verdict),
     certificates: {

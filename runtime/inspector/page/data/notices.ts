@@ -25,15 +25,18 @@ export function useNotices(waiting: number): void {
   const known = useRef<ReadonlySet<string> | undefined>(undefined);
   useEffect(() => {
     if (stateNow() !== 'on') return;
-    void call('approvals.list').then((rows) => {
-      const before = known.current;
-      known.current = new Set(rows.map(({ id }) => id));
-      if (before === undefined || !document.hidden) return;
-      for (const { id, tool, kind } of rows) {
-        if (before.has(id)) continue;
-        const title = kind === 'tool' ? `Approve ${tool}?` : 'A question waits for you';
-        new Notification(title, { tag: id }).onclick = () => window.focus();
-      }
-    }, () => {});
+    void call('approvals.list').then(
+      (rows) => {
+        const before = known.current;
+        known.current = new Set(rows.map(({ id }) => id));
+        if (before === undefined || !document.hidden) return;
+        for (const { id, tool, kind } of rows) {
+          if (before.has(id)) continue;
+          const title = kind === 'tool' ? `Approve ${tool}?` : 'A question waits for you';
+          new Notification(title, { tag: id }).onclick = () => window.focus();
+        }
+      },
+      () => {},
+    );
   }, [waiting]);
 }

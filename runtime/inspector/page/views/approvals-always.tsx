@@ -43,9 +43,7 @@ export function AlwaysDialog({ row, busy, onYes, onClose }: AlwaysProps): JSX.El
             <code>{inQuotes(name)}</code> is {inQuotes(String(value))}
           </Check>
         ))}
-        {needsLimit ? (
-          <p class="hint fault">The tool is marked as destructive: choose at least one argument.</p>
-        ) : null}
+        {needsLimit ? <p class="hint fault">The tool is marked as destructive: choose at least one argument.</p> : null}
         <div class="btns">
           <button type="button" class="btn" data-first onClick={onClose}>
             Cancel

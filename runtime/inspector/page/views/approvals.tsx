@@ -10,7 +10,7 @@ import type { AnsweredRow, ApprovalRow } from '../../../control/contract.ts';
 import { useCell } from '../data/cell.ts';
 import type { Place } from '../data/hash.ts';
 import { vitals } from '../data/live.ts';
-import { useNotices, useNoticeState } from '../data/notices.ts';
+import { useNoticeState, useNotices } from '../data/notices.ts';
 import { goFiltered } from '../data/place.ts';
 import { lineUp, nextLeaveMs, nextOpen, type Shown } from '../data/questions.ts';
 import { call, useAsked } from '../data/rpc.ts';
@@ -101,7 +101,7 @@ function Waiting({ open, answered, place, again }: WaitingProps): JSX.Element {
   return (
     <section ref={section} aria-label="Approvals">
       <h2 id={headingId} tabIndex={-1} class="unseen">
-        Waiting for you
+        Approvals that wait for you
       </h2>
       {line.length === 0 ? (
         <Empty
@@ -155,10 +155,7 @@ function AnsweredOnes({ rows }: { readonly rows: readonly AnsweredRow[] }): JSX.
 }
 
 /** The open questions and, for a moment, those that have ended. */
-function useLine(
-  open: readonly ApprovalRow[],
-  stays: (id: string) => boolean,
-): readonly Shown<ApprovalRow>[] {
+function useLine(open: readonly ApprovalRow[], stays: (id: string) => boolean): readonly Shown<ApprovalRow>[] {
   const stood = useRef<readonly Shown<ApprovalRow>[]>([]);
   const [, redraw] = useState(0);
   stood.current = lineUp(stood.current, open, Date.now(), stays);

@@ -164,9 +164,9 @@ function Headline({ route, mark, chosen, onChanged }: HeadlineProps): JSX.Elemen
           onClose={() => setAsking(undefined)}
         >
           <p>
-            Its senders get 403 from now on, and most do not send those events again. Runs and deliveries in progress end
-            as usual. {isDynamic ? 'The subscription' : 'The route in config.yaml'} gets <code>enabled: false</code>; it
-            can be enabled here at any time.
+            Its senders get 403 from now on, and most do not send those events again. Runs and deliveries in progress
+            end as usual. {isDynamic ? 'The subscription' : 'The route in config.yaml'} gets <code>enabled: false</code>
+            ; it can be enabled here at any time.
           </p>
         </Confirm>
       ) : null}
@@ -228,7 +228,10 @@ function Receiving({ route }: { readonly route: RouteDetail }): JSX.Element {
       ),
     ],
     ['Event types', events.length === 0 ? 'All' : <code>{events.join(', ')}</code>],
-    ['Filter', filters.length === 0 ? <span class="muted">None</span> : filters.map((one) => <div key={one}>{one}</div>)],
+    [
+      'Filter',
+      filters.length === 0 ? <span class="muted">None</span> : filters.map((one) => <div key={one}>{one}</div>),
+    ],
     ['Limits', limits.map((one) => <div key={one}>{one}</div>)],
   ];
   return (
@@ -243,7 +246,8 @@ function Receiving({ route }: { readonly route: RouteDetail }): JSX.Element {
 function Acting({ route }: { readonly route: RouteDetail }): JSX.Element {
   const { definition, deliver } = route;
   const { cronJob, deliverOnly, toolsets, onFailure, prompt, skills } = definition;
-  const does = cronJob !== undefined ? `Fires the job ${cronJob}` : deliverOnly ? 'Delivers the text' : 'Runs the agent';
+  const does =
+    cronJob !== undefined ? `Fires the job ${cronJob}` : deliverOnly ? 'Delivers the text' : 'Runs the agent';
   const facts: (readonly [string, ComponentChildren])[] = [
     ['Does', does],
     ['Tools', toolsets === undefined ? 'The default toolset' : toolsets.join(', ') || 'None'],

@@ -68,7 +68,9 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
         }
       >
         {opened?.profile === undefined ? (
-          <Empty title={place.chosen === '' || asked.kind !== 'there' ? 'Choose a route.' : 'There is no such route.'} />
+          <Empty
+            title={place.chosen === '' || asked.kind !== 'there' ? 'Choose a route.' : 'There is no such route.'}
+          />
         ) : (
           <RoutePane
             key={place.chosen}
@@ -94,7 +96,8 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
 
 function RouteLink({ row, isAt }: { readonly row: RouteRow; readonly isAt: boolean }): JSX.Element {
   const { name, profile, deliver, problem, mark = 'quiet', last_event_at: last, last_hour: hour = 0 } = row;
-  const [shape, word] = problem === undefined || profile !== undefined ? routeMarks[mark] : (['failed', 'Unusable'] as const);
+  const [shape, word] =
+    problem === undefined || profile !== undefined ? routeMarks[mark] : (['failed', 'Unusable'] as const);
   const { total = 0, failed = 0 } = row.last_24h ?? {};
   const rate = mark === 'failing' && total > 0 ? `${Math.round((failed / total) * 100)} % failed` : `${hour} / h`;
   const text = (
@@ -117,7 +120,11 @@ function RouteLink({ row, isAt }: { readonly row: RouteRow; readonly isAt: boole
   );
   if (profile === undefined) return <div class="li">{text}</div>;
   return (
-    <a class={`li${isAt ? ' at' : ''}`} href={hashOf('routes', idOf(row))} {...(isAt ? { 'aria-current': 'true' } : {})}>
+    <a
+      class={`li${isAt ? ' at' : ''}`}
+      href={hashOf('routes', idOf(row))}
+      {...(isAt ? { 'aria-current': 'true' } : {})}
+    >
       {text}
     </a>
   );
