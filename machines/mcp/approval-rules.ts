@@ -6,6 +6,9 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 
+/** What a yes covers. `run`: the tool, for the run that asks; `always`: a rule of config.yaml was written. */
+export type Remember = 'call' | 'run' | 'always';
+
 /** An entry of `approvals` of a server: the server's own name of a tool, and the arguments that limit the rule. */
 export interface ApprovalRule {
   readonly tool: string;

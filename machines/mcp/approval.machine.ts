@@ -7,6 +7,7 @@
 import { assign, setup } from 'xstate';
 import { effect } from '../base/declare.ts';
 import type { Json, JsonObject } from '../base/json.ts';
+import type { Remember } from './approval-rules.ts';
 
 export interface ApprovalInput {
   readonly id: string;
@@ -36,9 +37,6 @@ export interface ApprovalContext extends ApprovalInput {
   /** What a person gave as the reason of a denial. */
   readonly note: string | null;
 }
-
-/** `run`: the tool, for the run that asks; `always`: a rule of config.yaml was written. */
-export type Remember = 'call' | 'run' | 'always';
 
 export type ApprovalEvent =
   | {

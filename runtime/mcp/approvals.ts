@@ -6,8 +6,8 @@
 import type { Logger } from '../../actors/ports.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
-import type { ApprovalContext, ApprovalInput, Remember } from '../../machines/mcp/approval.machine.ts';
-import type { RuledCall } from '../../machines/mcp/approval-rules.ts';
+import type { ApprovalContext, ApprovalInput } from '../../machines/mcp/approval.machine.ts';
+import type { Remember, RuledCall } from '../../machines/mcp/approval-rules.ts';
 import { checkElicitationValues } from '../../machines/mcp/elicitation-values.ts';
 import type { AnsweredRow, ApprovalDetail, ApprovalRow } from '../control/contract.ts';
 import { answeredRow, createApprovalMemory, type SeenTool } from './approval-memory.ts';

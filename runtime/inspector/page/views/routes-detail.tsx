@@ -7,6 +7,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EventBucket, RouteDetail, RouteMark } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
+import { spellWord } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { go } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
@@ -18,16 +19,11 @@ import { Confirm } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Answer, Banner, Facts, FoldLine, Panel } from '../parts/panel.tsx';
 import { Bars, type Bucket } from '../parts/plot.tsx';
-import { routeMarks } from './routes-marks.ts';
+import { type RouteChosen, routeMarks } from './routes-marks.ts';
 import { SubscriptionDialog } from './routes-subscription.tsx';
 import { RouteTest } from './routes-test.tsx';
 
 const changing = /^(webhookRequest|agentRun|delivery)$/;
-
-export interface RouteChosen {
-  readonly name: string;
-  readonly profile: string;
-}
 
 export interface RoutePaneProps extends RouteChosen {
   readonly mark: RouteMark;
@@ -309,7 +305,7 @@ function RefusedOnes({ chosen }: { readonly chosen: RouteChosen }): JSX.Element 
             <ul class="refusals">
               {refusals.map(({ key, outcome, received_at, findings }) => (
                 <li key={key} class="pad">
-                  <Status mark="refused">{outcome}</Status>{' '}
+                  <Status mark="refused">{spellWord(outcome)}</Status>{' '}
                   <span class="muted num">
                     <Clock at={received_at} />
                   </span>

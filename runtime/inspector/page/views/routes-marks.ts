@@ -10,3 +10,9 @@ export const routeMarks: Readonly<Record<RouteMark, readonly [MarkName, string]>
   disabled: ['disabled', 'Disabled'],
   quiet: ['ignored', 'No events yet'],
 };
+
+/** The route that is opened. */
+export interface RouteChosen {
+  readonly name: string;
+  readonly profile: string;
+}

@@ -6,12 +6,11 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
-import { sourceNames } from '../../../../machines/config/sources.ts';
 import type { Result, RouteDetail } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { Refused } from '../parts/basics.tsx';
-import { Field, Select } from '../parts/choice.tsx';
+import { Field } from '../parts/choice.tsx';
 import { Code } from '../parts/code.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 
@@ -81,11 +80,11 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
         {route === undefined ? (
           <>
             <Field label="Name" value={name} onInput={setName} hint="Small letters, digits, - and _." />
-            <Select
-              label="Source"
+            <Field
+              label="Source (optional)"
               value={source}
-              options={[['', 'Any sender that signs'], ...sourceNames.map((one) => [one, one] as const)]}
-              onChoose={setSource}
+              onInput={setSource}
+              hint="The provider that sends, such as stripe; empty is any sender that signs."
             />
             <Field
               label="Secret (optional)"

@@ -13,7 +13,7 @@ import { Check, Select } from '../parts/choice.tsx';
 import { Code } from '../parts/code.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Answer, Panel } from '../parts/panel.tsx';
-import type { RouteChosen } from './routes-detail.tsx';
+import type { RouteChosen } from './routes-marks.ts';
 
 const own = 'A small test payload';
 
