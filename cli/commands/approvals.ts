@@ -43,7 +43,7 @@ export async function showApproval(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** Who asked, after the arguments; what strangers and the model said is quoted. */
+/** Who asked, after the arguments; what the sender and the model said is quoted. */
 function asked({ asked_by: by, hints, said }: ApprovalDetail): readonly string[] {
   const run = by && `asked by ${by.agent ?? 'the agent'}, in a run of ${by.route} for event ${inQuotes(by.event)}`;
   return [
@@ -90,7 +90,7 @@ async function answer(context: CommandContext, grant: boolean): Promise<ExitCode
 
 type Kept = Pick<Params<'approvals.answer'>, 'note' | 'remember' | 'where'>;
 
-const scopes = { call: '', run: ' for its run', always: '; its rule stands in config.yaml' } as const;
+const scopes = { call: '', run: ' for its run', always: '; the rule is in config.yaml' } as const;
 
 function noteOf(context: CommandContext): Kept {
   const note = textFlag(context, 'note');

@@ -98,7 +98,7 @@ export const faultCatalogue = {
   },
   'search-unreadable': {
     what: 'A search of the history has a filter or a range that is none.',
-    remedy: 'The message names the part and what can stand there. Put a word with a colon in quotes to search for it.',
+    remedy: 'The message names the part and its allowed values. Put a word with a colon in quotes to search for it.',
   },
   'delivery-unknown': {
     what: 'The history holds no such delivery, or not its body.',

@@ -66,7 +66,7 @@ export const routeCommands = {
   }),
 } satisfies Partial<Commands>;
 
-/** Where a static route stands: in the file of its profile, or in that of the home, which may have routes of profiles. */
+/** Where a static route is: in the file of its profile, or in that of the home, which may have routes of profiles. */
 async function findRoute({ name, profile }: Route, { source }: CommandHost) {
   for (const one of new Set<ProfileName>([profile, defaultProfile])) {
     const text = (await readText(profilePaths(source.home, one).config)) ?? '';

@@ -1,5 +1,5 @@
 /**
- * How each route stands, by its events of the last 24 hours and its deliveries that wait for another try.
+ * The state of each route, by its events of the last 24 hours and its deliveries that wait for another try.
  * @see INS-4 in docs/specification.md
  */
 

@@ -15,9 +15,9 @@ const all = folder !== 'docs/images';
 
 /** Each with its place, what tells that it is drawn, and the picture of the documentation that it is. */
 const views = [
-  ['now', '#/now', '.item', ''],
-  ['statechart', '#/now/connections/notes', '.box.active', 'inspector-now'],
-  ['group', '#/now?q=shop', '.item', ''],
+  ['actors', '#/actors', '.it', ''],
+  ['statechart', '#/actors/connections/notes', '.box.active', 'inspector-actors'],
+  ['group', '#/actors?q=shop', '.it', ''],
   ['events', '#/events', '.event', ''],
   ['story', '#/events/issues-7439', '.stair', 'inspector-story'],
   ['story-waits', '#/events/{release}', '.stair', 'inspector-waits'],
@@ -26,8 +26,8 @@ const views = [
   ['server-long', '#/servers/default/warehouse-of-the-northern-region', '.tool', ''],
   ['add-server', '#/servers?add=1', 'dialog[open]', ''],
   ['approvals', '#/approvals', '.question .btns', 'inspector-approvals'],
-  ['cron', '#/cron', '.job', ''],
-  ['targets', '#/targets', 'table', ''],
+  ['schedules', '#/schedules/default/digest', 'article', ''],
+  ['targets', '#/targets', '.panel', ''],
 ] as const;
 
 t.setTimeout(600_000);
@@ -46,7 +46,7 @@ t.test('the pictures', async (t) => {
       const { page } = open;
       await page.setViewportSize({ width, height: width === 390 ? 844 : 800 });
       for (const [name, hash, ready, documented] of views) {
-        if (!all && (documented === '' || (scheme === 'dark' && documented !== 'inspector-now'))) continue;
+        if (!all && (documented === '' || (scheme === 'dark' && documented !== 'inspector-actors'))) continue;
         await goTo(open, hash.replace('{release}', release));
         await page.locator(ready).first().waitFor();
         if (name === 'server')

@@ -88,9 +88,10 @@ t.test('one daemon, looked at', options, async (t) => {
   for (let count = 1; count <= 3; count += 1)
     await send(gateway, 'deploys', { environment: 'prod' }, `d-burst-${count}`);
 
-  await t.test('INS-2 · Now shows the tree with state, age and what waits, and filters it', async (t) => {
+  await t.test('INS-2 · Actors shows the tree with state and what waits, and filters it', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
+    await goTo(open, '#/actors');
     const tree = page.getByRole('tree', { name: 'Living actors' });
     await tree.getByRole('treeitem', { name: /peer.*connected/ }).waitFor();
     t.match(await tree.getByRole('treeitem', { name: /deploys\/prod/ }).innerText(), /prod\s*3[\s\S]*pending/);
@@ -100,8 +101,9 @@ t.test('one daemon, looked at', options, async (t) => {
     await tree.getByRole('treeitem', { name: /peer/ }).waitFor({ state: 'detached' });
     t.equal(await tree.getByRole('treeitem', { name: /deploys\/prod/ }).count(), 1);
     // A filter is a link.
-    await page.waitForURL(/#\/now\?q=deploys/);
-    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.waitForURL(/#\/actors\?q=deploys/);
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await page.getByRole('button', { name: 'More filters' }).click();
     await page.getByRole('combobox', { name: 'server' }).selectOption('stranger');
     await tree.getByRole('treeitem', { name: /peer/ }).waitFor({ state: 'detached' });
     await tree.getByRole('treeitem', { name: /^stranger/ }).waitFor();
@@ -111,6 +113,7 @@ t.test('one daemon, looked at', options, async (t) => {
   await t.test('INS-2 · the tree is walked by keys alone', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
+    await goTo(open, '#/actors');
     const tree = page.getByRole('tree');
     await tree.getByRole('treeitem', { name: /journal/ }).waitFor();
     await tree.focus();
@@ -128,7 +131,7 @@ t.test('one daemon, looked at', options, async (t) => {
   await t.test('INS-1 · INS-2 · a transition is seen to move in the chart, its way stays lit', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
-    await goTo(open, '#/now/connections/peer');
+    await goTo(open, '#/actors/connections/peer');
     await page.locator('.box.active[data-state=connected]').waitFor();
     await page.evaluate(watchChart);
 
@@ -142,29 +145,26 @@ t.test('one daemon, looked at', options, async (t) => {
     t.match(way.arrows.join(' '), /connected→recycling.*recycling→connecting.*connecting→connected/);
     await page.locator('.box.active[data-state=connected]').waitFor();
     t.equal(await page.locator('.arrow.lit[data-arrow="recycling→connecting"]').count(), 1);
-    await page.getByText('Last steps').waitFor();
+    await page.getByRole('table', { name: 'Transitions, newest first' }).getByText('recycling').first().waitFor();
     await open.context.close();
   });
 
   await t.test('INS-2 · whoever asks for less motion sees no step played', async (t) => {
     const open = await openInspector(browser, gateway, { calm: true });
     const { page } = open;
-    await goTo(open, '#/now/connections/peer');
+    await goTo(open, '#/actors/connections/peer');
     await page.locator('.box.active[data-state=connected]').waitFor();
 
     await gateway.control.call('mcp.reconnect', { server: 'peer' });
 
     await page.locator('.arrow.lit[data-arrow="recycling→connecting"]').waitFor();
-    t.equal(
-      await page.evaluate("getComputedStyle(document.querySelector('.arrow .run') ?? document.head).display"),
-      'none',
-    );
+    t.equal(await page.locator('.arrow.taken').count(), 0, 'the end is shown at once');
     await open.context.close();
   });
 
   await t.test('INS-2 · a group counts down to its next timer', async (t) => {
     const open = await openInspector(browser, gateway);
-    await goTo(open, '#/now/groups/default/deploys/prod');
+    await goTo(open, '#/actors/groups/default/deploys/prod');
     await open.page
       .getByRole('list', { name: 'Timers' })
       .getByText(/in \d+:\d\d/)
@@ -177,25 +177,26 @@ t.test('one daemon, looked at', options, async (t) => {
   await t.test('DUR-2 · INS-2 · a delivery is explained step by step, and replayed', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
-    await page.getByRole('link', { name: 'Events' }).click();
-    const list = page.getByRole('listbox', { name: /Deliveries/ });
+    await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Events' }).click();
+    const row = (id: string) => page.locator(`.ev:has([title="${id}"])`);
 
-    await list.getByRole('option', { name: /d-ignored/ }).click();
+    await row('d-ignored').click();
 
     const story = page.getByRole('article', { name: /d-ignored/ });
     await story.getByText('matching', { exact: true }).waitFor();
     const words = await story.innerText();
     t.match(words, /verifying[\s\S]*matching[\s\S]*answered/, 'every state down to the answer');
     t.match(words, /"closed"/, 'the value that the condition saw');
-    await list.getByRole('option', { name: /d-run/ }).click();
+    await row('d-run').click();
     await page.getByRole('article', { name: /d-run/ }).getByText('delivered', { exact: true }).first().waitFor();
     t.match(await page.getByRole('article', { name: /d-run/ }).innerText(), /agent run[\s\S]*running/i);
-    const before = await list.getByRole('option').count();
+    const rows = page.getByRole('grid').getByRole('row');
+    const before = await rows.count();
 
     await page.getByRole('button', { name: 'Replay' }).click();
 
     await page.getByText('Replayed: the gateway answered 202.').waitFor();
-    await eventually(async () => (await list.getByRole('option').count()) === before + 1);
+    await eventually(async () => (await rows.count()) === before + 1 || (await page.locator('.fresh').count()) === 1);
     // The page goes to the new one.
     await page.waitForURL((url) => !url.href.endsWith('d-run'));
     await open.context.close();
@@ -206,24 +207,10 @@ t.test('one daemon, looked at', options, async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
     await goTo(open, '#/events?status=duplicate');
-    await page.getByRole('option', { name: /d-run/ }).click();
+    await page.locator('.ev:has([title="d-run"])').click();
     const story = page.getByRole('article', { name: /d-run/ });
     await story.getByText('duplicate', { exact: true }).first().waitFor();
     t.match(await story.innerText(), /claiming[\s\S]*answered/);
-    await open.context.close();
-  });
-
-  await t.test('DUR-2 · the list is filtered by route, status and text', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/events?status=ignored');
-    const rows = page.getByRole('listbox').getByRole('option');
-    await eventually(async () => (await rows.count()) === 1);
-    t.match(await rows.innerText(), /d-ignored/);
-    await goTo(open, '#/events?route=deploys');
-    await eventually(async () => (await rows.count()) === 3);
-    await page.getByRole('searchbox').fill('burst-2');
-    await eventually(async () => (await rows.count()) === 1);
     await open.context.close();
   });
 
@@ -254,7 +241,7 @@ t.test('one daemon, looked at', options, async (t) => {
   await t.test('TRU-3 · SEC-7 · a call is approved, another denied, a form filled in', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
-    await goTo(open, '#/now');
+    await goTo(open, '#/actors');
     const notes = peer.executions('write_note');
     const allowed = gateway.call('mcp__stranger__write_note', { text: 'milk' });
     await page.getByRole('link', { name: /Approvals 1 waiting/ }).click();
@@ -283,19 +270,56 @@ t.test('one daemon, looked at', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('INS-2 · keys and the palette reach every place, and single letters can be turned off', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    const press = async (...keys: readonly string[]): Promise<void> => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    await goTo(open, '#/actors');
+    await page.getByRole('tree').waitFor();
+    await press('/', 'g', 'x');
+    t.equal(await page.getByRole('searchbox').inputValue(), 'gx', 'in a field they are letters');
+    await press('Tab', 'g', 's');
+    await page.waitForURL(/#\/servers$/);
+
+    await press('Control+k');
+    const palette = page.getByRole('dialog', { name: 'Search or go to' });
+    await palette.getByRole('combobox').fill('server peer');
+    await palette.getByRole('option', { name: /^Server peer/ }).waitFor();
+    t.same(await axeFindings(open), []);
+    await palette.getByRole('combobox').fill('closed');
+    await palette.getByRole('option', { name: /Ignored reviews/ }).waitFor();
+    await palette.getByRole('combobox').fill('server peer');
+    await palette.getByRole('option', { name: /^Server peer/ }).waitFor();
+    await press('Enter');
+
+    await page.waitForURL(/#\/servers\/default\/peer$/);
+    await press('?');
+    const sheet = page.getByRole('dialog', { name: 'Keys' });
+    t.match(await sheet.innerText(), /Approvals/);
+    await sheet.getByRole('checkbox').uncheck();
+    await press('Escape', 'g', 'a', 'Control+k');
+    await palette.waitFor();
+    t.match(page.url(), /#\/servers\/default\/peer$/, 'the letters do nothing any more');
+    await press('Escape');
+    await palette.waitFor({ state: 'detached' });
+    await open.context.close();
+  });
+
   await t.test('CRN-1 · INS-2 · a job is shown, paused, resumed and run', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
-    await goTo(open, '#/cron');
-    const job = page.getByRole('article', { name: 'Job digest' });
-    t.match(await job.innerText(), /scheduled[\s\S]*0 7 \* \* \*[\s\S]*UTC[\s\S]*next /);
+    await goTo(open, '#/schedules');
+    await page.getByRole('link', { name: /digest/ }).click();
+    const job = page.getByRole('article', { name: 'Schedule digest' });
+    await job.getByText('Summarise the night').waitFor();
+    t.match(await job.innerText(), /scheduled[\s\S]*0 7 \* \* \*[\s\S]*UTC[\s\S]*Next /);
 
     await job.getByRole('button', { name: 'Pause' }).click();
     await job.getByText('paused', { exact: true }).waitFor();
     await job.getByRole('button', { name: 'Resume' }).click();
     await job.getByText('scheduled', { exact: true }).waitFor();
-    await job.getByRole('button', { name: 'More' }).click();
-    await job.getByText('Summarise the night').waitFor();
     await job.getByRole('button', { name: 'Run now' }).click();
 
     await job.getByText('delivered', { exact: true }).waitFor();
@@ -395,16 +419,16 @@ t.test('one daemon, looked at', options, async (t) => {
 
 /** Every view, and what tells that it is drawn. */
 const places = [
-  ['#/now', '.overview .tile'],
-  ['#/now/connections/peer', '.box.active'],
-  ['#/events', '.event'],
+  ['#/actors', '.it'],
+  ['#/actors/connections/peer', '.box.active'],
+  ['#/events', '.ev:not(.headrow)'],
   ['#/events/d-ignored', '.stair'],
   ['#/servers', '.card'],
   ['#/servers/default/peer', '.tool'],
   ['#/servers?add=1', 'dialog[open]'],
   ['#/approvals', '.question .btns'],
-  ['#/cron', '.job'],
-  ['#/targets', '.page'],
+  ['#/schedules/default/digest', 'article'],
+  ['#/targets', '.panel'],
 ] as const;
 
 /** Writes down which boxes become active and which arrows are taken. */
@@ -444,11 +468,12 @@ t.test(
     await eventually(async () => (await gateway.approvals()).length === 2 || undefined);
     const open = await openInspector(browser, gateway);
     const { page } = open;
+    await goTo(open, '#/actors');
     const tree = page.getByRole('tree', { name: 'Living actors' });
     const inTree = (delivery: string) =>
       tree.getByRole('treeitem', { name: new RegExp(`reviews · ${delivery}.*waiting`) });
     for (const delivery of ['d-one', 'd-two']) await inTree(delivery).getByText('waiting for you').waitFor();
-    await page.getByRole('button', { name: /needs you/ }).click();
+    await page.getByRole('button', { name: /^Needs you/ }).click();
     await inTree('d-one').click();
     const actor = page.getByRole('region', { name: /Actor runs/ });
     await actor.locator('.chip').getByText('waiting for you').waitFor();
@@ -456,10 +481,10 @@ t.test(
     await page.locator('.question.at').waitFor();
 
     await goTo(open, '#/events');
-    const row = page.getByRole('option', { name: /d-one/ });
-    await row.getByText('waiting for you').waitFor();
-    await page.getByRole('searchbox').fill('waiting for');
-    await eventually(async () => (await page.locator('.event').count()) === 2);
+    const row = page.locator('.ev:has([title="d-one"])');
+    await row.getByText('Waiting for you').waitFor();
+    await page.getByRole('combobox', { name: 'Search events' }).fill('status:waiting');
+    await eventually(async () => (await page.getByRole('grid').getByRole('row').count()) === 2);
     await row.click();
     const story = page.getByRole('article', { name: 'Delivery d-one' });
     await story.locator('.chip').getByText('waiting for you').waitFor();
@@ -476,8 +501,8 @@ t.test(
 
     await eventually(async () => (await gateway.approvals()).length === 1 || undefined);
     await goTo(open, '#/events');
-    await page.getByRole('option', { name: /d-two/ }).getByText('waiting for you').waitFor();
-    await goTo(open, '#/now');
+    await page.locator('.ev:has([title="d-two"])').getByText('Waiting for you').waitFor();
+    await goTo(open, '#/actors');
     await inTree('d-two').waitFor();
     await inTree('d-one').waitFor({ state: 'detached' });
     t.equal(await tree.getByText('waiting for you').count(), 1, 'one still waits');
@@ -552,17 +577,17 @@ t.test('INS-2 · strangers get nothing', options, async (t) => {
 
   await t.test('the page is known again after a reload, in a second tab and beside a second session', async (t) => {
     const { page, context } = await openInspector(browser, gateway);
-    const live = (one: typeof page) => one.getByText('Live', { exact: true }).waitFor();
+    const live = (one: typeof page) => one.getByText('Live', { exact: true }).first().waitFor();
     await page.reload();
     await live(page);
     const second = await context.newPage();
     await second.goto(`${origin}/#/events`);
     await live(second);
-    await second.goto(`${await linkOf(gateway)}#/cron`);
+    await second.goto(`${await linkOf(gateway)}#/schedules`);
     await live(second);
-    t.equal(second.url(), `${origin}/#/cron`);
-    await page.getByRole('link', { name: 'Events' }).click();
-    await page.getByText('No event has come yet').waitFor();
+    t.equal(second.url(), `${origin}/#/schedules`);
+    await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Events' }).click();
+    await page.getByText('No events in this hour.').waitFor();
     await context.clearCookies();
     await page.reload();
     t.equal((await page.goto(`${origin}/`))?.status(), 401, 'the key alone is no session');
@@ -641,10 +666,10 @@ t.test('INS-2 · draws only the lines in sight of 10,000 actors', options, async
   const open = await openBlank(browser);
   const { page, context } = open;
   await context.route('**/stream', (route) => route.fulfill({ contentType: 'text/event-stream', body: crowd(10_000) }));
-  await page.goto(await linkOf(gateway));
+  await page.goto(`${await linkOf(gateway)}#/actors`);
   const items = page.getByRole('tree').getByRole('treeitem');
   await page.getByText('10,001 actors').waitFor();
-  await goTo(open, '#/now?q=run');
+  await goTo(open, '#/actors?q=run');
 
   await page.getByText('10,001 lines of 10,001 actors').waitFor();
 
@@ -660,10 +685,12 @@ t.test('INS-2 · comes back by itself when the daemon was restarted', options, a
   const browser = await openBrowser(t);
   const port = await freePort();
   const gateway = await startGateway(t, {}, { config: configOf(port) });
-  const { page } = await openInspector(browser, gateway);
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await goTo(open, '#/actors');
   gateway.daemon.kill('SIGKILL');
   await gateway.daemon.exited;
-  await page.getByText('no daemon', { exact: true }).waitFor();
+  await page.getByText('Offline', { exact: true }).waitFor();
 
   await startDaemon(t, gateway.home.path);
 

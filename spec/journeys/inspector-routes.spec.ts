@@ -58,7 +58,7 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
       await page.getByText('HTTP 202').first().waitFor();
       t.equal((await gateway.control.ask('webhook.deliveries', { limit: 10 })).length, before.length);
       t.match(await gateway.cli('webhook', 'test', 'ping', '--checks-only'), { code: 0, stdout: /^HTTP 202/ });
-  
+
       await page.getByText('Stop after the checks').click();
       await page.getByRole('button', { name: 'Send test event' }).click();
       await eventually(

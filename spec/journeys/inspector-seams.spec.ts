@@ -91,10 +91,11 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
     await goTo(open, '#/targets');
-    await page.getByRole('row', { name: /slack connected .* ops/ }).waitFor();
+    await page.getByRole('link', { name: /slack connected .*ops/ }).waitFor();
     const rowOf = (id: string) => page.getByRole('row').filter({ has: page.locator(`a[href$="/${id}"]`) });
 
-    await rowOf('dropped').getByRole('button', { name: 'Drop' }).click();
+    await rowOf('dropped').getByRole('button', { name: 'Drop…' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Drop delivery' }).click();
     await rowOf('dropped').waitFor({ state: 'detached' });
     await rowOf('lost').getByRole('button', { name: 'Retry' }).click();
 
@@ -134,8 +135,8 @@ t.test('one daemon that delivers and asks', options, async (t) => {
 
   await t.test('CRN-1 · INS-2 · a disabled job can be resumed', async (t) => {
     const open = await openInspector(browser, gateway);
-    const job = open.page.getByRole('article', { name: 'Job off' });
-    await goTo(open, '#/cron');
+    const job = open.page.getByRole('article', { name: 'Schedule off' });
+    await goTo(open, '#/schedules/default/off');
     await job.getByText('disabled', { exact: true }).waitFor();
 
     await job.getByRole('button', { name: 'Resume' }).click();

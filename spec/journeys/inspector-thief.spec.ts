@@ -120,7 +120,7 @@ t.test('SEC-1 · what takes the port of a stopped daemon hears nothing that open
   const { page, context } = await openInspector(browser, gateway);
   gateway.daemon.kill('SIGTERM');
   await gateway.daemon.exited;
-  await page.getByText('no daemon', { exact: true }).waitFor();
+  await page.getByText('Offline', { exact: true }).waitFor();
 
   let taken: readonly string[] | undefined;
   const guess = JSON.stringify({ nonce: 'A'.repeat(43), proof: 'A'.repeat(43) });
@@ -219,13 +219,19 @@ t.test('SEC-1 · LNK-3 · a program is added after a fresh link, where the perso
 t.test('SEC-1 · INS-2 · a page whose session was ended says how to open another', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf(0) });
-  const { page } = await openInspector(browser, gateway);
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await goTo(open, '#/actors?q=journal');
+  await page.getByRole('treeitem', { name: /journal/ }).waitFor();
 
   t.match((await gateway.cli('inspect', '--end-sessions')).stdout, /^1 session of the inspector page ended\.$/m);
 
-  await page.getByText('This page has no session').waitFor();
+  await page.getByRole('heading', { name: 'Your session has ended.' }).waitFor();
+  t.equal(await page.getByText('journal').count(), 0, 'nothing of what was shown is left');
+  t.same(await axeFindings(open), []);
   const second = await page.context().newPage();
   await second.goto(await linkOf(gateway));
   await live(second);
+  t.match(second.url(), /#\/actors\?q=journal$/, 'the next link goes on at the same place');
   await live(page);
 });

@@ -50,6 +50,24 @@ t.test('INS-2 · a link opens the page once, and only once', async (t) => {
   t.equal((await ask(`${new URL(link).origin}/open?token=guess`)).status, 401);
 });
 
+t.test(
+  'INS-2 · the page’s files are sent as they are kept, compressed, or unpacked for who takes no gzip',
+  async (t) => {
+    const page = await openPage(t, home.path);
+    const index = (await page.ask('/')).body;
+    const style = /href="\.(\/assets\/[^"]+\.css)"/.exec(index)?.[1] ?? '';
+
+    const packed = await page.ask(style, { headers: { 'accept-encoding': 'gzip, br' } });
+    const unpacked = await page.ask(style);
+
+    t.match(packed.headers, { 'content-encoding': 'gzip', vary: 'accept-encoding' });
+    t.match(packed.headers['cache-control'], /immutable/);
+    t.equal(unpacked.headers['content-encoding'], undefined);
+    t.match(unpacked.body, /light-dark\(/);
+    t.ok(Number(packed.headers['content-length']) < unpacked.body.length / 2);
+  },
+);
+
 t.test('INS-2 · nothing is told without a session, by a bent name or to another page', async (t) => {
   const page = await openPage(t, home.path);
   for (const path of ['/', '/stream', '/actor/supervisor', '/chart/gateway', '/nothing']) {

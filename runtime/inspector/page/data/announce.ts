@@ -1,4 +1,4 @@
-/** Toasts: one at a time, told to readers of screens too. Good news leaves by itself, an error stays until it is closed. */
+/** Toasts: one at a time, announced to screen readers too. Good news leaves by itself, an error stays until it is closed. */
 
 import { createCell } from './cell.ts';
 

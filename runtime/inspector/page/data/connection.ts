@@ -1,6 +1,6 @@
 /**
- * How the page is joined to the daemon, as a person is told: a gap of two seconds is nobody's business, one of five is told
- * with the time from which nothing was heard.
+ * The connection to the daemon, as a person sees it: a gap below two seconds is not shown; one of five is shown with the
+ * time from which nothing was heard.
  * @see INS-2 in docs/specification.md
  */
 

@@ -1,32 +1,50 @@
 /**
- * One redraw at 4 Hz: what is heard waits for the next frame, which applies all of it; none while the page is hidden.
+ * One redraw at 4 Hz: what is heard waits for the next frame, which applies all of it; none while the page is hidden. Knows
+ * no browser.
  * @see INS-2 in docs/specification.md
  */
 
-const frameMs = 250;
+export const frameMs = 250;
 
-const due = new Set<() => void>();
-let timer: ReturnType<typeof setTimeout> | undefined;
-let last = Number.NEGATIVE_INFINITY;
-
-/** Runs it with the next frame, once however often it was asked for; the first after a rest at once. */
-export function inNextFrame(act: () => void): void {
-  due.add(act);
-  begin();
+export interface FramePorts {
+  isHidden(): boolean;
+  nowMs(): number;
+  later(act: () => void, ms: number): unknown;
 }
 
-function begin(): void {
-  if (timer !== undefined || document.hidden || due.size === 0) return;
-  timer = setTimeout(
-    () => {
-      timer = undefined;
-      last = performance.now();
-      const acts = [...due];
-      due.clear();
-      for (const act of acts) act();
+export interface Frames {
+  /** Runs it with the next frame, once however often it was asked for; the first after a rest at once. */
+  request(act: () => void): void;
+  /** The page is in sight again. */
+  resume(): void;
+}
+
+export function createFrames({ isHidden, nowMs, later }: FramePorts): Frames {
+  const due = new Set<() => void>();
+  let isPlanned = false;
+  let last = Number.NEGATIVE_INFINITY;
+
+  function plan(): void {
+    if (isPlanned || isHidden() || due.size === 0) return;
+    isPlanned = true;
+    later(draw, Math.max(0, last + frameMs - nowMs()));
+  }
+
+  function draw(): void {
+    isPlanned = false;
+    // It was hidden meanwhile: the frame comes when it is in sight again.
+    if (isHidden()) return;
+    last = nowMs();
+    const acts = [...due];
+    due.clear();
+    for (const act of acts) act();
+  }
+
+  return {
+    request(act) {
+      due.add(act);
+      plan();
     },
-    Math.max(0, last + frameMs - performance.now()),
-  );
+    resume: plan,
+  };
 }
-
-document.addEventListener('visibilitychange', begin);

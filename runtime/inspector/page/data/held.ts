@@ -1,5 +1,5 @@
 /**
- * Decides which rows of a list stand while news waits: rows that are shown keep their places and are only told anew; what
+ * Decides which rows of a list stand while news waits: rows that are shown keep their places and are only updated; what
  * is new waits above them until a person takes it. Knows no page.
  * @see INS-2 in docs/specification.md
  */

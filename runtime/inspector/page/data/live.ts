@@ -1,6 +1,6 @@
 /**
  * Keeps the living actors as the daemon streams them: a snapshot, then what changed. Comes back by itself when the daemon
- * was restarted, and tells of what it heard once in a frame, so that 10,000 busy actors leave the page free.
+ * was restarted, and passes on what it heard once in a frame, so that 10,000 busy actors leave the page free.
  * @see INS-1 and INS-2 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ import { runsAtQuestions } from '../../../../machines/base/waiting.ts';
 import type { DeltaMessage, LivingRow, SnapshotMessage, StepRow, Vitals } from '../../wire.ts';
 import { createCell } from './cell.ts';
 import type { StreamedEvent } from './event-blocks.ts';
-import { inNextFrame } from './frames.ts';
+import { createFrames } from './frames.ts';
 import { guarded, listenOnce } from './listen.ts';
 import { fetchProven, forgetProof } from './session.ts';
 
@@ -32,10 +32,17 @@ let atQuestions: ReadonlyMap<string, string> = new Map();
 let more: Readonly<Record<string, number>> = {};
 const steps: StepRow[] = [];
 const stepListeners = new Set<(steps: readonly StepRow[]) => void>();
-/** Steps of which nobody was told yet. */
+/** Steps that the listeners do not know yet. */
 let news: StepRow[] = [];
 let version = 0;
 let wake: (() => void) | undefined;
+
+const frames = createFrames({
+  isHidden: () => document.hidden,
+  nowMs: () => performance.now(),
+  later: (act, ms) => setTimeout(act, ms),
+});
+document.addEventListener('visibilitychange', frames.resume);
 
 export const link = createCell<Link>('connecting');
 export const living = createCell<Living>({ rows, more, version });
@@ -83,7 +90,7 @@ function take({ name, data }: StreamedEvent): void {
   else if (name === 'delta') takeDelta(JSON.parse(data) as DeltaMessage);
   else if (name === 'vitals') {
     heard.set(JSON.parse(data) as Vitals);
-    inNextFrame(drawVitals);
+    frames.request(drawVitals);
   }
 }
 
@@ -106,8 +113,8 @@ function takeDelta(delta: DeltaMessage): void {
   remember(delta.steps);
   news.push(...delta.steps);
   if (news.length > mostSteps) news.splice(0, news.length - mostSteps);
-  if (delta.steps.length > 0) inNextFrame(tell);
-  if (delta.gone.length > 0 || delta.changed.length > 0) inNextFrame(draw);
+  if (delta.steps.length > 0) frames.request(tell);
+  if (delta.gone.length > 0 || delta.changed.length > 0) frames.request(draw);
 }
 
 function remember(taken: readonly StepRow[]): void {

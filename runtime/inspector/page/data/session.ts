@@ -47,7 +47,7 @@ export function takeSession(): void {
   taking = keep(id, key);
 }
 
-/** Where a person was when the session ended: the next link goes on there. */
+/** Where a person was when the session ended: the next link continues there. */
 export function keepPlace(): void {
   try {
     localStorage.setItem(placeName, location.hash);

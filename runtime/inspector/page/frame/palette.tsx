@@ -6,21 +6,32 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { EventFound } from '../../../control/contract.ts';
 import { useCell } from '../data/cell.ts';
 import { drawnCommands } from '../data/commands.ts';
+import { keyOfRow, lineOfRow, type Outcome, outcomeOfRow } from '../data/event-words.ts';
+import { spellClock } from '../data/format.ts';
 import type { View } from '../data/hash.ts';
 import { go } from '../data/place.ts';
 import { call } from '../data/rpc.ts';
+import { StatusMark } from '../parts/chip.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { Kbd } from '../parts/panel.tsx';
 import { shownViews } from '../views.ts';
 import { foundChoices, markedLabel } from './found.ts';
 import { folded } from './sidebar.tsx';
 
+const eventsGroup = 'Events';
+/** As in the search of the events. */
+const typingMs = 200;
+const eventsShown = 3;
+
 interface Offer {
   readonly group: string;
   readonly label: string;
   readonly icon: IconName;
+  /** In place of the icon: how an event ended. */
+  readonly outcome?: Outcome;
   readonly hint: string;
   readonly run: () => void;
 }
@@ -36,6 +47,7 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
   const box = useRef<HTMLDialogElement>(null);
   const names = useNames();
   const commands = useCell(drawnCommands);
+  const events = useEvents(typed.trim());
   useEffect(() => {
     const before = document.activeElement;
     box.current?.showModal();
@@ -80,14 +92,14 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
     const text = typed.trim();
     if (text === '') return found;
     const search: Offer = {
-      group: 'Events',
+      group: eventsGroup,
       label: `Search all events for “${text}”`,
       icon: 'search',
       hint: '',
       run: () => go('events', '', { q: text }),
     };
-    return [...found, search];
-  }, [typed, names, commands]);
+    return [...found, ...events, search];
+  }, [typed, names, commands, events]);
   const chosen = Math.min(at, offers.length - 1);
 
   function run(offer: Offer | undefined): void {
@@ -158,7 +170,7 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
             )}
             {/* biome-ignore lint/a11y/useKeyWithClickEvents: the field above takes the keys. */}
             <div
-              key={`${offer.group} ${offer.label}`}
+              key={`${offer.group} ${index}`}
               id={`offer-${index}`}
               class={index === chosen ? 'opt at' : 'opt'}
               role="option"
@@ -167,9 +179,18 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
               onClick={() => run(offer)}
               onPointerMove={() => setAt(index)}
             >
-              <Icon name={offer.icon} />
+              <span class="slot">
+                {offer.outcome === undefined ? (
+                  <Icon name={offer.icon} />
+                ) : (
+                  <>
+                    <StatusMark name={offer.outcome.mark} />
+                    <span class="unseen">{offer.outcome.words}</span>
+                  </>
+                )}
+              </span>
               <span class="cut">
-                {offer.group === 'Events'
+                {offer.group === eventsGroup
                   ? offer.label
                   : markedLabel(offer.label, typed).map((part, turn) =>
                       turn % 2 === 1 ? <b key={`${turn} ${part}`}>{part}</b> : part,
@@ -193,6 +214,40 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
       </div>
     </dialog>
   );
+}
+
+/** The newest events with the words, from the complete history; what an older question answers is dropped. */
+function useEvents(text: string): readonly Offer[] {
+  const [found, setFound] = useState<{ text: string; offers: readonly Offer[] }>({ text: '', offers: [] });
+  useEffect(() => {
+    if (text === '') return;
+    let wanted = true;
+    const timer = setTimeout(() => {
+      call('events.search', { q: text, limit: eventsShown }).then(
+        ({ rows }) => {
+          if (wanted) setFound({ text, offers: rows.map(offerOf) });
+        },
+        // A search that cannot be read yet offers nothing; the view of the events says why.
+        () => undefined,
+      );
+    }, typingMs);
+    return () => {
+      wanted = false;
+      clearTimeout(timer);
+    };
+  }, [text]);
+  return found.text === text ? found.offers : [];
+}
+
+function offerOf(row: EventFound): Offer {
+  return {
+    group: eventsGroup,
+    label: `${row.route} ${row.event} ${lineOfRow(row)}`,
+    icon: 'events',
+    outcome: outcomeOfRow(row),
+    hint: spellClock(row.received_at, Date.now()),
+    run: () => go('events', keyOfRow(row)),
+  };
 }
 
 /** Routes, servers and schedules by their names, asked for when the palette opens. */

@@ -6,7 +6,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { type Standing, standingWords } from '../data/standing.ts';
 
-/** Colours of a status; each has the shape of its mark beside it, so that no one needs to tell colours apart. */
+/** Colours of a status; each has the shape of its mark beside it, so that colour is never the only difference. */
 export type Tone = 'working' | 'resting' | 'wait' | 'bad' | 'ended';
 
 const turning = (
@@ -81,7 +81,7 @@ const markOfStanding: Readonly<Record<Standing, MarkName>> = {
   ended: 'ignored',
 };
 
-/** The mark alone, where its word stands beside it or is told to readers of screens. */
+/** The mark alone, where its word stands beside it or is announced to screen readers. */
 export function StatusMark({ name, tone }: { readonly name: MarkName; readonly tone?: Tone }): JSX.Element {
   const [usual, lines] = marks[name];
   return (
@@ -123,15 +123,21 @@ export function Mark({ standing }: { readonly standing: Standing }): JSX.Element
   return <StatusMark name={markOfStanding[standing]} />;
 }
 
+export function markOf(standing: Standing): MarkName {
+  return markOfStanding[standing];
+}
+
 export function toneOf(standing: Standing): Tone {
   return marks[markOfStanding[standing]][0];
 }
 
 export function Chip({ standing, text }: { readonly standing: Standing; readonly text: string }): JSX.Element {
+  const name = markOfStanding[standing];
   return (
-    <StatusChip mark={markOfStanding[standing]}>
-      {text}
+    <span class={`chip ${marks[name][0]}`}>
+      <StatusMark name={name} />
+      <span>{text}</span>
       <span class="unseen">, {standingWords[standing]}</span>
-    </StatusChip>
+    </span>
   );
 }

@@ -1,4 +1,4 @@
-/** Text that came from outside, as it is; JSON with its strings, numbers and keys told apart. */
+/** Text that came from outside, as it is; JSON with its strings, numbers and keys in colours of their own. */
 
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';

@@ -1,6 +1,6 @@
 /**
  * Plots from at most 60 buckets, as SVG: stacked bars, lines, sparklines. Each is a picture with a sentence, and the same
- * numbers stand in a table for whoever asks.
+ * numbers are in a table on request.
  * @see INS-2 in docs/specification.md
  */
 
@@ -10,7 +10,7 @@ import { Scrolled } from './basics.tsx';
 
 /** Events of one span of time. */
 export interface Bucket {
-  /** When it begins, as the axis spells it. */
+  /** When it begins, as the axis shows it. */
   readonly at: string;
   readonly delivered: number;
   readonly ignored: number;
@@ -18,7 +18,7 @@ export interface Bucket {
   readonly failed: number;
 }
 
-/** From the ground up: failed lies on top, so that the order tells it apart too. */
+/** From the ground up: failed lies on top, so that the order distinguishes it too. */
 const stack = ['ignored', 'delivered', 'open', 'failed'] as const;
 
 export const totalOf = (one: Bucket): number => stack.reduce((sum, name) => sum + one[name], 0);

@@ -27,8 +27,7 @@ export function Table<Row>({
   readonly wraps?: boolean;
 }): JSX.Element {
   return (
-    <table class={wraps ? 'fixed wrap-s' : 'fixed'}>
-      <caption class="unseen">{label}</caption>
+    <table class={wraps ? 'fixed wrap-s' : 'fixed'} aria-label={label}>
       <thead>
         <tr>
           {columns.map(({ title, right, wide, width }) => (

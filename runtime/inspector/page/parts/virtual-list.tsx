@@ -1,6 +1,6 @@
 /**
  * Draws only the lines that are in sight, however many there are: of one height, keyed by their ids. The chosen line moves
- * with the arrow keys and is told to a reader of screens by `aria-activedescendant`: one tab stop, and a focus that
+ * with the arrow keys and is announced to a screen reader by `aria-activedescendant`: one tab stop, and a focus that
  * outlives the lines that are let go.
  * @see INS-2 in docs/specification.md
  */
@@ -24,8 +24,10 @@ export interface VirtualListProps {
   readonly onMove: (index: number) => void;
   /** Keys other than those that move. */
   readonly onKey?: (event: KeyboardEvent) => void;
-  /** Told whether a person reads the list: it is scrolled, focused or pointed at. */
+  /** Called with whether a person reads the list: it is scrolled, focused or pointed at. */
   readonly onReading?: (isRead: boolean) => void;
+  /** In place of a move to the first line by Home. */
+  readonly onHome?: () => void;
   /** Called when the last lines come in sight. */
   readonly onEnd?: () => void;
 }
@@ -34,7 +36,7 @@ export interface VirtualListProps {
 const overscan = 10;
 
 export function VirtualList(props: VirtualListProps): JSX.Element {
-  const { count, rowHeight, at, role, label, idOf, draw, onMove, onKey, onReading, onEnd } = props;
+  const { count, rowHeight, at, role, label, idOf, draw, onMove, onKey, onReading, onHome, onEnd } = props;
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
 
@@ -88,6 +90,11 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
       Home: 0,
       End: count - 1,
     };
+    if (event.key === 'Home' && onHome !== undefined) {
+      event.preventDefault();
+      onHome();
+      return;
+    }
     const next = moves[event.key];
     if (next === undefined || event.ctrlKey || event.metaKey || event.altKey) {
       onKey?.(event);
@@ -161,7 +168,7 @@ export function useNews<Row>(key: string, rows: readonly Row[], keyOf: (row: Row
   };
 }
 
-/** "37 new events", above the rows; told to a reader of screens at most every ten seconds. */
+/** "37 new events", above the rows; announced to a screen reader at most every ten seconds. */
 export function FreshChip({
   waiting,
   noun,

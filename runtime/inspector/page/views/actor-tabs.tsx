@@ -43,8 +43,7 @@ function Transitions({ steps }: { readonly steps: readonly StepRow[] }): JSX.Ele
   const latest = steps.slice(-mostSteps).reverse();
   if (latest.length === 0) return <Empty title="No transition has been seen since the daemon keeps them." />;
   return (
-    <table class="fixed wrap-s steps">
-      <caption class="unseen">Transitions, newest first</caption>
+    <table class="fixed wrap-s steps" aria-label="Transitions, newest first">
       <tbody>
         {latest.map((step, at) => (
           <tr key={`${step.seq} ${step.at}`}>
@@ -73,8 +72,7 @@ function Transitions({ steps }: { readonly steps: readonly StepRow[] }): JSX.Ele
 function Received({ events }: { readonly events: readonly EventRow[] }): JSX.Element {
   if (events.length === 0) return <Empty title="None was seen while somebody watched." />;
   return (
-    <table class="fixed wrap-s steps">
-      <caption class="unseen">Events received, newest first</caption>
+    <table class="fixed wrap-s steps" aria-label="Events received, newest first">
       <tbody>
         {events.toReversed().map((event) => (
           <tr key={`${event.at} ${event.type}`}>

@@ -106,7 +106,7 @@ export function stateWords(row: LivingRow): string {
   return row.question === undefined ? spellState(row.state) : wordsOfActor(row).text;
 }
 
-/** Where its work is told as a whole. */
+/** Links to the views that show its work in full. */
 function Links({ row, isGone }: { readonly row: LivingRow; readonly isGone: boolean }): JSX.Element {
   const { question, meta: { server, profile = 'default', key, delivery } = {} } = row;
   const event = key ?? delivery;

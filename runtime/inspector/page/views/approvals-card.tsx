@@ -280,7 +280,7 @@ const places: Readonly<Record<string, string>> = {
 
 /** Who answered, or that nobody did. */
 export function answerWords({ verdict, by, answered_at, remember, note }: AnsweredRow): string {
-  if (verdict === 'timedOut') return 'Nobody answered in time.';
+  if (verdict === 'timedOut') return 'No answer came in time.';
   const done = verdict === 'approved' ? 'Approved' : 'Denied';
   const scope = remember === 'run' ? ' for its run' : remember === 'always' ? ', always for this tool' : '';
   const reason = note === undefined ? '' : `: ${note}`;
@@ -290,5 +290,5 @@ export function answerWords({ verdict, by, answered_at, remember, note }: Answer
 /** What came of one that this page has not answered. */
 function overWords({ expires_at }: ApprovalRow, given: AnsweredRow | undefined, endedAtMs: number): string {
   if (given !== undefined) return answerWords(given);
-  return endedAtMs >= Date.parse(expires_at) ? 'Nobody answered in time.' : 'No answer is needed: its call has ended.';
+  return endedAtMs >= Date.parse(expires_at) ? 'No answer came in time.' : 'No answer is needed: its call has ended.';
 }

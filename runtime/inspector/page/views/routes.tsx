@@ -1,5 +1,5 @@
 /**
- * Routes: every webhook route with how it stands; one opened with its address, what it receives and does, its events of a
+ * Routes: every webhook route with its mark; one opened with its address, what it receives and does, its events of a
  * day, a test, and the requests that were refused.
  * @see INS-4 and SRC-5 in docs/specification.md
  */

@@ -1,0 +1,170 @@
+/** One schedule: when it is due, what it asks, how its last firings ended. */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { JobRow } from '../../../control/contract.ts';
+import { announce } from '../data/announce.ts';
+import { useNow } from '../data/clock.ts';
+import { spellClock, spellCountdown, spellWord } from '../data/format.ts';
+import { hashOf } from '../data/hash.ts';
+import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { standingOfState, standingOfStatus } from '../data/standing.ts';
+import { useFresh } from '../data/use-fresh.ts';
+import { Clock, withCode } from '../parts/basics.tsx';
+import { Chip, markOf, Status } from '../parts/chip.tsx';
+import { Code } from '../parts/code.tsx';
+import { Answer, Facts, Panel, Verdict } from '../parts/panel.tsx';
+import { Table } from '../parts/table.tsx';
+
+const changing = /^(cronJob|agentRun)$/;
+
+export interface SchedulePaneProps {
+  readonly row: JobRow;
+  readonly onChanged: () => void;
+}
+
+export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element {
+  const [busy, setBusy] = useState(false);
+  const now = useNow();
+  const rests = row.state === 'paused' || row.state === 'disabled';
+  const due = row.next_due === undefined || row.next_due === null ? undefined : Date.parse(row.next_due);
+  const problem = row.problem ?? row.why;
+
+  async function tell(method: 'cron.pause' | 'cron.resume' | 'cron.run', done: string): Promise<void> {
+    setBusy(true);
+    try {
+      await call(method, { job: row.id, profile: row.profile });
+      announce(done);
+      onChanged();
+    } catch (error) {
+      announce(wordsOf(error).why, true);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <article class="stack" aria-label={`Schedule ${row.name}`}>
+      <header class="headline">
+        <div>
+          <h2>
+            {row.name} &nbsp;
+            <Chip standing={standingOfState(row.state)} text={spellWord(row.state)} />
+          </h2>
+          <p class="meta">
+            <span>
+              <code>{row.schedule === '' ? 'by event only' : row.schedule}</code> {row.timezone}
+            </span>
+            {due === undefined ? null : (
+              <span>
+                Next{' '}
+                <b class="num">
+                  {spellClock(due, now)}, in {spellCountdown(due - now)}
+                </b>
+              </span>
+            )}
+            {row.profile === 'default' ? null : <span>Profile {row.profile}</span>}
+          </p>
+        </div>
+        {row.id === '' ? null : (
+          <div class="btns push">
+            <button
+              type="button"
+              class="btn"
+              disabled={busy}
+              onClick={() => void tell('cron.run', `${row.name} was fired.`)}
+            >
+              Run now
+            </button>
+            {rests ? (
+              <button
+                type="button"
+                class="btn"
+                disabled={busy}
+                onClick={() => void tell('cron.resume', `${row.name} is resumed.`)}
+              >
+                Resume
+              </button>
+            ) : (
+              <button
+                type="button"
+                class="btn"
+                disabled={busy}
+                onClick={() => void tell('cron.pause', `${row.name} is paused.`)}
+              >
+                Pause
+              </button>
+            )}
+          </div>
+        )}
+      </header>
+      {problem === undefined ? null : <Verdict mark="failed" tone="bad" title={withCode(problem)} />}
+      {row.id === '' ? null : <Details row={row} />}
+    </article>
+  );
+}
+
+function Details({ row }: { readonly row: JobRow }): JSX.Element {
+  const { asked, again } = useAsked(`job ${row.profile}/${row.id}`, () =>
+    call('cron.show', { job: row.id, profile: row.profile }),
+  );
+  useFresh(changing, again);
+  return (
+    <Answer asked={asked} again={again} what="The schedule">
+      {(job) => (
+        <>
+          <Panel title="Prompt">
+            <Code text={job.prompt} label="Prompt" />
+          </Panel>
+          <Panel title="Next times">
+            <div class="pad">
+              <Facts
+                facts={[
+                  [
+                    'Due',
+                    job.next.length === 0
+                      ? 'at no time'
+                      : job.next.map((at) => new Date(at).toLocaleString()).join(', '),
+                  ],
+                  ['Delivers to', job.deliver ?? 'log'],
+                  ['On failure', job.on_failure ?? 'nothing'],
+                ]}
+              />
+            </div>
+          </Panel>
+          <Panel title="Last firings">
+            {(job.history ?? []).length === 0 ? (
+              <p class="pad muted">None yet.</p>
+            ) : (
+              <Table
+                label="Last firings, newest first"
+                rows={job.history ?? []}
+                keyOf={(fired) => `${fired.at} ${fired.run ?? ''}`}
+                columns={[
+                  { title: 'Fired', width: '30%', cell: (fired) => <Clock at={fired.at} /> },
+                  { title: 'By', width: '15%', wide: true, cell: (fired) => fired.cause },
+                  {
+                    title: 'Outcome',
+                    cell: (fired) =>
+                      fired.status === undefined ? null : (
+                        <Status mark={markOf(standingOfStatus(fired.status))}>{spellWord(fired.status)}</Status>
+                      ),
+                  },
+                  {
+                    title: 'Reason',
+                    cell: (fired) =>
+                      fired.run === undefined ? (
+                        fired.reason
+                      ) : (
+                        <a href={hashOf('events', fired.run)}>{fired.reason ?? 'Open event'}</a>
+                      ),
+                  },
+                ]}
+              />
+            )}
+          </Panel>
+        </>
+      )}
+    </Answer>
+  );
+}
