@@ -45,6 +45,11 @@ export function hasFlag(context: CommandContext, name: string): boolean {
   return context.flags[name] !== undefined;
 }
 
+/** The values of a flag that may be repeated. */
+export function listFlag(context: CommandContext, name: string): readonly string[] {
+  return textFlag(context, name)?.split('\n') ?? [];
+}
+
 /** The profile that is meant; its form was checked with the words. */
 export function profileFlag(context: CommandContext): ProfileName {
   return profileName(textFlag(context, 'profile') ?? defaultProfile) ?? defaultProfile;

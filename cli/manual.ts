@@ -190,6 +190,19 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['webhook show', 'webhook subscribe'],
   },
   'webhook show': { examples: [['webhook show ci', 'one route, without its secret']], see: ['webhook list'] },
+  'webhook disable': {
+    about: [
+      'A route of config.yaml gets `enabled: false`, comments kept; a subscription likewise. Its senders get 403, and most do not send those events again.',
+    ],
+    examples: [['webhook disable ci', 'answer its senders 403']],
+    files: ['config.yaml', 'webhook_subscriptions.json'],
+    see: ['webhook enable', 'webhook list'],
+  },
+  'webhook enable': {
+    examples: [['webhook enable ci', 'receive events again']],
+    files: ['config.yaml', 'webhook_subscriptions.json'],
+    see: ['webhook disable'],
+  },
   'webhook remove': {
     examples: [['webhook remove ci', 'take a subscription away']],
     exits: { 1: 'No subscription has that name; routes of config.yaml are removed there.' },
@@ -421,14 +434,28 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   'approvals approve': {
     examples: [
       ['approvals approve akfmtx7', 'let the call run'],
+      ['approvals approve akfmtx7 --for-run', 'let the run call this tool again without a question'],
+      [
+        'approvals approve akfmtx7 --always --where repo=acme/web',
+        'write a rule: calls with this argument run without a question',
+      ],
       [`approvals approve akfmtx8 --values '{"name": "Ada"}'`, 'fill a form in'],
     ],
     needsGateway: true,
-    exits: { 1: 'No such question waits, or the values do not fit the form.' },
-    see: ['approvals show'],
+    exits: { 1: 'No such question waits, the values do not fit the form, or the answer cannot be remembered.' },
+    see: ['approvals show', 'approvals answered', 'docs/mcp-servers.md'],
+  },
+  'approvals answered': {
+    about: ['The last 100 answers since the gateway started, newest first.'],
+    examples: [['approvals answered --json', 'who answered and when, for scripts']],
+    needsGateway: true,
+    see: ['approvals'],
   },
   'approvals deny': {
-    examples: [['approvals deny akfmtx7', 'nothing is sent']],
+    examples: [
+      ['approvals deny akfmtx7', 'nothing is sent'],
+      ["approvals deny akfmtx7 --note 'wait for the release branch'", 'the agent is given the reason'],
+    ],
     needsGateway: true,
     see: ['approvals'],
   },

@@ -189,6 +189,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
     steadyMs,
     log,
   });
+  servers.approvals.onAsked(webhooks.asked);
   const mcp = createMcpView(servers, redactor, steadyMs);
   const signs = createVitals({
     root: () => root,
@@ -329,6 +330,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
       keeper: webhooks.keeper,
       decisions: webhooks.decisions,
       replay: webhooks.replay,
+      check: webhooks.check,
       sendings: webhooks.sendings,
       pauseOf: webhooks.pauseOf,
       cancelRun: webhooks.cancelRun,

@@ -17,7 +17,7 @@ export interface ClarifyQuestion {
 
 export type ClarifyAnswer =
   | { readonly kind: 'approved'; readonly values: JsonObject | null }
-  | { readonly kind: 'denied' }
+  | { readonly kind: 'denied'; readonly note?: string }
   | { readonly kind: 'timedOut' }
   /** Too many questions are open; no person was asked. */
   | { readonly kind: 'tooMany' };
@@ -67,7 +67,10 @@ export function createClarify(ask: AskPerson): BuiltInTool {
         case 'approved':
           return { text: String(outcome.values?.answer ?? ''), isError: false };
         case 'denied':
-          return { text: 'The person declined to answer.', isError: false };
+          return {
+            text: `The person declined to answer${outcome.note === undefined ? '' : `: ${outcome.note}`}.`,
+            isError: false,
+          };
         case 'tooMany':
           return { text: 'Not asked: too many questions wait for a person already.', isError: true };
         case 'timedOut':

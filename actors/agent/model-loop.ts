@@ -31,8 +31,11 @@ export interface BuiltInTool {
 
 export interface RunTools {
   readonly offers: readonly ToolOffer[];
-  /** Resolves with an answer, never rejects. */
-  call(name: string, args: JsonObject, signal: AbortSignal): Promise<ToolAnswer>;
+  /**
+   * Resolves with an answer, never rejects.
+   * @param said what the model said when it asked for the call
+   */
+  call(name: string, args: JsonObject, signal: AbortSignal, said?: string): Promise<ToolAnswer>;
 }
 
 export interface LoopRequest {
@@ -105,7 +108,7 @@ export async function runModelLoop(
       }
       const replies = await Promise.all(
         step.calls.map(async (call) => {
-          const { reply, cost } = await carryOut(call, { tools, named, signal });
+          const { reply, cost } = await carryOut(call, { tools, named, signal, said: answer.text });
           tokens = sum(tokens, cost);
           tell({ kind: 'result', ...reply });
           return reply;
@@ -122,16 +125,17 @@ interface Workshop {
   readonly tools: RunTools;
   readonly named: ReadonlyMap<string, ToolOffer>;
   readonly signal: AbortSignal;
+  readonly said: string;
 }
 
 async function carryOut(
   call: PlannedCall,
-  { tools, named, signal }: Workshop,
+  { tools, named, signal, said }: Workshop,
 ): Promise<{ readonly reply: ToolReply; readonly cost: Tokens }> {
   const { id, name } = call.ask;
   if (call.kind === 'refuse') return { reply: { id, text: call.why, isError: true }, cost: noTokens };
   try {
-    const { text, isError, tokens } = await tools.call(named.get(name)?.name ?? name, call.args, signal);
+    const { text, isError, tokens } = await tools.call(named.get(name)?.name ?? name, call.args, signal, said);
     return { reply: { id, text: bounded(text), isError }, cost: tokens ?? noTokens };
   } catch (thrown) {
     return { reply: { id, text: `the tool failed: ${causeOf(thrown)}`, isError: true }, cost: noTokens };

@@ -9,16 +9,11 @@ import type { ProfileName } from '../../machines/base/names.ts';
 import { editConfig, editVariable, isKept, valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
+import type { ApprovalRule } from '../../machines/mcp/approval-rules.ts';
 import { type EntryPlan, type EntryRefusal, merged } from '../../machines/mcp/entry-change.ts';
 import type { TakenSecret } from '../../machines/mcp/secret-places.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../files.ts';
-
-export type EntryChange = { readonly kind: 'changed' } | { readonly kind: 'taken' } | Unwritable;
-
-export interface Unwritable {
-  readonly kind: 'unwritable';
-  readonly why: string;
-}
+import { type EntryChange, editHome, type Unwritable, unwritable } from './edit-home.ts';
 
 export interface EntryPlace {
   readonly home: string;
@@ -37,24 +32,33 @@ export async function changedEntry({ home, profile, name }: EntryPlace, changes:
   return merged(isJsonObject(held) ? held : {}, changes);
 }
 
+/** Adds a rule to the entry's `approvals`; one that stands there already stays as it is. */
+export function addApprovalRule(place: EntryPlace, rule: ApprovalRule): Promise<EntryChange<'absent'>> {
+  return editHome<'absent'>(place, (text) => {
+    const path = ['mcp_servers', place.name];
+    const entry = valueAt(text, path);
+    if (!isJsonObject(entry)) return 'absent';
+    const rules = Array.isArray(entry.approvals) ? entry.approvals : [];
+    if (rules.some((one) => JSON.stringify(one) === JSON.stringify(rule))) return [];
+    const value: JsonObject = { ...rule };
+    return rules.length === 0
+      ? [{ path: [...path, 'approvals'], value: [value] }]
+      : [{ path: [...path, 'approvals', rules.length], value }];
+  });
+}
+
 /** Adds an entry and its variables under a name that is free. */
 export async function addServerEntry(
   place: EntryPlace,
   entry: JsonObject,
   variables: readonly TakenSecret[] = [],
-): Promise<EntryChange> {
-  const { home: folder, config, env } = profilePaths(place.home, place.profile);
+): Promise<EntryChange<'taken'>> {
+  const { home: folder, env } = profilePaths(place.home, place.profile);
   await ensurePrivateFolder(folder);
   await writeVariables(env, variables);
-  let outcome: EntryChange = { kind: 'changed' };
-  await updateFileLocked(config, (text = '') => {
-    outcome = { kind: 'taken' };
-    if (holds(text, place.name)) return undefined;
-    const edited = editConfig(text, [{ path: ['mcp_servers', place.name], value: entry }]);
-    outcome = edited === undefined ? unwritable(config) : { kind: 'changed' };
-    return edited;
-  });
-  return outcome;
+  return editHome<'taken'>(place, (text) =>
+    holds(text, place.name) ? 'taken' : [{ path: ['mcp_servers', place.name], value: entry }],
+  );
 }
 
 /** The files of a profile, as a plan of a change reads them. */
@@ -115,11 +119,6 @@ function withVariables(text: string, variables: readonly TakenSecret[]): string 
 function mappingOf(text: string): JsonObject {
   const value = valueAt(text, []);
   return isJsonObject(value) ? value : {};
-}
-
-function unwritable(config: string): Unwritable {
-  const cure = 'is no YAML that could be kept; correct it first (`agent config check`)';
-  return { kind: 'unwritable', why: `${config} ${cure}` };
 }
 
 function holds(text: string, name: string): boolean {

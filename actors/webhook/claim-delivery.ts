@@ -9,6 +9,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import type { NoticePlace } from '../../machines/config/notice-place.ts';
 import type { Burst } from '../../machines/webhook/coalesce.ts';
+import { progressKey, progressReport } from '../../machines/webhook/progress-report.ts';
 import { type DeliveryRecord, groupName, type RunRecord, sameSignature } from '../../machines/webhook/record.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
@@ -77,6 +78,11 @@ export interface ClaimPorts {
   readonly placeOf: (delivery: DeliveryRecord) => string | undefined;
   /** False while so many runs wait in memory that further ones stay on disk until some have ended. */
   readonly hasRoom: () => boolean;
+  /** The report that a run was accepted (DLV-6): its number in the order of deliveries, and its beginning once it is on disk. */
+  readonly reports: {
+    readonly nextOrder: () => number;
+    readonly open: (key: string, record: DeliveryRecord) => void;
+  };
 }
 
 /** Calls back exactly once, possibly before it returns: the hot path has no promise to wait for. */
@@ -169,7 +175,12 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       ...also,
     ];
     const opened: Opened = taken ? { kind: 'run', key, record } : { kind: 'nothing' };
-    commit(writes, { kind: 'granted', opened, work: key }, { event, settled });
+    const report = acceptance(request, key);
+    commit(
+      [...writes, ...report.writes],
+      { kind: 'granted', opened, work: key },
+      { event, settled: report.opening(settled) },
+    );
   }
 
   /** The job's own settings apply; what the route rendered is context for this one run (CRN-2). */
@@ -241,16 +252,45 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const { profile, route } = event;
     const key = groupName(profile, route, plan.groupKey);
     const { windowMs, maxWaitMs, groupKey, mode, isDirect } = plan;
+    let report = noReport;
     ports.bursts.join(
       { key, profile, route, groupKey, eventKey, nowMs, windowMs, maxWaitMs, mode, isDirect },
-      (burst, record) => [...claimsOf(request), putEvent(eventKey, event, burst.id), record],
+      (burst, record) => {
+        report = acceptance(request, burst.id);
+        return [...claimsOf(request), putEvent(eventKey, event, burst.id), record, ...report.writes];
+      },
       ({ verdict, burst, absorbed }) => {
         const opened: Opened = absorbed ? { kind: 'nothing' } : { kind: 'group', key, profile, route, burst };
-        settle(verdict, { kind: 'granted', opened, work: burst.id }, { event, settled });
+        settle(verdict, { kind: 'granted', opened, work: burst.id }, { event, settled: report.opening(settled) });
       },
     );
   }
+
+  /** What writes the report that a run was accepted, and begins it once the event is. */
+  function acceptance({ key: eventKey, nowMs, event }: ClaimRequest, run: string): Acceptance {
+    if (event.reports === undefined) return noReport;
+    const progress = { kind: 'accepted', run } as const;
+    const order = ports.reports.nextOrder();
+    const value = progressReport(progress, { eventKey, event, nowMs, order });
+    if (value === undefined) return noReport;
+    const key = progressKey(eventKey, progress);
+    const heldBy = ports.keeper.session();
+    return {
+      writes: [{ kind: 'put', collection: 'deliveries', key, expect: 'absent', value, dueAtMs: order, heldBy }],
+      opening: (settled) => (verdict) => {
+        if (verdict.kind === 'granted') ports.reports.open(key, value);
+        settled(verdict);
+      },
+    };
+  }
 }
+
+interface Acceptance {
+  readonly writes: readonly Write[];
+  readonly opening: (settled: Settled) => Settled;
+}
+
+const noReport: Acceptance = { writes: [], opening: (settled) => settled };
 
 function putEvent(key: string, event: EventDraft, work: string): Write {
   event.work = work;

@@ -1,13 +1,15 @@
 /** `agent approvals …`: the questions that wait for a person. @see TRU-3, SRV-1 and SEC-7 in docs/specification.md */
 
-import { shownJson, shownText, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
-import type { ApprovalRow } from '../../runtime/control/contract.ts';
+import { inQuotes, shownJson, shownText, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
+import type { AnsweredRow, ApprovalDetail, ApprovalRow, Params } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { type CommandContext, hasFlag, listFlag, textFlag } from '../context.ts';
 import { followUntilEnd } from '../follow.ts';
 import { ago, bold, dim, oneLine, printJson, printJsonLine, shellWord, table } from '../terminal.ts';
 import { parseObject } from './mcp.ts';
+
+const longestSaid = 1_000;
 
 /** Lists what waits; with --follow continues and prints each question as it is asked. */
 export async function listApprovals(context: CommandContext): Promise<ExitCode> {
@@ -31,6 +33,7 @@ export async function showApproval(context: CommandContext): Promise<ExitCode> {
   out.print(`${withoutGaps(shownJson(row.detail)).replace(/^/gm, '    ')}\n`);
   const words = oneLine(wordsOfServer(row.server, row.message, row.kind));
   if (words !== '') out.print(`  ${words}\n`);
+  for (const line of asked(row)) out.print(`  ${line}\n`);
   out.print(`  expires in ${remaining(row.expires_at)}\n`);
   if (out.isTerminal) {
     const values =
@@ -38,6 +41,17 @@ export async function showApproval(context: CommandContext): Promise<ExitCode> {
     out.print(dim(out, `  agent approvals approve ${row.id}${values}\n  agent approvals deny ${row.id}\n`));
   }
   return 0;
+}
+
+/** Who asked, after the arguments; what the sender and the model said is quoted. */
+function asked({ asked_by: by, hints, said }: ApprovalDetail): readonly string[] {
+  const run = by && `asked by ${by.agent ?? 'the agent'}, in a run of ${by.route} for event ${inQuotes(by.event)}`;
+  return [
+    ...(run === undefined ? [] : [run]),
+    ...(by?.person === undefined ? [] : [`the sender names ${inQuotes(by.person)}`]),
+    ...(hints?.destructive === true ? ['the tool is marked as destructive'] : []),
+    ...(said === undefined || said === '' ? [] : [`the agent said before: ${inQuotes(said, longestSaid)}`]),
+  ].map(oneLine);
 }
 
 /** The fields that a form needs, to be filled in. */
@@ -62,8 +76,60 @@ async function answer(context: CommandContext, grant: boolean): Promise<ExitCode
     context.out.complain(`agent: --values must be a JSON object, such as '{"name": "Ada"}'\n`);
     return 2;
   }
-  await context.ask('approvals.answer', { id, grant, values });
-  context.out.print(grant ? `Approved ${oneLine(id)}.\n` : `Denied ${oneLine(id)}.\n`);
+  const kept = grant ? rememberedOf(context) : noteOf(context);
+  if (typeof kept === 'string') {
+    context.out.complain(`agent: ${kept}\n`);
+    return 2;
+  }
+  await context.ask('approvals.answer', { id, grant, values, ...kept });
+  context.out.print(
+    grant ? `Approved ${oneLine(id)}${scopes[kept.remember ?? 'call']}.\n` : `Denied ${oneLine(id)}.\n`,
+  );
+  return 0;
+}
+
+type Kept = Pick<Params<'approvals.answer'>, 'note' | 'remember' | 'where'>;
+
+const scopes = { call: '', run: ' for its run', always: '; the rule is in config.yaml' } as const;
+
+function noteOf(context: CommandContext): Kept {
+  const note = textFlag(context, 'note');
+  return note === undefined ? {} : { note };
+}
+
+/** What a yes covers; a text where the flags contradict each other. */
+function rememberedOf(context: CommandContext): Kept | string {
+  const where = listFlag(context, 'where');
+  const always = hasFlag(context, 'always');
+  const forRun = hasFlag(context, 'for-run');
+  if (always && forRun) return 'give --for-run or --always';
+  if (!always && where.length > 0) return '--where limits a rule; give --always with it';
+  if (!always) return forRun ? { remember: 'run' } : {};
+  const limits = where.map((one) => [one.slice(0, one.indexOf('=')), one.slice(one.indexOf('=') + 1)] as const);
+  if (where.some((one) => one.indexOf('=') < 1)) return '--where is an argument and its value, such as repo=acme/web';
+  return { remember: 'always', where: Object.fromEntries(limits) };
+}
+
+const verdicts = { approved: 'approved', denied: 'denied', timedOut: 'not answered' } as const;
+
+/** Lists the last answers, newest first. */
+export async function listAnswered(context: CommandContext): Promise<ExitCode> {
+  const rows = await context.ask('approvals.answered');
+  if (hasFlag(context, 'json')) printJson(context, rows);
+  else if (rows.length === 0) context.out.print('Nothing was answered since the gateway started.\n');
+  else {
+    const nowMs = Date.now();
+    const cells = (row: AnsweredRow): string[] => [
+      row.id,
+      ago(row.answered_at, nowMs),
+      `${verdicts[row.verdict]}${scopes[row.remember ?? 'call']}`,
+      row.by ?? '',
+      row.server,
+      row.tool ?? row.kind,
+      row.note ?? '',
+    ];
+    context.out.print(table(context.out, ['ID', 'AGO', 'ANSWER', 'BY', 'SERVER', 'WHAT', 'NOTE'], rows.map(cells)));
+  }
   return 0;
 }
 

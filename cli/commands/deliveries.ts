@@ -10,6 +10,8 @@ import { counted, labelled, moment, routeOf, span, titled, titledText } from '..
 import { showList } from '../listing.ts';
 import { ago, inTime, oneLine, printJson, table } from '../terminal.ts';
 
+const progressWords = { accepted: 'that the run was accepted', approval: 'that the run waits for a person' } as const;
+
 export function listSendings(context: CommandContext): Promise<ExitCode> {
   return showList<OutgoingRow>(context, {
     read: (ask, query) => ask('deliveries.list', { ...sendingQuery(context), ...query }),
@@ -48,7 +50,7 @@ export async function showSending(context: CommandContext): Promise<ExitCode> {
         ['Chat', row.chat_id],
         ['Route', routeOf(row)],
         ['Event', `${row.event}, delivery ${row.delivery_id}`],
-        ['Reports', row.failed_run && `failed run ${row.failed_run}`],
+        ['Reports', row.failed_run ? `failed run ${row.failed_run}` : row.reports && progressWords[row.reports]],
         ['Queued', moment(row.queued_at, nowMs)],
         ['Tries', row.attempts === 0 ? 'none yet' : String(row.attempts)],
         ['Arrived', sent === undefined ? undefined : `${sent.pieces} of ${counted(sent.of, 'piece')}`],

@@ -2,7 +2,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
-import type { ProviderWords, Result, RouteRow } from '../../runtime/control/contract.ts';
+import type { Params, ProviderWords, Result, RouteRow } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
@@ -216,11 +216,30 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
     ...(parsed === undefined ? {} : { payload: parsed }),
     ...optional('sample', textFlag(context, 'sample')),
     ...optional('event', textFlag(context, 'event')),
+    ...optional('checks_only', hasFlag(context, 'checks-only') || undefined),
     ...optional('profile', textFlag(context, 'profile')),
   });
   if (hasFlag(context, 'json')) printJson(context, answer);
   else context.out.print(`HTTP ${answer.status}\n${plain(answer.body)}\n`);
   return answer.status >= 200 && answer.status < 300 ? 0 : 1;
+}
+
+export async function disableWebhook(context: CommandContext): Promise<ExitCode> {
+  const { name } = await context.ask('webhook.disable', choiceOf(context));
+  context.out.print(
+    `Disabled ${oneLine(name)}; its senders get 403. agent webhook enable ${oneLine(name)} enables it.\n`,
+  );
+  return 0;
+}
+
+export async function enableWebhook(context: CommandContext): Promise<ExitCode> {
+  const { name } = await context.ask('webhook.enable', choiceOf(context));
+  context.out.print(`Enabled ${oneLine(name)}.\n`);
+  return 0;
+}
+
+function choiceOf(context: CommandContext): Params<'webhook.enable'> {
+  return { name: context.args[0] ?? '', ...optional('profile', textFlag(context, 'profile')) };
 }
 
 function optional(name: string, value: Json | undefined): JsonObject {

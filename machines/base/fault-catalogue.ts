@@ -342,6 +342,11 @@ export const faultCatalogue = {
     what: 'The values that were given do not fit the form.',
     remedy: 'Look at the form with `agent approvals show <id>` and give --values anew; the question still waits.',
   },
+  'approval-remember': {
+    what: 'The answer cannot be remembered in this way.',
+    remedy:
+      'Approve only this call, or limit the rule to arguments of this call with --where; the question still waits.',
+  },
   'internal-error': {
     what: 'Something in the gateway itself failed.',
     remedy: 'Read the log line with the same id and report it.',

@@ -9,16 +9,18 @@ import {
   type Document,
   isMap,
   isScalar,
+  isSeq,
   type Node,
   type Pair,
   parseDocument as parseYaml,
   stringify,
   type YAMLMap,
+  type YAMLSeq,
 } from 'yaml';
 import { isJsonObject, type Json } from '../base/json.ts';
 import { cutOut } from './cut-out.ts';
 import { type ConfigPath, parseDocument } from './document.ts';
-import { endOf, isNothing, lineStart, nextLine, pairOf } from './yaml-pair.ts';
+import { endOf, endOfValue, isNothing, lineStart, nextLine, pairOf } from './yaml-pair.ts';
 
 export interface ConfigEdit {
   readonly path: ConfigPath;
@@ -107,6 +109,7 @@ function splice(text: string, document: ReturnType<typeof parseYaml>, { path, va
   if (value === undefined) return cutOut(text, document, path);
   let holder: unknown = document.contents;
   for (const [depth, step] of path.entries()) {
+    if (isSeq(holder)) return step === holder.items.length ? intoSeq(text, holder, value) : undefined;
     if (!isMap(holder)) return depth === 0 && holder === null ? append(text, nested(path, value)) : undefined;
     const pair = pairOf(holder, step);
     const rest = path.slice(depth + 1);
@@ -153,6 +156,18 @@ function intoMap(text: string, map: YAMLMap, value: Json): string | undefined {
   if (first === undefined || at === undefined) return undefined;
   const indent = lineStart(text, first);
   return /^ *$/.test(indent) ? insertLines(text, at, value, indent.length) : undefined;
+}
+
+/** A further item at the end of a list. */
+function intoSeq(text: string, list: YAMLSeq, value: Json): string | undefined {
+  const items = list.items as Node[];
+  const last = items.at(-1);
+  const first = items[0]?.range?.[0];
+  const at = last && endOfValue(last);
+  if (first === undefined || at === undefined) return undefined;
+  if (list.flow === true) return `${text.slice(0, at)}, ${spell(value)}${text.slice(at)}`;
+  const dash = lineStart(text, first);
+  return /^ *- +$/.test(dash) ? insertLines(text, at, [value], dash.indexOf('-')) : undefined;
 }
 
 /** Puts a mapping on lines of its own after the line of an offset. */

@@ -13,6 +13,7 @@ import { readSigning, strangeSecret } from './read-signature.ts';
 import {
   deliverEntry,
   followable,
+  progressSteps,
   type Route,
   type RouteDelivery,
   type RouteSecret,
@@ -298,8 +299,13 @@ function followed(written: JsonObject, deliver: string): Partial<Route> {
   if (canonicalTarget(deliver) !== 'http' || deliver_only === true || cron_job !== undefined) return {};
   const reports: readonly Json[] = Array.isArray(on) ? on : followable;
   // A notice to the target of `deliver` goes to the same place by itself.
+  const early = progressSteps.filter((step) => reports.includes(step));
   const moved = reports.includes('finished') ? {} : { deliver: 'log', onFailureExtra: deliver_extra as JsonObject };
-  return { ...moved, ...(on_failure === undefined && reports.includes('failed') ? { onFailure: deliver } : {}) };
+  return {
+    ...moved,
+    ...(on_failure === undefined && reports.includes('failed') ? { onFailure: deliver } : {}),
+    ...(early.length === 0 ? {} : { reports: early }),
+  };
 }
 
 /** An entry whose shape the schema has accepted. */

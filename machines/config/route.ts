@@ -65,8 +65,10 @@ export const deliverEntry = {
   },
 } as const;
 
-/** The ends of a run that `on` names (DLV-6). */
+/** The ends of a run that `on` names, and those that are reported without it (DLV-6). */
 export const followable = ['finished', 'failed'] as const;
+/** What `on` names of a run that has not ended. */
+export const progressSteps = ['accepted', 'approval'] as const;
 
 export const routeSchema = {
   type: 'object',
@@ -122,9 +124,9 @@ export const routeSchema = {
     },
     on: {
       type: 'array',
-      items: { enum: followable },
+      items: { enum: [...progressSteps, ...followable] },
       minItems: 1,
-      description: 'What a route that delivers to http reports of its runs; absent: all of it.',
+      description: 'What a route that delivers to http reports of its runs; absent: finished and failed.',
     },
     deliver_only: { type: 'boolean', default: false, description: 'Deliver the rendered prompt; no agent runs.' },
     allow_identical_bodies: {
@@ -215,6 +217,8 @@ export interface Route {
   /** The target that is notified of a failed run, as configured (DIS-4). */
   readonly onFailure?: string;
   readonly onFailureExtra?: JsonObject;
+  /** What is reported of its runs to http before they end (DLV-6). */
+  readonly reports?: readonly (typeof progressSteps)[number][];
   readonly deliverOnly: boolean;
   /** Where a scheme signs no time, a signature that came before does not make an event a duplicate (SEC-6). */
   readonly allowIdenticalBodies: boolean;

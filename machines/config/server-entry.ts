@@ -197,6 +197,23 @@ export const serverEntrySchema = {
       description:
         '`full` or `untrusted`, which asks before a tool runs that is not read-only, as any other word does.',
     },
+    approvals: {
+      type: 'array',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['tool'],
+        properties: {
+          tool: { ...text, minLength: 1, description: "The server's own name of the tool." },
+          arguments: {
+            ...stringMap,
+            description: 'Values by path that the arguments must have, such as `repo: acme/web`.',
+          },
+        },
+      },
+      default: [],
+      description: 'Calls of an untrusted server that run without a question.',
+    },
   },
 } as const;
 
@@ -266,7 +283,7 @@ export function checkServerEntry(entry: JsonObject): readonly EntryFinding[] {
   return findings;
 }
 
-/** What stops nothing in an entry, interpolated, but is hardly meant: unset variables, and words for `trust` that none knows. */
+/** What stops nothing in an entry, interpolated, but is hardly meant: unset variables, unknown words for `trust`, rules that match nothing. */
 export function doubtsOf(entry: JsonObject): readonly EntryFinding[] {
   const { trust } = entry;
   const doubts = unsetIn(entry, []);
@@ -274,7 +291,35 @@ export function doubtsOf(entry: JsonObject): readonly EntryFinding[] {
     const message = `has trust "${trust}", which counts as untrusted; write full or untrusted`;
     doubts.push({ path: ['trust'], message, code: 'trust-unknown' });
   }
-  return doubts;
+  return [...doubts, ...idleRules(entry)];
+}
+
+/** The rules of `approvals` that no call can match, because its server is never asked about or the tool is left out. */
+function idleRules({ approvals, trust, tools }: JsonObject): EntryFinding[] {
+  if (!Array.isArray(approvals) || approvals.length === 0) return [];
+  if (trust === undefined || trust === 'full') {
+    const message =
+      'has approvals that match nothing, since a trusted server is never asked about; set trust: untrusted, or drop approvals';
+    return [{ path: ['approvals'], message, code: 'approvals-unneeded' }];
+  }
+  const { include, exclude } = isJsonObject(tools) ? tools : {};
+  return approvals.flatMap((rule: Json, index) => {
+    const tool = isJsonObject(rule) && typeof rule.tool === 'string' ? rule.tool : undefined;
+    if (tool === undefined) return [];
+    const isLeftOut =
+      include === undefined || include === null ? hasName(exclude, tool) : !hasName(include, tool) && !hasGlob(include);
+    if (!isLeftOut) return [];
+    const message = `has a rule in approvals for "${tool}", which tools leaves out; add the tool there, or drop the rule`;
+    return [{ path: ['approvals', index, 'tool'], message, code: 'approvals-no-tool' }];
+  });
+}
+
+function hasName(listed: Json | undefined, name: string): boolean {
+  return [listed].flat().includes(name);
+}
+
+function hasGlob(listed: Json | undefined): boolean {
+  return [listed].flat().some((one) => /[*?[\\]/.test(String(one)));
 }
 
 /** The references that are left once everything that is set was put in. */

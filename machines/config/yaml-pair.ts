@@ -17,7 +17,7 @@ export function endOf({ key, value }: Pair): number | undefined {
 }
 
 /** A block ends with the last that it holds, for its own range goes on through comments that may be another's. */
-function endOfValue(value: Node): number | undefined {
+export function endOfValue(value: Node): number | undefined {
   if (isMap(value) && value.flow !== true) {
     const last = (value.items as Pair[]).at(-1);
     return last === undefined ? undefined : endOf(last);

@@ -7,6 +7,7 @@
 import { assign, setup } from 'xstate';
 import { effect } from '../base/declare.ts';
 import type { Json, JsonObject } from '../base/json.ts';
+import type { Remember } from './approval-rules.ts';
 
 export interface ApprovalInput {
   readonly id: string;
@@ -31,11 +32,20 @@ export interface ApprovalContext extends ApprovalInput {
   /** Who answered, such as `cli`; null while nobody has. */
   readonly by: string | null;
   readonly granted: boolean;
+  /** What the yes covers beyond this call. */
+  readonly remember: Remember;
+  /** What a person gave as the reason of a denial. */
+  readonly note: string | null;
 }
 
 export type ApprovalEvent =
-  | { readonly type: 'approval.grant'; readonly by: string; readonly values: JsonObject | null }
-  | { readonly type: 'approval.deny'; readonly by: string }
+  | {
+      readonly type: 'approval.grant';
+      readonly by: string;
+      readonly values: JsonObject | null;
+      readonly remember?: Remember;
+    }
+  | { readonly type: 'approval.deny'; readonly by: string; readonly note?: string }
   /** Whoever asked does not wait any more. */
   | { readonly type: 'approval.withdraw' };
 
@@ -45,17 +55,21 @@ export const approvalMachine = setup({
     /** Tells whoever asked. */
     tellAnswer: effect('tellAnswer'),
     announce: effect('announce'),
-    rememberGrant: assign((_, params: { by: string; values: JsonObject | null }) => ({
+    rememberGrant: assign((_, params: { by: string; values: JsonObject | null; remember?: Remember }) => ({
       by: params.by,
       values: params.values,
+      remember: params.remember ?? 'call',
       granted: true,
     })),
-    rememberDenial: assign((_, params: { by: string }) => ({ by: params.by })),
+    rememberDenial: assign((_, params: { by: string; note?: string }) => ({
+      by: params.by,
+      note: params.note ?? null,
+    })),
   },
   delays: { patience: ({ context }) => context.timeoutMs },
 }).createMachine({
   id: 'approval',
-  context: ({ input }) => ({ ...input, values: null, by: null, granted: false }),
+  context: ({ input }) => ({ ...input, values: null, by: null, granted: false, remember: 'call', note: null }),
   initial: 'asked',
   states: {
     asked: {

@@ -135,7 +135,11 @@ export function entryRetired({ name, server }: FaultyCall, how: 'changed' | 'rem
   return unavailable(`mcp server "${server}": its entry was ${how} while ${name} waited${cure}`);
 }
 
-export function refusal({ name, run }: FaultyCall & { readonly run?: string | undefined }, verdict: string): CallFault {
+/** @param answer the verdict, and the reason that a person gave for a denial */
+export function refusal(
+  { name, run }: FaultyCall & { readonly run?: string | undefined },
+  { verdict, note }: { readonly verdict: string; readonly note?: string | undefined },
+): CallFault {
   if (verdict === 'tooMany') {
     const whose = run === undefined ? 'its caller' : 'its run';
     const message = `${name} was not run: too many questions of ${whose} wait for a person already; answer them with \`agent approvals\`, then call it again`;
@@ -146,7 +150,10 @@ export function refusal({ name, run }: FaultyCall & { readonly run?: string | un
         code: 'approval_timed_out',
         message: `${name} was not run: nobody approved it in time; answer with \`agent approvals\``,
       }
-    : { code: 'approval_denied', message: `${name} was not run: it was denied` };
+    : {
+        code: 'approval_denied',
+        message: `${name} was not run: it was denied${note === undefined ? '' : `: ${note}`}`,
+      };
 }
 
 export function unavailable(why: string): CallFault {

@@ -32,9 +32,11 @@ export function loweredGuards(config: JsonObject): readonly string[] {
   const { trust, ssl_verify: verify, env, client_cert: cert, client_key: key, cross_origin_redirects: leads } = config;
   const files = [...textsOf(cert), ...textsOf(key)].map(wordInSentence);
   const roots = textsOf(config.roots).map(wordInSentence);
+  const ruled = Array.isArray(config.approvals) && config.approvals.length > 0;
   const variables = isJsonObject(env) ? Object.keys(env).map(wordInSentence) : [];
   return [
     ...(trust === undefined || trust === 'full' ? ['trust: its tools run without asking you.'] : []),
+    ...(ruled ? ['approvals: the calls that it lists run without asking you.'] : []),
     ...(verify === false ? ['ssl_verify: anyone between you and the server can read and change everything.'] : []),
     ...(typeof verify === 'string' ? [`ssl_verify: it trusts the certificates in ${wordInSentence(verify)}.`] : []),
     ...(leads === true ? ['cross_origin_redirects: what you send may be taken to other servers.'] : []),

@@ -82,7 +82,12 @@ export type CallVerdict =
   | { readonly kind: 'lost'; readonly dispatched: boolean; readonly why: string };
 
 export type CallEvent =
-  | { readonly type: 'approval.settled'; readonly verdict: 'approved' | 'denied' | 'timedOut' | 'tooMany' }
+  | {
+      readonly type: 'approval.settled';
+      readonly verdict: 'approved' | 'denied' | 'timedOut' | 'tooMany';
+      /** The reason that a person gave for a denial. */
+      readonly note?: string | undefined;
+    }
   | { readonly type: 'server.reached' }
   | { readonly type: 'server.unreachable'; readonly why: string }
   /** The server's entry is another, or none, and nothing of the call is on its way. */
@@ -191,7 +196,7 @@ export const toolCallMachine = setup({
             target: 'settled',
             actions: {
               type: 'rememberFault',
-              params: ({ context, event }) => ({ fault: refusal(context, event.verdict) }),
+              params: ({ context, event }) => ({ fault: refusal(context, event) }),
             },
           },
         ],

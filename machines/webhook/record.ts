@@ -13,6 +13,20 @@ import type { PartlySent } from '../dispatch/send-outcome.ts';
 import type { Burst } from './coalesce.ts';
 import type { OutcomeKind } from './reply.ts';
 
+/** A question that a run waits for. Its arguments stay in the gateway. */
+export interface ReportedQuestion {
+  readonly id: string;
+  readonly kind: 'tool' | 'form';
+  readonly server: string;
+  readonly tool?: string;
+  readonly expires_at: string;
+}
+
+/** What is reported of a run that has not ended. */
+export type Progress =
+  | { readonly kind: 'accepted'; readonly run: string }
+  | { readonly kind: 'approval'; readonly run: string; readonly question: ReportedQuestion };
+
 /** Where a response goes, as the event was rendered. */
 export interface ResponsePlace {
   /** The target as configured. */
@@ -45,6 +59,8 @@ export interface EventRecord {
   readonly deliverTo?: readonly ResponsePlace[] | undefined;
   /** Where a notice goes if its run fails, as configured when the event was accepted (DIS-4). */
   readonly onFailure?: NoticePlace | undefined;
+  /** What is reported of its run to http before that ends (DLV-6). */
+  readonly reports?: readonly Progress['kind'][] | undefined;
   readonly skills?: readonly string[];
   readonly toolsets?: readonly string[] | undefined;
   /** The model that the cron job asks for. */
@@ -120,6 +136,8 @@ export interface DeliveryRecord {
   readonly of?: number;
   /** The failed run that it reports. */
   readonly failedRun?: string;
+  /** The run that it reports before that has ended. */
+  readonly progress?: Progress;
   readonly deliveryId: string;
   readonly profile: string;
   readonly route: string;
@@ -169,6 +187,8 @@ export interface SendingRow {
   readonly target: string;
   /** The id of the failed run that it reports. */
   readonly failed_run?: string;
+  /** What it reports of a run that has not ended. */
+  readonly reports?: Progress['kind'];
   readonly chat_id?: string;
   readonly route: string;
   readonly profile: string;
@@ -321,6 +341,7 @@ export function sendingRow(id: string, delivery: DeliveryRecord, chat?: string):
     delivery_id: delivery.deliveryId,
     target: delivery.target,
     ...(delivery.failedRun === undefined ? {} : { failed_run: delivery.failedRun }),
+    ...(delivery.progress === undefined ? {} : { reports: delivery.progress.kind }),
     ...(typeof place === 'string' || typeof place === 'number' ? { chat_id: String(place) } : {}),
     route: delivery.route,
     profile: delivery.profile,

@@ -10,7 +10,7 @@ import type { DeliveryRecord, RunRecord } from './record.ts';
 export interface RunReport {
   /** The delivery's id, as `agent deliveries list` shows it. */
   readonly id: string;
-  readonly type: 'run.finished' | 'run.failed' | 'event.accepted';
+  readonly type: 'run.accepted' | 'run.approval' | 'run.finished' | 'run.failed' | 'event.accepted';
   /** When it happened, as ISO 8601. */
   readonly timestamp: string;
   readonly data: JsonObject;
@@ -21,10 +21,18 @@ export interface RunReport {
  * @param run the run that the delivery is of; undefined for a direct delivery, and where the history no longer has it
  */
 export function runReport(id: string, record: DeliveryRecord, run: RunRecord | undefined): RunReport {
-  const { eventKey, deliveryId, event, route, profile, failedRun, runKey = failedRun, queuedAtMs } = record;
-  const type = failedRun !== undefined ? 'run.failed' : runKey !== undefined ? 'run.finished' : 'event.accepted';
+  const { eventKey, deliveryId, event, route, profile, failedRun, progress, queuedAtMs } = record;
+  const runKey = reportedRun(record);
+  const ended = failedRun !== undefined ? 'run.failed' : runKey !== undefined ? 'run.finished' : 'event.accepted';
+  const type = progress === undefined ? ended : (`run.${progress.kind}` as const);
   const failure = run?.status === 'interrupted' ? 'interrupted' : 'failed';
-  const status = { 'run.finished': 'finished', 'run.failed': failure, 'event.accepted': 'accepted' }[type];
+  const status = {
+    'run.accepted': 'accepted',
+    'run.approval': 'waiting for approval',
+    'run.finished': 'finished',
+    'run.failed': failure,
+    'event.accepted': 'accepted',
+  }[type];
   return {
     id,
     type,
@@ -37,9 +45,15 @@ export function runReport(id: string, record: DeliveryRecord, run: RunRecord | u
       route,
       profile,
       ...(runKey === undefined ? {} : { run_id: runKey }),
-      ...(run === undefined ? {} : ofRun(run, type)),
+      ...(progress?.kind === 'approval' ? { question: { ...progress.question } } : {}),
+      ...(run === undefined || progress !== undefined ? {} : ofRun(run, type)),
     },
   };
+}
+
+/** The run that a delivery is about; undefined for a direct one. */
+export function reportedRun({ runKey, failedRun, progress }: DeliveryRecord): string | undefined {
+  return progress?.run ?? failedRun ?? runKey;
 }
 
 function ofRun({ attempt, reason, steps, inputTokens, outputTokens, cost }: RunRecord, type: string): JsonObject {

@@ -76,11 +76,13 @@ export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
     const theirs = new Set(supervised.map(({ name }) => name));
     return {
       offers: [...lent.map(({ offer }) => offer), ...supervised.map(offerOf)],
-      async call(name, args, signal) {
+      async call(name, args, signal, said) {
         const tool = own.get(name);
         if (tool !== undefined) return tool.call(args, signal);
         if (!theirs.has(name)) return { text: `no tool is named "${name}"`, isError: true };
-        return answerOf(await calls.start({ profile, name, args, caller, allows, ...ofRun, signal }));
+        return answerOf(
+          await calls.start({ profile, name, args, caller, allows, ...ofRun, ...(said ? { said } : {}), signal }),
+        );
       },
     };
 
@@ -135,9 +137,10 @@ function askPersonFor({ profile, who, run, caller }: Borrower, approvals: ToolDe
           detail: form,
           timeoutMs,
         },
-        ({ verdict, values }) => {
+        ({ verdict, values, note }) => {
           signal.removeEventListener('abort', stop);
-          resolve(verdict === 'approved' ? { kind: 'approved', values } : { kind: verdict });
+          if (verdict === 'approved') resolve({ kind: 'approved', values });
+          else resolve(verdict === 'denied' && note !== undefined ? { kind: verdict, note } : { kind: verdict });
         },
       );
       signal.addEventListener('abort', stop, { once: true });

@@ -17,6 +17,7 @@ import { partDigest } from '../../machines/webhook/request-rules.ts';
 import { findSample, samplesFor, sealSample } from '../../machines/webhook/samples.ts';
 import { type Sealed, sealEvent } from '../../machines/webhook/scheme.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
+import { approvalCommands } from './approval-commands.ts';
 import { chatCommands } from './chat-commands.ts';
 import {
   type Command,
@@ -35,23 +36,14 @@ import { cronCommands } from './cron-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
 import { choiceOf, queryOf, spellChoice } from './event-choice.ts';
 import { eventCommands } from './event-commands.ts';
-import {
-  type AskedRoute,
-  askedRouteOf,
-  type HomeDesk,
-  listRoutes,
-  profileOf,
-  readDesk,
-  showRoute,
-  subscribe,
-  unsubscribe,
-} from './home-view.ts';
+import { askedRouteOf, profileOf, subscribe, unsubscribe } from './home-view.ts';
 import { importCommands } from './import-commands.ts';
 import { inspectCommands } from './inspect-commands.ts';
 import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { offerCommands } from './offer-commands.ts';
 import { overviewCommands } from './overview-commands.ts';
+import { askedRoute, deskOf, routeCommands } from './route-commands.ts';
 import { serverCommands } from './server-commands.ts';
 import { setupCommands } from './setup-commands.ts';
 import type { DaemonView } from './view.ts';
@@ -59,6 +51,7 @@ import { examineRoute } from './webhook-doctor.ts';
 
 const table: Commands = {
   ...mcpCommands,
+  ...approvalCommands,
   ...offerCommands,
   ...serverCommands,
   ...importCommands,
@@ -80,8 +73,7 @@ const table: Commands = {
     return { reloaded: true };
   }),
 
-  'webhook.list': ofHome((host) => listRoutes(deskOf(host), host.daemon?.url())),
-  'webhook.show': ofHome((host, params) => showRoute(deskOf(host), askedRoute(params), host.daemon?.url())),
+  ...routeCommands,
   'webhook.subscribe': ofHome((host, params) =>
     subscribe(
       deskOf(host),
@@ -188,6 +180,10 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<
   const { headers, body, query } =
     params.sample === undefined ? testEvent(params, key, { route, path }) : sampleEvent(params, key, { route, path });
   // The same test may be sent as often as its owner likes; a sample has the same body, and so the same signature, each time.
+  if (params.checks_only === true) {
+    const asked = `${path}${query === undefined ? '' : `?${query}`}`;
+    return daemon.check({ path: asked, headers: { 'content-type': 'application/json', ...headers }, body });
+  }
   const { verify, body: shape } = compileRoute({ route, secret });
   const payload = (): JsonObject | undefined => {
     const parsed = parseBody(body, headers['content-type'], shape.shape);
@@ -258,13 +254,4 @@ async function cancelRun(daemon: DaemonView, asked: string): Promise<Result<'run
     case 'unknown':
       return refuse('run-unknown', `no run "${id}" is in the history; \`agent runs list\` lists them`);
   }
-}
-
-function deskOf({ desk, source }: CommandHost): HomeDesk {
-  return desk?.() ?? readDesk(source);
-}
-
-function askedRoute(params: JsonObject): AskedRoute {
-  const name = textOf(params, 'name');
-  return params.profile === undefined ? { name } : { name, profile: profileOf(params.profile) };
 }

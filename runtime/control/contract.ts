@@ -12,6 +12,7 @@ import type { NamedRange } from '../../machines/base/time-range.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { ShownSetting, VariableSource } from '../../machines/config/shown-settings.ts';
+import type { Remember } from '../../machines/mcp/approval-rules.ts';
 import type { CallFault } from '../../machines/mcp/call-faults.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
 import type {
@@ -36,9 +37,20 @@ import type {
 /** What each method takes and answers. */
 export interface Contract {
   'approvals.answer': {
-    params: { readonly id: string; readonly grant?: boolean; readonly by?: string; readonly values?: JsonObject };
+    params: ById & {
+      readonly grant?: boolean;
+      readonly by?: string;
+      readonly values?: JsonObject;
+      /** Reaches the caller as the reason of a denial. */
+      readonly note?: string;
+      /** What a yes covers: this call unless given. */
+      readonly remember?: Remember;
+      /** Limits what is always allowed to these values of arguments, by path. */
+      readonly where?: JsonObject;
+    };
     result: { readonly answered: string };
   };
+  'approvals.answered': { params: object; result: readonly AnsweredRow[] };
   'approvals.list': { params: object; result: readonly ApprovalRow[] };
   'approvals.show': { params: ById; result: ApprovalDetail };
   'approvals.watch': { params: object; result: { readonly pending: readonly ApprovalRow[] } };
@@ -180,6 +192,9 @@ export interface Contract {
     params: RouteChoice;
     result: { readonly name: string; readonly profile: string; readonly refusals: readonly Diagnosis[] };
   };
+  'webhook.disable': { params: RouteChoice; result: RouteEnabled };
+  'webhook.edit': { params: RouteChoice & { readonly record?: JsonObject }; result: RouteDetail };
+  'webhook.enable': { params: RouteChoice; result: RouteEnabled };
   'webhook.list': { params: object; result: readonly RouteRow[] };
   'webhook.remove': { params: RouteChoice; result: { readonly removed: string } };
   'webhook.replay': { params: EventChoice & ById; result: { readonly status: number; readonly body: string } };
@@ -190,13 +205,17 @@ export interface Contract {
     result: RouteRow & { readonly secret: string; readonly verify_token?: string; readonly provider?: ProviderWords };
   };
   'webhook.test': {
-    params: RouteChoice & { readonly payload?: Json; readonly sample?: string; readonly event?: string };
+    params: RouteChoice & { readonly payload?: Json; readonly sample?: string; readonly event?: string } & {
+      /** Stops before the claim: nothing is written, delivered or run. */
+      readonly checks_only?: boolean;
+    };
     result: { readonly status: number; readonly body: string };
   };
 }
 
 /** What the daemon sends unasked to a peer that subscribed or waits for an answer. */
 export interface Notices {
+  'approvals.answered': AnsweredRow;
   'approvals.asked': ApprovalRow;
   'chat.event': JsonObject;
   'events.news': EventNews;
@@ -323,6 +342,35 @@ export interface ApprovalRow {
 export interface ApprovalDetail extends ApprovalRow {
   /** The arguments of the call, or the schema of the form. */
   readonly detail: Json;
+  /** The hints of the tool, as its server gives them. */
+  readonly hints?: { readonly destructive?: boolean; readonly idempotent?: boolean; readonly open_world?: boolean };
+  /** What the model said when it asked for the call. */
+  readonly said?: string;
+  readonly asked_by?: AskedBy;
+  /** The prompt of the run that asks. */
+  readonly prompt?: string;
+}
+
+/** The run that asks, and what led to it. */
+export interface AskedBy {
+  /** The program or the model. */
+  readonly agent?: string;
+  readonly route: string;
+  readonly event: string;
+  readonly delivery_id: string;
+  readonly event_key?: string;
+  /** Who caused the event, as its sender says. */
+  readonly person?: string;
+}
+
+/** A question that is over. */
+export interface AnsweredRow extends ApprovalRow {
+  readonly verdict: 'approved' | 'denied' | 'timedOut';
+  readonly answered_at: string;
+  /** Who answered: `cli`, `page`, `chat`; absent where no answer came in time. */
+  readonly by?: string;
+  readonly remember?: Remember;
+  readonly note?: string;
 }
 
 export interface ChatOpened extends InChat {
@@ -914,10 +962,31 @@ export interface RouteRow {
   readonly profile?: string;
   readonly enabled?: boolean;
   readonly problem?: string;
+  /** How it stands, where a daemon runs. */
+  readonly mark?: RouteMark;
+  readonly last_event_at?: string;
+  /** Events of the last hour. */
+  readonly last_hour?: number;
+  readonly last_24h?: { readonly total: number; readonly failed: number };
+}
+
+/** `failing`: half of the last ten minutes, or the last five; `quiet`: no event in 24 hours. */
+export type RouteMark = 'healthy' | 'retrying' | 'failing' | 'disabled' | 'quiet';
+
+export interface RouteEnabled {
+  readonly name: string;
+  readonly profile: string;
+  readonly enabled: boolean;
 }
 
 export interface RouteDetail extends RouteRow {
   readonly definition: Route;
+  readonly place?: { readonly file: string; readonly line?: number };
+  /** Whether requests are verified, and where the secret comes from. */
+  readonly secret?: { readonly set: boolean; readonly from?: string };
+  /** The conditions in words. */
+  readonly filter_words?: readonly string[];
+  readonly limits?: readonly string[];
 }
 
 /** A run's record as people are told it: one that a crash cut off waits, whatever the disk still says. */

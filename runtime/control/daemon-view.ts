@@ -29,6 +29,7 @@ import { newestFirst } from '../dispatch/newest-first.ts';
 import type { Platforms } from '../dispatch/platforms.ts';
 import { furtherKeys, furtherOf } from '../dispatch/responses.ts';
 import { createRunHistory, matches, questionOf } from '../dispatch/run-history.ts';
+import type { Reply } from '../http/front.ts';
 import { countActors, describeTree } from '../inspector/census.ts';
 import type { Inspector } from '../inspector/inspector.ts';
 import { stateOf, viewOf } from '../inspector/snapshot-view.ts';
@@ -37,6 +38,7 @@ import { noWork, type WorkOfRun } from '../inspector/story-calls.ts';
 import type { StorySources } from '../inspector/story-sources.ts';
 import type { ActorDetails } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
+import type { CheckedRequest } from '../webhook/check-request.ts';
 import type { Decisions } from '../webhook/event-log.ts';
 import { type Alike, alikeOf, createFindEvent } from '../webhook/find-event.ts';
 import { type ReplayPorts, replayEvent } from '../webhook/replay.ts';
@@ -52,6 +54,8 @@ export interface ViewPorts {
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
   readonly sendings: (keyOf: (id: string) => Promise<string | undefined>) => DeliveryDesk;
+  /** Answers a request as its sender would be answered; nothing of it is claimed or run. */
+  readonly check: (request: CheckedRequest) => Promise<Reply>;
   readonly pauseOf: Platforms['pauseOf'];
   readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly seenRun: SeenRun;
@@ -159,6 +163,11 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       });
     },
     events: createSearchEvents({ ...ports, journal: keeper.journal }),
+    countEvents: ports.stats.count,
+    check: async (request) => {
+      const { status, body } = await ports.check(request);
+      return { status, body };
+    },
     refusals: decisions.lastRefused,
     async replay(id, choice) {
       const found = await find(id, choice, true);

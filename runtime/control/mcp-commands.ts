@@ -1,5 +1,5 @@
 /**
- * The commands of the servers' half: servers, tools, calls, approvals. Part of the one table of the control socket.
+ * The commands of the servers' half: servers, tools, calls. Part of the one table of the control socket.
  * @see CLI-3, CLI-5 and TRU-3 in docs/specification.md
  */
 
@@ -17,7 +17,6 @@ import type { ListName } from '../../machines/mcp/offers.ts';
 import { isSecret } from '../../machines/mcp/secret-places.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
-import { ambiguous, latest, shortestPrefix } from '../dispatch/meant-key.ts';
 import type { CallRequest } from '../mcp/calls.ts';
 import type { McpView } from '../mcp/view.ts';
 import { createRedactor } from '../observe/redact.ts';
@@ -30,7 +29,7 @@ import {
   optionalText,
   textOf,
 } from './command.ts';
-import type { ApprovalRow, Result, ToolRow } from './contract.ts';
+import type { Result, ToolRow } from './contract.ts';
 import { notServed, profileOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 
@@ -148,34 +147,6 @@ export const mcpCommands = {
 
   'mcp.oauthServers': ofServers((mcp) => mcp.oauthServers()),
   'mcp.test': { access: 'home', run: testServer },
-  'approvals.list': ofServers((mcp) => mcp.approvals()),
-  'approvals.show': ofServers((mcp, params) => {
-    const id = textOf(params, 'id');
-    return mcp.approval(id) ?? mcp.approval(meantApproval(id, mcp.approvals()) ?? id) ?? refuseApproval(id);
-  }),
-
-  'approvals.answer': ofServers((mcp, params) => {
-    const id = textOf(params, 'id');
-    const values = isJsonObject(params.values) ? params.values : undefined;
-    const verdict = mcp.answer(id, params.grant === true, optionalText(params, 'by') ?? 'cli', values);
-    switch (verdict.kind) {
-      case 'taken':
-        return { answered: id };
-      case 'unknown':
-        return refuseApproval(id);
-      case 'refused':
-        throw new Refusal('approval-values', `approval ${id}: ${verdict.reason}; give the values anew`);
-    }
-  }),
-
-  'approvals.watch': {
-    access: 'daemon',
-    run: (_, host, peer) => {
-      const mcp = mcpOf(host);
-      peer.onEnd(mcp.onAsked((row) => peer.notify('approvals.asked', row)));
-      return Promise.resolve({ pending: mcp.approvals() });
-    },
-  },
 } satisfies Partial<Commands>;
 
 export function ofServers<Answer>(
@@ -334,23 +305,6 @@ function knownIn(mcp: McpView, profile: string, server: string, lent?: readonly 
   const standing = of([server]).length === 0 ? 'unknown' : mcp.standing(profile, server);
   if (standing === 'unknown') throw unknownServer(server, of(namesIn(mcp, profile)), lent && '`agent mcp tools`');
   return standing;
-}
-
-/**
- * The open question that `latest` or the letters of an id mean. With a part of its number none is meant: the question 1 that
- * has ended must not be taken for 12. Answers take the complete id, since another question may be open by then.
- */
-function meantApproval(asked: string, open: readonly ApprovalRow[]): string | undefined {
-  const ids = open.map(({ id }) => id);
-  if (asked === latest) return ids.at(-1);
-  if (asked.length < shortestPrefix || /\d/.test(asked)) return undefined;
-  const found = ids.filter((id) => id.startsWith(asked));
-  if (found.length > 1) throw ambiguous(asked, found);
-  return found[0];
-}
-
-function refuseApproval(id: string): never {
-  throw new Refusal('approval-unknown', `no approval "${id}" waits; \`agent approvals list\` lists them`);
 }
 
 /** The profile that is meant, which must be one that the daemon serves. */

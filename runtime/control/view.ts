@@ -7,10 +7,12 @@ import type { ConfigHistory } from '../config/config-history.ts';
 import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import type { SearchEvents } from '../dispatch/event-search.ts';
+import type { EventStats } from '../dispatch/event-stats.ts';
 import type { Feed } from '../inspector/feed.ts';
 import type { EndedSessions } from '../inspector/sessions.ts';
 import type { Chart, Story } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
+import type { CheckedRequest } from '../webhook/check-request.ts';
 import type {
   ActorNode,
   ActorShown,
@@ -53,6 +55,10 @@ export interface DaemonView extends RunHistory {
   delivery(id: string, choice?: EventChoice): Promise<HistoryDetail | undefined>;
   /** Searches the events of the history. */
   readonly events: SearchEvents;
+  /** The counts of the history's events over a range, also by route. */
+  readonly countEvents: EventStats['count'];
+  /** Answers a request as its sender would be answered; nothing of it is claimed or run. */
+  check(request: CheckedRequest): Promise<Result<'webhook.test'>>;
   /** The last refused requests of a route, newest first, each with another reason. */
   refusals(profile: string, route: string): readonly RefusedRequest[];
   /** Sends an event through once more; resolves with the answer's status and body. */

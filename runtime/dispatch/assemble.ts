@@ -38,6 +38,7 @@ import { wireDelivery } from './deliveries.ts';
 import { createDeliveryDesk } from './delivery-service.ts';
 import { createOlderOnDisk } from './older-on-disk.ts';
 import type { Platforms } from './platforms.ts';
+import { createProgressReports, type ProgressReports } from './progress-reports.ts';
 import { createQueueOrder } from './queue-order.ts';
 import type { ResumePorts } from './recovery.ts';
 import { createRefill } from './refill.ts';
@@ -87,6 +88,7 @@ export interface WorkHalf {
   load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => Promise<string | undefined>): DeliveryDesk;
+  readonly reports: ProgressReports & { readonly nextOrder: () => number };
   readonly cancelRun: CancelRun;
   readonly seenRun: SeenRun;
   /** Takes up the work that the journal remembers. */
@@ -338,6 +340,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
         nowMs,
         hasRoom: () => resumePorts.deliveryRoom() > 0,
       }),
+    reports: { ...createProgressReports({ ...noticePorts, log }), nextOrder: order.next },
     cancelRun: createCancelRun({ runs: () => wards().runs, keeper, ended: runEnded, nowMs }),
     seenRun,
     resume: async () => {

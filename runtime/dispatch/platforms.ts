@@ -10,8 +10,9 @@ import { type Attempt, usualRetries } from '../../machines/dispatch/next-try.ts'
 import { refused, type SendOutcome, transient, type Undelivered } from '../../machines/dispatch/send-outcome.ts';
 import { noticeKey } from '../../machines/webhook/failure-notice.ts';
 import { isKnownAgain } from '../../machines/webhook/interruption.ts';
+import { progressKey } from '../../machines/webhook/progress-report.ts';
 import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from '../../machines/webhook/record.ts';
-import { runReport } from '../../machines/webhook/run-report.ts';
+import { reportedRun, runReport } from '../../machines/webhook/run-report.ts';
 import { createLiveTargets, type LiveTarget, type LiveTargets, type LiveTargetsPorts } from './live-targets.ts';
 import type { PlatformPause } from './target-lane.ts';
 
@@ -127,8 +128,8 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
       text,
       extra,
       report: async () => {
-        const { runKey = record.failedRun } = record;
-        return runReport(nameOf(record), record, runKey === undefined ? undefined : await ports.runOf(runKey));
+        const run = reportedRun(record);
+        return runReport(nameOf(record), record, run === undefined ? undefined : await ports.runOf(run));
       },
       ...(sent === undefined ? {} : { sent }),
       ...(begunAt === undefined ? {} : { begunAt }),
@@ -248,6 +249,7 @@ function goesOnAt({ status, chat, sent, unsureSinceMs }: DeliveryRecord): string
 }
 
 /** What tells a delivery from the others: as the key of its record. */
-function nameOf({ runKey, failedRun, eventKey }: DeliveryRecord): string {
+function nameOf({ runKey, failedRun, progress, eventKey }: DeliveryRecord): string {
+  if (progress !== undefined) return progressKey(eventKey, progress);
   return failedRun === undefined ? (runKey ?? eventKey) : noticeKey(failedRun);
 }

@@ -15,7 +15,9 @@ export type PageAccess = 'open' | 'fresh' | 'terminalOnly';
 type Rule = PageAccess | ((params: JsonObject) => PageAccess);
 
 const rules: Readonly<Record<string, Rule>> = {
-  ...all('approvals', ['answer', 'list', 'show', 'watch']),
+  ...all('approvals', ['answered', 'list', 'show', 'watch']),
+  // A rule outlives the session that writes it.
+  'approvals.answer': ({ remember }) => (remember === 'always' ? 'fresh' : 'open'),
   ...all('config', ['check', 'hints', 'schema', 'show', 'source']),
   ...all('cron', ['list', 'pause', 'resume', 'show']),
   // The context is a part of the prompt.
@@ -40,7 +42,9 @@ const rules: Readonly<Record<string, Rule>> = {
   // What the others write starts a program, opens a port or holds a credential.
   'setup.read': 'open',
   ...all('runs', ['cancel', 'list', 'show']),
-  ...all('webhook', ['deliveries', 'delivery', 'doctor', 'list', 'replay', 'samples', 'show']),
+  ...all('webhook', ['deliveries', 'delivery', 'disable', 'doctor', 'enable', 'list', 'replay', 'samples', 'show']),
+  // Without the checks alone it starts a run.
+  'webhook.test': ({ checks_only }) => (checks_only === true ? 'open' : 'fresh'),
 };
 
 export function pageAccessOf(method: string, params: JsonObject): PageAccess {

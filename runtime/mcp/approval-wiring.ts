@@ -29,8 +29,10 @@ export function wireApproval({ approvals, log }: ApprovalPorts) {
         log.log(by === undefined ? 'warn' : 'info', `${subjectOf(context)} ${endings[verdict]}`, {
           ...fieldsOf(context),
           by,
+          ...(context.remember === 'call' ? {} : { remember: context.remember }),
         });
-        approvals().settled(context.id, { verdict, values: context.values });
+        const { id, values, note } = context;
+        approvals().settled(id, { verdict, values, ...(note === null ? {} : { note }) }, context);
       },
     },
   });

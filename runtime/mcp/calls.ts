@@ -31,6 +31,8 @@ export interface CallRequest {
   readonly run?: string;
   /** The trace that the call belongs to. */
   readonly traceparent?: string;
+  /** What the model said when it asked for the call. */
+  readonly said?: string;
   /** Cancels the call, on the wire too. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;

@@ -8,6 +8,7 @@ import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { ServerEntry } from '../../machines/config/server-entry.ts';
+import type { ApprovalRule } from '../../machines/mcp/approval-rules.ts';
 import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { Respawns } from '../system/respawns.ts';
@@ -33,6 +34,8 @@ export interface Reconcile {
   run(): void;
   /** The settings in force. */
   settings(profile: string, server: string): ServerSettings | undefined;
+  /** The rules of its entry by which calls run without a question. A change of them leaves the connection as it is. */
+  rules(profile: string, server: string): readonly ApprovalRule[];
   /** The keys of the connections, in the order of the configuration. */
   keys(): readonly string[];
   /** The profiles that have servers. */
@@ -49,6 +52,7 @@ interface Kept {
   readonly profile: string;
   readonly settings: ServerSettings;
   readonly problem: string | undefined;
+  readonly rules: readonly ApprovalRule[];
   /** Tells whether anything of the entry changed. Holds secrets: compared, never shown. */
   readonly print: string;
 }
@@ -101,7 +105,7 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
           const before = kept.get(key);
           // What is known of a server is known of its settings, which stay the same while they say the same.
           const settings = before?.print === print ? before.settings : read;
-          next.set(key, { profile, settings, problem, print });
+          next.set(key, { profile, settings, problem, print, rules: entry.entry.approvals });
           if (settings.enabled && problem === undefined) usable.push(settings);
         }
         ports.registry(profile).configure(usable);
@@ -127,6 +131,7 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
       for (const key of next.keys()) spawn(key);
     },
     settings: (profile, server) => kept.get(connectionKey(profile, server))?.settings,
+    rules: (profile, server) => kept.get(connectionKey(profile, server))?.rules ?? [],
     keys: () => [...kept.keys()],
     profiles: () => [...new Set([...kept.values()].map(({ profile }) => profile))],
     ended(key) {

@@ -197,6 +197,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
           lanes: createCallLanes(),
           registry: (profile) => registries.get(profile),
           settings,
+          rules: reconcile.rules,
           connections,
           demandScope: (profile, server, scope) => credentials(profile).demandScope(server, scope),
           redactor,

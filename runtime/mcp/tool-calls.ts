@@ -15,6 +15,7 @@ import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut, defined, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
+import { type ApprovalRule, isCovered } from '../../machines/mcp/approval-rules.ts';
 import {
   type CallFault,
   noSuchTool,
@@ -42,8 +43,8 @@ import { shapeResult } from '../../machines/mcp/tool-result.ts';
 import { needsApproval } from '../../machines/mcp/trust.ts';
 import { loginCommand } from '../../machines/oauth/login-hint.ts';
 import type { Redactor } from '../observe/redact.ts';
-import type { Approvals } from './approvals.ts';
-import type { Calls, LiveCall } from './calls.ts';
+import type { Approvals, AskedCall } from './approvals.ts';
+import type { CallRequest, Calls, LiveCall } from './calls.ts';
 import { askerOf } from './calls.ts';
 import type { Reach } from './reach.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
@@ -57,6 +58,8 @@ export interface ToolCallPorts {
   readonly lanes: CallLanes;
   readonly registry: (profile: string) => Registry | undefined;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
+  /** The rules of `approvals` in a server's entry. */
+  readonly rules: (profile: string, server: string) => readonly ApprovalRule[];
   readonly connections: () => WardHandle<ConnectionInput>;
   /** The next login to the server asks for this scope too. */
   readonly demandScope: (profile: string, server: string, scope: string) => void;
@@ -103,8 +106,9 @@ export function wireToolCall(given: ToolCallPorts) {
             message: ports.redactor.text(cut(String(tool?.definition.description ?? ''), longestDescription)),
             detail: ports.redactor.value(row.request.args) as Json,
             timeoutMs: approvalTimeoutMs,
+            ...(tool === undefined ? {} : { call: askedCallOf(tool, row.request) }),
           },
-          ({ verdict }) => self.send({ type: 'approval.settled', verdict }),
+          ({ verdict, note }) => self.send({ type: 'approval.settled', verdict, note }),
         );
         const question = row.approval;
         ports.calls.waits(context.id, question, () => ports.approvals.show(question) !== undefined);
@@ -157,7 +161,7 @@ function find(context: CallContext, tool: RegisteredTool | undefined, ports: Wir
     server: tool.server,
     tool: tool.tool,
     readOnly: hints?.readOnlyHint === true,
-    asks: needsApproval(settings.trust, hints),
+    asks: needsApproval(settings.trust, hints) && !isRemembered(tool, context, ports),
     reached: isReached(tool, context, ports),
     reachMs: settings.connectTimeoutMs + reachSlackMs,
     ...(isOutdated ? { approved: false } : {}),
@@ -181,6 +185,20 @@ function findLater(context: CallContext, ports: ToolCallPorts): Resolution {
   const connectTimeoutMs = ports.settings(profile, absent.server)?.connectTimeoutMs ?? 0;
   if (absent.comes) return { kind: 'awaited', server: absent.server, reachMs: connectTimeoutMs + reachSlackMs };
   return { kind: 'refused', fault: unavailable(`no tool is named "${name}" yet: ${absent.why}`) };
+}
+
+/** Whether a person said before that such a call runs: for its run, or by a rule of the server's entry. */
+function isRemembered(tool: RegisteredTool, { id, profile, run, name }: CallContext, ports: ToolCallPorts): boolean {
+  const request = ports.calls.get(id)?.request;
+  if (request === undefined) return false;
+  if (ports.approvals.isAllowed(run, { server: tool.server, tool: name, definition: tool.definition })) return true;
+  return isCovered(ports.rules(profile, tool.server), askedCallOf(tool, request));
+}
+
+function askedCallOf({ tool, definition }: RegisteredTool, { args, said }: CallRequest): AskedCall {
+  const { annotations } = definition;
+  const destructive = isJsonObject(annotations) && annotations.destructiveHint === true;
+  return { tool, args, destructive, definition, ...(said === undefined ? {} : { said }) };
 }
 
 function isSame(one: RegisteredTool, other: RegisteredTool): boolean {

@@ -13,10 +13,10 @@ import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
-import type { ApprovalDetail, ApprovalRow, ServerCall, ServerRow, ToolRow } from '../control/contract.ts';
+import type { AnsweredRow, ApprovalDetail, ApprovalRow, ServerCall, ServerRow, ToolRow } from '../control/contract.ts';
 import type { LoginDesk } from '../oauth/login-desk.ts';
 import type { Redactor } from '../observe/redact.ts';
-import type { AnswerVerdict } from './approvals.ts';
+import type { AnswerMore, AnswerVerdict, AskedCall } from './approvals.ts';
 import type { CallAnswer, CallRequest } from './calls.ts';
 import type { Offers } from './offers.ts';
 import type { Servers } from './servers.ts';
@@ -43,7 +43,11 @@ export interface McpView {
   instructions(profile: string, allows: (tool: ServerTool) => boolean): string | undefined;
   approvals(): readonly ApprovalRow[];
   approval(id: string): ApprovalDetail | undefined;
-  answer(id: string, grant: boolean, by: string, values?: JsonObject): AnswerVerdict;
+  /** The call that an approval is about. Its arguments may hold secrets: compared, never shown. */
+  askedCall(id: string): AskedCall | undefined;
+  answer(id: string, grant: boolean, by: string, values?: JsonObject, more?: AnswerMore): AnswerVerdict;
+  answered(): readonly AnsweredRow[];
+  onAnswered(listener: (row: AnsweredRow) => void): () => void;
   onAsked(listener: (row: ApprovalRow) => void): () => void;
   readonly logins: LoginDesk;
   /** The servers of a profile, or of all, that log in by OAuth. */
@@ -173,7 +177,10 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
     onListsChanged: (profile, listener) => servers.registry(profile)?.onChange(listener) ?? (() => {}),
     approvals: () => approvals.list(),
     approval: (id) => approvals.show(id),
-    answer: (id, grant, by, values) => approvals.answer(id, grant, by, values),
+    askedCall: (id) => approvals.callOf(id),
+    answer: (id, grant, by, values, more) => approvals.answer(id, grant, by, values, more),
+    answered: () => approvals.answered(),
+    onAnswered: (listener) => approvals.onAnswered(listener),
     onAsked: (listener) => approvals.onAsked(listener),
     logins: servers.logins,
     oauthServers() {

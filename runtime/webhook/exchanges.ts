@@ -28,6 +28,8 @@ export interface LiveRequest {
   scriptMs: number;
   /** Where traces are made. */
   span: TracedSpan | undefined;
+  /** It ends before anything is claimed. */
+  readonly checksOnly?: true;
   /** Where it is an event of an array. */
   readonly part?: LivePart;
 }

@@ -85,7 +85,8 @@ export function createParts(ports: PartsPorts): Parts {
         answered: (outcome, reason) => batch.answered(index, { outcome, reason }),
       };
       const exchange = { head: { method: 'POST', path, headers: live.headers }, readBody() {}, reply() {} };
-      exchanges.set(id, { ...liveRequest(exchange, Buffer.from(JSON.stringify(item), 'utf8')), part });
+      const body = Buffer.from(JSON.stringify(item), 'utf8');
+      exchanges.set(id, { ...liveRequest(exchange, body), part, ...(live.checksOnly ? { checksOnly: true } : {}) });
       if (requests.spawn(id, { id, origin: 'part', method: 'POST', path, receivedAtMs }) !== undefined) return true;
       exchanges.delete(id);
       part.answered({ kind: 'draining' }, 'the gateway is starting or stopping');

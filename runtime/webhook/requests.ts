@@ -63,6 +63,9 @@ export function wireRequest(ports: RequestPorts) {
         if (url !== undefined) await ports.certificates.fetch(url);
       }),
       runScript: fromPromise<ScriptResult, ScriptInput>(async ({ input, signal }) => {
+        // As a script that lets the payload pass unchanged.
+        if (exchanges.get(input.id)?.checksOnly === true)
+          return { kind: 'exited', code: 0, stdout: JSON.stringify(input.payload) };
         const beganAtMs = desk.nowMs();
         const result = await ports.runScript(input, signal);
         const live = exchanges.get(input.id);
@@ -102,6 +105,11 @@ export function wireRequest(ports: RequestPorts) {
           self.send({ type: 'parts.settled', ...settlement }),
         ),
       claimDelivery: ({ context, self }) => {
+        if (exchanges.get(context.id)?.checksOnly === true) {
+          self.send({ type: 'claim.granted' });
+          if (context.plan === 'direct') self.send({ type: 'delivery.settled', delivered: true });
+          return;
+        }
         const claim = (context.origin === 'part' && exchanges.get(context.id)?.part?.claim) || ports.claim;
         claim(claimRequestOf(context, ports), (verdict) => {
           const live = exchanges.get(context.id);
@@ -176,6 +184,7 @@ function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentO
       ? { deliver: route.deliver, deliverExtra: context.deliverExtra ?? {} }
       : { deliverTo: context.deliverTo }),
     onFailure: context.onFailure,
+    reports: route.reports,
     skills: route.skills,
     toolsets: route.toolsets,
     replayOf: context.replayOf,

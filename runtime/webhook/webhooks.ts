@@ -34,9 +34,11 @@ import type { DeliveryDesk, SeenRun } from '../control/contract.ts';
 import type { CronView } from '../cron/view.ts';
 import { assembleWork, type WorkHalf } from '../dispatch/assemble.ts';
 import type { CancelRun } from '../dispatch/cancel-run.ts';
+import type { ProgressReports } from '../dispatch/progress-reports.ts';
 import type { LeftWork } from '../dispatch/work-log.ts';
 import { createBodyBudget } from '../http/body-budget.ts';
 import { openFront } from '../http/choose.ts';
+import type { Reply } from '../http/front.ts';
 import { createFrontKeeper, urlOf } from '../http/front-keeper.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { createRequestCount, timedKeeper } from '../observe/metrics-counts.ts';
@@ -46,6 +48,7 @@ import { createEventTraces } from '../observe/tracing-spans.ts';
 import { createIds, timeKey } from '../system/ids.ts';
 import { wireJournal } from '../system/supervisor.ts';
 import type { Every } from '../system/ticks.ts';
+import { type CheckedRequest, checkRequest } from './check-request.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
 import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
@@ -98,6 +101,10 @@ export interface Webhooks {
   readonly pauseOf: WorkHalf['pauseOf'];
   readonly cancelRun: CancelRun;
   readonly seenRun: SeenRun;
+  /** Answers a request as its sender would be answered, and stops before anything is claimed. */
+  readonly check: (request: CheckedRequest) => Promise<Reply>;
+  /** A run asks a person. */
+  readonly asked: ProgressReports['asked'];
   readonly cron: CronView;
   /** The routes in force, with the stores of their subscriptions. */
   sources(): RouteSources;
@@ -197,6 +204,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     findJob: work.cron.findJob,
     placeOf: work.placeOf,
     hasRoom: work.hasRoom,
+    reports: work.reports,
   });
   const parts = createParts({ exchanges, wards, nextId, nowMs, claim, together: keeper.together });
   const requestLogic = wireRequest({
@@ -267,6 +275,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
+        // A check by the owner is no event.
+        if (live?.checksOnly === true) return;
         countRequest(output, nowMs());
         traces.ended(output, live);
         decisions.decided(output, live);
@@ -320,6 +330,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     cancelRun: work.cancelRun,
     seenRun: work.seenRun,
+    asked: work.reports.asked,
+    check: (request) => checkRequest(request, { exchanges, wards, nextId, nowMs }),
     cron: work.cron.view,
     load: work.load,
     sources: () => sources,

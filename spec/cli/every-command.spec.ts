@@ -56,6 +56,7 @@ const rows: readonly (readonly [words: readonly string[], code: number, said: Re
   [['approvals', 'show', 'a999'], 1, /a999/],
   [['approvals', 'approve', 'a999'], 1, /a999/],
   [['approvals', 'deny', 'a999'], 1, /a999/],
+  [['approvals', 'answered'], 0, /Nothing was answered/],
   [['cron', 'add', 'digest', '@daily', '--prompt', 'p'], 0, /digest/],
   [['cron', 'list'], 0, /digest/],
   [['cron', 'show', 'digest'], 0, /digest/],

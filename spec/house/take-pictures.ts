@@ -25,7 +25,7 @@ const views = [
   ['server', '#/servers/default/notes', '.tool', 'inspector-servers'],
   ['server-long', '#/servers/default/warehouse-of-the-northern-region', '.tool', ''],
   ['add-server', '#/servers?add=1', 'dialog[open]', ''],
-  ['approvals', '#/approvals', '.question .buttons', 'inspector-approvals'],
+  ['approvals', '#/approvals', '.question .btns', 'inspector-approvals'],
   ['schedules', '#/schedules/default/digest', 'article', ''],
   ['targets', '#/targets', '.panel', ''],
 ] as const;

@@ -1,9 +1,11 @@
 /** A call that a person must allow, through the real doors: asked, shown, answered, run out, withdrawn. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
+import { valueAt } from '../../machines/config/edit.ts';
 import {
   cached,
   commandOf,
@@ -155,6 +157,69 @@ t.test('on a server that is not trusted', async (t) => {
     const { id: denied } = await gateway.asked();
     t.match(await gateway.cli('approvals', 'deny', denied), { code: 0, stdout: `Denied ${denied}.\n` });
     t.equal((await next).error?.code, 'approval_denied');
+  });
+
+  t.test(
+    'TRU-3 · the note of a denial reaches the caller, and the answers are listed with who gave them',
+    async (t) => {
+      const call = gateway.call('mcp__peer__write_note', { text: 'x' });
+      const { id } = await gateway.asked();
+
+      await gateway.cli('approvals', 'deny', id, '--note', 'wait for the release branch');
+
+      t.match((await call).error, {
+        code: 'approval_denied',
+        message: 'mcp__peer__write_note was not run: it was denied: wait for the release branch',
+      });
+      const answered = await gateway.control.call('approvals.answered');
+      t.match(answered, [
+        { id, verdict: 'denied', by: 'cli', note: /release/ },
+        { verdict: 'denied' },
+        { verdict: 'approved' },
+      ]);
+      t.match(
+        (await gateway.cli('approvals', 'answered')).stdout,
+        /denied +cli +peer +mcp__peer__write_note +wait for the/,
+      );
+    },
+  );
+
+  t.test('TRU-3 · HOME-4 · what is always allowed is a rule of config.yaml, and the connection stays', async (t) => {
+    const before = await gateway.server('peer');
+    const ask = async (text: string) => {
+      const call = gateway.call('mcp__peer__write_note', { text });
+      return { call, ...(await gateway.asked()) };
+    };
+    const { call, id } = await ask('standup');
+    const refused = [
+      [['--for-run'], /no run asked this/],
+      [['--always', '--where', 'text=other'], /"text" of this call is another/],
+      [['--always', '--where', 'author=me'], /no text, number or word "author"/],
+    ] as const;
+    for (const [flags, why] of refused) {
+      t.match(await gateway.cli('approvals', 'approve', id, ...flags), { code: 1, stderr: why }, flags.join(' '));
+    }
+    t.match(await gateway.cli('approvals', 'approve', id, '--where', 'text=standup'), { code: 2, stderr: /--always/ });
+    t.equal((await gateway.approvals()).length, 1, 'the question still waits');
+
+    const approved = await gateway.cli('approvals', 'approve', id, '--always', '--where', 'text=standup');
+
+    t.match(approved, { code: 0, stdout: `Approved ${id}; the rule is in config.yaml.\n` });
+    t.match(wordsOf(await call), /^note/);
+    const text = readFileSync(join(gateway.home.path, 'config.yaml'), 'utf8');
+    t.same(valueAt(text, ['mcp_servers', 'peer', 'approvals']), [
+      { tool: 'write_note', arguments: { text: 'standup' } },
+    ]);
+    await gateway.control.call('gateway.reload');
+    t.match(wordsOf(await gateway.call('mcp__peer__write_note', { text: 'standup' })), /^note/, 'nobody is asked');
+    const other = await ask('another');
+    await gateway.answer(other.id, false);
+    t.equal((await other.call).error?.code, 'approval_denied');
+    t.same((await gateway.server('peer'))?.since, before?.since, 'the server was not connected again');
+    t.match(await gateway.control.call('approvals.answered'), [
+      { verdict: 'denied' },
+      { remember: 'always', by: 'cli' },
+    ]);
   });
 
   t.test('CLI-2 · TRU-1 · `agent mcp call` waits for the answer and exits with 1 where it is no', async (t) => {

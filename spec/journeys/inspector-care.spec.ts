@@ -115,7 +115,7 @@ t.test('questions', options, async (t) => {
       await gateway.answer(id, false);
       t.equal(wordsOf(await first), '[approval_denied]');
 
-      await page.getByText('It was answered elsewhere, or given up.').waitFor();
+      await page.getByText(/^Denied on the command line at /).waitFor();
       t.same(await approve.boundingBox(), before);
       await approve.click();
       t.match(wordsOf(await second), /^note/);

@@ -427,7 +427,7 @@ const places = [
   ['#/servers', '.li'],
   ['#/servers/default/peer', '.tool'],
   ['#/servers?add=1', 'dialog[open]'],
-  ['#/approvals', '.question .buttons'],
+  ['#/approvals', '.question .btns'],
   ['#/schedules/default/digest', 'article'],
   ['#/targets', '.panel'],
 ] as const;

@@ -159,9 +159,16 @@ t.test(
   'TRU-1 · TRU-3 · INS-2 · a run waits for the yes to a tool of an untrusted server, and its story says so',
   async (t) => {
     const path = join(process.cwd(), 'dist', 'never-made');
+    // It exists, so nothing is made.
+    const make = { name: 'mcp__files__create_directory', args: JSON.stringify({ path: join(process.cwd(), 'dist') }) };
     const server = await startModelServer(t, [
       { kind: 'says', calls: [{ name: 'mcp__files__create_directory', args: JSON.stringify({ path }) }] },
       { kind: 'says', text: 'It was not allowed.' },
+      { kind: 'says', text: 'I make it.', calls: [make] },
+      { kind: 'says', calls: [make, make] },
+      { kind: 'says', text: 'It is there.' },
+      { kind: 'says', calls: [make] },
+      { kind: 'says', text: 'So I stop.' },
     ]);
     const home = makeModelHome(t, server, { trust: 'untrusted' });
     const daemon = await startDaemon(t, home.path);
@@ -203,6 +210,36 @@ t.test(
       {},
       { kind: 'call' },
       { kind: 'result', text: /was denied \[approval_denied\]/, is_error: true },
+    ]);
+
+    // A yes for its run: the further calls of that run ask nobody, and the next run asks again.
+    const question = async (): Promise<string> => {
+      await until(async () => {
+        asked = (await cliJson(home.path, 'approvals', 'list')) as readonly JsonObject[];
+        return asked.length === 1;
+      });
+      return String(asked[0]?.id);
+    };
+    await send(daemon, { n: 2, sender: { login: 'lena-k' } });
+    const second = await question();
+    t.match(await cliJson(home.path, 'approvals', 'show', second), {
+      said: 'I make it.',
+      prompt: /2/,
+      asked_by: { agent: /^openai-compatible/, event: 'push', person: 'lena-k' },
+    });
+    t.match(await askCli(['approvals', 'approve', second, '--for-run'], home.path), { stdout: /for its run/ });
+    await until(() => server.asked.length === 5);
+    t.match(await runThatIs(home.path, 'delivered'), { response: 'It is there.' });
+    t.same(await cliJson(home.path, 'approvals', 'list'), []);
+
+    await send(daemon, { n: 3 });
+    await askCli(['approvals', 'deny', await question(), '--note', 'not on Fridays'], home.path);
+    await until(() => server.asked.length === 7);
+    t.match((await runThatIs(home.path, 'delivered')).transcript, [
+      {},
+      {},
+      {},
+      { kind: 'result', text: /was denied: not on Fridays \[approval_denied\]/ },
     ]);
   },
 );

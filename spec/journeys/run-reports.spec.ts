@@ -5,18 +5,27 @@ import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { askCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
-import { eventually } from '../support/mcp/gateway.ts';
+import { entryOf, eventually } from '../support/mcp/gateway.ts';
+import { started } from '../support/mcp/plain-client.ts';
 import { httpApi } from '../support/platforms/described.ts';
 import { type FakeRequest, startPlatform } from '../support/platforms/fake-platform.ts';
 import { postSigned } from '../support/sign.ts';
 
 const secret = 'reports-secret-reports-secret';
 const reportSecret = String(httpApi.options.secret);
-const agent = `let prompt = '';
+const agent = `import { connect } from 'node:net';
+let prompt = '';
 for await (const chunk of process.stdin) prompt += chunk;
 if (prompt.includes('fail')) {
   process.stderr.write('no such build');
   process.exit(1);
+}
+if (prompt.includes('ask')) {
+  const socket = connect(process.env.AGENT_SOCKET);
+  const params = { name: 'mcp__peer__write_note', arguments: { text: 'private' } };
+  socket.write(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'mcp.call', params }) + '\\n');
+  await new Promise((answered) => socket.on('data', (data) => String(data).includes('"id":1') && answered()));
+  socket.destroy();
 }
 process.stdout.write('Fine: ' + prompt.trim());
 `;
@@ -32,9 +41,11 @@ async function openReports(t: Test) {
   const home = makeHome(t, { 'scripts/agent.mjs': agent });
   const receiver = await startPlatform(httpApi);
   t.teardown(() => receiver.close());
+  const peer = await started(t);
   const prompt = '{n}';
   const config = {
     agent: { runner: 'command', command: ['node', 'scripts/agent.mjs'] },
+    mcp_servers: { peer: entryOf(peer, { trust: 'untrusted' }) },
     platforms: {
       http: {
         enabled: true,
@@ -52,6 +63,12 @@ async function openReports(t: Test) {
             all: { prompt, deliver: 'http' },
             finished: { prompt, deliver: 'http', on: ['finished'] },
             failed: { prompt, deliver: 'http', on: ['failed'] },
+            steps: {
+              prompt,
+              deliver: 'http',
+              on: ['accepted', 'approval', 'finished'],
+              toolsets: ['mcp__peer__*'],
+            },
             direct: { prompt, deliver: 'http', deliver_only: true },
           },
         },
@@ -122,6 +139,39 @@ t.test('DLV-6 · DUR-1 · runs are reported with a signature, each end once, als
   t.equal((await post('direct', 'now', '5')).status, 200);
   t.match(verified(it.reports('5')[0]), { type: 'event.accepted', data: { status: 'accepted', text: 'now' } });
   t.same([it.reports('3'), it.reports('4')], [[], []]);
+
+  // The first report is refused once; the others wait behind it.
+  it.receiver.scripts.push({ status: 503 });
+  await post('steps', 'ask', 'step');
+  const [question] = await eventually(async () => {
+    const rows = await it.rows<{ readonly id: string }>('approvals', 'list');
+    return rows.length === 1 ? rows : undefined;
+  });
+  await eventually(() => it.reports('step').length === 3);
+  await askCli(['approvals', 'approve', String(question?.id)], it.home.path);
+  await eventually(() => it.reports('step').length === 4);
+  const steps = it.reports('step').slice(1).map(verified);
+  const run_id = it.reports('step')[3]?.headers['webhook-id'];
+  t.match(steps, [
+    { type: 'run.accepted', data: { status: 'accepted', run_id, route: 'steps' } },
+    {
+      type: 'run.approval',
+      data: {
+        status: 'waiting for approval',
+        run_id,
+        question: { id: question?.id, kind: 'tool', server: 'peer', tool: 'mcp__peer__write_note' },
+        text: /waits for an approval to call mcp__peer__write_note: agent approvals show /,
+      },
+    },
+    { type: 'run.finished', data: { run_id, text: 'Fine: ask' } },
+  ]);
+  t.notMatch(JSON.stringify(steps), /private/);
+  const written = await it.rows<Row & { readonly reports?: string }>('deliveries', 'list');
+  t.same(
+    written.filter(({ delivery_id }) => delivery_id === 'step').map(({ reports }) => reports),
+    ['approval', 'accepted', undefined],
+    'the list is by id',
+  );
 
   it.receiver.scripts.push({ status: 503 });
   await post('all', 'again', '6');

@@ -157,6 +157,7 @@ t.test('CRN-2 · schedule, webhook and hand take claims of one name, so that no 
     findJob: () => ({ kind: 'ready', ...job }),
     placeOf: () => undefined,
     hasRoom: () => true,
+    reports: { nextOrder: () => 1, open: () => {} },
   });
   const request: ClaimRequest = {
     key: 'k1',

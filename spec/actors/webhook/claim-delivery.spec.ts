@@ -67,6 +67,7 @@ async function claimer(journal: Journal = openMemoryJournal(), ports: Partial<Cl
     findJob: () => job,
     placeOf: ({ extra }) => (extra.chat_id === undefined ? undefined : String(extra.chat_id)),
     hasRoom: () => true,
+    reports: { nextOrder: () => 1, open: () => {} },
     ...ports,
   });
   const claim = (request: ClaimRequest): Promise<ClaimVerdict> =>

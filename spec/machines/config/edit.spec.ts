@@ -45,6 +45,19 @@ t.test('HOME-4 · only the characters of a changed value move', (t) => {
   t.end();
 });
 
+t.test('HOME-4 · an item is added at the end of a list, and its comments stay', (t) => {
+  const rows: readonly (readonly [string, string])[] = [
+    [
+      's:\n  - tool: a # c1\n  # c2\n  - tool: b\n    arguments: {x: 1} # c3\n# tail\nrest: 1\n',
+      's:\n  - tool: a # c1\n  # c2\n  - tool: b\n    arguments: {x: 1} # c3\n  - tool: n\n    arguments:\n      y: 2\n# tail\nrest: 1\n',
+    ],
+    ['s: [{tool: a}, {tool: b}] # c\n', 's: [{tool: a}, {tool: b}, { tool: n, arguments: { y: 2 } }] # c\n'],
+  ];
+  const value = { tool: 'n', arguments: { y: 2 } };
+  for (const [text, expected] of rows) t.equal(editConfig(text, [{ path: ['s', 2], value }]), expected);
+  t.end();
+});
+
 t.test('HOME-4 · whatever the mapping, the edit says what it should and nothing else changes', (t) => {
   const leaf = fc.oneof(fc.integer(), fc.boolean(), fc.string({ maxLength: 6 }), fc.constant(null));
   const tree = fc.letrec((tie) => ({

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ListName } from '../../../machines/mcp/offers.ts';
+import { approvalCommands } from '../../../runtime/control/approval-commands.ts';
 import type { Command, CommandHost } from '../../../runtime/control/command.ts';
 import type { ApprovalRow } from '../../../runtime/control/contract.ts';
 import { mcpCommands } from '../../../runtime/control/mcp-commands.ts';
@@ -18,6 +19,7 @@ const tools = [
   { name: 'mcp__notes__write', server: 'notes' },
   { name: 'mcp__files__read', server: 'files' },
 ];
+const table = { ...mcpCommands, ...approvalCommands };
 const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 
 /** The commands over a view that writes down what it is asked, and a peer that writes down what it is told. */
@@ -33,6 +35,8 @@ function stage(t: Test, view: Partial<McpView> = {}) {
     },
     standing: (_: string, server: string) =>
       server === 'gone' ? 'unknown' : server === 'off' ? 'disabled' : 'enabled',
+    askedCall: () => undefined,
+    onAnswered: () => () => {},
     logins: { login: () => t.fail('no login is wanted'), paste: () => false } as never,
     ...view,
   } as McpView;
@@ -53,7 +57,7 @@ function stage(t: Test, view: Partial<McpView> = {}) {
     },
   };
   const run = async (name: string, params: JsonObject = {}, from: CommandHost = host): Promise<unknown> => {
-    const command = new Map<string, Command>(Object.entries(mcpCommands)).get(name);
+    const command = new Map<string, Command>(Object.entries(table)).get(name);
     return command === undefined ? t.fail(`no command ${name}`) : command.run(params, from, peer);
   };
   const leave = (): void => {
@@ -70,7 +74,7 @@ const codeOf = (asked: Promise<unknown>): Promise<string> =>
 
 t.test('CLI-3 · CLI-5 · without a daemon only what tests a server is answered', async (t) => {
   const { run, alone } = stage(t);
-  for (const [name, { access }] of Object.entries(mcpCommands)) {
+  for (const [name, { access }] of Object.entries(table)) {
     t.equal(access, name === 'mcp.test' ? 'home' : 'daemon', name);
     if (access === 'daemon')
       t.equal(await codeOf(run(name, { name: 'x', server: 'x', id: 'x' }, alone)), 'gateway-not-running', name);

@@ -6,7 +6,7 @@ import { type PageAccess, pageAccessOf } from '../../../runtime/inspector/page-m
 /** Every method of the control socket, and what the page may do with it without params. One that is not here fails. */
 const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
   open: [
-    ...['answer', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
+    ...['answer', 'answered', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
     ...['check', 'hints', 'schema', 'show', 'source'].map((name) => `config.${name}`),
     ...['list', 'pause', 'resume', 'run', 'show'].map((name) => `cron.${name}`),
     ...['drop', 'list', 'retry', 'show', 'targets'].map((name) => `deliveries.${name}`),
@@ -24,7 +24,9 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
     ...['read', 'watch'].map((name) => `overview.${name}`),
     'setup.read',
     ...['cancel', 'list', 'show'].map((name) => `runs.${name}`),
-    ...['deliveries', 'delivery', 'doctor', 'list', 'replay', 'samples', 'show'].map((name) => `webhook.${name}`),
+    ...['deliveries', 'delivery', 'disable', 'doctor', 'enable', 'list', 'replay', 'samples', 'show'].map(
+      (name) => `webhook.${name}`,
+    ),
   ],
   fresh: [
     ...['cancel', 'new', 'open', 'say', 'tools'].map((name) => `chat.${name}`),
@@ -33,7 +35,7 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
     'link.add',
     ...['add', 'edit', 'enable', 'import', 'remove'].map((name) => `mcp.${name}`),
     ...['agent', 'target', 'webhooks'].map((name) => `setup.${name}`),
-    ...['remove', 'subscribe', 'test'].map((name) => `webhook.${name}`),
+    ...['edit', 'remove', 'subscribe', 'test'].map((name) => `webhook.${name}`),
   ],
   terminalOnly: ['inspect.endSessions', 'inspect.link'],
 };
@@ -56,6 +58,9 @@ t.test('SEC-1 · a method that takes a program or a prompt needs a fresh link on
     ['link.add', { url: linkTo({ url: 'http://127.0.0.1:1/mcp' }) }, 'open'],
     ['link.add', { url: 'nonsense' }, 'fresh'],
     ['link.add', { url: 1 }, 'fresh'],
+    ['approvals.answer', { id: 'a1', grant: true, remember: 'run' }, 'open'],
+    ['approvals.answer', { id: 'a1', grant: true, remember: 'always' }, 'fresh'],
+    ['webhook.test', { name: 'ci', checks_only: true }, 'open'],
     ['cron.run', { job: 'nightly', force: true }, 'open'],
     ['cron.run', { job: 'nightly', context: 'x' }, 'fresh'],
     ['mcp.test', { server: 'x' }, 'open'],

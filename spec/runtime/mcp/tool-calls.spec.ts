@@ -92,6 +92,7 @@ function stage(t: Test, entry: JsonObject = {}, { state = 'connected', cpuTimeMs
     compile(
       wireToolCall({
         calls,
+        rules: () => [],
         approvals,
         reach,
         lanes: createCallLanes(),

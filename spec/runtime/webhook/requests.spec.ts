@@ -111,6 +111,7 @@ async function stage(
             findJob: () => ({ kind: 'dropped', reason: 'the job is paused' }),
             placeOf: () => undefined,
             hasRoom: () => true,
+            reports: { nextOrder: () => 1, open: () => {} },
           })
         : (_, settled) => settled(verdict),
     certificates: {

@@ -11,6 +11,8 @@ export interface Shown<Row> {
   readonly row: Row;
   /** When it was first missed among the open ones; absent while it is open. */
   readonly endedAtMs?: number;
+  /** It was answered elsewhere, and stays until the view is left. */
+  readonly stays?: true;
 }
 
 /** The list anew: those that stood, in their order, and the fresh ones where the daemon has them. */
@@ -18,12 +20,14 @@ export function lineUp<Row extends { readonly id: string }>(
   stood: readonly Shown<Row>[],
   open: readonly Row[],
   nowMs: number,
+  stays: (id: string) => boolean = () => false,
 ): readonly Shown<Row>[] {
   const opened = new Map(open.map((row) => [row.id, row]));
   const line: Shown<Row>[] = [];
   for (const { row, endedAtMs = nowMs } of stood) {
     const now = opened.get(row.id);
     if (now !== undefined) line.push({ row: now });
+    else if (stays(row.id)) line.push({ row, endedAtMs, stays: true });
     else if (nowMs < endedAtMs + stayMs) line.push({ row, endedAtMs });
   }
   for (const [at, row] of open.entries()) {
@@ -36,7 +40,7 @@ export function lineUp<Row extends { readonly id: string }>(
 
 /** When the next one leaves; undefined while none has ended. */
 export function nextLeaveMs(line: readonly Shown<unknown>[]): number | undefined {
-  const ends = line.flatMap(({ endedAtMs }) => endedAtMs ?? []);
+  const ends = line.flatMap(({ endedAtMs, stays }) => (stays ? [] : (endedAtMs ?? [])));
   return ends.length === 0 ? undefined : Math.min(...ends) + stayMs;
 }
 

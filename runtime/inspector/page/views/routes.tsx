@@ -1,8 +1,149 @@
 /**
- * Routes: its place in the frame, without content yet.
- * @see INS-2 in docs/specification.md
+ * Routes: every webhook route with its mark; one opened with its address, what it receives and does, its events of a
+ * day, a test, and the requests that were refused.
+ * @see INS-4 and SRC-5 in docs/specification.md
  */
 
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { RouteMark, RouteRow } from '../../../control/contract.ts';
+import { hashOf, type Place } from '../data/hash.ts';
+import { go } from '../data/place.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
+import { Clock } from '../parts/basics.tsx';
+import { StatusMark } from '../parts/chip.tsx';
+import { Field } from '../parts/choice.tsx';
+import { Head } from '../parts/head.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Answer, Empty } from '../parts/panel.tsx';
+import { Split } from '../parts/split.tsx';
+import { RoutePane } from './routes-detail.tsx';
+import { routeMarks } from './routes-marks.ts';
+import { SubscriptionDialog } from './routes-subscription.tsx';
 
-export const routes: ViewRow = { name: 'routes', title: 'Routes', group: 'Connections', icon: 'routes', letter: 'r' };
+/** Failing first, then by name, so that rows keep their places. */
+const order: Readonly<Record<RouteMark, number>> = { failing: 0, retrying: 1, healthy: 2, quiet: 2, disabled: 3 };
+const changing = /^(webhookRequest|agentRun|delivery)$/;
+
+function Routes({ place }: { readonly place: Place }): JSX.Element {
+  const { asked, again } = useAsked('routes', () => call('webhook.list'));
+  const [words, setWords] = useState('');
+  const [isAdding, setAdding] = useState(false);
+  useFresh(changing, again);
+  const all = asked.kind === 'there' ? asked.value : [];
+  const found = sorted(all).filter((row) => `${row.name} ${row.deliver}`.toLowerCase().includes(words.toLowerCase()));
+  const opened = all.find((row) => idOf(row) === place.chosen);
+  return (
+    <>
+      <Head title="Routes" count={asked.kind === 'there' ? all.length : undefined}>
+        <button type="button" class="btn" onClick={() => setAdding(true)}>
+          <Icon name="add" />
+          New subscription…
+        </button>
+      </Head>
+      <Split
+        label="Routes"
+        back="All routes"
+        opened={place.chosen !== ''}
+        onBack={() => go('routes')}
+        list={
+          <>
+            <div class="listhead">
+              <Field label="Filter routes" value={words} onInput={setWords} />
+            </div>
+            <div class="scrolls">
+              <Answer asked={asked} again={again} what="The routes">
+                {() =>
+                  all.length === 0 ? (
+                    <Empty title="No routes yet.">Add a subscription, or a route in config.yaml.</Empty>
+                  ) : (
+                    found.map((row) => <RouteLink key={idOf(row)} row={row} isAt={idOf(row) === place.chosen} />)
+                  )
+                }
+              </Answer>
+            </div>
+          </>
+        }
+      >
+        {opened?.profile === undefined ? (
+          <Empty
+            title={place.chosen === '' || asked.kind !== 'there' ? 'Choose a route.' : 'There is no such route.'}
+          />
+        ) : (
+          <RoutePane
+            key={place.chosen}
+            name={opened.name}
+            profile={opened.profile}
+            mark={opened.mark ?? 'quiet'}
+            onChanged={again}
+          />
+        )}
+      </Split>
+      {isAdding ? (
+        <SubscriptionDialog
+          onClose={() => setAdding(false)}
+          onDone={(name) => {
+            again();
+            go('routes', `default/${name}`);
+          }}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function RouteLink({ row, isAt }: { readonly row: RouteRow; readonly isAt: boolean }): JSX.Element {
+  const { name, profile, deliver, problem, mark = 'quiet', last_event_at: last, last_hour: hour = 0 } = row;
+  const [shape, word] =
+    problem === undefined || profile !== undefined ? routeMarks[mark] : (['failed', 'Unusable'] as const);
+  const { total = 0, failed = 0 } = row.last_24h ?? {};
+  const rate = mark === 'failing' && total > 0 ? `${Math.round((failed / total) * 100)} % failed` : `${hour} / h`;
+  const text = (
+    <>
+      <StatusMark name={shape} />
+      <span>
+        <span class="a cut">
+          {name}
+          <span class="unseen">, {word}</span>
+          {profile === undefined || profile === 'default' ? '' : ` · ${profile}`}
+        </span>
+        <span class="b cut">{profile === undefined ? problem : `→ ${deliver}`}</span>
+      </span>
+      <span class="c num">
+        {profile === undefined ? '' : rate}
+        <br />
+        {last === undefined ? '' : <Clock at={last} />}
+      </span>
+    </>
+  );
+  if (profile === undefined) return <div class="li">{text}</div>;
+  return (
+    <a
+      class={`li${isAt ? ' at' : ''}`}
+      href={hashOf('routes', idOf(row))}
+      {...(isAt ? { 'aria-current': 'true' } : {})}
+    >
+      {text}
+    </a>
+  );
+}
+
+function sorted(rows: readonly RouteRow[]): readonly RouteRow[] {
+  const rank = ({ mark = 'quiet', profile }: RouteRow): number => (profile === undefined ? -1 : order[mark]);
+  return [...rows].sort((one, other) => rank(one) - rank(other) || one.name.localeCompare(other.name));
+}
+
+function idOf({ profile = '', name }: RouteRow): string {
+  return `${profile}/${name}`;
+}
+
+export const routes: ViewRow = {
+  name: 'routes',
+  title: 'Routes',
+  group: 'Connections',
+  icon: 'routes',
+  letter: 'r',
+  component: Routes,
+};

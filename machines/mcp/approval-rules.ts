@@ -1,0 +1,74 @@
+/**
+ * Decides whether a rule that a person wrote lets a call run without a question, and makes such a rule from a call that a
+ * person has seen. Knows no surface, no file and no run.
+ * @see TRU-3 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+
+/** What a yes covers. `run`: the tool, for the run that asks; `always`: a rule of config.yaml was written. */
+export type Remember = 'call' | 'run' | 'always';
+
+/** An entry of `approvals` of a server: the server's own name of a tool, and the arguments that limit the rule. */
+export interface ApprovalRule {
+  readonly tool: string;
+  /** By path, such as `repo` or `head.ref`; each must be equal. */
+  readonly arguments?: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** A call, as far as a rule looks at it. */
+export interface RuledCall {
+  readonly tool: string;
+  readonly args: JsonObject;
+  /** The server marks the tool as one that may destroy. */
+  readonly destructive: boolean;
+}
+
+export type RuleVerdict =
+  | { readonly kind: 'rule'; readonly rule: ApprovalRule }
+  | { readonly kind: 'unfit'; readonly why: string };
+
+/** Returns whether a rule covers the call. A tool that is marked destructive needs a rule with a limit on its arguments. */
+export function isCovered(rules: readonly ApprovalRule[], call: RuledCall): boolean {
+  return rules.some(({ tool, arguments: limits = {} }) => {
+    const entries = Object.entries(limits);
+    if (tool !== call.tool || (call.destructive && entries.length === 0)) return false;
+    return entries.every(([path, value]) => argumentAt(call.args, path) === value);
+  });
+}
+
+/**
+ * Returns the rule for a tool, limited to the arguments of `where`, which must be those of the call.
+ * @param where values by path; a text also stands for the number or the word that it serializes
+ */
+export function ruleOf({ tool, args, destructive }: RuledCall, where: JsonObject): RuleVerdict {
+  const limits: Record<string, string | number | boolean> = {};
+  for (const [path, given] of Object.entries(where)) {
+    const actual = argumentAt(args, path);
+    if (typeof actual !== 'string' && typeof actual !== 'number' && typeof actual !== 'boolean') {
+      return unfit(`the call has no text, number or word ${JSON.stringify(path)} among its arguments`);
+    }
+    if (given !== actual && given !== String(actual)) {
+      return unfit(`${JSON.stringify(path)} of this call is another, so the rule would not cover it`);
+    }
+    if (String(actual).includes('${')) return unfit(`${JSON.stringify(path)} holds "\${", which a rule cannot keep`);
+    limits[path] = actual;
+  }
+  const isLimited = Object.keys(limits).length > 0;
+  if (destructive && !isLimited) {
+    return unfit('its server marks the tool as destructive; limit the rule to an argument of this call');
+  }
+  return { kind: 'rule', rule: isLimited ? { tool, arguments: limits } : { tool } };
+}
+
+function unfit(why: string): RuleVerdict {
+  return { kind: 'unfit', why };
+}
+
+/** The value at a path; a key that has dots of its own is meant before a path. */
+function argumentAt(args: JsonObject, path: string): Json | undefined {
+  if (Object.hasOwn(args, path)) return args[path];
+  let at: Json | undefined = args;
+  for (const step of path.split('.')) at = isJsonObject(at) && Object.hasOwn(at, step) ? at[step] : undefined;
+  return at;
+}

@@ -1,0 +1,40 @@
+/**
+ * Writes a condition of a route as a sentence's part, for a person. Knows nothing of what it selects.
+ * @see FIL-2 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+
+const operators: Readonly<Record<string, string>> = {
+  equals: 'equals',
+  not_equals: 'does not equal',
+  contains: 'contains',
+  in: 'is one of',
+  in_file: 'is in the file',
+  regex: 'matches',
+};
+
+/** Returns the condition in words, such as `payload.livemode equals true`. */
+export function filterWords(condition: JsonObject): string {
+  const { field, all, any, not } = condition;
+  if (Array.isArray(all)) return group(all, 'and');
+  if (Array.isArray(any)) return group(any, 'or');
+  if (isJsonObject(not)) return `not (${filterWords(not)})`;
+  const name = typeof field === 'string' ? field : 'the payload';
+  const tests = Object.entries(condition).flatMap(([key, value]) => {
+    if (key === 'exists' || key === 'missing')
+      return [(value === false) === (key === 'exists') ? 'is missing' : 'exists'];
+    const words = Object.hasOwn(operators, key) ? operators[key] : undefined;
+    return words === undefined ? [] : [`${words} ${spelled(value)}`];
+  });
+  return `${name} ${tests.join(' and ')}`.trim();
+}
+
+function group(conditions: readonly Json[], word: string): string {
+  return conditions.map((one) => (isJsonObject(one) ? `(${filterWords(one)})` : '')).join(` ${word} `);
+}
+
+function spelled(value: Json | undefined): string {
+  if (Array.isArray(value)) return value.map((one: Json) => spelled(one)).join(', ');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,174 @@
+/**
+ * The commands of the questions that wait for a person: what is asked and by whom, the answer, and what is remembered of it.
+ * Part of the one table of the control socket.
+ * @see TRU-3, SRV-1 and SEC-4 in docs/specification.md
+ */
+
+import { basename } from 'node:path';
+import { addApprovalRule } from '../../actors/config/server-entries.ts';
+import { cut, defined, isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import type { AgentSettings } from '../../machines/config/settings.ts';
+import { type Remember, ruleOf } from '../../machines/mcp/approval-rules.ts';
+import { payloadPerson } from '../../machines/webhook/payload-person.ts';
+import { ambiguous, latest, shortestPrefix } from '../dispatch/meant-key.ts';
+import { type CommandHost, type Commands, daemonOf, optionalText, textOf } from './command.ts';
+import type { ApprovalDetail, ApprovalRow, AskedBy } from './contract.ts';
+import { homeOf, profileOf } from './home-view.ts';
+import { mcpOf, ofServers } from './mcp-commands.ts';
+import { Refusal } from './refusal.ts';
+
+/** Characters of a reason, of a prompt, and of a body in which a person is looked for. */
+const longestNote = 1_000;
+const longestPrompt = 100_000;
+const longestBody = 1_000_000;
+
+export const approvalCommands = {
+  'approvals.list': ofServers((mcp) => mcp.approvals()),
+  'approvals.answered': ofServers((mcp) => mcp.answered()),
+  'approvals.show': {
+    access: 'daemon',
+    run: async (params, host) => {
+      const mcp = mcpOf(host);
+      const id = textOf(params, 'id');
+      const row = mcp.approval(id) ?? mcp.approval(meantApproval(id, mcp.approvals()) ?? id) ?? refuseApproval(id);
+      return withAsker(row, host);
+    },
+  },
+
+  'approvals.answer': {
+    access: 'daemon',
+    run: async (params, host) => {
+      const mcp = mcpOf(host);
+      const id = textOf(params, 'id');
+      const values = isJsonObject(params.values) ? params.values : undefined;
+      const remember = rememberIn(params);
+      const note = optionalText(params, 'note')?.trim();
+      const more = { remember, ...(note ? { note: cut(note, longestNote) } : {}) };
+      const grant = params.grant === true;
+      if (grant && remember === 'always') await writeRule(id, params.where, host);
+      const verdict = mcp.answer(id, grant, optionalText(params, 'by') ?? 'cli', values, more);
+      switch (verdict.kind) {
+        case 'taken':
+          return { answered: id };
+        case 'unknown':
+          return refuseApproval(id);
+        case 'refused':
+          throw new Refusal('approval-values', `approval ${id}: ${verdict.reason}; give the values anew`);
+        case 'unfit':
+          throw unfit(id, verdict.reason);
+      }
+    },
+  },
+
+  'approvals.watch': {
+    access: 'daemon',
+    run: (_, host, peer) => {
+      const mcp = mcpOf(host);
+      peer.onEnd(mcp.onAsked((row) => peer.notify('approvals.asked', row)));
+      peer.onEnd(mcp.onAnswered((row) => peer.notify('approvals.answered', row)));
+      return Promise.resolve({ pending: mcp.approvals() });
+    },
+  },
+} satisfies Partial<Commands>;
+
+function rememberIn({ remember = 'call' }: JsonObject): Remember {
+  if (remember === 'call' || remember === 'run' || remember === 'always') return remember;
+  throw new Refusal('params-missing', 'remember is "call", "run" or "always"');
+}
+
+/** Writes the rule that lets further calls of the tool run, before this one is let. */
+async function writeRule(id: string, where: unknown, host: CommandHost): Promise<void> {
+  const mcp = mcpOf(host);
+  const row = mcp.approval(id) ?? refuseApproval(id);
+  const call = mcp.askedCall(id);
+  if (call === undefined) throw unfit(id, 'only the call of a tool can be remembered');
+  const verdict = ruleOf(call, isJsonObject(where) ? where : {});
+  if (verdict.kind === 'unfit') throw unfit(id, verdict.why);
+  const profile = profileOf(row.profile);
+  const changed = await addApprovalRule({ home: host.source.home, profile, name: row.server }, verdict.rule);
+  if (changed.kind === 'unwritable') throw new Refusal('config-unwritable', changed.why);
+  if (changed.kind === 'absent') {
+    throw new Refusal(
+      'server-unknown',
+      `config.yaml has no mcp server "${row.server}" any more; approve only this call`,
+    );
+  }
+}
+
+/** With who asked, and what the asker was told and said. */
+async function withAsker(row: ApprovalDetail, host: CommandHost): Promise<ApprovalDetail> {
+  const call = mcpOf(host).askedCall(row.id);
+  const hints = call === undefined ? {} : hintsOf(call.definition);
+  const more = { ...row, ...hints, ...(call?.said === undefined ? {} : { said: call.said }) };
+  if (row.run === undefined) return more;
+  const daemon = daemonOf(host);
+  const run = await daemon.run(row.run).catch(() => undefined);
+  if (run === undefined) return more;
+  const { route, event, delivery_id } = run;
+  const found = await daemon.delivery(delivery_id, { route, profile: row.profile }).catch(() => undefined);
+  const agent = homeOf(host).profiles.get(profileOf(row.profile))?.settings.agent;
+  const asked_by: AskedBy = defined({
+    agent: agent && agentName(agent),
+    route,
+    event,
+    delivery_id,
+    event_key: found?.key,
+    person: found && personIn(found.record.body),
+  });
+  return { ...more, asked_by, prompt: cut(run.prompt, longestPrompt) };
+}
+
+/** The hints of the tool as its server gives them; only `true` and `false` count. */
+function hintsOf(definition: object): Pick<ApprovalDetail, 'hints'> {
+  const { annotations } = definition as { readonly annotations?: unknown };
+  const given = annotations as Readonly<Record<string, unknown>> | undefined;
+  const hint = (name: string): boolean | undefined => {
+    const value = given?.[name];
+    return typeof value === 'boolean' ? value : undefined;
+  };
+  const hints = defined({
+    destructive: hint('destructiveHint'),
+    idempotent: hint('idempotentHint'),
+    open_world: hint('openWorldHint'),
+  });
+  return { hints };
+}
+
+const programNames: Readonly<Record<string, string>> = { claude: 'Claude Code', codex: 'Codex', gemini: 'Gemini CLI' };
+
+function agentName({ runner, command, model }: AgentSettings): string {
+  if (runner === 'model') return model === undefined ? 'a model' : `${model.provider} ${model.name}`;
+  const program = basename(command[0] ?? runner);
+  return programNames[program] ?? program;
+}
+
+function personIn(body: string): string | undefined {
+  if (body.length > longestBody) return undefined;
+  try {
+    return payloadPerson(JSON.parse(body));
+  } catch {
+    // A form, or what is no JSON.
+    return undefined;
+  }
+}
+
+/**
+ * The open question that `latest` or the letters of an id mean. With a part of its number none is meant: the question 1 that
+ * has ended must not be taken for 12. Answers take the complete id, since another question may be open by then.
+ */
+function meantApproval(asked: string, open: readonly ApprovalRow[]): string | undefined {
+  const ids = open.map(({ id }) => id);
+  if (asked === latest) return ids.at(-1);
+  if (asked.length < shortestPrefix || /\d/.test(asked)) return undefined;
+  const found = ids.filter((id) => id.startsWith(asked));
+  if (found.length > 1) throw ambiguous(asked, found);
+  return found[0];
+}
+
+function refuseApproval(id: string): never {
+  throw new Refusal('approval-unknown', `no approval "${id}" waits; \`agent approvals list\` lists them`);
+}
+
+function unfit(id: string, why: string): Refusal {
+  return new Refusal('approval-remember', `approval ${id}: ${why}; the question still waits`);
+}

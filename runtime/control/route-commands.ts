@@ -1,0 +1,156 @@
+/**
+ * The commands that show a route completely, disable and enable it, and edit a subscription. Part of the one table of the
+ * control socket.
+ * @see INS-4, SUB-1, SUB-4 and HOME-4 in docs/specification.md
+ */
+
+import { editHome } from '../../actors/config/edit-home.ts';
+import { readText } from '../../actors/files.ts';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
+import { type ConfigPath, parseDocument } from '../../machines/config/document.ts';
+import { valueAt } from '../../machines/config/edit.ts';
+import { profilePaths } from '../../machines/config/profile.ts';
+import { routesPath } from '../../machines/config/read-webhook.ts';
+import type { Route, RouteWithSecret } from '../../machines/config/route.ts';
+import { sourceOf } from '../../machines/config/sources.ts';
+import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
+import { filterWords } from '../../machines/webhook/filter-words.ts';
+import { subscriptionContext } from '../webhook/route-sources.ts';
+import { type CommandHost, type Commands, ofHome, refuse, textOf } from './command.ts';
+import { configFile, showConfig } from './config-view.ts';
+import type { Result, RouteDetail } from './contract.ts';
+import {
+  type AskedRoute,
+  askedRouteOf,
+  type HomeDesk,
+  listRoutes,
+  profileOf,
+  readDesk,
+  showRoute,
+} from './home-view.ts';
+import { Refusal } from './refusal.ts';
+import { routeStandings } from './route-standing.ts';
+
+export const routeCommands = {
+  'webhook.list': ofHome(async (host) => {
+    const rows = listRoutes(deskOf(host), host.daemon?.url());
+    if (host.daemon === undefined) return rows;
+    const standingOf = await routeStandings(host.daemon);
+    return rows.map((row) => (row.profile === undefined ? row : { ...row, ...standingOf(row) }));
+  }),
+
+  'webhook.show': ofHome(async (host, params) => {
+    const desk = deskOf(host);
+    const row = showRoute(desk, askedRoute(params), host.daemon?.url());
+    const entry = askedRouteOf(desk, askedRoute(params));
+    const standingOf = host.daemon && (await routeStandings(host.daemon));
+    return {
+      ...row,
+      ...standingOf?.(row),
+      ...(await originOf(entry, host)),
+      filter_words: entry.route.filters.map(filterWords),
+      limits: limitsOf(entry.route, desk),
+    };
+  }),
+
+  'webhook.enable': ofHome((host, params) => setEnabled(host, params, true)),
+  'webhook.disable': ofHome((host, params) => setEnabled(host, params, false)),
+  'webhook.edit': ofHome(async (host, params) => {
+    const { route } = askedRouteOf(deskOf(host), askedRoute(params));
+    if (route.source === 'static') {
+      refuse('subscription-static', `"${route.name}" is a route of config.yaml, which is edited there`);
+    }
+    await editSubscription(host, route, isJsonObject(params.record) ? params.record : {});
+    return showRoute(deskOf(host), route, host.daemon?.url());
+  }),
+} satisfies Partial<Commands>;
+
+/** Where a static route is: in the file of its profile, or in that of the home, which may have routes of profiles. */
+async function findRoute({ name, profile }: Route, { source }: CommandHost) {
+  for (const one of new Set<ProfileName>([profile, defaultProfile])) {
+    const text = (await readText(profilePaths(source.home, one).config)) ?? '';
+    const document = parseDocument(text);
+    const path: ConfigPath = [...routesPath(isJsonObject(document.value) ? document.value : {}), name];
+    if (valueAt(text, path) !== undefined) return { profile: one, path, line: document.place(path).line };
+  }
+  return undefined;
+}
+
+/** Its file and line, and where its secret comes from; never the secret. */
+async function originOf({ route, secret }: RouteWithSecret, host: CommandHost): Promise<Partial<RouteDetail>> {
+  const verifies = secret.kind === 'shared';
+  if (route.source === 'dynamic') {
+    const file = 'webhook_subscriptions.json';
+    return { place: { file }, secret: verifies ? { set: true, from: file } : { set: false } };
+  }
+  const found = await findRoute(route, host);
+  if (found === undefined) return {};
+  const file = configFile(found.profile);
+  const place = { file, line: found.line };
+  if (!verifies) return { place, secret: { set: false } };
+  const { settings } = await showConfig(host.source, found.profile);
+  const key = sourceOf(route.sender)?.secretKey ?? 'secret';
+  const own = settings.find((one) => one.key === [...found.path, key].join('.'));
+  const used = own ?? settings.find((one) => one.key === [...found.path.slice(0, -2), 'secret'].join('.'));
+  const [variable] = used?.variables ?? [];
+  const from = variable === undefined ? file : `${variable.from}, ${variable.name}`;
+  return { place, secret: { set: true, from } };
+}
+
+function limitsOf({ coalesce, concurrency, scriptTimeoutMs, script }: Route, { home }: HomeDesk): readonly string[] {
+  const { rateLimit, maxBodyBytes } = home.main.settings.webhook;
+  return [
+    `${rateLimit} requests per minute`,
+    `bodies up to ${Math.round(maxBodyBytes / 1_024).toLocaleString('en')} KiB`,
+    ...(concurrency === undefined ? [] : [`${concurrency} runs at the same time`]),
+    ...(coalesce === undefined
+      ? []
+      : [`batches by ${coalesce.key}, ${coalesce.windowMs / 1_000} s after the last event`]),
+    ...(script === undefined ? [] : [`script ${script}, up to ${scriptTimeoutMs / 1_000} s`]),
+  ];
+}
+
+async function setEnabled(host: CommandHost, params: JsonObject, enabled: boolean): Promise<Result<'webhook.enable'>> {
+  const { route } = askedRouteOf(deskOf(host), askedRoute(params));
+  if (route.source === 'dynamic') await editSubscription(host, route, { enabled });
+  else {
+    const found = await findRoute(route, host);
+    if (found === undefined) return refuse('route-unknown', `config.yaml has no route "${route.name}" any more`);
+    const { home } = host.source;
+    const path = [...found.path, 'enabled'];
+    const changed = await editHome({ home, profile: found.profile }, () => [{ path, value: enabled }]);
+    if (changed.kind === 'unwritable') throw new Refusal('config-unwritable', changed.why);
+    await host.daemon?.reload();
+  }
+  return { name: route.name, profile: route.profile, enabled };
+}
+
+/** Changes keys of a subscription's record; null takes one out. Its secret stays. */
+async function editSubscription(host: CommandHost, { name, profile }: Route, change: JsonObject): Promise<void> {
+  const { home, sources } = deskOf(host);
+  const store = sources.subscriptions.get(profile);
+  if (store === undefined) return;
+  const updated = await store.update((text) => {
+    const before = valueAt(text, [name]);
+    const merged = Object.entries({ ...(isJsonObject(before) ? before : {}), ...change });
+    const record: JsonObject = Object.fromEntries(merged.filter(([, value]) => value !== null));
+    const read = readSubscription(name, record, subscriptionContext(home, profile));
+    if (!read.ok) {
+      const [first] = read.problems;
+      const words = read.problems.map(({ message }) => message).join('; ');
+      throw Refusal.carrying(first?.code ?? 'subscription-unfit', words);
+    }
+    return editSubscriptions(text, name, record);
+  });
+  if (!updated.ok) throw new Refusal(updated.fault.code, updated.fault.message);
+}
+
+export function deskOf({ desk, source }: CommandHost): HomeDesk {
+  return desk?.() ?? readDesk(source);
+}
+
+export function askedRoute(params: JsonObject): AskedRoute {
+  const name = textOf(params, 'name');
+  return params.profile === undefined ? { name } : { name, profile: profileOf(params.profile) };
+}

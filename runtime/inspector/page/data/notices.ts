@@ -1,0 +1,42 @@
+/**
+ * Notifications of the browser about new questions, once a person has asked for them. They name the tool and nothing of
+ * its arguments.
+ * @see TRU-3 in docs/specification.md
+ */
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { call } from './rpc.ts';
+
+export type NoticeState = 'off' | 'on' | 'blocked' | 'absent';
+
+function stateNow(): NoticeState {
+  if (typeof Notification === 'undefined') return 'absent';
+  return Notification.permission === 'granted' ? 'on' : Notification.permission === 'denied' ? 'blocked' : 'off';
+}
+
+/** The state, and what asks the browser; only a click may call it. */
+export function useNoticeState(): readonly [NoticeState, () => void] {
+  const [state, setState] = useState(stateNow);
+  return [state, () => void Notification.requestPermission().then(() => setState(stateNow()))];
+}
+
+/** Notifies of questions that come while the page is out of sight. */
+export function useNotices(waiting: number): void {
+  const known = useRef<ReadonlySet<string> | undefined>(undefined);
+  useEffect(() => {
+    if (stateNow() !== 'on') return;
+    void call('approvals.list').then(
+      (rows) => {
+        const before = known.current;
+        known.current = new Set(rows.map(({ id }) => id));
+        if (before === undefined || !document.hidden) return;
+        for (const { id, tool, kind } of rows) {
+          if (before.has(id)) continue;
+          const title = kind === 'tool' ? `Approve ${tool}?` : 'A question waits for you';
+          new Notification(title, { tag: id }).onclick = () => window.focus();
+        }
+      },
+      () => {},
+    );
+  }, [waiting]);
+}

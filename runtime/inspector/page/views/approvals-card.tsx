@@ -1,0 +1,294 @@
+/**
+ * A question that waits for a person: what would run with which arguments, who asks, and what a yes is to cover. The words of
+ * a tool, a sender and a model stand after the arguments, in quotes.
+ * @see TRU-1, TRU-3 and SEC-7 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { JsonObject } from '../../../../machines/base/json.ts';
+import { inQuotes, wordsOfServer } from '../../../../machines/base/shown-json.ts';
+import type { AnsweredRow, ApprovalDetail, ApprovalRow, AskedBy } from '../../../control/contract.ts';
+import { announce } from '../data/announce.ts';
+import { useNow } from '../data/clock.ts';
+import { spellCountdown } from '../data/format.ts';
+import { hashOf } from '../data/hash.ts';
+import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { Answered, Clock, Refused } from '../parts/basics.tsx';
+import { Status } from '../parts/chip.tsx';
+import { Field, Segmented } from '../parts/choice.tsx';
+import { JsonCode } from '../parts/code.tsx';
+import { Facts, FoldLine, Tag } from '../parts/panel.tsx';
+import { SchemaForm } from '../parts/schema-form.tsx';
+import { AlwaysDialog } from './approvals-always.tsx';
+
+export const headingId = 'approvals-heading';
+const longestSaid = 4_000;
+
+type Remember = 'call' | 'run' | 'always';
+const yesWords = { call: 'Approve', run: 'Approve for this run', always: 'Always approve…' } as const;
+
+export interface QuestionProps {
+  readonly row: ApprovalRow;
+  /** It waits for nobody any more. */
+  readonly endedAtMs: number | undefined;
+  /** The answer that somebody gave. */
+  readonly answer: AnsweredRow | undefined;
+  /** A link led to it: it is framed, and has the keys. */
+  readonly chosen: boolean;
+  readonly isArmed: () => boolean;
+  readonly looksArmed: boolean;
+  readonly onAnswered: () => void;
+}
+
+export function Question({
+  row,
+  endedAtMs,
+  answer: given,
+  chosen,
+  isArmed,
+  looksArmed,
+  onAnswered,
+}: QuestionProps): JSX.Element {
+  const article = useRef<HTMLElement>(null);
+  const { asked } = useAsked(`approval ${row.id}`, () => call('approvals.show', { id: row.id }));
+  const [busy, setBusy] = useState(false);
+  const [answered, setAnswered] = useState('');
+  const [why, setWhy] = useState('');
+  const [note, setNote] = useState('');
+  const [remember, setRemember] = useState<Remember>('call');
+  const [limiting, setLimiting] = useState(false);
+  useEffect(() => {
+    if (chosen) article.current?.focus();
+  }, [chosen]);
+  useLayoutEffect(() => {
+    const own = article.current;
+    // The keys would leave with it.
+    return () => {
+      if (own?.contains(document.activeElement)) document.getElementById(headingId)?.focus();
+    };
+  }, []);
+  const isForm = row.kind === 'form';
+  // The daemon itself asks for what a run wants to know; no server has that name.
+  const isOfRun = row.tool === 'clarify' && isForm;
+  const over = answered !== '' ? answered : endedAtMs === undefined ? '' : overWords(row, given, endedAtMs);
+  const isHeld = busy || !looksArmed;
+  const words = wordsOfServer(row.server, row.message, row.kind);
+
+  async function answer(grant: boolean, more: { values?: JsonObject; where?: JsonObject } = {}): Promise<void> {
+    if (busy || over !== '' || !isArmed()) return;
+    if (grant && remember === 'always' && more.where === undefined) {
+      setLimiting(true);
+      return;
+    }
+    setBusy(true);
+    setWhy('');
+    try {
+      const kept = grant ? { remember } : note.trim() === '' ? {} : { note };
+      await call('approvals.answer', { id: row.id, grant, ...kept, ...more });
+      const words = isForm ? (grant ? 'Sent.' : 'Declined.') : grant ? 'Approved.' : 'Denied.';
+      setLimiting(false);
+      setAnswered(words);
+      announce(words);
+      onAnswered();
+    } catch (error) {
+      setLimiting(false);
+      setWhy(wordsOf(error).why);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  const onKeyDown = (event: KeyboardEvent): void => {
+    // Only while the card itself has the focus: a letter in its fields is a letter.
+    if (event.target !== article.current || event.ctrlKey || event.metaKey || event.altKey || isForm) return;
+    if (event.key === 'a') void answer(true);
+    else if (event.key === 'd') void answer(false);
+    else return;
+    event.preventDefault();
+  };
+
+  const buttons = (yes: JSX.Element): JSX.Element =>
+    over === '' || busy ? (
+      <div class="btns">
+        {yes}
+        <button type="button" class="btn tall" aria-disabled={isHeld} onClick={() => void answer(false)}>
+          {isForm ? 'Decline' : 'Deny'}
+        </button>
+        {isForm ? null : <span class="hint">With the card in focus: A approves, D denies</span>}
+      </div>
+    ) : (
+      <span class="over-words strong">{over}</span>
+    );
+  return (
+    <article
+      ref={article}
+      id={`question-${row.id}`}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys hold while it has the focus.
+      tabIndex={0}
+      class={`panel question${chosen ? ' at' : ''}${over === '' ? '' : ' over'}`}
+      aria-label={isOfRun ? 'Question of a run' : isForm ? `Form of ${row.server}` : `Call of ${row.tool ?? ''}`}
+      onKeyDown={onKeyDown}
+    >
+      <header class="ask">
+        <h2 class="grow">
+          {isOfRun ? (
+            'An agent asks you'
+          ) : isForm ? (
+            `${row.server} asks you for values`
+          ) : (
+            <>
+              Allow <code>{row.tool}</code>?
+            </>
+          )}
+        </h2>
+        {over === '' ? <Deadline row={row} /> : null}
+      </header>
+      <div class="pad stack">
+        <p class="muted">
+          {isOfRun ? 'agent run' : <a href={hashOf('servers', `${row.profile}/${row.server}`)}>{row.server}</a>}
+          {row.profile === 'default' ? '' : ` · ${row.profile}`} · asked at <Clock at={row.asked_at} />
+          {row.run === undefined ? null : (
+            <>
+              {' · '}
+              <a href={hashOf('events', row.run)}>the event that waits for it</a>
+            </>
+          )}
+        </p>
+        <Answered asked={asked}>
+          {(full) =>
+            isForm ? (
+              <>
+                {words === '' ? null : <p class="message">{words}</p>}
+                <SchemaForm
+                  id={`approval-${row.id}`}
+                  schema={full.detail}
+                  isQuestion
+                  onValues={(values) => void answer(true, { values })}
+                >
+                  {buttons(
+                    <button type="submit" class="btn primary tall main" aria-disabled={isHeld}>
+                      Send
+                    </button>,
+                  )}
+                </SchemaForm>
+              </>
+            ) : (
+              <>
+                <JsonCode value={full.detail ?? {}} label="Arguments" />
+                <Background full={full} words={words} />
+                {over === '' ? (
+                  <div class="cols2 answer">
+                    <div class="field">
+                      <span>If approved, remember</span>
+                      <Segmented
+                        label="If approved, remember"
+                        value={remember}
+                        options={[
+                          ['call', 'Only this call'],
+                          ...(row.run === undefined ? [] : [['run', 'This tool, for this run'] as const]),
+                          ['always', 'Always for this tool…'],
+                        ]}
+                        onChoose={setRemember}
+                      />
+                    </div>
+                    <Field label="Note to the agent (optional, sent with a denial)" value={note} onInput={setNote} />
+                  </div>
+                ) : null}
+                {buttons(
+                  <button
+                    type="button"
+                    class="btn primary tall main"
+                    aria-disabled={isHeld}
+                    onClick={() => void answer(true)}
+                  >
+                    {yesWords[remember]}
+                  </button>,
+                )}
+                {limiting ? (
+                  <AlwaysDialog
+                    row={full}
+                    busy={busy}
+                    onYes={(where) => void answer(true, { where })}
+                    onClose={() => setLimiting(false)}
+                  />
+                ) : null}
+              </>
+            )
+          }
+        </Answered>
+        {why === '' ? null : <Refused why={why} />}
+      </div>
+    </article>
+  );
+}
+
+function Deadline({ row }: { readonly row: ApprovalRow }): JSX.Element {
+  const now = useNow();
+  const left = Date.parse(row.expires_at) - now;
+  return (
+    <span class={`left num${left < 60_000 ? ' soon' : ''}`}>
+      <Status mark="waiting">{left > 0 ? `${spellCountdown(left)} left` : 'runs out'}</Status>
+    </span>
+  );
+}
+
+/** Who asks, and what the tool, the sender and the model say. */
+function Background({ full, words }: { readonly full: ApprovalDetail; readonly words: string }): JSX.Element {
+  const { asked_by: by, hints, said, prompt } = full;
+  const facts: (readonly [string, JSX.Element])[] = [];
+  if (by !== undefined) facts.push(['Asked by', <Asker key="by" by={by} />]);
+  if (words !== '' || hints !== undefined)
+    facts.push([
+      'Tool says',
+      <span key="says" class="message">
+        {words} <Tag tone="wait">may change data</Tag>
+        {hints?.destructive === true ? <Tag tone="bad">destructive</Tag> : null}
+        {hints?.open_world === true ? <Tag>reaches other systems</Tag> : null}
+      </span>,
+    ]);
+  if (by?.person !== undefined) facts.push(['Sender names', <span key="person">{inQuotes(by.person)}</span>]);
+  if (said !== undefined && said !== '')
+    facts.push(['The agent said before', <span key="said">{inQuotes(said, longestSaid)}</span>]);
+  return (
+    <>
+      <Facts facts={facts} />
+      {prompt === undefined ? null : (
+        <FoldLine title="Prompt of the run" beside={inQuotes(prompt)}>
+          <p class="pad prompt">{inQuotes(prompt, Number.POSITIVE_INFINITY)}</p>
+        </FoldLine>
+      )}
+    </>
+  );
+}
+
+function Asker({ by }: { readonly by: AskedBy }): JSX.Element {
+  return (
+    <>
+      {by.agent ?? 'An agent'}, run of{' '}
+      {by.event_key === undefined ? by.route : <a href={hashOf('events', by.event_key)}>{by.route}</a>} for event{' '}
+      {inQuotes(by.event)}
+    </>
+  );
+}
+
+const places: Readonly<Record<string, string>> = {
+  cli: 'on the command line',
+  page: 'on this page',
+  chat: 'in a chat',
+};
+
+/** Who answered, or that nobody did. */
+export function answerWords({ verdict, by, answered_at, remember, note }: AnsweredRow): string {
+  if (verdict === 'timedOut') return 'No answer came in time.';
+  const done = verdict === 'approved' ? 'Approved' : 'Denied';
+  const scope = remember === 'run' ? ' for its run' : remember === 'always' ? ', always for this tool' : '';
+  const reason = note === undefined ? '' : `: ${note}`;
+  return `${done}${scope} ${places[by ?? ''] ?? `by ${by}`} at ${new Date(answered_at).toLocaleTimeString()}${reason}`;
+}
+
+/** What came of one that this page has not answered. */
+function overWords({ expires_at }: ApprovalRow, given: AnsweredRow | undefined, endedAtMs: number): string {
+  if (given !== undefined) return answerWords(given);
+  return endedAtMs >= Date.parse(expires_at) ? 'No answer came in time.' : 'No answer is needed: its call has ended.';
+}

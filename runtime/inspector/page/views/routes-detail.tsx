@@ -1,0 +1,325 @@
+/**
+ * One route: its address, what it receives, what it does with it, its events of a day, and what was refused.
+ * @see INS-4, SRC-5 and HOME-4 in docs/specification.md
+ */
+
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { EventBucket, RouteDetail, RouteMark } from '../../../control/contract.ts';
+import { announce } from '../data/announce.ts';
+import { spellWord } from '../data/format.ts';
+import { hashOf } from '../data/hash.ts';
+import { go } from '../data/place.ts';
+import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { useFresh } from '../data/use-fresh.ts';
+import { Clock, withCode } from '../parts/basics.tsx';
+import { Status, StatusChip } from '../parts/chip.tsx';
+import { Code } from '../parts/code.tsx';
+import { Confirm } from '../parts/dialog.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Answer, Banner, Facts, FoldLine, Panel } from '../parts/panel.tsx';
+import { Bars, type Bucket } from '../parts/plot.tsx';
+import { type RouteChosen, routeMarks } from './routes-marks.ts';
+import { SubscriptionDialog } from './routes-subscription.tsx';
+import { RouteTest } from './routes-test.tsx';
+
+const changing = /^(webhookRequest|agentRun|delivery)$/;
+
+export interface RoutePaneProps extends RouteChosen {
+  readonly mark: RouteMark;
+  readonly onChanged: () => void;
+}
+
+export function RoutePane({ name, profile, mark, onChanged }: RoutePaneProps): JSX.Element {
+  const chosen = { name, profile };
+  const { asked, again } = useAsked(`route ${profile}/${name}`, () => call('webhook.show', chosen));
+  useFresh(changing, again);
+  return (
+    <Answer asked={asked} again={again} what={`Route ${name}`}>
+      {(route) => (
+        <>
+          <Headline
+            route={route}
+            mark={mark}
+            chosen={chosen}
+            onChanged={() => {
+              again();
+              onChanged();
+            }}
+          />
+          {route.problem === undefined ? null : <Banner mark="waiting">{withCode(route.problem)}</Banner>}
+          <Address url={route.url} />
+          <div class="cols2">
+            <Receiving route={route} />
+            <Acting route={route} />
+          </div>
+          <Day name={name} profile={profile} />
+          <div class="cols2">
+            <RouteTest chosen={chosen} onDone={onChanged} />
+            <RefusedOnes chosen={chosen} />
+          </div>
+        </>
+      )}
+    </Answer>
+  );
+}
+
+interface HeadlineProps {
+  readonly route: RouteDetail;
+  readonly mark: RouteMark;
+  readonly chosen: RouteChosen;
+  readonly onChanged: () => void;
+}
+
+function Headline({ route, mark, chosen, onChanged }: HeadlineProps): JSX.Element {
+  const [asking, setAsking] = useState<'disable' | 'remove' | 'edit'>();
+  const [busy, setBusy] = useState(false);
+  const [shape, word] = routeMarks[mark];
+  const { place, last_24h: day, last_event_at: last } = route;
+  const isDynamic = route.source === 'dynamic';
+
+  async function act(done: string, work: () => Promise<unknown>): Promise<void> {
+    setBusy(true);
+    try {
+      await work();
+      announce(done);
+      onChanged();
+    } catch (error) {
+      announce(wordsOf(error).why, true);
+    } finally {
+      setBusy(false);
+      setAsking(undefined);
+    }
+  }
+
+  return (
+    <div class="headline">
+      <div>
+        <h2>
+          {route.name} <StatusChip mark={shape}>{word}</StatusChip>
+        </h2>
+        <p class="meta">
+          {place === undefined ? null : (
+            <span>
+              From <b>{place.line === undefined ? place.file : `${place.file}, line ${place.line}`}</b>
+            </span>
+          )}
+          {last === undefined ? null : (
+            <span>
+              Last event{' '}
+              <b class="num">
+                <Clock at={last} />
+              </b>
+            </span>
+          )}
+          {day === undefined || day.total === 0 ? null : (
+            <span>
+              Failed in 24 h <b class="num">{((day.failed / day.total) * 100).toFixed(1)} %</b>
+            </span>
+          )}
+        </p>
+      </div>
+      <div class="btns push">
+        <a class="btn" href={hashOf('events', '', { q: `route:${route.name}` })}>
+          <Icon name="events" />
+          Show events
+        </a>
+        {isDynamic ? (
+          <>
+            <button type="button" class="btn" onClick={() => setAsking('edit')}>
+              Edit…
+            </button>
+            <button type="button" class="btn risky" onClick={() => setAsking('remove')}>
+              Remove…
+            </button>
+          </>
+        ) : null}
+        {route.enabled === false ? (
+          <button
+            type="button"
+            class="btn"
+            disabled={busy}
+            onClick={() => void act('Route enabled.', () => call('webhook.enable', chosen))}
+          >
+            <Icon name="power" />
+            Enable
+          </button>
+        ) : (
+          <button type="button" class="btn" onClick={() => setAsking('disable')}>
+            <Icon name="power" />
+            Disable…
+          </button>
+        )}
+      </div>
+      {asking === 'disable' ? (
+        <Confirm
+          title={`Disable ${route.name}?`}
+          yes="Disable the route"
+          busy={busy ? 'Disabling…' : undefined}
+          onYes={() => void act('Route disabled.', () => call('webhook.disable', chosen))}
+          onClose={() => setAsking(undefined)}
+        >
+          <p>
+            Its senders get 403 from now on, and most do not send those events again. Runs and deliveries in progress
+            end as usual. {isDynamic ? 'The subscription' : 'The route in config.yaml'} gets <code>enabled: false</code>
+            ; it can be enabled here at any time.
+          </p>
+        </Confirm>
+      ) : null}
+      {asking === 'remove' ? (
+        <Confirm
+          title={`Remove ${route.name}?`}
+          yes="Remove the subscription"
+          busy={busy ? 'Removing…' : undefined}
+          onYes={() =>
+            void act('Subscription removed.', async () => {
+              await call('webhook.remove', chosen);
+              go('routes');
+            })
+          }
+          onClose={() => setAsking(undefined)}
+        >
+          <p>
+            The subscription and its secret are deleted; its senders get 404. A new one of the same name has another
+            secret. Its events stay in the history.
+          </p>
+        </Confirm>
+      ) : null}
+      {asking === 'edit' ? (
+        <SubscriptionDialog route={route} onClose={() => setAsking(undefined)} onDone={onChanged} />
+      ) : null}
+    </div>
+  );
+}
+
+function Address({ url }: { readonly url: string }): JSX.Element {
+  return (
+    <div class="panel address">
+      <span class="muted small">POST</span>
+      <code class="grow cut">{url}</code>
+      <button
+        type="button"
+        class="btn"
+        onClick={() => void navigator.clipboard?.writeText(url).then(() => announce('Copied'))}
+      >
+        <Icon name="copy" />
+        Copy URL
+      </button>
+    </div>
+  );
+}
+
+function Receiving({ route }: { readonly route: RouteDetail }): JSX.Element {
+  const { definition, secret, events, filter_words: filters = [], limits = [] } = route;
+  const facts: (readonly [string, ComponentChildren])[] = [
+    ['Source', definition.sender ?? 'Any sender that signs'],
+    [
+      'Secret',
+      secret?.set === true ? (
+        <>
+          <Status mark="delivered">Set</Status> <span class="muted">from {secret.from}</span>
+        </>
+      ) : (
+        <Status mark="waiting">Not checked</Status>
+      ),
+    ],
+    ['Event types', events.length === 0 ? 'All' : <code>{events.join(', ')}</code>],
+    [
+      'Filter',
+      filters.length === 0 ? <span class="muted">None</span> : filters.map((one) => <div key={one}>{one}</div>),
+    ],
+    ['Limits', limits.map((one) => <div key={one}>{one}</div>)],
+  ];
+  return (
+    <Panel title="Receiving">
+      <div class="pad">
+        <Facts facts={facts} />
+      </div>
+    </Panel>
+  );
+}
+
+function Acting({ route }: { readonly route: RouteDetail }): JSX.Element {
+  const { definition, deliver } = route;
+  const { cronJob, deliverOnly, toolsets, onFailure, prompt, skills } = definition;
+  const does =
+    cronJob !== undefined ? `Fires the job ${cronJob}` : deliverOnly ? 'Delivers the text' : 'Runs the agent';
+  const facts: (readonly [string, ComponentChildren])[] = [
+    ['Does', does],
+    ['Tools', toolsets === undefined ? 'The default toolset' : toolsets.join(', ') || 'None'],
+    ...(skills.length === 0 ? [] : [['Skills', skills.join(', ')] as const]),
+    ['Delivers to', deliver],
+    ['If a run fails', onFailure ?? <span class="muted">No notice</span>],
+  ];
+  return (
+    <Panel title="Acting">
+      <div class="pad">
+        <Facts facts={facts} />
+      </div>
+      {prompt === undefined ? null : (
+        <FoldLine title="Template of the prompt" beside={prompt}>
+          <Code text={prompt} label="Template of the prompt" />
+        </FoldLine>
+      )}
+    </Panel>
+  );
+}
+
+function Day({ name, profile }: RouteChosen): JSX.Element {
+  const { asked, again } = useAsked(`day ${profile}/${name}`, () =>
+    call('events.search', { q: `route:${name}`, range: '24h', limit: 1 }),
+  );
+  useFresh(changing, again);
+  return (
+    <Panel title="Events in the last 24 hours" bare>
+      <div class="pad">
+        <Answer asked={asked} again={again} what="The events">
+          {({ buckets, total, counts }) => (
+            <Bars
+              buckets={buckets.map(bucketOf)}
+              height={72}
+              sentence={`${total} events in 24 hours, ${counts.failed} failed or refused`}
+            />
+          )}
+        </Answer>
+      </div>
+    </Panel>
+  );
+}
+
+function bucketOf({ at, delivered, ignored, open, failed }: EventBucket): Bucket {
+  const time = new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+  return { at: time, delivered, ignored, open, failed };
+}
+
+function RefusedOnes({ chosen }: { readonly chosen: RouteChosen }): JSX.Element {
+  const { asked, again } = useAsked(`refused ${chosen.profile}/${chosen.name}`, () => call('webhook.doctor', chosen));
+  useFresh(changing, again);
+  return (
+    <Panel title="Refused requests" beside={<span class="muted small">the last of each reason</span>}>
+      <Answer asked={asked} again={again} what="The refused requests">
+        {({ refusals }) =>
+          refusals.length === 0 ? (
+            <p class="pad muted">None since the gateway started.</p>
+          ) : (
+            <ul class="refusals">
+              {refusals.map(({ key, outcome, received_at, findings }) => (
+                <li key={key} class="pad">
+                  <Status mark="refused">{spellWord(outcome)}</Status>{' '}
+                  <span class="muted num">
+                    <Clock at={received_at} />
+                  </span>
+                  {findings.map(({ code, text }) => (
+                    <p key={code} class="small">
+                      {withCode(text)}
+                    </p>
+                  ))}
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+    </Panel>
+  );
+}

@@ -1,0 +1,97 @@
+/**
+ * Sends a recorded sample to a route, signed as its provider signs, and shows the answer whatever it is.
+ * @see SUB-4 and SEC-1 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Result } from '../../../control/contract.ts';
+import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { Refused } from '../parts/basics.tsx';
+import { Status } from '../parts/chip.tsx';
+import { Check, Select } from '../parts/choice.tsx';
+import { Code } from '../parts/code.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Answer, Panel } from '../parts/panel.tsx';
+import type { RouteChosen } from './routes-marks.ts';
+
+const own = 'A small test payload';
+
+export function RouteTest({
+  chosen,
+  onDone,
+}: {
+  readonly chosen: RouteChosen;
+  readonly onDone: () => void;
+}): JSX.Element {
+  const { asked, again } = useAsked(`samples ${chosen.profile}/${chosen.name}`, () => call('webhook.samples', chosen));
+  const [sample, setSample] = useState<string>();
+  const [checksOnly, setChecksOnly] = useState(true);
+  const [busy, setBusy] = useState(false);
+  const [answer, setAnswer] = useState<Result<'webhook.test'>>();
+  const [why, setWhy] = useState('');
+
+  async function send(name: string): Promise<void> {
+    setBusy(true);
+    setWhy('');
+    setAnswer(undefined);
+    try {
+      setAnswer(
+        await call('webhook.test', {
+          ...chosen,
+          ...(name === own ? {} : { sample: name }),
+          ...(checksOnly ? { checks_only: true } : {}),
+        }),
+      );
+      onDone();
+    } catch (error) {
+      setWhy(wordsOf(error).why);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <Panel title="Test">
+      <div class="pad stack">
+        <Answer asked={asked} again={again} what="The samples">
+          {({ samples }) => {
+            const names = [own, ...samples];
+            const name = sample ?? samples[0] ?? own;
+            return (
+              <>
+                <Select
+                  label="Sample"
+                  value={name}
+                  options={names.map((one) => [one, one === own ? one : `${one} (recorded)`] as const)}
+                  onChoose={setSample}
+                />
+                <Check checked={checksOnly} onChange={setChecksOnly}>
+                  Stop after the checks
+                  <span class="hint">
+                    Signed with the route’s secret and answered like a real request. No run, no delivery, no script.
+                  </span>
+                </Check>
+                <div class="btns">
+                  <button type="button" class="btn primary" disabled={busy} onClick={() => void send(name)}>
+                    <Icon name="bolt" />
+                    {busy ? 'Testing…' : 'Send test event'}
+                  </button>
+                  {answer === undefined ? null : (
+                    <Status mark={answer.status < 300 ? 'delivered' : 'failed'} calm={answer.status < 300}>
+                      HTTP {answer.status}
+                    </Status>
+                  )}
+                </div>
+              </>
+            );
+          }}
+        </Answer>
+        <div aria-live="polite">
+          {answer === undefined ? null : <Code text={answer.body} label={`Answer, HTTP ${answer.status}`} json />}
+        </div>
+        {why === '' ? null : <Refused why={why} />}
+      </div>
+    </Panel>
+  );
+}

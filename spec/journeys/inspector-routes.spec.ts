@@ -1,0 +1,151 @@
+/** Routes and Approvals of the inspector's page in a real browser, over a real daemon: what a click changes, and what it asks first. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { valueAt } from '../../machines/config/edit.ts';
+import { axeFindings, chromiumPath, goTo, noChromium, openBrowser, openInspector } from '../support/browser.ts';
+import { entryOf, eventually, startGateway, webhookSecret, wordsOf } from '../support/mcp/gateway.ts';
+import { started } from '../support/mcp/plain-client.ts';
+import { postSigned } from '../support/sign.ts';
+
+const options = chromiumPath === undefined ? { skip: noChromium } : {};
+
+t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, async (t) => {
+  const browser = await openBrowser(t);
+  const peer = await started(t);
+  const gateway = await startGateway(
+    t,
+    { peer: entryOf(peer, { trust: 'untrusted' }) },
+    { config: { inspector: { port: 0 }, agent: { runner: 'echo' } } },
+  );
+  await gateway.reaches('peer', 'connected');
+  const send = (secret = webhookSecret, id = String(Math.random())) =>
+    postSigned(`${gateway.daemon.url}/webhooks/ping`, { n: 1 }, { secret, id });
+  const config = (): string => readFileSync(join(gateway.home.path, 'config.yaml'), 'utf8');
+  for (let times = 0; times < 3; times += 1) t.equal((await send()).status, 202);
+  t.equal((await send('another-secret-another-secret')).status, 401);
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+
+  await t.test('INS-4 · SRC-5 · a route shows where it stands, its secret’s origin and what was refused', async (t) => {
+    const [row] = await gateway.control.ask('webhook.list');
+    t.match(row, { name: 'ping', mark: 'healthy', last_hour: 4, last_24h: { total: 4, failed: 1 } });
+    const shown = await gateway.control.ask('webhook.show', { name: 'ping' });
+    t.match(shown, { place: { file: 'config.yaml', line: Number }, secret: { set: true, from: /config\.yaml/ } });
+    t.match(JSON.stringify(shown.limits), /requests per minute/);
+    t.notMatch(JSON.stringify(shown), webhookSecret);
+
+    await goTo(open, '#/routes');
+    await page.getByRole('link', { name: /ping.*Healthy/ }).click();
+    await page.getByRole('heading', { name: /^ping/ }).waitFor();
+    await page.getByText('config.yaml, line').waitFor();
+    await page.getByRole('img', { name: /1 failed or refused/ }).waitFor();
+    await page
+      .getByRole('region', { name: 'Refused requests' })
+      .getByText(/secret|signature/i)
+      .first()
+      .waitFor();
+    t.same(await axeFindings(open), []);
+    if (process.env.AGENT_SHOTS !== undefined) await page.screenshot({ path: `${process.env.AGENT_SHOTS}/routes.png` });
+  });
+
+  await t.test(
+    'SUB-4 · SEC-1 · a test that stops after the checks is answered, and nothing is written or run',
+    async (t) => {
+      const before = await gateway.control.ask('webhook.deliveries', { limit: 10 });
+      await page.getByRole('button', { name: 'Send test event' }).click();
+      await page.getByText('HTTP 202').first().waitFor();
+      t.equal((await gateway.control.ask('webhook.deliveries', { limit: 10 })).length, before.length);
+      t.match(await gateway.cli('webhook', 'test', 'ping', '--checks-only'), { code: 0, stdout: /^HTTP 202/ });
+
+      await page.getByText('Stop after the checks').click();
+      await page.getByRole('button', { name: 'Send test event' }).click();
+      await eventually(
+        async () =>
+          (await gateway.control.ask('webhook.deliveries', { limit: 10 })).length === before.length + 1 || undefined,
+      );
+    },
+  );
+
+  await t.test('HOME-4 · a route of config.yaml is disabled after a question, and enabled', async (t) => {
+    await page.getByRole('button', { name: 'Disable…' }).click();
+    const dialog = page.getByRole('alertdialog');
+    await dialog.getByText('Its senders get 403').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    t.equal((await send()).status, 202, 'nothing has changed');
+    await page.getByRole('button', { name: 'Disable…' }).click();
+    await dialog.getByRole('button', { name: 'Disable the route' }).click();
+    await page.getByRole('button', { name: 'Enable', exact: true }).waitFor();
+    t.equal((await send()).status, 403);
+    t.match(config(), /"?enabled"?: false/);
+    await page.getByRole('button', { name: 'Enable', exact: true }).click();
+    await page.getByRole('button', { name: 'Disable…' }).waitFor();
+    t.equal((await send()).status, 202);
+  });
+
+  await t.test('SUB-1 · a subscription is made, edited and removed', async (t) => {
+    const subscribed = async () => (await gateway.control.ask('webhook.list')).find(({ name }) => name === 'deploys');
+    await page.getByRole('button', { name: 'New subscription…' }).click();
+    await page.getByLabel('Name').fill('deploys');
+    await page.getByLabel('Prompt').fill('Deployed {version}');
+    await page.getByRole('button', { name: 'Create subscription' }).click();
+    await page.getByText('The secret is shown once').waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('heading', { name: /^deploys/ }).waitFor();
+    const file = (): string => readFileSync(join(gateway.home.path, 'webhook_subscriptions.json'), 'utf8');
+    const secret = valueAt(file(), ['deploys', 'secret']);
+    await page.getByRole('button', { name: 'Edit…' }).click();
+    await page.getByLabel('Event types').fill('deployment, release');
+    await page.getByRole('button', { name: 'Save subscription' }).click();
+    await eventually(async () => (await subscribed())?.events.length === 2 || undefined);
+    t.equal(valueAt(file(), ['deploys', 'secret']), secret, 'its secret stays');
+    t.match(await gateway.cli('webhook', 'disable', 'deploys'), { code: 0 });
+    t.match(await subscribed(), { enabled: false, mark: 'disabled' });
+    await page.getByRole('button', { name: 'Remove…' }).click();
+    await page.getByRole('button', { name: 'Remove the subscription' }).click();
+    await eventually(async () => (await subscribed()) === undefined || undefined);
+  });
+
+  await t.test(
+    'TRU-3 · SEC-7 · a call is denied with a note, and another is always approved after a question',
+    async (t) => {
+      await goTo(open, '#/approvals');
+      const first = gateway.call('mcp__peer__write_note', { text: 'first' });
+      const card = page.locator('.question').first();
+      await card.getByText('peer says: “Writes a note').waitFor();
+      t.same(await axeFindings(open), []);
+      if (process.env.AGENT_SHOTS !== undefined)
+        await page.screenshot({ path: `${process.env.AGENT_SHOTS}/approvals.png` });
+      await card.getByLabel('Note to the agent').fill('not now');
+      await card.getByRole('button', { name: 'Deny' }).and(page.locator(':not([aria-disabled="true"])')).click();
+      t.match((await first).error?.message, /was denied: not now$/);
+
+      const second = gateway.call('mcp__peer__write_note', { text: 'second' });
+      const next = page.locator('.question').filter({ hasText: '"second"' });
+      await next.getByRole('button', { name: 'Always for this tool…' }).click();
+      await next
+        .getByRole('button', { name: 'Always approve…' })
+        .and(page.locator(':not([aria-disabled="true"])'))
+        .click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('A rule is written to the entry of mcp server peer').waitFor();
+      await dialog.getByText('is “second”').click();
+      await dialog.getByRole('button', { name: 'Write the rule' }).click();
+      t.match(wordsOf(await second), /^note/);
+      t.same(valueAt(config(), ['mcp_servers', 'peer', 'approvals']), [
+        { tool: 'write_note', arguments: { text: 'second' } },
+      ]);
+
+      const third = gateway.call('mcp__peer__write_note', { text: 'third' });
+      await page.locator('.question').filter({ hasText: '"third"' }).waitFor();
+      const { id } = await gateway.asked();
+      await gateway.answer(id, true);
+      t.match(wordsOf(await third), /^note/);
+      await page.getByText(/^Approved on the command line at /).waitFor();
+      await page.getByRole('button', { name: 'Answered' }).click();
+      await page.getByText(/^Denied on this page at .*: not now$/).waitFor();
+      await page.getByText(/^Approved, always for this tool on this page/).waitFor();
+    },
+  );
+});
