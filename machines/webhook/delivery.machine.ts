@@ -9,7 +9,7 @@ import { assign, setup } from 'xstate';
 import { effect, promiseHole } from '../base/declare.ts';
 import { waitMs } from '../base/timer.ts';
 import { type Attempt, nextTry } from '../dispatch/next-try.ts';
-import { type DeliveryRecord, isWaitedFor } from './record.ts';
+import { type DeliveryRecord, type FailedAttempt, isWaitedFor } from './record.ts';
 
 export interface DeliveryInput {
   readonly key: string;
@@ -38,6 +38,8 @@ export type DeliveryEvent =
 type Begin = Pick<Extract<DeliveryEvent, { type: 'place.granted' }>, 'atMs' | 'chat'>;
 
 const retryJournalMs = 1_000;
+/** Attempts that a record lists; by default a delivery has 15 tries. */
+const mostFailed = 20;
 
 export const deliveryMachine = setup({
   types: {
@@ -254,17 +256,25 @@ function afterAttempt(record: DeliveryRecord, attempt: Attempt): DeliveryRecord 
     };
   }
   const { kind, ...standing } = next;
+  const failed = withFailed(record.failed, attempt);
   switch (kind) {
     case 'retry':
       return {
         ...known,
         ...standing,
+        failed,
         status: 'waitingToRetry',
         failedSinceMs: record.failedSinceMs ?? attempt.endedAtMs,
       };
     case 'gaveUp':
-      return { ...known, ...standing, status: isWaitedFor(record) ? 'failed' : 'deadLettered' };
+      return { ...known, ...standing, failed, status: isWaitedFor(record) ? 'failed' : 'deadLettered' };
     case 'unsure':
-      return { ...known, ...standing, status: 'unknown' };
+      return { ...known, ...standing, failed, status: 'unknown' };
   }
+}
+
+function withFailed(failed: readonly FailedAttempt[] = [], { outcome, startedAtMs, endedAtMs }: Attempt) {
+  if (outcome.kind === 'delivered') return failed;
+  const { kind, reason } = outcome;
+  return [...failed, { startedAtMs, endedAtMs, kind, reason }].slice(-mostFailed);
 }

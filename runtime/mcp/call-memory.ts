@@ -4,6 +4,11 @@
  * @see INS-2 in docs/specification.md
  */
 
+import { cut, type Json, spell } from '../../machines/base/json.ts';
+import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
+import type { Redactor } from '../observe/redact.ts';
+import type { LiveCall } from './calls.ts';
+
 export interface CallMemo {
   readonly id: string;
   /** The key of the run that called. */
@@ -18,6 +23,11 @@ export interface CallMemo {
   readonly endedAtMs: number;
   /** How often it was given to a session. */
   readonly tries: number;
+  /** Since when a person was asked for it, and how and when that ended. */
+  readonly question?: { readonly askedAtMs: number; readonly answeredAtMs: number; readonly verdict: string };
+  /** As JSON, secrets redacted; the beginning of a long one. */
+  readonly args: string;
+  readonly result?: string;
 }
 
 export interface CallMemory {
@@ -27,6 +37,8 @@ export interface CallMemory {
 }
 
 const mostCalls = 2_000;
+/** Characters of arguments, and of a result, that are remembered. */
+const longestShown = 1_000;
 
 export function createCallMemory(): CallMemory {
   const calls: CallMemo[] = [];
@@ -39,4 +51,41 @@ export function createCallMemory(): CallMemory {
     },
     ofRun: (run) => calls.filter((call) => call.run === run).sort((one, other) => one.startedAtMs - other.startedAtMs),
   };
+}
+
+/** Returns the memo of a call of a run that has ended. */
+export function memoOf(
+  { id, name, server, fault, tries }: CallOutput,
+  run: string,
+  {
+    startedAtMs,
+    endedAtMs,
+    call,
+    redactor,
+  }: {
+    readonly startedAtMs: number;
+    readonly endedAtMs: number;
+    readonly call: LiveCall | undefined;
+    readonly redactor: Redactor;
+  },
+): CallMemo {
+  return {
+    id,
+    run,
+    tool: name,
+    server: server ?? '',
+    outcome: fault?.code ?? 'result',
+    startedAtMs,
+    // A clock that is set back meanwhile makes no call end before it began.
+    endedAtMs: Math.max(startedAtMs, endedAtMs),
+    tries,
+    args: shortJson(redactor.value(call?.request.args ?? {})),
+    ...(call?.question === undefined ? {} : { question: call.question }),
+    ...(call?.result === undefined ? {} : { result: shortJson(redactor.value(call.result)) }),
+    ...(fault === null ? {} : { why: redactor.text(fault.message) }),
+  };
+}
+
+function shortJson(value: unknown): string {
+  return cut(spell(value as Json, { limit: longestShown }), longestShown);
 }

@@ -13,6 +13,7 @@ import type { OfferMethod } from '../../machines/mcp/offers.ts';
 import type { CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
 import type { Question } from './approvals.ts';
+import type { CallMemo } from './call-memory.ts';
 import type { RegisteredTool } from './registry.ts';
 import { connectionKey } from './sessions.ts';
 
@@ -57,6 +58,8 @@ export interface LiveCall {
   tool: RegisteredTool | undefined;
   result: ShapedResult | undefined;
   approval: string | undefined;
+  /** How and when a person was asked for it. */
+  question: CallMemo['question'];
   /** Takes back what was sent last; harmless once that is answered. */
   abandon: (() => void) | undefined;
   /** The connection whose session has it now. */
@@ -123,6 +126,7 @@ export function createCalls(
           tool: undefined,
           result: undefined,
           approval: undefined,
+          question: undefined,
           sentTo: undefined,
           abandon: undefined,
         };

@@ -37,7 +37,7 @@ import { createRespawns } from '../system/respawns.ts';
 import { wake } from '../system/wake.ts';
 import { wireApproval } from './approval-wiring.ts';
 import { type Approvals, createApprovals } from './approvals.ts';
-import { type CallMemo, type CallMemory, createCallMemory } from './call-memory.ts';
+import { type CallMemory, createCallMemory, memoOf } from './call-memory.ts';
 import { askerOf, type Calls, createCalls } from './calls.ts';
 import { wireConnection } from './connections.ts';
 import { createOffers, type Offers } from './offers.ts';
@@ -200,6 +200,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
           connections,
           demandScope: (profile, server, scope) => credentials(profile).demandScope(server, scope),
           redactor,
+          nowMs,
           steadyMs,
           log,
         }),
@@ -207,9 +208,10 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
       ),
       onDone: (key, output: CallOutput) => {
         const endedAtMs = nowMs();
-        const startedAtMs = calls.get(key)?.startedAtMs ?? endedAtMs;
+        const call = calls.get(key);
+        const startedAtMs = call?.startedAtMs ?? endedAtMs;
         countCall(output, (endedAtMs - startedAtMs) / 1_000, metrics);
-        if (output.run !== undefined) memory.keep(memoOf(output, output.run, { startedAtMs, endedAtMs, redactor }));
+        if (output.run !== undefined) memory.keep(memoOf(output, output.run, { startedAtMs, endedAtMs, call, redactor }));
         calls.settled(key, output);
         requests.callEnded(key);
       },
@@ -309,29 +311,6 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     registry: (profile) => registries.get(profile),
     serves: (profile) => profileOf(profile) !== undefined,
     logFolder,
-  };
-}
-
-function memoOf(
-  { id, name, server, fault, tries }: CallOutput,
-  run: string,
-  {
-    startedAtMs,
-    endedAtMs,
-    redactor,
-  }: { readonly startedAtMs: number; readonly endedAtMs: number; readonly redactor: Redactor },
-): CallMemo {
-  return {
-    id,
-    run,
-    tool: name,
-    server: server ?? '',
-    outcome: fault?.code ?? 'result',
-    startedAtMs,
-    // A clock that is set back meanwhile makes no call end before it began.
-    endedAtMs: Math.max(startedAtMs, endedAtMs),
-    tries,
-    ...(fault === null ? {} : { why: redactor.text(fault.message) }),
   };
 }
 

@@ -61,6 +61,7 @@ export interface ToolCallPorts {
   /** The next login to the server asks for this scope too. */
   readonly demandScope: (profile: string, server: string, scope: string) => void;
   readonly redactor: Redactor;
+  readonly nowMs: () => number;
   /** Milliseconds that only rise, by which the breakers open and close. */
   readonly steadyMs: () => number;
   /** The clock of the processor time that schemas take; that of this thread unless given. */
@@ -93,6 +94,7 @@ export function wireToolCall(given: ToolCallPorts) {
         const row = ports.calls.get(context.id);
         if (row === undefined) return;
         const tool = ports.registry(context.profile)?.find(context.name);
+        const askedAtMs = ports.nowMs();
         row.approval = ports.approvals.ask(
           {
             profile: context.profile,
@@ -104,7 +106,10 @@ export function wireToolCall(given: ToolCallPorts) {
             detail: ports.redactor.value(row.request.args) as Json,
             timeoutMs: approvalTimeoutMs,
           },
-          ({ verdict }) => self.send({ type: 'approval.settled', verdict }),
+          ({ verdict }) => {
+            row.question = { askedAtMs, answeredAtMs: ports.nowMs(), verdict };
+            self.send({ type: 'approval.settled', verdict });
+          },
         );
         const question = row.approval;
         ports.calls.waits(context.id, question, () => ports.approvals.show(question) !== undefined);
