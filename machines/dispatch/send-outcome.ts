@@ -6,6 +6,15 @@
 
 export type RefusalClass = 'auth' | 'notFound' | 'forbidden' | 'tooLong' | 'permanent';
 
+/** A refusal in this program's words. */
+export const refusalWords: Readonly<Record<RefusalClass, string>> = {
+  auth: 'the platform does not accept the credentials',
+  notFound: 'the platform does not know the place to deliver to',
+  forbidden: 'the platform does not let this account write there',
+  tooLong: 'the platform finds the text too long',
+  permanent: 'the platform refuses the message',
+};
+
 /** How far a text of several pieces came before one of them failed. */
 export interface PartlySent {
   readonly pieces: number;

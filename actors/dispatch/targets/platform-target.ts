@@ -11,6 +11,7 @@ import { retryAfterMs, type WaitHints } from '../../../machines/dispatch/retry-a
 import {
   nothingToSend,
   type RefusalClass,
+  refusalWords,
   refused,
   type SendOutcome,
   stillUnsure,
@@ -350,14 +351,6 @@ function classOf(status: number): RefusalClass {
   if (status === 404 || status === 410) return 'notFound';
   return status === 413 ? 'tooLong' : 'permanent';
 }
-
-const refusalWords: Readonly<Record<RefusalClass, string>> = {
-  auth: 'the platform does not accept the credentials',
-  notFound: 'the platform does not know the place to deliver to',
-  forbidden: 'the platform does not let this account write there',
-  tooLong: 'the platform finds the text too long',
-  permanent: 'the platform refuses the message',
-};
 
 const unitWord: Readonly<Record<TextLimit['unit'], string>> = {
   utf16: 'characters',

@@ -1,0 +1,42 @@
+/**
+ * The names of the delivery targets as people write them: "Slack", not `slack`.
+ * @see DLV-1 in docs/specification.md
+ */
+
+import { canonicalTarget } from './targets.ts';
+
+const titles: ReadonlyMap<string, string> = new Map([
+  ['log', 'Log'],
+  ['github_comment', 'GitHub'],
+  ['telegram', 'Telegram'],
+  ['discord', 'Discord'],
+  ['slack', 'Slack'],
+  ['signal', 'Signal'],
+  ['sms', 'SMS'],
+  ['whatsapp', 'WhatsApp'],
+  ['matrix', 'Matrix'],
+  ['mattermost', 'Mattermost'],
+  ['homeassistant', 'Home Assistant'],
+  ['email', 'Email'],
+  ['dingtalk', 'DingTalk'],
+  ['feishu', 'Feishu'],
+  ['wecom', 'WeCom'],
+  ['weixin', 'WeChat'],
+  ['bluebubbles', 'BlueBubbles'],
+  ['qqbot', 'QQ'],
+  ['gitlab_comment', 'GitLab'],
+  ['gitea_comment', 'Gitea'],
+  ['linear', 'Linear'],
+  ['jira', 'Jira'],
+  ['sentry', 'Sentry'],
+  ['pagerduty', 'PagerDuty'],
+  ['ntfy', 'ntfy'],
+  ['teams', 'Microsoft Teams'],
+  ['google_chat', 'Google Chat'],
+  ['http', 'HTTP'],
+]);
+
+/** Returns the platform's name as people write it; a name that no target has is returned unchanged. */
+export function targetTitle(name: string): string {
+  return titles.get(canonicalTarget(name) ?? name) ?? name;
+}

@@ -1,0 +1,138 @@
+/**
+ * Groups deliveries that failed alike: same target and same reason once what differs from one try to the next (ids, times,
+ * counts) is left out. States what a person can do about each group, and whether a retry can help.
+ * @see INS-4 and DLV-4 in docs/specification.md
+ */
+
+import { targetTitle } from '../config/target-titles.ts';
+import { canonicalTarget } from '../config/targets.ts';
+import type { DeliveryRecord } from '../webhook/record.ts';
+import { type RefusalClass, refusalWords } from './send-outcome.ts';
+
+/** `now`: the cause passes by itself. `afterFix`: only once the cause is removed. `unsure`: the text may have arrived. */
+export type RetryHelps = 'now' | 'afterFix' | 'unsure';
+
+export type Failure = Pick<
+  DeliveryRecord,
+  'target' | 'status' | 'reason' | 'route' | 'chat' | 'queuedAtMs' | 'endedAtMs'
+>;
+
+export interface FailureGroup {
+  /** The same for all failures of the group, in any process and at any time. */
+  readonly key: string;
+  /** The platform's own name. */
+  readonly target: string;
+  /** Subject and cause, such as "Slack does not accept the credentials (HTTP 401)". */
+  readonly title: string;
+  readonly advice: string;
+  readonly helps: RetryHelps;
+  readonly count: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  /** By name. */
+  readonly routes: readonly string[];
+}
+
+/** Whether a delivery waits for a person: it will not be tried again by itself, and has not been dropped. */
+export function isOpenFailure({ status }: Pick<DeliveryRecord, 'status'>): boolean {
+  return openFailureStatuses.some((open) => open === status);
+}
+
+export const openFailureStatuses = ['deadLettered', 'unknown'] as const;
+
+const noReason = 'the reason is not known';
+
+/** Remarks about one text that say nothing about the cause. */
+const remarks =
+  / \(piece \d+ of \d+; [^)]*\)|; an earlier request got no answer and may have arrived|; not before \d+ s$/g;
+/** What differs between two failures of one cause, each with what replaces it. */
+const varying: readonly (readonly [RegExp, string])[] = [
+  [/\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z|[+-]\d{2}:?\d{2})?/g, '…'],
+  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '…'],
+  [/\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b/gi, '…'],
+  [/\b\d+(?:\.\d+)?(?= ?(?:ms|s|m|h|seconds?|minutes?|hours?|bytes|characters)\b)/g, '…'],
+  [/\b\d{6,}\b/g, '…'],
+];
+
+/** Returns the reason without what differs from one failure to the next; equal causes give equal texts. */
+export function normaliseReason(reason: string): string {
+  const shared = reason.replace(remarks, '');
+  return varying.reduce((text, [pattern, by]) => text.replace(pattern, by), shared).trim();
+}
+
+export function failureKey({ target, reason, status }: Pick<Failure, 'target' | 'reason' | 'status'>): string {
+  const name = canonicalTarget(target) ?? target;
+  return `${name}/${status === 'unknown' ? 'unsure' : 'failed'}/${causeOf(target, reason)}`;
+}
+
+/** Returns the groups, the largest first; of equal ones that with the latest failure. */
+export function groupFailures(failures: Iterable<Failure>): readonly FailureGroup[] {
+  const groups = new Map<
+    string,
+    { first: Failure; count: number; firstMs: number; lastMs: number; routes: Set<string> }
+  >();
+  for (const failure of failures) {
+    const key = failureKey(failure);
+    const atMs = failure.endedAtMs ?? failure.queuedAtMs;
+    const group = groups.get(key);
+    if (group === undefined) {
+      groups.set(key, { first: failure, count: 1, firstMs: atMs, lastMs: atMs, routes: new Set([failure.route]) });
+      continue;
+    }
+    group.count += 1;
+    group.firstMs = Math.min(group.firstMs, atMs);
+    group.lastMs = Math.max(group.lastMs, atMs);
+    group.routes.add(failure.route);
+  }
+  return [...groups]
+    .map(([key, { first, routes, ...counted }]) => {
+      const { target, reason } = first;
+      const helps = helpsOf(first);
+      return {
+        key,
+        target: canonicalTarget(target) ?? target,
+        title: titleOf(target, reason),
+        advice: helps === 'unsure' ? unsureAdvice : adviceOn(reason ?? '', helps),
+        helps,
+        ...counted,
+        routes: [...routes].sort(),
+      };
+    })
+    .sort((one, other) => other.count - one.count || other.lastMs - one.lastMs);
+}
+
+/** The normalised reason without the target's name before it, which the group has already. */
+function causeOf(target: string, reason = noReason): string {
+  const cause = normaliseReason(reason);
+  const names = [target, canonicalTarget(target) ?? target];
+  const before = names.map((name) => `${name}: `).find((prefix) => cause.startsWith(prefix));
+  return before === undefined ? cause : cause.slice(before.length);
+}
+
+function titleOf(target: string, reason: string | undefined): string {
+  const title = targetTitle(target);
+  const cause = causeOf(target, reason);
+  return cause.startsWith('the platform ') ? `${title} ${cause.slice('the platform '.length)}` : `${title}: ${cause}`;
+}
+
+const unsureAdvice = 'The message may have arrived. Check there first, then retry or drop it.';
+const passes = /was not reached|the platform failed|is busy|fewer messages|was not taken|stopped before|broke off/;
+
+function helpsOf({ status, reason = '' }: Failure): RetryHelps {
+  if (status === 'unknown') return 'unsure';
+  return passes.test(reason) ? 'now' : 'afterFix';
+}
+
+const advices: Readonly<Record<RefusalClass, string>> = {
+  auth: 'Give the target valid credentials, then retry.',
+  notFound: 'Invite the bot there, or change chat_id of the route, then retry.',
+  forbidden: 'Let the account write there, then retry.',
+  tooLong: 'Shorten the text of the route, then replay the events.',
+  permanent: 'Correct what the platform refuses, then retry.',
+};
+
+function adviceOn(reason: string, helps: RetryHelps): string {
+  if (helps === 'now') return 'Retry once the platform answers again.';
+  const found = (Object.keys(refusalWords) as RefusalClass[]).find((one) => reason.includes(refusalWords[one]));
+  return found === undefined ? 'Correct what the reason names, then retry.' : advices[found];
+}
