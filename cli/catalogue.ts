@@ -87,6 +87,15 @@ const status = (oneOf: readonly string[]): Flag => ({
 });
 
 const eventFlags: readonly Flag[] = [limit, before, since, follow, route, ofProfile, status(historyStatuses), json];
+const replayFlags: readonly Flag[] = [
+  { name: 'edit', help: 'Edit the payload first, in VISUAL or EDITOR.' },
+  { name: 'payload', value: 'file', help: 'Use the payload in this file.', form: 'text' },
+  { name: 'event', value: 'type', help: 'Use this event type.', form: 'text' },
+  { name: 'dry', help: 'Deliver nothing; print the response.' },
+  route,
+  ofProfile,
+  json,
+];
 const runFlags: readonly Flag[] = [limit, before, since, follow, route, ofProfile, status(runStatuses), json];
 const deliveryFlags: readonly Flag[] = [
   limit,
@@ -362,10 +371,10 @@ export const catalogue: readonly CliCommand[] = [
     path: ['webhook', 'replay'],
     args: ['id'],
     names: ['delivery'],
-    flags: [route, ofProfile, json],
+    flags: replayFlags,
     help: 'The same as `agent events replay`.',
     hidden: true,
-    load: async () => (await events()).replayEvent,
+    load: async () => (await import('./commands/events-replay.ts')).replayEvent,
   },
   {
     path: ['events'],
@@ -393,9 +402,9 @@ export const catalogue: readonly CliCommand[] = [
     path: ['events', 'replay'],
     args: ['id'],
     names: ['delivery'],
-    flags: [route, ofProfile, json],
+    flags: replayFlags,
     help: 'Process an event once more, as a new one.',
-    load: async () => (await events()).replayEvent,
+    load: async () => (await import('./commands/events-replay.ts')).replayEvent,
   },
   {
     path: ['mcp', 'list'],

@@ -33,6 +33,7 @@ import type { Result, RunHistory } from './contract.ts';
 import { cronCommands } from './cron-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
 import { choiceOf, queryOf, spellChoice } from './event-choice.ts';
+import { eventCommands } from './event-commands.ts';
 import {
   type AskedRoute,
   askedRouteOf,
@@ -56,6 +57,7 @@ const table: Commands = {
   ...offerCommands,
   ...linkCommands,
   ...deliveryCommands,
+  ...eventCommands,
   ...chatCommands,
   ...cronCommands,
   'gateway.status': ofDaemon((daemon) => daemon.status()),
@@ -106,15 +108,6 @@ const table: Commands = {
         'delivery-unknown',
         `no delivery ${spellChoice(id, choice)} is in the history; \`agent events\` lists them`,
       )
-    );
-  }),
-
-  'webhook.replay': ofDaemon(async (daemon, params) => {
-    const id = textOf(params, 'id');
-    const choice = choiceOf(params);
-    const answer = await daemon.replay(id, choice);
-    return (
-      answer ?? refuse('delivery-unknown', `no delivery ${spellChoice(id, choice)} is in the history with its body`)
     );
   }),
 

@@ -19,6 +19,7 @@ import type {
   RunRow,
   SendingRow,
 } from '../../machines/webhook/record.ts';
+import type { OpenedEvent } from '../inspector/event-wire.ts';
 import type {
   ActorDetails,
   Chart,
@@ -73,6 +74,10 @@ export interface Contract {
   'deliveries.retry': { params: SendingChoice & { readonly force?: boolean }; result: OutgoingRow | Swept };
   'deliveries.show': { params: ById; result: OutgoingDetail };
   'deliveries.targets': { params: object; result: readonly TargetRow[] };
+  /** A shell command that sends the event's payload, signed with `$SECRET`. */
+  'events.curl': { params: EventChoice & ById; result: { readonly curl: string } };
+  /** With `whole` the complete payload, not its first 64 KB. */
+  'events.open': { params: EventChoice & ById & { readonly whole?: boolean }; result: OpenedEvent };
   'gateway.reload': { params: object; result: { readonly reloaded: true } };
   'gateway.status': { params: object; result: GatewayStatus };
   'gateway.stop': { params: object; result: { readonly stopping: true } };
@@ -125,7 +130,10 @@ export interface Contract {
   };
   'webhook.list': { params: object; result: readonly RouteRow[] };
   'webhook.remove': { params: RouteChoice; result: { readonly removed: string } };
-  'webhook.replay': { params: EventChoice & ById; result: { readonly status: number; readonly body: string } };
+  'webhook.replay': {
+    params: EventChoice & ById & ReplayEdit;
+    result: { readonly status: number; readonly body: string; readonly key: string };
+  };
   'webhook.samples': { params: RouteChoice; result: { readonly samples: readonly string[] } };
   'webhook.show': { params: RouteChoice; result: RouteDetail };
   'webhook.subscribe': {
@@ -213,6 +221,18 @@ export interface Caller extends InProfile {
 export interface EventChoice {
   readonly route?: string;
   readonly profile?: string;
+}
+
+/** What a person changes of an event that is replayed; what is absent stays. */
+export interface ReplayEdit {
+  /** As a sender would write it. */
+  readonly payload?: string;
+  /** The event type. */
+  readonly event?: string;
+  /** Another route of its profile. */
+  readonly to?: string;
+  /** Runs as usual and delivers nothing; the response is kept with the event. */
+  readonly dry?: boolean;
 }
 
 export interface HistoryQuery extends EventChoice {

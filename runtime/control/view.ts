@@ -7,7 +7,7 @@ import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import type { Feed } from '../inspector/feed.ts';
 import type { EndedSessions } from '../inspector/sessions.ts';
-import type { Chart, Story } from '../inspector/wire.ts';
+import type { Chart } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type {
   ActorNode,
@@ -20,11 +20,11 @@ import type {
   HistoryQuery,
   HistoryRow,
   LinkVerdict,
-  Result,
   RunHistory,
 } from './contract.ts';
+import type { EventView } from './event-view.ts';
 
-export interface DaemonView extends RunHistory {
+export interface DaemonView extends RunHistory, EventView {
   readonly sendings: DeliveryDesk;
   /** The cron jobs. */
   readonly cron: CronView;
@@ -47,8 +47,6 @@ export interface DaemonView extends RunHistory {
   delivery(id: string, choice?: EventChoice): Promise<HistoryDetail | undefined>;
   /** The last refused requests of a route, newest first, each with another reason. */
   refusals(profile: string, route: string): readonly RefusedRequest[];
-  /** Sends an event through once more; resolves with the answer's status and body. */
-  replay(id: string, choice?: EventChoice): Promise<Result<'webhook.replay'> | undefined>;
   /** Lets the next request that bears a signature run, though one of its digest came before. */
   forgetSignature(profile: string, digest: string): Promise<unknown>;
   /** Ends a run that has not answered yet. */
@@ -56,8 +54,6 @@ export interface DaemonView extends RunHistory {
   tree(): ActorNode;
   /** One actor by its address, times as text. */
   actor(id: string): ActorShown | undefined;
-  /** Everything that is known of one delivery, by its id or key. */
-  why(id: string, choice?: EventChoice): Promise<Story | undefined>;
   chart(machine: string): Promise<Chart | undefined>;
   /** All actors as rows, and what changes of them. */
   readonly feed: Pick<Feed, 'snapshot' | 'follow'>;

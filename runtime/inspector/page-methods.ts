@@ -19,6 +19,7 @@ const rules: Readonly<Record<string, Rule>> = {
   // The context is a part of the prompt.
   'cron.run': ({ context }) => (context === undefined ? 'open' : 'fresh'),
   ...all('deliveries', ['drop', 'list', 'retry', 'show', 'targets']),
+  ...all('events', ['curl', 'open']),
   'gateway.status': 'open',
   ...all('inspect', ['chart', 'follow', 'show', 'tree', 'watch', 'why']),
   'inspect.link': 'terminalOnly',
@@ -31,7 +32,10 @@ const rules: Readonly<Record<string, Rule>> = {
   // An entry that is not configured would run its command without a question; the page adds one by its link.
   'mcp.test': ({ entry }) => (entry === undefined ? 'open' : 'terminalOnly'),
   ...all('runs', ['cancel', 'list', 'show']),
-  ...all('webhook', ['deliveries', 'delivery', 'doctor', 'list', 'replay', 'samples', 'show']),
+  ...all('webhook', ['deliveries', 'delivery', 'doctor', 'list', 'samples', 'show']),
+  // A payload is a part of the prompt.
+  'webhook.replay': ({ payload, event, to }) =>
+    payload === undefined && event === undefined && to === undefined ? 'open' : 'fresh',
 };
 
 export function pageAccessOf(method: string, params: JsonObject): PageAccess {

@@ -146,6 +146,7 @@ t.test('INS-2 · DUR-2 · a delivered event is told from its request to its targ
           run: 'k1',
           tool: 'mcp__a__b',
           server: 'a',
+          args: '{"q":1}',
           outcome: 'timed_out',
           why: 'no answer in 5 s',
           startedAtMs: 1_300,
