@@ -552,7 +552,7 @@ t.test('INS-2 · strangers get nothing', options, async (t) => {
 
   await t.test('the page is known again after a reload, in a second tab and beside a second session', async (t) => {
     const { page, context } = await openInspector(browser, gateway);
-    const live = (one: typeof page) => one.getByText('live', { exact: true }).waitFor();
+    const live = (one: typeof page) => one.getByText('Live', { exact: true }).waitFor();
     await page.reload();
     await live(page);
     const second = await context.newPage();
@@ -667,7 +667,7 @@ t.test('INS-2 · comes back by itself when the daemon was restarted', options, a
 
   await startDaemon(t, gateway.home.path);
 
-  await page.getByText('live', { exact: true }).waitFor();
+  await page.getByText('Live', { exact: true }).waitFor();
   await page.getByRole('treeitem', { name: /gateway.*listening/ }).waitFor();
 });
 

@@ -28,7 +28,7 @@ import { startThief, tryHeard } from '../support/thief.ts';
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 const configOf = (port: number): JsonObject => ({ inspector: { port }, agent: { runner: 'echo' } });
 const live = (page: { getByText(text: string, options: { exact: true }): { waitFor(): Promise<void> } }) =>
-  page.getByText('live', { exact: true }).waitFor();
+  page.getByText('Live', { exact: true }).waitFor();
 
 /** The page of a thief on the inspector's own port: to a browser it is the same origin. */
 const thiefPage = `<!doctype html><title>a thief</title><script>

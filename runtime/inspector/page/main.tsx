@@ -3,7 +3,7 @@
 import { render } from 'preact';
 import { openStream } from './data/live.ts';
 import { takeSession } from './data/session.ts';
-import { Shell } from './shell.tsx';
+import { Shell } from './frame/shell.tsx';
 
 takeSession();
 void openStream();

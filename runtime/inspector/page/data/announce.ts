@@ -1,19 +1,22 @@
-/** Words for a reader of screens, and for everybody as a short note at the foot of the page. */
+/** Toasts: one at a time, told to readers of screens too. Good news leaves by itself, an error stays until it is closed. */
 
 import { createCell } from './cell.ts';
 
 export interface Note {
   readonly text: string;
   readonly bad: boolean;
+  /** One thing that a person may want next: "Show", "Undo". */
+  readonly action?: { readonly label: string; readonly run: () => void };
 }
 
 const shownMs = 6_000;
 
 export const note = createCell<Note | undefined>(undefined);
 
-export function announce(text: string, bad = false): void {
-  const told: Note = { text, bad };
+export function announce(text: string, bad = false, action?: Note['action']): void {
+  const told: Note = { text, bad, ...(action === undefined ? {} : { action }) };
   note.set(told);
+  if (bad) return;
   setTimeout(() => {
     if (note.get() === told) note.set(undefined);
   }, shownMs);

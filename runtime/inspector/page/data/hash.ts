@@ -3,7 +3,18 @@
  * @see INS-2 in docs/specification.md
  */
 
-export const views = ['now', 'events', 'servers', 'approvals', 'cron', 'targets'] as const;
+export const views = [
+  'overview',
+  'events',
+  'failures',
+  'approvals',
+  'routes',
+  'servers',
+  'targets',
+  'schedules',
+  'actors',
+  'config',
+] as const;
 export type View = (typeof views)[number];
 
 export interface Place {
@@ -17,7 +28,7 @@ export interface Place {
 export function readHash(hash: string): Place {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?');
   const [name = '', ...rest] = path.split('/');
-  const view = views.find((one) => one === name) ?? 'now';
+  const view = views.find((one) => one === name) ?? 'overview';
   return {
     view,
     chosen: rest.map(decoded).join('/'),

@@ -1,6 +1,6 @@
 /**
  * Keeps the living actors as the daemon streams them: a snapshot, then what changed. Comes back by itself when the daemon
- * was restarted, and draws many deltas at once, so that 10,000 busy actors leave the page free.
+ * was restarted, and tells of what it heard once in a frame, so that 10,000 busy actors leave the page free.
  * @see INS-1 and INS-2 in docs/specification.md
  */
 
@@ -8,6 +8,7 @@ import { runsAtQuestions } from '../../../../machines/base/waiting.ts';
 import type { DeltaMessage, LivingRow, SnapshotMessage, StepRow, Vitals } from '../../wire.ts';
 import { createCell } from './cell.ts';
 import type { StreamedEvent } from './event-blocks.ts';
+import { inNextFrame } from './frames.ts';
 import { guarded, listenOnce } from './listen.ts';
 import { fetchProven, forgetProof } from './session.ts';
 
@@ -23,8 +24,6 @@ export interface Living {
 
 /** Steps that are kept for a chart that is opened late. */
 const mostSteps = 2_000;
-/** The least time between two drawings of the rows. */
-const drawMs = 120;
 const againMs = 1_000;
 
 const rows = new Map<string, LivingRow>();
@@ -33,12 +32,17 @@ let atQuestions: ReadonlyMap<string, string> = new Map();
 let more: Readonly<Record<string, number>> = {};
 const steps: StepRow[] = [];
 const stepListeners = new Set<(steps: readonly StepRow[]) => void>();
+/** Steps of which nobody was told yet. */
+let news: StepRow[] = [];
 let version = 0;
-let drawing: ReturnType<typeof setTimeout> | undefined;
+let wake: (() => void) | undefined;
 
 export const link = createCell<Link>('connecting');
 export const living = createCell<Living>({ rows, more, version });
+/** As they are drawn. */
 export const vitals = createCell<Vitals | undefined>(undefined);
+/** As they were heard last, also while the page is hidden. */
+export const heard = createCell<Vitals | undefined>(undefined);
 
 /** The steps that are remembered of one actor, oldest first. */
 export function stepsOf(actor: string): StepRow[] {
@@ -58,8 +62,16 @@ export async function openStream(): Promise<void> {
     // Whatever answers next has to prove itself first.
     forgetProof();
     link.set(ended === 'lost' && link.get() === 'connecting' ? 'connecting' : ended);
-    await new Promise((resolve) => setTimeout(resolve, againMs));
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+      setTimeout(resolve, againMs);
+    });
   }
+}
+
+/** Tries to reach the daemon at once. */
+export function tryNow(): void {
+  wake?.();
 }
 
 function open(signal: AbortSignal): Promise<Response> {
@@ -69,42 +81,54 @@ function open(signal: AbortSignal): Promise<Response> {
 function take({ name, data }: StreamedEvent): void {
   if (name === 'snapshot') takeSnapshot(JSON.parse(data) as SnapshotMessage);
   else if (name === 'delta') takeDelta(JSON.parse(data) as DeltaMessage);
-  else if (name === 'vitals') vitals.set(JSON.parse(data) as Vitals);
+  else if (name === 'vitals') {
+    heard.set(JSON.parse(data) as Vitals);
+    inNextFrame(drawVitals);
+  }
 }
 
 function takeSnapshot(snapshot: SnapshotMessage): void {
   rows.clear();
   for (const row of snapshot.actors) rows.set(row.id, row);
   more = snapshot.more;
-  vitals.set(snapshot.vitals);
+  heard.set(snapshot.vitals);
+  drawVitals();
   steps.length = 0;
+  news = [];
   link.set('live');
-  tell(snapshot.steps, false);
-  draw(0);
+  remember(snapshot.steps);
+  draw();
 }
 
 function takeDelta(delta: DeltaMessage): void {
   for (const id of delta.gone) rows.delete(id);
   for (const row of delta.changed) rows.set(row.id, row);
-  tell(delta.steps, true);
-  if (delta.gone.length > 0 || delta.changed.length > 0) draw(drawMs);
+  remember(delta.steps);
+  news.push(...delta.steps);
+  if (news.length > mostSteps) news.splice(0, news.length - mostSteps);
+  if (delta.steps.length > 0) inNextFrame(tell);
+  if (delta.gone.length > 0 || delta.changed.length > 0) inNextFrame(draw);
 }
 
-function tell(taken: readonly StepRow[], isNews: boolean): void {
-  if (taken.length === 0) return;
+function remember(taken: readonly StepRow[]): void {
   steps.push(...taken);
   if (steps.length > mostSteps * 2) steps.splice(0, steps.length - mostSteps);
-  if (isNews) for (const listener of [...stepListeners]) guarded(() => listener(taken), reportError);
 }
 
-function draw(afterMs: number): void {
-  if (drawing !== undefined) return;
-  drawing = setTimeout(() => {
-    drawing = undefined;
-    nameQuestions();
-    version += 1;
-    living.set({ rows, more, version });
-  }, afterMs);
+function tell(): void {
+  const told = news;
+  news = [];
+  for (const listener of [...stepListeners]) guarded(() => listener(told), reportError);
+}
+
+function drawVitals(): void {
+  vitals.set(heard.get());
+}
+
+function draw(): void {
+  nameQuestions();
+  version += 1;
+  living.set({ rows, more, version });
 }
 
 /** A run's row is as before when its question comes and goes: who asks is another actor. */

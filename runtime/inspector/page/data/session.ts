@@ -24,6 +24,7 @@ interface Session {
 
 const databaseName = 'agent-inspector';
 const storeName = 'session';
+const placeName = 'agent.place';
 const hmac = { name: 'HMAC', hash: 'SHA-256' };
 const challengeBytes = 32;
 /** Loopback answers at once; what holds the port and stays silent must not hold the page. */
@@ -42,8 +43,27 @@ export function takeSession(): void {
   if (brought === null) return;
   const [id = '', key = ''] = brought.content.split('.');
   brought.remove();
-  history.replaceState(null, '', `./${location.hash}`);
+  history.replaceState(null, '', `./${location.hash === '' ? leftPlace() : location.hash}`);
   taking = keep(id, key);
+}
+
+/** Where a person was when the session ended: the next link goes on there. */
+export function keepPlace(): void {
+  try {
+    localStorage.setItem(placeName, location.hash);
+  } catch {
+    // The person has forbidden it: the next link begins at the first place.
+  }
+}
+
+function leftPlace(): string {
+  try {
+    const left = localStorage.getItem(placeName) ?? '';
+    localStorage.removeItem(placeName);
+    return left;
+  } catch {
+    return '';
+  }
 }
 
 /**

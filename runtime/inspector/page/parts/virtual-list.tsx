@@ -1,11 +1,14 @@
 /**
- * Draws only the lines that are in sight, however many there are. The chosen line moves with the arrow keys and is told to
- * a reader of screens by `aria-activedescendant`.
+ * Draws only the lines that are in sight, however many there are: of one height, keyed by their ids. The chosen line moves
+ * with the arrow keys and is told to a reader of screens by `aria-activedescendant`: one tab stop, and a focus that
+ * outlives the lines that are let go.
  * @see INS-2 in docs/specification.md
  */
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { heldRows } from '../data/held.ts';
+import { Icon } from './icons.tsx';
 
 export interface VirtualListProps {
   readonly count: number;
@@ -13,20 +16,25 @@ export interface VirtualListProps {
   /** The line that the keys stand on; -1 for none. */
   readonly at: number;
   readonly label: string;
-  readonly role: 'tree' | 'listbox';
+  /** A grid's lines are drawn with `role="row"`, `aria-rowindex` from 1, and cells with `role="gridcell"`. */
+  readonly role: 'tree' | 'listbox' | 'grid';
   /** The DOM id of a line. */
   readonly idOf: (index: number) => string;
   readonly draw: (index: number) => ComponentChildren;
   readonly onMove: (index: number) => void;
   /** Keys other than those that move. */
   readonly onKey?: (event: KeyboardEvent) => void;
+  /** Told whether a person reads the list: it is scrolled, focused or pointed at. */
+  readonly onReading?: (isRead: boolean) => void;
+  /** Called when the last lines come in sight. */
+  readonly onEnd?: () => void;
 }
 
 /** Lines beyond the edges that are drawn all the same. */
-const spare = 8;
+const overscan = 10;
 
 export function VirtualList(props: VirtualListProps): JSX.Element {
-  const { count, rowHeight, at, role, label, idOf, draw, onMove, onKey } = props;
+  const { count, rowHeight, at, role, label, idOf, draw, onMove, onKey, onReading, onEnd } = props;
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
 
@@ -50,8 +58,12 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
     else if (top + rowHeight > held.scrollTop + held.clientHeight) held.scrollTop = top + rowHeight - held.clientHeight;
   }, [at, rowHeight]);
 
-  const first = Math.max(0, Math.floor(view.top / rowHeight) - spare);
-  const end = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + spare);
+  const first = Math.max(0, Math.floor(view.top / rowHeight) - overscan);
+  const end = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + overscan);
+  const isAtEnd = count > 0 && end >= count;
+  useLayoutEffect(() => {
+    if (isAtEnd) onEnd?.();
+  }, [isAtEnd, count]);
   const lines: JSX.Element[] = [];
   for (let index = first; index < end; index += 1) {
     lines.push(
@@ -85,16 +97,30 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
     if (count > 0) onMove(next);
   }
 
+  function tellReading(): void {
+    const held = box.current;
+    if (held === null || onReading === undefined) return;
+    onReading(held.scrollTop > 0 || held.matches(':hover') || held === document.activeElement);
+  }
+
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useAriaPropsSupportedByRole: its role is a tree or a list of choices.
+    // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useAriaPropsSupportedByRole: its role is a tree, a grid or a list of choices.
     <div
       ref={box}
       class="virtual"
       role={role}
       aria-label={label}
+      {...(role === 'grid' ? { 'aria-rowcount': count } : {})}
       tabIndex={0}
       aria-activedescendant={at >= first && at < end ? idOf(at) : undefined}
-      onScroll={measure}
+      onScroll={() => {
+        measure();
+        tellReading();
+      }}
+      onPointerEnter={tellReading}
+      onPointerLeave={tellReading}
+      onFocus={tellReading}
+      onBlur={tellReading}
       onKeyDown={onKeyDown}
     >
       <div class="tall" role="presentation" style={{ height: `${count * rowHeight}px` }}>
@@ -102,4 +128,75 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
       </div>
     </div>
   );
+}
+
+export interface News<Row> {
+  /** The rows to draw. */
+  readonly rows: readonly Row[];
+  readonly waiting: number;
+  /** For the list's `onReading`. */
+  readonly onReading: (isRead: boolean) => void;
+  /** Puts what waits above the rest; the caller scrolls to the top. */
+  readonly take: () => void;
+}
+
+/**
+ * Keeps the rows of a list where they are while a person reads them: news only counts until it is taken. With another key
+ * (another filter) the list begins anew.
+ */
+export function useNews<Row>(key: string, rows: readonly Row[], keyOf: (row: Row) => string): News<Row> {
+  const [isRead, setRead] = useState(false);
+  const stood = useRef<{ key: string; rows: readonly Row[] }>({ key, rows: [] });
+  const holds = isRead && stood.current.key === key && stood.current.rows.length > 0;
+  const { shown, waiting } = holds ? heldRows(stood.current.rows, rows, keyOf) : { shown: rows, waiting: 0 };
+  stood.current = { key, rows: shown };
+  return {
+    rows: shown,
+    waiting,
+    onReading: setRead,
+    take() {
+      stood.current = { key, rows };
+      setRead(false);
+    },
+  };
+}
+
+/** "37 new events", above the rows; told to a reader of screens at most every ten seconds. */
+export function FreshChip({
+  waiting,
+  noun,
+  onTake,
+}: {
+  readonly waiting: number;
+  /** In the plural: "events". */
+  readonly noun: string;
+  readonly onTake: () => void;
+}): JSX.Element {
+  const told = useTold(waiting);
+  return (
+    <>
+      {waiting === 0 ? null : (
+        <button type="button" class="fresh" onClick={onTake}>
+          <Icon name="upwards" small />
+          {waiting.toLocaleString('en')} new {noun}
+        </button>
+      )}
+      <span class="unseen" role="status">
+        {told === 0 ? '' : `${told.toLocaleString('en')} new ${noun}`}
+      </span>
+    </>
+  );
+}
+
+const toldMs = 10_000;
+
+function useTold(waiting: number): number {
+  const [told, setTold] = useState({ count: 0, at: 0 });
+  useLayoutEffect(() => {
+    if (waiting === told.count) return;
+    const rest = waiting === 0 ? 0 : Math.max(0, told.at + toldMs - performance.now());
+    const timer = setTimeout(() => setTold({ count: waiting, at: performance.now() }), rest);
+    return () => clearTimeout(timer);
+  }, [waiting, told]);
+  return told.count;
 }

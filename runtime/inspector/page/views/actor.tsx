@@ -55,7 +55,7 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
         <div>
           <h2>{id}</h2>
           <p class="sub">
-            <a href={hashOf('now', '', { q: row.machine })}>{row.machine}</a>
+            <a href={hashOf('actors', '', { q: row.machine })}>{row.machine}</a>
             {isGone ? <span> · has ended</span> : null}
           </p>
         </div>

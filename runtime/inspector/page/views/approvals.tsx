@@ -10,20 +10,24 @@ import type { JsonObject } from '../../../../machines/base/json.ts';
 import { wordsOfServer } from '../../../../machines/base/shown-json.ts';
 import type { ApprovalRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
+import { useCell } from '../data/cell.ts';
 import { useNow } from '../data/clock.ts';
 import { spellCountdown } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
+import { vitals } from '../data/live.ts';
 import { lineUp, nextLeaveMs, nextOpen, type Shown } from '../data/questions.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useSteady } from '../data/steady.ts';
 import { useFresh } from '../data/use-fresh.ts';
+import type { ViewRow } from '../frame/view-row.ts';
 import { Answered, Clock, JsonText, Nothing, Refused } from '../parts/basics.tsx';
+import { OldBody } from '../parts/old-body.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
 
 const changing = /^approval$/;
 const headingId = 'approvals-heading';
 
-export function Approvals({ place }: { readonly place: Place }): JSX.Element {
+function Approvals({ place }: { readonly place: Place }): JSX.Element {
   const { asked, again } = useAsked('approvals', () => call('approvals.list'));
   useFresh(changing, again);
   const section = useRef<HTMLElement>(null);
@@ -226,3 +230,19 @@ function Question({
 function overWords({ expires_at }: ApprovalRow, endedAtMs: number): string {
   return endedAtMs >= Date.parse(expires_at) ? 'Nobody answered in time.' : 'It was answered elsewhere, or given up.';
 }
+
+export const approvals: ViewRow = {
+  name: 'approvals',
+  title: 'Approvals',
+  group: '',
+  icon: 'approvals',
+  letter: 'a',
+  component: ({ place }) => (
+    <OldBody title="Approvals">
+      <Approvals place={place} />
+    </OldBody>
+  ),
+  useCount() {
+    return { count: useCell(vitals)?.approvals ?? 0, tone: 'wait', words: 'waiting for you' };
+  },
+};

@@ -15,15 +15,17 @@ import { go, goFiltered } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { wordsOfRow } from '../data/standing.ts';
 import { type DeliveryHistory, useHistory } from '../data/use-history.ts';
+import type { ViewRow } from '../frame/view-row.ts';
 import { Age, Nothing, Refused } from '../parts/basics.tsx';
 import { Chip } from '../parts/chip.tsx';
+import { OldBody } from '../parts/old-body.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { StoryPane } from './story.tsx';
 
 const rowHeight = 44;
 const statuses = [...historyStatuses, waitingForYou];
 
-export function Events({ place }: { readonly place: Place }): JSX.Element {
+function Events({ place }: { readonly place: Place }): JSX.Element {
   const { chosen, query } = place;
   const { route = '', status = '', q = '' } = query;
   const isWaiting = status === waitingForYou;
@@ -262,3 +264,16 @@ function holds(row: HistoryRow, text: string): boolean {
     held.toLowerCase().includes(wanted),
   );
 }
+
+export const events: ViewRow = {
+  name: 'events',
+  title: 'Events',
+  group: '',
+  icon: 'events',
+  letter: 'e',
+  component: ({ place }) => (
+    <OldBody title="Events">
+      <Events place={place} />
+    </OldBody>
+  ),
+};

@@ -16,15 +16,17 @@ import { go } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
+import type { ViewRow } from '../frame/view-row.ts';
 import { Age, Answered, Fact, Nothing, Scrolled, withCode } from '../parts/basics.tsx';
 import { Chip } from '../parts/chip.tsx';
+import { OldBody } from '../parts/old-body.tsx';
 import { AddServer } from './add-server.tsx';
 import { LoginDialog } from './login.tsx';
 import { Tools } from './tools.tsx';
 
 const changing = /^(serverConnection|servers|browserLogin|deviceLogin)$/;
 
-export function Servers({ place }: { readonly place: Place }): JSX.Element {
+function Servers({ place }: { readonly place: Place }): JSX.Element {
   const { chosen, query } = place;
   const { asked, again } = useAsked('servers', () => call('mcp.list'));
   useFresh(changing, again);
@@ -129,7 +131,7 @@ function ServerPane({ row }: { readonly row: ServerRow }): JSX.Element {
         <div>
           <h2>{row.name}</h2>
           <p class="sub">
-            <a href={hashOf('now', connection)}>its statechart</a>
+            <a href={hashOf('actors', connection)}>its statechart</a>
           </p>
         </div>
         <Chip standing={standingOfState(row.state)} text={row.state} />
@@ -217,3 +219,16 @@ function Log({ row }: { readonly row: ServerRow }): JSX.Element {
     </Answered>
   );
 }
+
+export const servers: ViewRow = {
+  name: 'servers',
+  title: 'Servers',
+  group: 'Connections',
+  icon: 'servers',
+  letter: 's',
+  component: ({ place }) => (
+    <OldBody title="Servers">
+      <Servers place={place} />
+    </OldBody>
+  ),
+};

@@ -141,7 +141,7 @@ function ChapterPart({ chapter }: { readonly chapter: Chapter }): JSX.Element {
     <section class={`chapter ${chapter.kind}`} aria-label={chapter.title}>
       <h3>
         {chapter.title}
-        {rows.has(chapter.actor) ? <a href={hashOf('now', chapter.actor)}>alive: see its chart</a> : null}
+        {rows.has(chapter.actor) ? <a href={hashOf('actors', chapter.actor)}>alive: see its chart</a> : null}
         <span class="muted num">{lengthOf(chapter)}</span>
       </h3>
       <ol class="stairs">

@@ -14,15 +14,17 @@ import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { sendTwice, settledText, standingOfState, standingOfStatus } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
+import type { ViewRow } from '../frame/view-row.ts';
 import { Age, Answered, Nothing, withCode } from '../parts/basics.tsx';
 import { Chip } from '../parts/chip.tsx';
+import { OldBody } from '../parts/old-body.tsx';
 
 const changing = /^(delivery|platformConnection)$/;
 /** What has not arrived and was not given up; each is asked for by name, however much arrived since. */
 const notThere = ['queued', 'sending', 'waitingToRetry', 'failed', 'deadLettered', 'unknown'];
 const mostRows = 200;
 
-export function Targets(): JSX.Element {
+function Targets(): JSX.Element {
   return (
     <section class="page" aria-label="Targets">
       <h2>Platforms</h2>
@@ -206,3 +208,16 @@ function Letter({ row, onChanged }: { readonly row: OutgoingRow; readonly onChan
 function named(name: string, value: unknown): { readonly 'data-name'?: string } {
   return value === undefined ? {} : { 'data-name': name };
 }
+
+export const targets: ViewRow = {
+  name: 'targets',
+  title: 'Targets',
+  group: 'Connections',
+  icon: 'targets',
+  letter: 't',
+  component: () => (
+    <OldBody title="Targets">
+      <Targets />
+    </OldBody>
+  ),
+};

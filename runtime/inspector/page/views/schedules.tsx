@@ -12,12 +12,14 @@ import { spellClock, spellCountdown } from '../data/format.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { standingOfState, standingOfStatus } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
+import type { ViewRow } from '../frame/view-row.ts';
 import { Answered, Clock, LongText, Nothing } from '../parts/basics.tsx';
 import { Chip } from '../parts/chip.tsx';
+import { OldBody } from '../parts/old-body.tsx';
 
 const changing = /^(cronJob|agentRun)$/;
 
-export function Cron(): JSX.Element {
+function Cron(): JSX.Element {
   const { asked, again } = useAsked('cron', () => call('cron.list'));
   const [open, setOpen] = useState('');
   useFresh(changing, again);
@@ -152,3 +154,16 @@ function Details({ row }: { readonly row: JobRow }): JSX.Element {
     </Answered>
   );
 }
+
+export const schedules: ViewRow = {
+  name: 'schedules',
+  title: 'Schedules',
+  group: 'Connections',
+  icon: 'schedules',
+  letter: '',
+  component: () => (
+    <OldBody title="Schedules">
+      <Cron />
+    </OldBody>
+  ),
+};

@@ -2,18 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 
 const folder = 'runtime/inspector/page/styles';
-const base = readFileSync(`${folder}/base.css`, 'utf8');
+const tokens = readFileSync(`${folder}/tokens.css`, 'utf8');
 
-/** The named colours of both schemes; a scheme that names one anew changes it. */
-function coloursOf(css: string): ReadonlyMap<string, string> {
-  return new Map(
-    [...css.matchAll(/--([a-z-]+): (#[0-9a-f]{6});/g)].map(([, name = '', colour = '']) => [name, colour]),
-  );
-}
-
-const dark = base.indexOf('@media (prefers-color-scheme: dark)');
-const light = coloursOf(base.slice(0, dark));
-const schemes = { light, dark: new Map([...light, ...coloursOf(base.slice(dark))]) } as const;
+/** The named colours, light first, dark second. */
+const pairs = [...tokens.matchAll(/--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)/g)];
+const schemes = {
+  light: new Map(pairs.map(([, name = '', light = '']) => [name, light])),
+  dark: new Map(pairs.map(([, name = '', , dark = '']) => [name, dark])),
+} as const;
 
 const channels = (colour: string): readonly number[] =>
   [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
@@ -45,18 +41,19 @@ function mixed(colour: string, share: number, ground: string): string {
 const standings = ['working', 'resting', 'needs-user', 'failed', 'ended'];
 /** A row that is chosen or pointed at has a ground of its own. */
 const grounds = ['ground', 'panel', 'raised', 'accent-ground'];
-/** Every ground that is a standing's own colour, thinned, under letters of it: the chart's boxes have letters of the text's colour. */
-const sheets = readdirSync(folder).filter((name) => name !== 'chart.css');
-const shares = sheets.flatMap((name) =>
-  [...readFileSync(`${folder}/${name}`, 'utf8').matchAll(/var\(--standing\) (\d+)%, var\(--panel\)/g)].map(
-    ([, share]) => Number(share),
-  ),
-);
+/** Every ground that is a status's own colour, thinned, under letters of it. */
+const shares = readdirSync(folder)
+  .filter((name) => name.endsWith('.css') && name !== 'chart.css')
+  .flatMap((name) =>
+    [...readFileSync(`${folder}/${name}`, 'utf8').matchAll(/var\(--c\) (\d+)%, var\(--panel\)/g)].map(([, share]) =>
+      Number(share),
+    ),
+  );
 
 for (const [scheme, colours] of Object.entries(schemes)) {
-  t.test(`INS-2 · letters can be read on every ground, ${scheme}`, (t) => {
+  t.test(`INS-2 · letters can be read, and edges seen, on every ground, ${scheme}`, (t) => {
     const of = (name: string): string => colours.get(name) ?? '';
-    const pairs = [
+    const read = [
       ...standings.flatMap((name) => grounds.map((ground) => [name, of(name), of(ground)] as const)),
       ...['text', 'muted', 'accent'].flatMap((name) =>
         [...grounds, 'caution-ground', 'bad-ground'].map((ground) => [name, of(name), of(ground)] as const),
@@ -66,11 +63,19 @@ for (const [scheme, colours] of Object.entries(schemes)) {
       ),
       ['on-accent', of('on-accent'), of('accent')] as const,
     ];
-    for (const [name, letters, ground] of pairs) {
+    for (const [name, letters, ground] of read) {
       t.ok(
         contrast(letters, ground) >= 4.5,
         `${name} ${letters} on ${ground}: ${contrast(letters, ground).toFixed(2)}`,
       );
+    }
+    for (const [name, on] of [
+      ['control-line', 'panel'],
+      ['fill-ok', 'panel'],
+      ['fill-work', 'panel'],
+      ['fill-bad', 'panel'],
+    ] as const) {
+      t.ok(contrast(of(name), of(on)) >= 3, `${name} on ${on}: ${contrast(of(name), of(on)).toFixed(2)}`);
     }
     t.ok(shares.length > 1);
     for (const share of shares) {

@@ -14,8 +14,10 @@ import { type Living, living, vitals } from '../data/live.ts';
 import { go, goFiltered } from '../data/place.ts';
 import { standingWords, wordsOfActor } from '../data/standing.ts';
 import { countStandings, isFiltering, type TreeFilter, type TreeLine, treeLines, valuesOf } from '../data/tree.ts';
+import type { ViewRow } from '../frame/view-row.ts';
 import { Age, Nothing } from '../parts/basics.tsx';
 import { Mark } from '../parts/chip.tsx';
+import { OldBody } from '../parts/old-body.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { ActorPane } from './actor.tsx';
 
@@ -30,7 +32,7 @@ const spans = [
 ] as const;
 const standings = ['failed', 'retrying', 'needsUser', 'working'] as const;
 
-export function Now({ place }: { readonly place: Place }): JSX.Element {
+function Now({ place }: { readonly place: Place }): JSX.Element {
   const { rows, more, version } = useCell(living);
   const [folded, setFolded] = useState<ReadonlyMap<string, boolean>>(new Map());
   const { chosen, query } = place;
@@ -48,7 +50,7 @@ export function Now({ place }: { readonly place: Place }): JSX.Element {
     if (line === undefined) return;
     if (event.key === 'ArrowRight' && line.children > 0) fold(line, false);
     else if (event.key === 'ArrowLeft' && line.open) fold(line, true);
-    else if (event.key === 'ArrowLeft' && line.row.parent !== null) go('now', line.row.parent, query);
+    else if (event.key === 'ArrowLeft' && line.row.parent !== null) go('actors', line.row.parent, query);
     else return;
     event.preventDefault();
   }
@@ -67,7 +69,7 @@ export function Now({ place }: { readonly place: Place }): JSX.Element {
             role="tree"
             label="Living actors"
             idOf={(index) => `actor-${lines[index]?.row.id ?? index}`}
-            onMove={(index) => go('now', lines[index]?.row.id ?? '', query)}
+            onMove={(index) => go('actors', lines[index]?.row.id ?? '', query)}
             onKey={onKey}
             draw={(index) => {
               const line = lines[index];
@@ -76,7 +78,7 @@ export function Now({ place }: { readonly place: Place }): JSX.Element {
                   line={line}
                   chosen={index === at}
                   more={more[line.row.id] ?? 0}
-                  onChoose={() => go('now', line.row.id, query)}
+                  onChoose={() => go('actors', line.row.id, query)}
                   onFold={() => fold(line, line.open)}
                 />
               );
@@ -101,7 +103,7 @@ function NoLine({ count }: { readonly count: number }): JSX.Element {
 function ChosenPane({ id, query }: { readonly id: string; readonly query: Place['query'] }): JSX.Element {
   return (
     <div class="pane">
-      <button type="button" class="quiet small back" onClick={() => go('now', '', query)}>
+      <button type="button" class="quiet small back" onClick={() => go('actors', '', query)}>
         ← All actors
       </button>
       <ActorPane key={id} id={id} />
@@ -382,3 +384,16 @@ function Tile({
     </div>
   );
 }
+
+export const actors: ViewRow = {
+  name: 'actors',
+  title: 'Actors',
+  group: 'System',
+  icon: 'actors',
+  letter: '',
+  component: ({ place }) => (
+    <OldBody title="Actors">
+      <Now place={place} />
+    </OldBody>
+  ),
+};

@@ -1,0 +1,28 @@
+/**
+ * Decides which rows of a list stand while news waits: rows that are shown keep their places and are only told anew; what
+ * is new waits above them until a person takes it. Knows no page.
+ * @see INS-2 in docs/specification.md
+ */
+
+export interface HeldRows<Row> {
+  readonly shown: readonly Row[];
+  /** How many rows wait above the first one. */
+  readonly waiting: number;
+}
+
+/**
+ * @param stood the rows that a person looks at.
+ * @param now the rows as they are by now, newest first.
+ */
+export function heldRows<Row>(stood: readonly Row[], now: readonly Row[], keyOf: (row: Row) => string): HeldRows<Row> {
+  const fresh = new Map(now.map((row) => [keyOf(row), row]));
+  const known = new Set(stood.map(keyOf));
+  const shown = stood.map((row) => fresh.get(keyOf(row)) ?? row);
+  const firstKnown = now.findIndex((row) => known.has(keyOf(row)));
+  if (firstKnown < 0) return { shown, waiting: now.length };
+  // Older rows that were asked for come below the last one.
+  const last = shown.at(-1);
+  const lastAt = last === undefined ? -1 : now.findIndex((row) => keyOf(row) === keyOf(last));
+  const older = lastAt < 0 ? [] : now.slice(lastAt + 1).filter((row) => !known.has(keyOf(row)));
+  return { shown: [...shown, ...older], waiting: firstKnown };
+}

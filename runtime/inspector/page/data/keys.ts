@@ -1,0 +1,78 @@
+/**
+ * The keys of the page: those of a view hold while it is drawn. Single letters do nothing in fields, and not at all for a
+ * person who has turned them off. Each key has a button that does the same.
+ * @see INS-2 in docs/specification.md
+ */
+
+import { useEffect, useRef } from 'preact/hooks';
+import { createCell } from './cell.ts';
+
+export interface ViewKey {
+  /** As `KeyboardEvent.key` names it, a letter in small: `j`, `Enter`, `Backspace`. */
+  readonly key: string;
+  readonly shift?: boolean;
+  /** What it does, for the sheet of keys. */
+  readonly label: string;
+  readonly run: () => void;
+}
+
+const storedAt = 'agent.letters';
+
+/** Keys of what is drawn, the innermost last. */
+export const drawnKeys = createCell<readonly { readonly title: string; readonly keys: readonly ViewKey[] }[]>([]);
+
+/** Whether single letters do anything. */
+export const letters = createCell(stored() !== 'off');
+
+export function turnLetters(on: boolean): void {
+  letters.set(on);
+  try {
+    localStorage.setItem(storedAt, on ? 'on' : 'off');
+  } catch {
+    // The person has forbidden it: the choice lasts as long as the page.
+  }
+}
+
+/** Holds the keys while the component is drawn; `title` heads them in the sheet of keys. */
+export function useKeys(title: string, keys: readonly ViewKey[]): void {
+  const now = useRef(keys);
+  now.current = keys;
+  const names = keys.map(({ key, shift, label }) => `${shift === true ? 'Shift ' : ''}${key} ${label}`).join('\n');
+  useEffect(() => {
+    const mine = {
+      title,
+      keys: now.current.map((one, at) => ({ ...one, run: () => now.current[at]?.run() })),
+    };
+    drawnKeys.set([...drawnKeys.get(), mine]);
+    return () => drawnKeys.set(drawnKeys.get().filter((one) => one !== mine));
+  }, [title, names]);
+}
+
+/** The key of what is drawn that an event means; the innermost wins. */
+export function keyFor(event: KeyboardEvent): ViewKey | undefined {
+  for (const { keys } of drawnKeys.get().toReversed()) {
+    const found = keys.find(
+      (one) =>
+        one.key === (one.key.length === 1 ? event.key.toLowerCase() : event.key) &&
+        (one.shift ?? false) === event.shiftKey,
+    );
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Whether what has the focus takes letters itself. */
+export function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.matches('input:not([type=checkbox], [type=radio]), textarea, select'))
+  );
+}
+
+function stored(): string | null {
+  try {
+    return localStorage.getItem(storedAt);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * The keys that hold everywhere: the palette, search, the sheet of keys, the places, the sidebar; and J, K, Enter and Esc
+ * in the list of a view that has none of its own.
+ * @see INS-2 in docs/specification.md
+ */
+
+import { isTyping, keyFor, letters } from '../data/keys.ts';
+import { go } from '../data/place.ts';
+import { shownViews } from '../views.ts';
+import { folded } from './sidebar.tsx';
+
+const placeMs = 1_500;
+
+export interface Openers {
+  readonly palette: () => void;
+  readonly sheet: () => void;
+}
+
+/** Listens until the returned function is called. */
+export function listenToKeys({ palette, sheet }: Openers): () => void {
+  /** Until when a letter after G names a place. */
+  let placeUntil = 0;
+
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.defaultPrevented) return;
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') {
+      event.preventDefault();
+      palette();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    // A dialog has the keys for itself.
+    if (document.querySelector('dialog[open]') !== null) return;
+    const isLetter = event.key.length === 1;
+    if (isLetter && !letters.get()) return;
+    if (act(event)) event.preventDefault();
+  }
+
+  function act(event: KeyboardEvent): boolean {
+    const { key } = event;
+    const isPlace = event.timeStamp < placeUntil;
+    placeUntil = 0;
+    if (isPlace) {
+      const row = shownViews.find(({ letter }) => letter !== '' && letter === key.toLowerCase());
+      if (row !== undefined) go(row.name);
+      return row !== undefined;
+    }
+    const own = keyFor(event);
+    if (own !== undefined) {
+      own.run();
+      return true;
+    }
+    switch (key) {
+      case 'g':
+        placeUntil = event.timeStamp + placeMs;
+        return true;
+      case '/':
+        return focusSearch();
+      case '?':
+        sheet();
+        return true;
+      case '[':
+        folded.set(!folded.get());
+        return true;
+      case 'j':
+        return moveInList('ArrowDown');
+      case 'k':
+        return moveInList('ArrowUp');
+      case 'Escape':
+        return close();
+      default:
+        return false;
+    }
+  }
+
+  addEventListener('keydown', onKeyDown);
+  return () => removeEventListener('keydown', onKeyDown);
+}
+
+function focusSearch(): boolean {
+  const field = document.querySelector<HTMLInputElement>('#main input[type=search]');
+  field?.focus();
+  field?.select();
+  return field !== null;
+}
+
+/** A virtual list takes arrows; a list of links is walked by what has the focus, or is open. */
+function moveInList(key: 'ArrowDown' | 'ArrowUp'): boolean {
+  const list = document.querySelector<HTMLElement>('#main :is([role=tree], [role=grid], [role=listbox])');
+  if (list !== null) {
+    list.focus({ preventScroll: true });
+    list.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    return true;
+  }
+  const links = [...document.querySelectorAll<HTMLElement>('#main .list a[href]')];
+  const at = links.findIndex((one) => one === document.activeElement || one.matches('[aria-current=true]'));
+  const next = links[at + (key === 'ArrowDown' ? 1 : at < 0 ? links.length : -1)];
+  next?.focus();
+  return next !== undefined;
+}
+
+function close(): boolean {
+  const back = document.querySelector<HTMLElement>('#main .back');
+  back?.click();
+  return back !== null;
+}

@@ -1,0 +1,78 @@
+/** The sheet of keys, with the switch that turns single letters off. */
+
+import type { JSX } from 'preact';
+import { useCell } from '../data/cell.ts';
+import { drawnKeys, letters, turnLetters } from '../data/keys.ts';
+import { Check } from '../parts/choice.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { Kbd } from '../parts/panel.tsx';
+import { shownViews } from '../views.ts';
+
+const anywhere = [
+  [['Ctrl K', '⌘K'], 'Search or go to'],
+  [['/'], 'Search in this view'],
+  [['J', 'K'], 'Next, previous in a list'],
+  [['Enter'], 'Open'],
+  [['Esc'], 'Close what is open'],
+  [['['], 'Fold the sidebar'],
+  [['?'], 'All keys'],
+] as const;
+
+const shown: Readonly<Record<string, string>> = { Backspace: '⌫', Escape: 'Esc' };
+
+export function KeySheet({ onClose }: { readonly onClose: () => void }): JSX.Element {
+  const areOn = useCell(letters);
+  const views = useCell(drawnKeys);
+  return (
+    <Dialog title="Keys" onClose={onClose} sheet>
+      <div class="in">
+        <Check checked={areOn} onChange={turnLetters}>
+          Single-letter keys. Each of them has a button too.
+        </Check>
+        <KeyList title="Everywhere" rows={anywhere} />
+        <KeyList
+          title="Go to"
+          rows={shownViews
+            .filter(({ letter }) => letter !== '')
+            .map(({ title, letter }) => [['G', letter.toUpperCase()], title] as const)}
+        />
+        {views.map(({ title, keys }) => (
+          <KeyList
+            key={title}
+            title={title}
+            rows={keys.map(
+              ({ key, shift, label }) =>
+                [[`${shift === true ? 'Shift ' : ''}${shown[key] ?? key.toUpperCase()}`], label] as const,
+            )}
+          />
+        ))}
+      </div>
+    </Dialog>
+  );
+}
+
+function KeyList({
+  title,
+  rows,
+}: {
+  readonly title: string;
+  readonly rows: readonly (readonly [readonly string[], string])[];
+}): JSX.Element {
+  return (
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      <dl class="facts keylist">
+        {rows.map(([keys, label]) => (
+          <>
+            <dt key={label}>
+              {keys.map((key) => (
+                <Kbd key={key}>{key}</Kbd>
+              ))}
+            </dt>
+            <dd>{label}</dd>
+          </>
+        ))}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,249 @@
+/**
+ * The command palette: actions on what is chosen, other actions, places, names, and a search of the events. Every action
+ * has the words of its button.
+ * @see INS-2 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCell } from '../data/cell.ts';
+import { drawnCommands } from '../data/commands.ts';
+import type { View } from '../data/hash.ts';
+import { go } from '../data/place.ts';
+import { call } from '../data/rpc.ts';
+import { Icon, type IconName } from '../parts/icons.tsx';
+import { Kbd } from '../parts/panel.tsx';
+import { shownViews } from '../views.ts';
+import { foundChoices, markedLabel } from './found.ts';
+import { folded } from './sidebar.tsx';
+
+interface Offer {
+  readonly group: string;
+  readonly label: string;
+  readonly icon: IconName;
+  readonly hint: string;
+  readonly run: () => void;
+}
+
+export interface PaletteProps {
+  readonly onClose: () => void;
+  readonly onSheet: () => void;
+}
+
+export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
+  const [typed, setTyped] = useState('');
+  const [at, setAt] = useState(0);
+  const box = useRef<HTMLDialogElement>(null);
+  const names = useNames();
+  const commands = useCell(drawnCommands);
+  useEffect(() => {
+    const before = document.activeElement;
+    box.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+
+  const offers = useMemo(() => {
+    const ofGroup = (group: 'selection' | 'actions', title: string): Offer[] =>
+      commands
+        .filter((one) => one.group === group)
+        .flatMap((one) => one.commands)
+        .map(({ label, icon, asks, hint, run }) => ({
+          group: title,
+          label,
+          icon,
+          hint: asks === true ? 'asks first' : (hint ?? ''),
+          run,
+        }));
+    const own: Offer[] = [
+      { group: 'Actions', label: 'Show all keys', icon: 'more', hint: '?', run: onSheet },
+      {
+        group: 'Actions',
+        label: folded.get() ? 'Unfold the sidebar' : 'Fold the sidebar',
+        icon: 'switch',
+        hint: '[',
+        run: () => folded.set(!folded.get()),
+      },
+    ];
+    const places = shownViews.map(
+      ({ title, icon, name, letter }): Offer => ({
+        group: 'Go to',
+        label: title,
+        icon,
+        hint: letter === '' ? '' : `G then ${letter.toUpperCase()}`,
+        run: () => go(name),
+      }),
+    );
+    const all = [...ofGroup('selection', 'On the selection'), ...ofGroup('actions', 'Actions'), ...own, ...places];
+    const found = foundChoices([...all, ...(typed.trim() === '' ? [] : names)], typed);
+    const text = typed.trim();
+    if (text === '') return found;
+    const search: Offer = {
+      group: 'Events',
+      label: `Search all events for “${text}”`,
+      icon: 'search',
+      hint: '',
+      run: () => go('events', '', { q: text }),
+    };
+    return [...found, search];
+  }, [typed, names, commands]);
+  const chosen = Math.min(at, offers.length - 1);
+
+  function run(offer: Offer | undefined): void {
+    if (offer === undefined) return;
+    onClose();
+    // The dialog is gone, and the focus back where it was, before another one opens.
+    setTimeout(offer.run);
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined && offers.length > 0) {
+      event.preventDefault();
+      const next = (chosen + step + offers.length) % offers.length;
+      setAt(next);
+      document.getElementById(`offer-${next}`)?.scrollIntoView({ block: 'nearest' });
+    } else if (event.key === 'Enter') {
+      event.preventDefault();
+      run(offers[chosen]);
+    } else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
+      event.preventDefault();
+      onClose();
+    }
+  }
+
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it too.
+    <dialog
+      ref={box}
+      class="palette"
+      aria-label="Search or go to"
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === box.current) onClose();
+      }}
+    >
+      <div class="ask">
+        <Icon name="search" />
+        <input
+          type="text"
+          role="combobox"
+          aria-label="Search or go to"
+          aria-expanded="true"
+          aria-controls="offers"
+          aria-activedescendant={offers.length === 0 ? undefined : `offer-${chosen}`}
+          autocomplete="off"
+          spellcheck={false}
+          placeholder="Search or go to…"
+          value={typed}
+          onInput={(event) => {
+            setTyped(event.currentTarget.value);
+            setAt(0);
+          }}
+          onKeyDown={onKeyDown}
+        />
+        <Kbd>Esc</Kbd>
+      </div>
+      <div id="offers" class="offers" role="listbox" aria-label="Results">
+        {offers.map((offer, index) => (
+          <>
+            {offers[index - 1]?.group === offer.group ? null : (
+              <p key={offer.group} class="group" role="presentation">
+                {offer.group}
+              </p>
+            )}
+            {/* biome-ignore lint/a11y/useKeyWithClickEvents: the field above takes the keys. */}
+            <div
+              key={`${offer.group} ${offer.label}`}
+              id={`offer-${index}`}
+              class={index === chosen ? 'opt at' : 'opt'}
+              role="option"
+              tabIndex={-1}
+              aria-selected={index === chosen}
+              onClick={() => run(offer)}
+              onPointerMove={() => setAt(index)}
+            >
+              <Icon name={offer.icon} />
+              <span class="cut">
+                {offer.group === 'Events'
+                  ? offer.label
+                  : markedLabel(offer.label, typed).map((part, turn) =>
+                      turn % 2 === 1 ? <b key={`${turn} ${part}`}>{part}</b> : part,
+                    )}
+              </span>
+              <span class="push">{offer.hint}</span>
+            </div>
+          </>
+        ))}
+      </div>
+      <div class="keys">
+        <span>
+          <Kbd>↑</Kbd> <Kbd>↓</Kbd> move
+        </span>
+        <span>
+          <Kbd>Enter</Kbd> run
+        </span>
+        <span>
+          <Kbd>Esc</Kbd> close
+        </span>
+      </div>
+    </dialog>
+  );
+}
+
+/** Routes, servers and schedules by their names, asked for when the palette opens. */
+function useNames(): readonly Offer[] {
+  const [names, setNames] = useState<readonly Offer[]>([]);
+  useEffect(() => {
+    let wanted = true;
+    const take = (offers: readonly Offer[]): void => {
+      if (wanted) setNames((old) => [...old, ...offers]);
+    };
+    const offer = (view: View, what: string, name: string, chosen: string, hint: string): Offer => ({
+      group: 'Go to',
+      label: `${what} ${name}`,
+      icon: view,
+      hint,
+      run: () => go(view, chosen),
+    });
+    // What cannot be had now is left out: the places themselves say why.
+    const nothing = (): void => undefined;
+    call('mcp.list').then(
+      (rows) =>
+        take(rows.map(({ name, profile, state }) => offer('servers', 'Server', name, `${profile}/${name}`, state))),
+      nothing,
+    );
+    call('webhook.list').then((rows) => {
+      const url = (name: string, address: string): Offer => ({
+        group: 'Actions',
+        label: `Copy the URL of route ${name}`,
+        icon: 'copy',
+        hint: '',
+        run: () => void navigator.clipboard?.writeText(address),
+      });
+      take(rows.map((row) => url(row.name, row.url)));
+      take(
+        rows.map(({ name, profile = 'default', enabled }) =>
+          shownViews.some((view) => view.name === 'routes')
+            ? offer('routes', 'Route', name, `${profile}/${name}`, enabled === false ? 'disabled' : '')
+            : { ...offer('events', 'Events of route', name, '', ''), run: () => go('events', '', { route: name }) },
+        ),
+      );
+    }, nothing);
+    call('cron.list').then(
+      (rows) =>
+        take(
+          rows.map(({ id, name, profile, state }) => offer('schedules', 'Schedule', name, `${profile}/${id}`, state)),
+        ),
+      nothing,
+    );
+    return () => {
+      wanted = false;
+    };
+  }, []);
+  return names;
+}

@@ -1,0 +1,98 @@
+/**
+ * What is around every view: the ways between them, how the page is joined to the daemon, the toasts. Each view is a place
+ * of the hash, and a row of the table.
+ * @see INS-2 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { announce } from '../data/announce.ts';
+import { useCell } from '../data/cell.ts';
+import { connection } from '../data/connection.ts';
+import { heard, vitals } from '../data/live.ts';
+import { go, place } from '../data/place.ts';
+import { rowOf } from '../views.ts';
+import { listenToKeys } from './global-keys.ts';
+import { KeySheet } from './key-sheet.tsx';
+import { Palette } from './palette.tsx';
+import { useKeptScroll } from './scroll.ts';
+import { folded, Sidebar, TabBar } from './sidebar.tsx';
+import { Banners, NoSession } from './states.tsx';
+import { Toast } from './toast.tsx';
+
+const narrow = matchMedia('(max-width: 1100px)');
+
+export function Shell(): JSX.Element {
+  const at = useCell(place);
+  const joined = useCell(connection);
+  const [opened, setOpened] = useState<'' | 'palette' | 'sheet'>('');
+  const isRail = useIsNarrow() || useCell(folded);
+  const had = useRef(false);
+  const row = rowOf(at.view);
+  const { component: View } = row;
+  if (joined === 'live') had.current = true;
+  useApprovalNews();
+  useKeptScroll(at);
+  useEffect(() => {
+    const tell = (): void => {
+      const waiting = heard.get()?.approvals ?? 0;
+      document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${row.title} · agent inspector`;
+    };
+    tell();
+    // Also while the page is hidden: the title is all that is seen of it then.
+    return heard.onChange(tell);
+  }, [row]);
+  useEffect(() => listenToKeys({ palette: () => setOpened('palette'), sheet: () => setOpened('sheet') }), []);
+  const close = (): void => setOpened('');
+  if (joined === 'refused' || View === undefined) return <NoSession had={had.current} />;
+  const isGone = joined === 'offline' || joined === 'reconnecting';
+  return (
+    <>
+      <button type="button" class="btn skip" onClick={toMain}>
+        Skip to the content
+      </button>
+      <div class={isRail ? 'app rail' : 'app'}>
+        <Sidebar at={row.name} onFind={() => setOpened('palette')} />
+        <main class={isGone ? 'main lost' : 'main'} id="main" tabIndex={-1}>
+          <Banners />
+          <fieldset class="acts" disabled={isGone} role="none">
+            <View key={row.name} place={at} />
+          </fieldset>
+        </main>
+        <TabBar at={row.name} />
+      </div>
+      {opened === 'palette' ? <Palette onClose={close} onSheet={() => setOpened('sheet')} /> : null}
+      {opened === 'sheet' ? <KeySheet onClose={close} /> : null}
+      <Toast />
+    </>
+  );
+}
+
+function useIsNarrow(): boolean {
+  const [isNarrow, setNarrow] = useState(narrow.matches);
+  useEffect(() => {
+    const look = (): void => setNarrow(narrow.matches);
+    narrow.addEventListener('change', look);
+    return () => narrow.removeEventListener('change', look);
+  }, []);
+  return isNarrow;
+}
+
+/** What waited before the page was opened has its count; what comes since is news. */
+function useApprovalNews(): void {
+  const waiting = useCell(vitals)?.approvals;
+  const before = useRef(waiting);
+  useEffect(() => {
+    if (waiting === undefined) return;
+    if (before.current !== undefined && waiting > before.current && place.get().view !== 'approvals') {
+      const words = waiting === 1 ? 'A question waits for you.' : `${waiting} questions wait for you.`;
+      announce(words, false, { label: 'Review', run: () => go('approvals') });
+    }
+    before.current = waiting;
+  }, [waiting]);
+}
+
+/** A button, since the hash belongs to the places. */
+function toMain(): void {
+  document.getElementById('main')?.focus();
+}

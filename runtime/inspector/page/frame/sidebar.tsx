@@ -1,0 +1,100 @@
+/**
+ * The navigation: a sidebar, a rail of icons with names, or a bar of five below; what the rows of `views.ts` say.
+ * @see INS-2 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { createCell } from '../data/cell.ts';
+import { hashOf, type View } from '../data/hash.ts';
+import { Icon, Logo } from '../parts/icons.tsx';
+import { Count } from '../parts/panel.tsx';
+import { shownViews } from '../views.ts';
+import { Foot } from './foot.tsx';
+import type { ViewRow } from './view-row.ts';
+
+/** Folded by hand, the sidebar is a rail at any width. */
+export const folded = createCell(false);
+
+const groups = ['', 'Connections', 'System'] as const;
+const inBar: readonly View[] = ['overview', 'events', 'approvals', 'servers'];
+
+export function Sidebar({ at, onFind }: { readonly at: View; readonly onFind: () => void }): JSX.Element {
+  return (
+    <aside class="side">
+      <div class="home">
+        <Logo />
+        <span>
+          <b>agent</b>
+          <small>inspector</small>
+        </span>
+      </div>
+      <button type="button" class="find" aria-label="Search or go to (Ctrl K)" onClick={onFind}>
+        <Icon name="search" small />
+        <span>Search or go to…</span>
+        <kbd>Ctrl K</kbd>
+      </button>
+      <nav aria-label="Views">
+        {groups.map((group) => {
+          const rows = shownViews.filter((row) => row.group === group);
+          return rows.length === 0 ? null : (
+            <div key={group}>
+              {group === '' ? null : <p class="group">{group}</p>}
+              {rows.map((row) => (
+                <NavLink key={row.name} row={row} isAt={row.name === at} />
+              ))}
+            </div>
+          );
+        })}
+      </nav>
+      <Foot />
+    </aside>
+  );
+}
+
+function NavLink({ row, isAt }: { readonly row: ViewRow; readonly isAt: boolean }): JSX.Element {
+  const { name, title, icon, useCount = noCount } = row;
+  const count = useCount();
+  return (
+    <a href={hashOf(name)} aria-current={isAt ? 'page' : undefined}>
+      <Icon name={icon} />
+      <span class="word">{title}</span>
+      {count === undefined || count.count === 0 ? null : <Count {...count} />}
+    </a>
+  );
+}
+
+function noCount(): undefined {
+  return undefined;
+}
+
+/** Below 761 px: four places, and the rest of them behind More. */
+export function TabBar({ at }: { readonly at: View }): JSX.Element {
+  const [isMore, setMore] = useState(false);
+  const first = shownViews.filter(({ name }) => inBar.includes(name));
+  const rest = shownViews.filter(({ name }) => !inBar.includes(name));
+  return (
+    <>
+      {isMore ? (
+        // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: it closes after a click on one of its links.
+        <div class="more-places" id="more-places" onClick={() => setMore(false)}>
+          <nav aria-label="More views">
+            {rest.map((row) => (
+              <NavLink key={row.name} row={row} isAt={row.name === at} />
+            ))}
+          </nav>
+          <Foot />
+        </div>
+      ) : null}
+      <nav class="tabbar" aria-label="Main views">
+        {first.map((row) => (
+          <NavLink key={row.name} row={row} isAt={row.name === at && !isMore} />
+        ))}
+        <button type="button" aria-expanded={isMore} aria-controls="more-places" onClick={() => setMore(!isMore)}>
+          <Icon name="more" />
+          More
+        </button>
+      </nav>
+    </>
+  );
+}

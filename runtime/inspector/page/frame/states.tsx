@@ -1,0 +1,70 @@
+/**
+ * What the page says of itself: no daemon, one that is not ready, a session that has ended.
+ * @see INS-2 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Readiness } from '../../wire.ts';
+import { useCell } from '../data/cell.ts';
+import { connection, silentSince } from '../data/connection.ts';
+import { spellClock } from '../data/format.ts';
+import { tryNow, vitals } from '../data/live.ts';
+import { useAsked } from '../data/rpc.ts';
+import { keepPlace } from '../data/session.ts';
+import { withCode } from '../parts/basics.tsx';
+import { Logo } from '../parts/icons.tsx';
+import { Banner } from '../parts/panel.tsx';
+
+/** Once for all that stands below, which stays to be read. */
+export function Banners(): JSX.Element | null {
+  const joined = useCell(connection);
+  const isReady = useCell(vitals)?.ready !== false;
+  if (joined === 'offline') {
+    const button = (
+      <button type="button" class="btn" onClick={tryNow}>
+        Try again
+      </button>
+    );
+    return (
+      <Banner mark="failed" alert button={button}>
+        <b>Offline since {spellClock(silentSince, Date.now())}.</b> The daemon does not answer. What you see is as it
+        was then; the page comes back by itself once <code>agent gateway</code> runs.
+      </Banner>
+    );
+  }
+  return joined === 'live' && !isReady ? <NotReady /> : null;
+}
+
+function NotReady(): JSX.Element {
+  const { asked } = useAsked('readiness', async () => (await (await fetch('./ready')).json()) as Readiness);
+  const parts = asked.kind === 'there' ? Object.entries(asked.value.parts) : [];
+  const [name, part] = parts.find(([, { ok }]) => !ok) ?? [];
+  return (
+    <Banner mark="waiting">
+      <b>Not ready{part === undefined ? '.' : `: ${name} is ${part.state}.`}</b> {withCode(part?.why ?? '')}
+    </Banner>
+  );
+}
+
+/** The full page: nothing of what was shown stays for the next person at this screen. */
+export function NoSession({ had }: { readonly had: boolean }): JSX.Element {
+  useEffect(keepPlace, []);
+  return (
+    <main class="signed-out" id="main" tabIndex={-1}>
+      <div class="home">
+        <Logo />
+        <b>agent</b>
+      </div>
+      <h1>{had ? 'Your session has ended.' : 'This page has no session'}</h1>
+      <p>
+        Run <code>agent inspect --web</code> and open the link that it prints: it works once, in one browser, and goes
+        on where you are now. A session lasts 12 hours.
+      </p>
+      <button type="button" class="btn primary tall" onClick={tryNow}>
+        Sign in again
+      </button>
+      <p class="muted small">The page comes back by itself once a link was opened in this browser.</p>
+    </main>
+  );
+}

@@ -1,0 +1,38 @@
+/** One toast at a time, at the foot of the page. */
+
+import type { JSX } from 'preact';
+import { note } from '../data/announce.ts';
+import { useCell } from '../data/cell.ts';
+import { withCode } from '../parts/basics.tsx';
+import { StatusMark } from '../parts/chip.tsx';
+import { Icon } from '../parts/icons.tsx';
+
+export function Toast(): JSX.Element {
+  const told = useCell(note);
+  const close = (): void => note.set(undefined);
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {told === undefined ? null : (
+        <div class="toast">
+          {told.bad ? <StatusMark name="failed" /> : null}
+          <span class="wrap">{withCode(told.text)}</span>
+          {told.action === undefined ? null : (
+            <button
+              type="button"
+              class="btn"
+              onClick={() => {
+                close();
+                told.action?.run();
+              }}
+            >
+              {told.action.label}
+            </button>
+          )}
+          <button type="button" class="btn quiet icon-only" aria-label="Close" onClick={close}>
+            <Icon name="close" />
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}

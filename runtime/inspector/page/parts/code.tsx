@@ -1,0 +1,61 @@
+/** Text that came from outside, as it is; JSON with its strings, numbers and keys told apart. */
+
+import type { JSX } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { shownJson } from '../../../../machines/base/shown-json.ts';
+import { Scrolled } from './basics.tsx';
+
+/** Longer text is cut; the rest is shown when a person asks for it. */
+const mostShown = 65_536;
+const jsonParts = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\b/gi;
+
+export function Code({
+  text,
+  label,
+  json = false,
+}: {
+  readonly text: string;
+  readonly label: string;
+  readonly json?: boolean;
+}): JSX.Element {
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? text : text.slice(0, mostShown);
+  const drawn = useMemo(() => (json && shown.length <= mostShown ? coloured(shown) : shown), [json, shown]);
+  return (
+    <>
+      <Scrolled label={label} class="codebox">
+        <pre class="code">{drawn}</pre>
+      </Scrolled>
+      {shown.length < text.length ? (
+        <div class="pad btns">
+          <button type="button" class="btn" onClick={() => setWhole(true)}>
+            Show all {Math.ceil(text.length / 1_024).toLocaleString('en')} KB
+          </button>
+        </div>
+      ) : null}
+    </>
+  );
+}
+
+export function JsonCode({ value, label }: { readonly value: unknown; readonly label: string }): JSX.Element {
+  const text = useMemo(() => shownJson(value), [value]);
+  return <Code text={text} label={label} json />;
+}
+
+function coloured(text: string): (string | JSX.Element)[] {
+  const drawn: (string | JSX.Element)[] = [];
+  let at = 0;
+  for (const match of text.matchAll(jsonParts)) {
+    drawn.push(text.slice(at, match.index));
+    const [whole, string, colon] = match;
+    const name = colon !== undefined ? 'k' : string !== undefined ? 's' : 'n';
+    drawn.push(
+      <span key={match.index} class={name}>
+        {whole}
+      </span>,
+    );
+    at = match.index + whole.length;
+  }
+  drawn.push(text.slice(at));
+  return drawn;
+}

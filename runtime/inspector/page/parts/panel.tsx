@@ -1,0 +1,201 @@
+/** A box with a title, and the small things that stand in one: counts, tags, keys, empty and failed content. */
+
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useId, useState } from 'preact/hooks';
+import type { Asked } from '../data/rpc.ts';
+import { withCode } from './basics.tsx';
+import { type MarkName, StatusMark, type Tone } from './chip.tsx';
+
+export interface PanelProps {
+  readonly title: ComponentChildren;
+  /** Beside the title: a count, a word of range. */
+  readonly beside?: ComponentChildren;
+  /** At the right: a link or buttons. */
+  readonly right?: ComponentChildren;
+  /** Without a line below the title. */
+  readonly bare?: boolean;
+  readonly children: ComponentChildren;
+}
+
+export function Panel({ title, beside, right, bare = false, children }: PanelProps): JSX.Element {
+  const id = useId();
+  return (
+    <section class="panel" aria-labelledby={id}>
+      <header class={bare ? 'bare' : ''}>
+        <h2 id={id}>{title}</h2>
+        {beside}
+        {right === undefined ? null : <span class="push btns">{right}</span>}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+export function Count({
+  count,
+  tone = 'plain',
+  words = '',
+}: {
+  readonly count: number;
+  readonly tone?: 'bad' | 'wait' | 'plain';
+  readonly words?: string;
+}): JSX.Element {
+  return (
+    <span class={`count ${tone}`}>
+      {count.toLocaleString('en')}
+      {words === '' ? null : <span class="unseen"> {words}</span>}
+    </span>
+  );
+}
+
+export function Tag({ tone, children }: { readonly tone?: Tone; readonly children: ComponentChildren }): JSX.Element {
+  return <span class={`tag ${tone ?? ''}`}>{children}</span>;
+}
+
+export function Kbd({ children }: { readonly children: string }): JSX.Element {
+  return <kbd>{children}</kbd>;
+}
+
+/** Names and values below each other. */
+export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }): JSX.Element {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <>
+          <dt key={name}>{name}</dt>
+          <dd>{value}</dd>
+        </>
+      ))}
+    </dl>
+  );
+}
+
+/** A state of the page or of a region, in one line with at most one button. */
+export function Banner({
+  mark,
+  children,
+  button,
+  alert = false,
+}: {
+  readonly mark: MarkName;
+  readonly children: ComponentChildren;
+  readonly button?: ComponentChildren;
+  readonly alert?: boolean;
+}): JSX.Element {
+  const tone: Readonly<Partial<Record<MarkName, Tone>>> = { failed: 'bad', waiting: 'wait', retrying: 'wait' };
+  return (
+    <div class={`banner ${tone[mark] ?? 'working'}`} {...(alert ? { role: 'alert' as const } : {})}>
+      <StatusMark name={mark} />
+      <span class="grow">{children}</span>
+      {button}
+    </div>
+  );
+}
+
+/** The answer, before the evidence: outcome and reason in one sentence; below it what to do. */
+export function Verdict({
+  mark,
+  tone,
+  title,
+  more,
+  buttons,
+}: {
+  readonly mark: MarkName;
+  readonly tone: Tone;
+  readonly title: ComponentChildren;
+  readonly more?: ComponentChildren;
+  readonly buttons?: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class={`verdict ${tone}`}>
+      <StatusMark name={mark} tone={tone} />
+      <b>{title}</b>
+      {more === undefined ? null : <p class="muted">{more}</p>}
+      {buttons === undefined ? null : <div class="btns">{buttons}</div>}
+    </div>
+  );
+}
+
+/** There is nothing: why, and what would change that. */
+export function Empty({
+  title,
+  children,
+  buttons,
+}: {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+  readonly buttons?: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class="empty">
+      <p class="strong">{title}</p>
+      {children === undefined ? null : <p class="muted">{children}</p>}
+      {buttons === undefined ? null : <div class="btns">{buttons}</div>}
+    </div>
+  );
+}
+
+const patienceMs = 300;
+
+/** What was asked for; or "Loading…" once that takes a moment; or what failed, with a button that asks again. */
+export function Answer<Found>({
+  asked,
+  again,
+  what,
+  children,
+}: {
+  readonly asked: Asked<Found>;
+  readonly again: () => void;
+  /** For the sentence of a failure: "The servers could not be loaded". */
+  readonly what: string;
+  readonly children: (found: Found) => ComponentChildren;
+}): JSX.Element {
+  if (asked.kind === 'there') return <>{children(asked.value)}</>;
+  if (asked.kind === 'waiting') return <Loading />;
+  return (
+    <div class="empty" role="alert">
+      <p class="strong">{`${what} could not be loaded.`}</p>
+      <p class="muted">{withCode(asked.why)}</p>
+      <div class="btns">
+        <button type="button" class="btn" onClick={again}>
+          Try again
+        </button>
+      </div>
+    </div>
+  );
+}
+
+export function Loading(): JSX.Element {
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLong(true), patienceMs);
+    return () => clearTimeout(timer);
+  }, []);
+  return <p class="pad muted">{isLong ? 'Loading…' : ' '}</p>;
+}
+
+/** One line that opens what lies below it. */
+export function FoldLine({
+  title,
+  beside,
+  open = false,
+  children,
+}: {
+  readonly title: string;
+  readonly beside?: ComponentChildren;
+  /** How it begins. */
+  readonly open?: boolean;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  const [isOpen, setOpen] = useState(open);
+  return (
+    <>
+      <button type="button" class="foldline" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <i class={`caret${isOpen ? ' open' : ''}`} />
+        <b>{title}</b>
+        <span class="cut">{beside}</span>
+      </button>
+      {isOpen ? children : null}
+    </>
+  );
+}

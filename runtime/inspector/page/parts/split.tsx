@@ -1,0 +1,43 @@
+/** A list that stays, and beside it what was opened. Below 1101 px the opened one takes the list's place, with Back. */
+
+import type { ComponentChildren, JSX } from 'preact';
+import { Icon } from './icons.tsx';
+
+export function Split({
+  list,
+  label,
+  opened,
+  middle = false,
+  back,
+  onBack,
+  children,
+}: {
+  readonly list: ComponentChildren;
+  /** What the list holds, for a reader of screens. */
+  readonly label: string;
+  /** Whether something is opened. */
+  readonly opened: boolean;
+  /** A list of 392 px. */
+  readonly middle?: boolean;
+  /** "All servers" */
+  readonly back: string;
+  readonly onBack: () => void;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class={`split${middle ? ' mid' : ''}${opened ? ' chosen' : ''}`}>
+      <section class="list" aria-label={label}>
+        {list}
+      </section>
+      <div class="pane">
+        {opened ? (
+          <button type="button" class="btn quiet back" onClick={onBack}>
+            <Icon name="back" />
+            {back}
+          </button>
+        ) : null}
+        <div class="stack">{children}</div>
+      </div>
+    </div>
+  );
+}

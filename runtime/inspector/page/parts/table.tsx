@@ -1,0 +1,63 @@
+/** A table of a few rows in a panel; long lists are virtual. */
+
+import type { ComponentChildren, JSX } from 'preact';
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** Numbers and times. */
+  readonly right?: boolean;
+  /** Left out at phone width. */
+  readonly wide?: boolean;
+  readonly width?: string;
+}
+
+export function Table<Row>({
+  label,
+  columns,
+  rows,
+  keyOf,
+  wraps = true,
+}: {
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  /** Cells wrap at phone width. */
+  readonly wraps?: boolean;
+}): JSX.Element {
+  return (
+    <table class={wraps ? 'fixed wrap-s' : 'fixed'}>
+      <caption class="unseen">{label}</caption>
+      <thead>
+        <tr>
+          {columns.map(({ title, right, wide, width }) => (
+            <th
+              key={title}
+              scope="col"
+              class={classOf(right, wide)}
+              {...(width === undefined ? {} : { style: { width } })}
+            >
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)}>
+            {columns.map(({ title, right, wide, cell }) => (
+              <td key={title} class={classOf(right, wide)}>
+                {cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function classOf(right = false, wide = false): string {
+  return `${right ? 'right num' : ''}${wide ? ' not-s' : ''}`;
+}
