@@ -27,7 +27,7 @@ export type DeliveryEvent =
   | { readonly type: 'place.missed'; readonly reason: string }
   /** A person wants it tried now, or never again. */
   | { readonly type: 'delivery.retry' }
-  | { readonly type: 'delivery.drop' }
+  | { readonly type: 'delivery.drop'; readonly note?: string }
   | { readonly type: 'journal.written' }
   /** The outcome is on disk, and so many wait already that this one waits there alone. */
   | { readonly type: 'delivery.shelved' }
@@ -65,7 +65,9 @@ export const deliveryMachine = setup({
     rememberMiss: assign(({ context }, { reason }: { reason: string }) => ({
       record: { ...undated(context.record), status: 'failed' as const, reason },
     })),
-    rememberDrop: assign(({ context }) => ({ record: { ...undated(context.record), status: 'dropped' as const } })),
+    rememberDrop: assign(({ context }, { note }: { note?: string }) => ({
+      record: { ...undated(context.record), status: 'dropped' as const, ...(note === undefined ? {} : { note }) },
+    })),
   },
   guards: {
     isWaiting: ({ context }) => context.record.status === 'waitingToRetry',
@@ -108,7 +110,10 @@ export const deliveryMachine = setup({
           { target: 'marking', actions: { type: 'begin', params: ({ event }) => event } },
         ],
         'place.missed': { target: 'recording', actions: { type: 'rememberMiss', params: ({ event }) => event } },
-        'delivery.drop': { target: 'recording', actions: ['leavePlace', 'rememberDrop'] },
+        'delivery.drop': {
+          target: 'recording',
+          actions: ['leavePlace', { type: 'rememberDrop', params: ({ event }) => event }],
+        },
       },
     },
     marking: {
@@ -173,7 +178,13 @@ export const deliveryMachine = setup({
       tags: ['resting'],
       entry: 'reportResult',
       after: { retryDelay: { target: 'queued' } },
-      on: { 'delivery.retry': 'queued', 'delivery.drop': { target: 'recording', actions: 'rememberDrop' } },
+      on: {
+        'delivery.retry': 'queued',
+        'delivery.drop': {
+          target: 'recording',
+          actions: { type: 'rememberDrop', params: ({ event }) => event },
+        },
+      },
     },
     shelved: {
       description: 'Waits for its next try on disk only, because many wait in memory; taken up when it is due.',

@@ -19,6 +19,7 @@ import type { ChatView } from '../agent/chat-view.ts';
 import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import { eventsLike } from '../dispatch/history.ts';
+import { createFailureView } from '../dispatch/failure-view.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 import { furtherOf } from '../dispatch/responses.ts';
 import { createRunHistory, matches, questionOf } from '../dispatch/run-history.ts';
@@ -83,6 +84,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
   const events = createEventView({ ...ports, find, get, runOf });
 
   return {
+    failures: createFailureView({ ...ports, journal: keeper.journal, get }),
     sendings: ports.sendings(async (id) => (await find(id, {}, true))?.event.work),
     mcp: ports.mcp,
     chat: ports.chat,

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { RefusedRequest } from '../../machines/webhook/diagnose-refusal.ts';
 import type { ChatView } from '../agent/chat-view.ts';
 import type { CronView } from '../cron/view.ts';
+import type { FailureView } from '../dispatch/failure-view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import type { Feed } from '../inspector/feed.ts';
 import type { EndedSessions } from '../inspector/sessions.ts';
@@ -26,6 +27,7 @@ import type { EventView } from './event-view.ts';
 
 export interface DaemonView extends RunHistory, EventView {
   readonly sendings: DeliveryDesk;
+  readonly failures: FailureView;
   /** The cron jobs. */
   readonly cron: CronView;
   /** The servers' half. */

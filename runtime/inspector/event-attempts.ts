@@ -44,7 +44,7 @@ export function attemptsOf(record: DeliveryRecord): readonly DeliveryAttempt[] {
   const { attempts = 0, failed = [], startedAtMs, endedAtMs, status, reason, messageId } = record;
   const lastNumber = status === 'queued' || startedAtMs === undefined ? attempts : Math.max(1, attempts);
   const isListed = failed.at(-1)?.startedAtMs === startedAtMs;
-  const own = lastNumber === 0 || startedAtMs === undefined || (isListed && status !== 'delivered') ? 0 : 1;
+  const own = lastNumber === 0 || startedAtMs === undefined || isListed ? 0 : 1;
   const listed = failed.map(
     (one, index): DeliveryAttempt => ({
       number: lastNumber - own - failed.length + index + 1,

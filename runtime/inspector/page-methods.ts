@@ -18,8 +18,9 @@ const rules: Readonly<Record<string, Rule>> = {
   ...all('cron', ['list', 'pause', 'resume', 'show']),
   // The context is a part of the prompt.
   'cron.run': ({ context }) => (context === undefined ? 'open' : 'fresh'),
-  ...all('deliveries', ['drop', 'list', 'retry', 'show', 'targets']),
+  ...all('deliveries', ['confirm', 'drop', 'list', 'progress', 'retry', 'show', 'targets']),
   ...all('events', ['curl', 'open']),
+  ...all('failures', ['groups', 'list']),
   'gateway.status': 'open',
   ...all('inspect', ['chart', 'follow', 'show', 'tree', 'watch', 'why']),
   'inspect.link': 'terminalOnly',

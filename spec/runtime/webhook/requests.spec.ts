@@ -176,7 +176,7 @@ t.test(
         .update(createHmac('sha256', secret).update(bytes).digest())
         .digest('base64url')
         .slice(0, 22),
-      told: { bodyMs: 100 },
+      told: { bodyMs: 100, checkMs: 100 },
       traceparent: 'of-the-sender',
       work: 'k1',
     });

@@ -20,7 +20,7 @@ import { Age, Nothing, Refused } from '../parts/basics.tsx';
 import { Chip } from '../parts/chip.tsx';
 import { OldBody } from '../parts/old-body.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { StoryPane } from './story.tsx';
+import { EventPane } from './event.tsx';
 
 const rowHeight = 44;
 const statuses = [...historyStatuses, waitingForYou];
@@ -140,7 +140,7 @@ function Events({ place }: { readonly place: Place }): JSX.Element {
           <button type="button" class="quiet small back" onClick={() => go('events', '', query)}>
             ← All deliveries
           </button>
-          <StoryPane key={chosen} id={chosen} />
+          <EventPane key={chosen} id={chosen} />
         </div>
       )}
     </div>
