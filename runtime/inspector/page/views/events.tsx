@@ -18,6 +18,7 @@ import { type DeliveryHistory, useHistory } from '../data/use-history.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Age, Nothing, Refused } from '../parts/basics.tsx';
 import { Chip } from '../parts/chip.tsx';
+import { Body, Head } from '../parts/head.tsx';
 import { OldBody } from '../parts/old-body.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { EventPane } from './event.tsx';
@@ -271,9 +272,17 @@ export const events: ViewRow = {
   group: '',
   icon: 'events',
   letter: 'e',
-  component: ({ place }) => (
-    <OldBody title="Events">
-      <Events place={place} />
-    </OldBody>
-  ),
+  component: ({ place }) =>
+    place.chosen === '' ? (
+      <OldBody title="Events">
+        <Events place={place} />
+      </OldBody>
+    ) : (
+      <>
+        <Head title="Events" count={place.chosen} />
+        <Body>
+          <EventPane key={place.chosen} id={place.chosen} />
+        </Body>
+      </>
+    ),
 };
