@@ -86,7 +86,6 @@ const status = (oneOf: readonly string[]): Flag => ({
   oneOf,
 });
 
-const eventFlags: readonly Flag[] = [limit, before, since, follow, route, ofProfile, status(historyStatuses), json];
 const replayFlags: readonly Flag[] = [
   { name: 'edit', help: 'Edit the payload first, in VISUAL or EDITOR.' },
   { name: 'payload', value: 'file', help: 'Use the payload in this file.', form: 'text' },
@@ -94,6 +93,23 @@ const replayFlags: readonly Flag[] = [
   { name: 'dry', help: 'Deliver nothing; print the response.' },
   route,
   ofProfile,
+  json,
+];
+const search: Flag = {
+  name: 'search',
+  value: 'text',
+  help: 'Only events with these words, payloads included, or filters such as status:failed.',
+  form: 'text',
+};
+const eventFlags: readonly Flag[] = [
+  search,
+  limit,
+  before,
+  since,
+  follow,
+  route,
+  ofProfile,
+  status(historyStatuses),
   json,
 ];
 const runFlags: readonly Flag[] = [limit, before, since, follow, route, ofProfile, status(runStatuses), json];

@@ -216,8 +216,13 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['webhook test', 'inspect why', 'docs/sources.md'],
   },
   events: {
-    about: ['Also by its earlier name, `agent webhook deliveries [id]`.'],
+    about: [
+      '`--search` looks through all events of the history for words and "phrases in quotes": in ids, event types, routes, reasons and payloads. Filters narrow it: `route:`, `status:` (open, delivered, failed, refused, unconfirmed, ignored, duplicate, or finer ones such as retrying), `event:`, `id:`, `source:`, `target:`, `profile:` and `is:replay`.',
+      'Also by its earlier name, `agent webhook deliveries [id]`.',
+    ],
     examples: [
+      ['events --search checkout_4411', 'those whose payload has this text'],
+      ["events --search 'status:failed target:slack' --since 7d", 'failed deliveries of a week'],
       ['events', 'the newest fifty'],
       ['events --status failed --route ci', 'those that failed'],
       ['events --since 2h --follow', 'those of the last two hours, and each that comes'],

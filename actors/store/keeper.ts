@@ -33,6 +33,8 @@ export interface JournalKeeper {
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
   /** The same for the hot path: calls back exactly once, possibly before it returns. */
   submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void;
+  /** Calls back with the writes of every commit that has landed until the returned function is called. */
+  watch(landed: (writes: readonly Write[]) => void): () => void;
   /** The commits submitted before `submitAll` returns are on disk together or not at all. */
   together(submitAll: () => void): void;
   /** The open journal, for reading. */
@@ -46,6 +48,7 @@ const notOpen = fault('journal-unavailable', 'journal: not open; nothing can be 
 export function createKeeper(settings: KeeperSettings): JournalKeeper {
   let journal: Journal | undefined;
   let session: SessionId | undefined;
+  const watchers = new Set<(writes: readonly Write[]) => void>();
 
   async function openSession(opened: Journal): Promise<Fault | undefined> {
     const begun = await opened.openSession(settings.owner, settings.sessionTtlMs, settings.nowMs());
@@ -70,6 +73,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     journal.submit(writes, (verdict) => {
       if (verdict.kind === 'unavailable') settings.refused(verdict.fault);
       settled(verdict);
+      if (verdict.kind === 'committed') for (const landed of watchers) landed(writes);
     });
   }
 
@@ -102,6 +106,10 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     },
 
     submit,
+    watch(landed) {
+      watchers.add(landed);
+      return () => watchers.delete(landed);
+    },
     together: (submitAll) => (journal === undefined ? submitAll() : journal.together(submitAll)),
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
 

@@ -1,15 +1,22 @@
 /** `agent events …`: the events that came, each with its outcome. @see DUR-2, CLI-5 and CLI-6 in docs/specification.md */
 
-import type { HistoryDetail, HistoryRow } from '../../runtime/control/contract.ts';
-import { type CommandContext, type ExitCode, hasFlag } from '../context.ts';
+import { formatQuery } from '../../machines/base/event-query.ts';
+import { rowLimit } from '../../machines/base/row-limits.ts';
+import type { Ask, HistoryDetail, HistoryQuery, HistoryRow } from '../../runtime/control/contract.ts';
+import { type CommandContext, type ExitCode, hasFlag, textFlag } from '../context.ts';
 import { askedEvent } from '../history-query.ts';
 import { labelled, moment, reasonOf, routeOf, statusOf, titled, titledText } from '../labelled.ts';
 import { showList } from '../listing.ts';
 import { printJson } from '../terminal.ts';
 
-export function listEvents(context: CommandContext): Promise<ExitCode> {
+export async function listEvents(context: CommandContext): Promise<ExitCode> {
+  const text = textFlag(context, 'search');
+  if (text !== undefined && hasFlag(context, 'status')) {
+    context.out.complain('agent: --status is for the list; in a search write status:failed\n');
+    return 2;
+  }
   return showList<HistoryRow>(context, {
-    read: (ask, query) => ask('webhook.deliveries', query),
+    read: (ask, query) => (text === undefined ? ask('webhook.deliveries', query) : search(ask, text, query)),
     keyOf: ({ key }) => key,
     atOf: ({ received_at }) => received_at,
     phaseOf: (row) => `${statusOf(row)} ${row.attempts}`,
@@ -27,6 +34,32 @@ export function listEvents(context: CommandContext): Promise<ExitCode> {
   });
 }
 
+/** Asks on until there are enough rows, or all of the history was searched. */
+async function search(ask: Ask, text: string, query: Partial<HistoryQuery>): Promise<readonly HistoryRow[]> {
+  const { route, profile, before, since, limit } = query;
+  const filters = {
+    ...(route === undefined ? {} : { route: [route] }),
+    ...(profile === undefined ? {} : { profile: [profile] }),
+  };
+  const asked = {
+    q: `${text} ${formatQuery({ texts: [], filters })}`,
+    range: since === undefined ? 'all' : `${since}..`,
+  };
+  const rows: HistoryRow[] = [];
+  const most = rowLimit(limit);
+  for (let cursor = before; ; ) {
+    const found = await ask('events.search', {
+      ...asked,
+      limit: most - rows.length,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    // The range of counts begins a few seconds earlier.
+    rows.push(...found.rows.filter(({ received_at }) => since === undefined || received_at >= since));
+    cursor = found.cursor;
+    if (cursor === undefined || rows.length >= most) return rows;
+  }
+}
+
 export async function showEvent(context: CommandContext): Promise<ExitCode> {
   const found = await context.ask('webhook.delivery', askedEvent(context));
   if (hasFlag(context, 'json')) printJson(context, found);
@@ -37,7 +70,7 @@ export async function showEvent(context: CommandContext): Promise<ExitCode> {
 /** The earlier `agent webhook deliveries`, which lists or, given an id, shows. */
 export async function listOrShowEvent(context: CommandContext): Promise<ExitCode> {
   if (context.args[0] === undefined) return listEvents(context);
-  const stray = ['limit', 'before', 'since', 'status', 'follow'].find((name) => hasFlag(context, name));
+  const stray = ['search', 'limit', 'before', 'since', 'status', 'follow'].find((name) => hasFlag(context, name));
   if (stray === undefined) return showEvent(context);
   context.out.complain(`agent: --${stray} is for the list; beside an id --route and --profile choose\n`);
   return 2;

@@ -96,6 +96,10 @@ export const faultCatalogue = {
     what: 'Several profiles have a route of that name.',
     remedy: 'Name the profile with `--profile`.',
   },
+  'search-unreadable': {
+    what: 'A search of the history has a filter or a range that is none.',
+    remedy: 'The message names the part and what can stand there. Put a word with a colon in quotes to search for it.',
+  },
   'delivery-unknown': {
     what: 'The history holds no such delivery, or not its body.',
     remedy: '`agent events` lists what is kept; `gateway.history` bounds it.',

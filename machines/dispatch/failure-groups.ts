@@ -76,10 +76,7 @@ export function failureKey(
 }
 
 /** Returns the groups, the largest first; of equal ones that with the latest failure. */
-export function groupFailures(
-  failures: Iterable<Failure>,
-  by: FailureGrouping = 'cause',
-): readonly FailureGroup[] {
+export function groupFailures(failures: Iterable<Failure>, by: FailureGrouping = 'cause'): readonly FailureGroup[] {
   const groups = new Map<
     string,
     { first: Failure; count: number; firstMs: number; lastMs: number; routes: Set<string> }

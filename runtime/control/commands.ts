@@ -49,6 +49,7 @@ import { inspectCommands } from './inspect-commands.ts';
 import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { offerCommands } from './offer-commands.ts';
+import { openedEventCommands } from './opened-event-commands.ts';
 import type { DaemonView } from './view.ts';
 import { examineRoute } from './webhook-doctor.ts';
 
@@ -57,9 +58,10 @@ const table: Commands = {
   ...offerCommands,
   ...linkCommands,
   ...deliveryCommands,
-  ...eventCommands,
+  ...openedEventCommands,
   ...chatCommands,
   ...cronCommands,
+  ...eventCommands,
   'gateway.status': ofDaemon((daemon) => daemon.status()),
   'gateway.stop': ofDaemon((daemon) => {
     daemon.stop();

@@ -5,12 +5,14 @@
  * @see CLI-3, CON-4 and INS-2 in docs/specification.md
  */
 
+import type { EventOutcome } from '../../machines/base/event-outcome.ts';
+import type { ChipName } from '../../machines/base/event-query.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { ShownSetting } from '../../machines/config/shown-settings.ts';
-import type { CallFault } from '../../machines/mcp/call-faults.ts';
 import type { FailureGroup, FailureGrouping } from '../../machines/dispatch/failure-groups.ts';
+import type { CallFault } from '../../machines/mcp/call-faults.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
 import type {
   DeliveryRecord,
@@ -97,6 +99,8 @@ export interface Contract {
     params: Partial<FailureChoice> & { readonly key?: string; readonly cursor?: string; readonly limit?: number };
     result: { readonly rows: readonly FailureRow[]; readonly next?: string };
   };
+  'events.follow': { params: EventSearch; result: EventNews };
+  'events.search': { params: EventSearch & { readonly cursor?: string; readonly limit?: number }; result: FoundEvents };
   'gateway.reload': { params: object; result: { readonly reloaded: true } };
   'gateway.status': { params: object; result: GatewayStatus };
   'gateway.stop': { params: object; result: { readonly stopping: true } };
@@ -169,6 +173,7 @@ export interface Contract {
 export interface Notices {
   'approvals.asked': ApprovalRow;
   'chat.event': JsonObject;
+  'events.news': EventNews;
   'inspect.delta': DeltaMessage;
   /** The link was opened. */
   'inspect.opened': object;
@@ -598,6 +603,78 @@ export interface HistoryDetail extends HistoryRow {
   readonly deliveries?: readonly DeliveryRecord[];
   /** That its run failed, as it was sent to `on_failure`. */
   readonly notice?: DeliveryRecord;
+}
+
+/** Events by outcome. Refused and unconfirmed ones count as failed, unfinished ones as open. */
+export type EventCounts = Readonly<Record<EventOutcome, number>>;
+
+/** The events of a span of time. */
+export interface EventBucket extends EventCounts {
+  /** Its beginning. */
+  readonly at: string;
+  /** From the request to the delivery, of the events that were delivered, within one percent. */
+  readonly median_ms?: number;
+  readonly p95_ms?: number;
+}
+
+/** Events over a range of time, in at most 60 spans of equal length. Equal refused requests are one row and count once. */
+export interface CountedEvents {
+  /** As it was asked for. */
+  readonly from: string;
+  /** The end of the last span. */
+  readonly to: string;
+  readonly bucket_ms: number;
+  /** Where the reading has not yet come to the beginning of the range: since when events are counted. */
+  readonly counted_from?: string;
+  readonly total: number;
+  readonly counts: EventCounts;
+  readonly buckets: readonly EventBucket[];
+  readonly median_ms?: number;
+  readonly p95_ms?: number;
+}
+
+/** The events of one route among them. */
+export interface CountedRoute extends Omit<CountedEvents, 'from' | 'to' | 'bucket_ms' | 'counted_from'> {
+  readonly route: string;
+  readonly profile: string;
+  /** When its last event of the range came. */
+  readonly last_at: string;
+}
+
+export interface EventSearch {
+  /** Words, phrases in quotes, and filters such as `route:stripe`; empty: all events. */
+  readonly q?: string;
+  /** `15m`, `1h`, `24h`, `7d`, `<time>..<time>`, `<time>..`, or `all`, which is the default. */
+  readonly range?: string;
+}
+
+/** An event that a search found. */
+export interface EventFound extends HistoryRow {
+  /** Where it was delivered, or what it waits for; absent where the reason says it. */
+  readonly result?: string;
+  /** From the request to the delivery. */
+  readonly took_ms?: number;
+  readonly replay_of?: string;
+}
+
+/** What a search counts. A filter by status narrows the total and the buckets, not the chips. */
+export interface SearchedEvents extends CountedEvents {
+  readonly chips: Readonly<Record<ChipName, number>>;
+}
+
+export interface FoundEvents extends SearchedEvents {
+  /** Newest first. */
+  readonly rows: readonly EventFound[];
+  /** What to ask with for older rows; absent where there are none. */
+  readonly cursor?: string;
+  /** When the oldest event of the history came. */
+  readonly oldest_at?: string;
+}
+
+/** What has changed of the events that a search finds. */
+export interface EventNews extends SearchedEvents {
+  /** New ones, and those that changed among the newest and the unfinished ones. */
+  readonly rows: readonly EventFound[];
 }
 
 /** What a person needs at the provider whose webhook leads to a route (SUB-1). */

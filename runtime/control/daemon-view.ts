@@ -18,8 +18,10 @@ import {
 import type { ChatView } from '../agent/chat-view.ts';
 import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
-import { eventsLike } from '../dispatch/history.ts';
+import { createSearchEvents } from '../dispatch/event-search.ts';
+import { createEventStats } from '../dispatch/event-stats.ts';
 import { createFailureView } from '../dispatch/failure-view.ts';
+import { eventsLike } from '../dispatch/history.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 import { furtherOf } from '../dispatch/responses.ts';
 import { createRunHistory, matches, questionOf } from '../dispatch/run-history.ts';
@@ -29,7 +31,7 @@ import { stateOf, viewOf } from '../inspector/snapshot-view.ts';
 import type { ActorDetails } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { Decisions } from '../webhook/event-log.ts';
-import { type Alike, createFindEvent } from '../webhook/find-event.ts';
+import { type Alike, alikeOf, createFindEvent } from '../webhook/find-event.ts';
 import type { ActorShown, DeliveryDesk, HistoryQuery, SeenRun } from './contract.ts';
 import { createEventView, type EventViewPorts } from './event-view.ts';
 import type { DaemonView } from './view.ts';
@@ -80,8 +82,9 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
   const workOf = async ({ work }: EventRecord): Promise<Work | undefined> =>
     (await runOf(work)) ?? (await get('deliveries', work));
 
+  const stats = createEventStats({ ...ports, refused: decisions.refused });
   const find = createFindEvent({ journal: keeper.journal, refused: decisions.refused });
-  const events = createEventView({ ...ports, find, get, runOf });
+  const eventView = createEventView({ ...ports, find, get, runOf });
 
   return {
     failures: createFailureView({ ...ports, journal: keeper.journal, get }),
@@ -142,11 +145,12 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...(notice === undefined ? {} : { notice }),
       });
     },
+    events: createSearchEvents({ ...ports, stats, journal: keeper.journal }),
     refusals: decisions.lastRefused,
     forgetSignature: (profile, digest) => keeper.commit([{ kind: 'release', name: signatureClaim(profile, digest) }]),
     ...createRunHistory({ ...ports, journal: keeper.journal }),
     cancelRun: ports.cancelRun,
-    ...events,
+    ...eventView,
     tree: () => describeTree({ root, sinces: inspector.sinces, redact: ports.redactText }),
     actor: (id) => spellActor(inspector.actor(id)),
     chart: inspector.chart,
@@ -191,12 +195,6 @@ function refusedRows({ refused }: Decisions, query: HistoryQuery) {
     if (matches(row, query)) rows.push({ key, row, run: undefined, alike });
   }
   return rows;
-}
-
-function alikeOf(alike: Alike | undefined): Pick<DeliveryRow, 'alike'> {
-  if (alike === undefined) return {};
-  const { count, firstKey, firstAtMs, lastAtMs } = alike;
-  return { alike: { count, first_key: firstKey, first_at: iso(firstAtMs), last_at: iso(lastAtMs) } };
 }
 
 function faultOf(fault: string | undefined): { readonly fault?: string } {

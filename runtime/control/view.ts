@@ -4,8 +4,9 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { RefusedRequest } from '../../machines/webhook/diagnose-refusal.ts';
 import type { ChatView } from '../agent/chat-view.ts';
 import type { CronView } from '../cron/view.ts';
-import type { FailureView } from '../dispatch/failure-view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
+import type { SearchEvents } from '../dispatch/event-search.ts';
+import type { FailureView } from '../dispatch/failure-view.ts';
 import type { Feed } from '../inspector/feed.ts';
 import type { EndedSessions } from '../inspector/sessions.ts';
 import type { Chart } from '../inspector/wire.ts';
@@ -47,6 +48,8 @@ export interface DaemonView extends RunHistory, EventView {
    * several routes is refused where the choice leaves more than one.
    */
   delivery(id: string, choice?: EventChoice): Promise<HistoryDetail | undefined>;
+  /** Searches the events of the history. */
+  readonly events: SearchEvents;
   /** The last refused requests of a route, newest first, each with another reason. */
   refusals(profile: string, route: string): readonly RefusedRequest[];
   /** Lets the next request that bears a signature run, though one of its digest came before. */

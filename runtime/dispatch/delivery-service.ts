@@ -177,7 +177,10 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
   async function confirm(found: Found, note?: string): Promise<void> {
     const { key, record } = found;
     if (record.status !== 'unknown')
-      throw new Refusal('delivery-settled', `delivery "${key}" is ${record.status}; only an unconfirmed one is confirmed`);
+      throw new Refusal(
+        'delivery-settled',
+        `delivery "${key}" is ${record.status}; only an unconfirmed one is confirmed`,
+      );
     const { reason: _, unsureSinceMs: __, ...rest } = record;
     await commit(found, { ...rest, status: 'delivered', note: note ?? 'a person confirmed that it arrived' });
   }

@@ -108,7 +108,7 @@ async function eventsUnderWay(journal: JournalReader, status: string, seenRun: S
 }
 
 /** The keys of the events that led to some work of another key. */
-function membersOf(journal: JournalReader, work: string): Promise<string[]> {
+export function membersOf(journal: JournalReader, work: string): Promise<string[]> {
   const question = { collection: 'events', limit: Number.POSITIVE_INFINITY, marks: [[workMark(work)]] } as const;
   return newestFirst(journal, question, ({ key, value }) => (value.work === work ? key : undefined));
 }

@@ -32,14 +32,25 @@ export async function newestFirst<In extends MarkedCollection, Row>(
   pick: (stored: StoredRecord<In>) => Promise<Row | undefined> | Row | undefined,
 ): Promise<Row[]> {
   const rows: Row[] = [];
-  if (journal === undefined) return rows;
-  for await (const stored of merged(waysOf(journal, question))) {
-    if (question.from !== undefined && stored.key < question.from) break;
+  for await (const stored of recordsOf(journal, question)) {
     const row = await pick(stored);
     if (row !== undefined) rows.push(row);
     if (rows.length === question.limit) break;
   }
   return rows;
+}
+
+/** The records that may be meant, newest first, without an end at the limit. */
+export async function* recordsOf<In extends MarkedCollection>(
+  journal: JournalReader | undefined,
+  question: Question<In>,
+): Way<In> {
+  if (journal === undefined) return undefined;
+  for await (const stored of merged(waysOf(journal, question))) {
+    if (question.from !== undefined && stored.key < question.from) return undefined;
+    yield stored;
+  }
+  return undefined;
 }
 
 type Way<In extends MarkedCollection> = AsyncGenerator<StoredRecord<In>, undefined>;

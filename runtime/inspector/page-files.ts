@@ -9,7 +9,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 
 export interface PageFile {
+  /** As they are kept: compressed by gzip where `isCompressed`. */
   readonly bytes: Buffer;
+  readonly isCompressed: boolean;
   readonly type: string;
   readonly etag: string;
   /** Its name changes with what it holds. */
@@ -31,7 +33,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** What the page is made of; whatever else lies in the folder is nobody's to ask for. */
-const served = /^\/(?:index\.html|[\w-]+\.(?:svg|png|ico)|(?:assets|licences)\/[\w./-]+)$/;
+const isServed = /^\/(?:index\.html|[\w-]+\.(?:svg|png|ico)|(?:assets|licences)\/[\w./-]+)$/;
 
 /** The page's files by their path from its root, `/` first; empty where no page was built. */
 export function readPageFiles(folder: string): ReadonlyMap<string, PageFile> {
@@ -43,12 +45,14 @@ export function readPageFiles(folder: string): ReadonlyMap<string, PageFile> {
     return files;
   }
   for (const name of names) {
-    const type = types[extname(name)];
-    const path = `/${name.split(/[\\/]/).join('/')}`;
-    if (type === undefined || !served.test(path)) continue;
+    const isCompressed = name.endsWith('.gz');
+    const served = isCompressed ? name.slice(0, -'.gz'.length) : name;
+    const type = types[extname(served)];
+    const path = `/${served.split(/[\\/]/).join('/')}`;
+    if (type === undefined || !isServed.test(path)) continue;
     const bytes = readFileSync(join(folder, name));
     const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
-    files.set(path, { bytes, type, etag, isImmutable: /^\/assets\/.+-[\w-]{8,}\.\w+$/.test(path) });
+    files.set(path, { bytes, isCompressed, type, etag, isImmutable: /^\/assets\/.+-[\w-]{8,}\.\w+$/.test(path) });
   }
   const index = files.get('/index.html');
   if (index !== undefined) files.set('/', index);

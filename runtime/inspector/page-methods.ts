@@ -19,7 +19,7 @@ const rules: Readonly<Record<string, Rule>> = {
   // The context is a part of the prompt.
   'cron.run': ({ context }) => (context === undefined ? 'open' : 'fresh'),
   ...all('deliveries', ['confirm', 'drop', 'list', 'progress', 'retry', 'show', 'targets']),
-  ...all('events', ['curl', 'open']),
+  ...all('events', ['curl', 'follow', 'open', 'search']),
   ...all('failures', ['groups', 'list']),
   'gateway.status': 'open',
   ...all('inspect', ['chart', 'follow', 'show', 'tree', 'watch', 'why']),

@@ -99,8 +99,10 @@ function asFromPage(request: RpcRequest): RpcRequest {
   return said === undefined ? request : { ...request, params: { ...request.params, ...said } };
 }
 
+const subscriptions: ReadonlySet<string> = new Set(['mcp.watch', 'approvals.watch', 'events.follow', 'inspect.follow']);
+
 function isSubscription(method: string): boolean {
-  return method === 'mcp.watch' || method === 'approvals.watch' || method === 'inspect.follow';
+  return subscriptions.has(method);
 }
 
 /** Undefined where it is longer than a message may be. */

@@ -7,6 +7,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { gunzipSync } from 'node:zlib';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { challengeHeader, sessionElement } from '../../machines/base/page-proof.ts';
@@ -282,15 +283,25 @@ function file(request: IncomingMessage, response: ServerResponse, found: PageFil
     plain(response, 404, 'nothing is here');
     return;
   }
-  const { bytes, type, etag, isImmutable } = found;
+  const { type, etag, isImmutable } = found;
   const caching = isImmutable ? 'private, max-age=31536000, immutable' : 'private, no-cache';
   response.setHeader('cache-control', caching).setHeader('etag', etag);
   if (request.headers['if-none-match'] === etag) {
     response.writeHead(304).end();
     return;
   }
+  const bytes = encoded(request, response, found);
   response.writeHead(200, { 'content-type': type, 'content-length': bytes.length });
   response.end(request.method === 'HEAD' ? undefined : bytes);
+}
+
+/** Browsers take what is kept; what does not, gets it unpacked. */
+function encoded(request: IncomingMessage, response: ServerResponse, { bytes, isCompressed }: PageFile): Buffer {
+  if (!isCompressed) return bytes;
+  response.setHeader('vary', 'accept-encoding');
+  if (!/\bgzip\b/.test(request.headers['accept-encoding']?.toString() ?? '')) return gunzipSync(bytes);
+  response.setHeader('content-encoding', 'gzip');
+  return bytes;
 }
 
 function json(response: ServerResponse, value: object | undefined, status = 200): void {

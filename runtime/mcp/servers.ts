@@ -211,7 +211,8 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         const call = calls.get(key);
         const startedAtMs = call?.startedAtMs ?? endedAtMs;
         countCall(output, (endedAtMs - startedAtMs) / 1_000, metrics);
-        if (output.run !== undefined) memory.keep(memoOf(output, output.run, { startedAtMs, endedAtMs, call, redactor }));
+        if (output.run !== undefined)
+          memory.keep(memoOf(output, output.run, { startedAtMs, endedAtMs, call, redactor }));
         calls.settled(key, output);
         requests.callEnded(key);
       },

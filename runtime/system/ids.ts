@@ -42,6 +42,11 @@ export function timeKey(atMs: number): string {
   return Math.max(0, Math.floor(atMs)).toString(36).padStart(timeWidth, '0');
 }
 
+/** The moment that a key was made at. */
+export function timeOfKey(key: string): number {
+  return Number.parseInt(key.slice(0, timeWidth), 36);
+}
+
 /** Consonants: no word comes of them, and none looks like the count that follows. */
 const markLetters = 'bcdfghjkmnpqrstvwxz';
 const markWidth = 5;

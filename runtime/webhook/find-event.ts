@@ -7,7 +7,7 @@
 
 import type { Journal } from '../../actors/store/journal.ts';
 import { idMark } from '../../machines/webhook/marks.ts';
-import { type EventRecord, repeatsId } from '../../machines/webhook/record.ts';
+import { type DeliveryRow, type EventRecord, repeatsId } from '../../machines/webhook/record.ts';
 import type { EventChoice } from '../control/contract.ts';
 import { Refusal } from '../control/refusal.ts';
 import { ambiguous, keysOfPrefix, latest, mostCandidates, shortestPrefix } from '../dispatch/meant-key.ts';
@@ -146,6 +146,20 @@ function newPlaces(): (event: EventRecord) => boolean {
     if (seen.has(place)) return false;
     seen.add(place);
     return true;
+  };
+}
+
+/** The requests that a row stands for, as the row names them. */
+export function alikeOf(alike: Alike | undefined): Pick<DeliveryRow, 'alike'> {
+  if (alike === undefined) return {};
+  const { count, firstKey, firstAtMs, lastAtMs } = alike;
+  return {
+    alike: {
+      count,
+      first_key: firstKey,
+      first_at: new Date(firstAtMs).toISOString(),
+      last_at: new Date(lastAtMs).toISOString(),
+    },
   };
 }
 

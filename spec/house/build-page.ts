@@ -1,17 +1,47 @@
 /**
- * Builds the inspector's page into `dist/runtime/inspector/page`: one HTML file, one style sheet, one script, and the
- * layout engine as a worker of its own that is fetched with the first chart.
+ * Builds the inspector's page into `dist/runtime/inspector/page`: one HTML file, one style sheet, one script, and a file
+ * for each machine with its chart laid out. All but the document are kept compressed, as they are served.
  * @see INS-2 in docs/specification.md
  */
 
-import { rmSync } from 'node:fs';
-import { build } from 'vite';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { constants, gzipSync } from 'node:zlib';
+import { build, type Plugin } from 'vite';
+import { chartNames, chartOf } from '../../runtime/inspector/charts.ts';
 import { notePackages, notesPackages, pagePackages } from './bundled-packages.ts';
+import { layOut } from './lay-out-charts.ts';
 
 const source = 'runtime/inspector/page';
 const target = 'dist/runtime/inspector/page';
 
 const packages = new Set<string>();
+/** Outside of what is packed. */
+const charts = `${process.cwd()}/dist/spec/house/charts`;
+const chartsModule = 'virtual:charts';
+
+rmSync(charts, { recursive: true, force: true });
+mkdirSync(charts, { recursive: true });
+for (const name of chartNames) {
+  const chart = await chartOf(name);
+  if (chart !== undefined) writeFileSync(join(charts, `${name}.json`), JSON.stringify(await layOut(chart)));
+}
+
+/** Gives the page the addresses of the charts, whose names carry their digests. */
+function namesCharts(): Plugin {
+  return {
+    name: 'names-charts',
+    resolveId: (id) => (id === chartsModule ? `\0${chartsModule}` : undefined),
+    load(id) {
+      if (id !== `\0${chartsModule}`) return undefined;
+      const imports = chartNames.map(
+        (name, at) => `import url${at} from ${JSON.stringify(`${charts}/${name}.json?url`)};`,
+      );
+      const urls = chartNames.map((name, at) => `${JSON.stringify(name)}: url${at}`);
+      return `${imports.join('\n')}\nexport const chartUrls = { ${urls.join(', ')} };`;
+    },
+  };
+}
 
 rmSync(`${target}/assets`, { recursive: true, force: true });
 await build({
@@ -21,8 +51,7 @@ await build({
   base: './',
   logLevel: 'warn',
   publicDir: false,
-  plugins: [notesPackages(source, packages)],
-  worker: { plugins: () => [notesPackages(source, packages)] },
+  plugins: [namesCharts(), notesPackages(source, packages)],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: `${process.cwd()}/${target}`,
@@ -34,7 +63,13 @@ await build({
     // A script or style in the document itself is forbidden by the page's policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    chunkSizeWarningLimit: 2_000,
   },
 });
 notePackages(pagePackages, packages);
+
+const assets = `${target}/assets`;
+for (const name of readdirSync(assets)) {
+  const file = join(assets, name);
+  writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: constants.Z_BEST_COMPRESSION }));
+  rmSync(file);
+}

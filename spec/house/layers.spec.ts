@@ -60,9 +60,9 @@ const rooms: readonly Room[] = [
     may: [
       /^runtime\/inspector\/(page\/|wire\.ts$)/,
       contract,
-      /^machines\/base\/(json|page-proof|shown-json|status|waiting)\.ts$/,
+      /^machines\/base\/(event-outcome|event-query|json|page-proof|shown-json|status|time-range|waiting)\.ts$/,
       /^preact(\/(hooks|compat))?$/,
-      /^elkjs\//,
+      /^virtual:charts$/,
     ],
     why: 'the page is built apart, for a browser, and knows the daemon by its words alone',
   },

@@ -272,3 +272,90 @@ t.test('an event opened, through the control socket', async (t) => {
     },
   );
 });
+
+t.test('an event opened, in the browser', options, async (t) => {
+  const { gateway, slack, ask, send, ended } = await stage(t);
+  const browser = await openBrowser(t);
+  slack.scripts.push(slackError('service_unavailable'));
+  await send('reviews', { action: 'opened', title: 'the login page' }, 'd-page');
+  const opened = await ended('d-page');
+  const open: OpenPage = await openInspector(browser, gateway);
+  const { page } = open;
+
+  await t.test('INS-4 · the outcome comes first; payload, timeline, attempts and folded checks follow', async (t) => {
+    await goTo(open, `#/events/${opened.key}`);
+    await page.getByText(`Delivered to Slack ${slackApi.chat}.`).first().waitFor();
+
+    await page.getByRole('group', { name: 'Body' }).getByText('"the login page"').waitFor();
+    await page.getByText('attempt 2', { exact: false }).first().waitFor();
+    const checks = page.getByRole('button', { name: /10 checks passed|11 checks passed/ });
+    t.equal(await checks.getAttribute('aria-expanded'), 'false');
+    await page.getByRole('button', { name: 'HTTP answer' }).click();
+    await page.getByText('HTTP 202').waitFor();
+    t.same(await axeFindings(open), []);
+    t.same(await clippedParts(open), []);
+  });
+
+  await t.test(
+    'DUR-2 · a replay that sends a second message asks first; an edited one is shown here only',
+    async (t) => {
+      await page.keyboard.press('r');
+      const question = page.getByRole('alertdialog', { name: 'Replay this event?' });
+      await question.getByText(/gets a second message/).waitFor();
+      await question.getByRole('button', { name: 'Cancel' }).click();
+
+      await page.keyboard.press('e');
+      const sheet = page.getByRole('dialog', { name: 'Edit and replay' });
+      const payload = sheet.getByRole('textbox', { name: 'Payload' });
+      const text = await payload.inputValue();
+      await payload.fill(text.replace('the login page', 'the start page'));
+      await sheet.getByRole('button', { name: 'Difference' }).click();
+      await sheet.getByText('1 line changed').waitFor();
+      t.ok(await sheet.getByRole('radio', { name: /This page only/ }).isChecked());
+      await sheet.getByRole('button', { name: 'Replay edited event' }).click();
+
+      await page
+        .getByText(/Nothing was sent/)
+        .first()
+        .waitFor();
+      await page.getByRole('group', { name: 'Response of the agent' }).getByText('Review the start page').waitFor();
+      t.equal(slack.world.messages.length, 1);
+    },
+  );
+
+  await t.test('INS-4 · an event that is gone says how long events are kept', async () => {
+    await goTo(open, '#/events/no-such-event');
+    await page.getByText('This event is no longer in the history (kept 30 days).').waitFor();
+  });
+
+  await t.test('INS-4 · DLV-4 · failures are dropped only after a question, and a retry is followed', async (t) => {
+    for (const n of [1, 2, 3]) {
+      slack.scripts.push(slackError('channel_not_found'));
+      await send('deploys', { text: `web 4.18.${n} is live` }, `p${n}`);
+      await ended(`p${n}`);
+    }
+    await goTo(open, '#/failures');
+    await page.getByRole('heading', { name: /^Slack/ }).waitFor();
+    await page.getByText('3 deliveries in 1 group').waitFor();
+    await page.getByRole('checkbox', { name: 'Select web 4.18.3 is live' }).focus();
+    await page.keyboard.press('x');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Shift+X');
+    await page.getByText('2 selected').waitFor();
+    t.same(await axeFindings(open), []);
+    t.same(await clippedParts(open), []);
+
+    await page.getByRole('button', { name: 'Drop 2…' }).click();
+    const question = page.getByRole('alertdialog');
+    t.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel');
+    await question.getByRole('textbox').fill('Announced by hand');
+    await question.getByRole('button', { name: 'Drop 2 deliveries' }).click();
+    await page.getByText('1 delivery in 1 group').waitFor();
+    t.match((await ask('failures.list', { state: 'dropped' })).rows, [{ note: 'Announced by hand' }, {}]);
+    await page.getByRole('button', { name: 'Retry', exact: true }).click();
+
+    await page.getByText('1 delivered.').waitFor();
+    await page.getByText('No failed deliveries.').waitFor();
+    t.same(open.complaints, []);
+  });
+});

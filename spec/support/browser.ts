@@ -73,7 +73,7 @@ export async function openBlank(browser: Browser, { scheme, calm }: PageOptions 
 export async function openInspector(browser: Browser, gateway: Gateway, options?: PageOptions): Promise<OpenPage> {
   const open = await openBlank(browser, options);
   await open.page.goto(await linkOf(gateway));
-  await open.page.getByText('Live', { exact: true }).waitFor();
+  await open.page.getByText('Live', { exact: true }).first().waitFor();
   return open;
 }
 

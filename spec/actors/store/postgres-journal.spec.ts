@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Journal, Write } from '../../../actors/store/journal.ts';
 import { openPostgresJournal, placeOf } from '../../../actors/store/postgres-journal.ts';
+import { eventCountsContract } from '../../conformance/event-counts.ts';
 import { journalContract } from '../../conformance/journal.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { runs } from '../../support/property.ts';
@@ -14,6 +15,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     return opened.value;
   };
   journalContract(t, 'Postgres', { open: async () => open(await postgres.url()), histories: runs(30) });
+  eventCountsContract(t, 'Postgres', { open: async () => open(await postgres.url()), histories: runs(10, 2) });
 
   t.test('DUR-1 · one gateway alone may use a database, and its lock goes with it', async (t) => {
     const url = await postgres.url();

@@ -10,6 +10,7 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
     ...['check', 'hints', 'schema', 'show'].map((name) => `config.${name}`),
     ...['list', 'pause', 'resume', 'run', 'show'].map((name) => `cron.${name}`),
     ...['drop', 'list', 'retry', 'show', 'targets'].map((name) => `deliveries.${name}`),
+    ...['follow', 'search'].map((name) => `events.${name}`),
     'gateway.status',
     ...['chart', 'follow', 'show', 'tree', 'watch', 'why'].map((name) => `inspect.${name}`),
     'link.read',

@@ -5,6 +5,7 @@
  */
 
 import type { Chart, ChartState, ChartTransition } from '../../wire.ts';
+import { spellWord } from './format.ts';
 
 export interface GraphBox {
   readonly id: string;
@@ -46,7 +47,7 @@ export function graphOf({ states, transitions }: Chart): Graph {
     id: state.id,
     parent: state.parent,
     state,
-    width: Math.round(state.name.length * nameLetter + boxPadding),
+    width: Math.round(spellWord(state.name).length * nameLetter + boxPadding),
     height: boxHeight,
   }));
   const known = new Set(states.map(({ id }) => id));
@@ -83,16 +84,16 @@ export function arrowId(from: string, to: string): string {
 
 /** A transition in a few letters: `server.connect`, `after retry`, `pollToken done`, `[isLazy]`. */
 export function spellTransition({ kind, label, guard }: ChartTransition): string {
-  const condition = guard === undefined ? '' : `[${guard}]`;
+  const condition = guard === undefined ? '' : `[${spellWord(guard)}]`;
   switch (kind) {
     case 'always':
       return condition;
     case 'after':
-      return `after ${label}`;
+      return `after ${spellWord(label)}`;
     case 'done':
-      return condition === '' ? `${label} done` : condition;
+      return condition === '' ? `${spellWord(label)} done` : condition;
     case 'error':
-      return `${label} failed`;
+      return `${spellWord(label)} failed`;
     default:
       return condition === '' ? label : `${label} ${condition}`;
   }

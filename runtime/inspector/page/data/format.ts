@@ -45,9 +45,45 @@ export function spellClock(at: string | number, nowMs: number): string {
   return isToday ? clock : `${date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' })} ${clock}`;
 }
 
+/** How long something took: "9 ms", "12.4 s", "3 m 20 s", "6 d 2 h". */
+export function spellTook(ms: number): string {
+  const took = Math.max(0, ms);
+  if (took < secondMs) return `${Math.round(took)} ms`;
+  if (took < minuteMs) return `${(Math.floor(took / 100) / 10).toFixed(1)} s`;
+  const parts: readonly (readonly [number, string, number, string])[] = [
+    [hourMs, 'm', minuteMs, 's'],
+    [dayMs, 'h', hourMs, 'm'],
+    [Number.POSITIVE_INFINITY, 'd', dayMs, 'h'],
+  ];
+  for (const [end, unit, unitMs, lower] of parts) {
+    if (took >= end) continue;
+    const rest = Math.floor((took % unitMs) / (unitMs === minuteMs ? secondMs : unitMs === hourMs ? minuteMs : hourMs));
+    return `${Math.floor(took / unitMs)} ${unit}${rest === 0 ? '' : ` ${rest} ${lower}`}`;
+  }
+  return '';
+}
+
+/** The beginning of a span of time on an axis: the time of day, with the day where spans are long. */
+export function spellTime(at: string | number, widthMs: number): string {
+  const date = new Date(at);
+  const two = (part: number): string => String(part).padStart(2, '0');
+  const clock = `${two(date.getHours())}:${two(date.getMinutes())}`;
+  if (widthMs < minuteMs) return `${clock}:${two(date.getSeconds())}`;
+  if (widthMs <= 30 * minuteMs) return clock;
+  return `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${clock}`;
+}
+
 /** camelCase as words: `readingBody` is "reading body". */
 export function spellWord(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
+}
+
+/** A state for people: the innermost name of each region, in words. `up.needsLogin` is "needs login". */
+export function spellState(state: string): string {
+  return state
+    .split(' ')
+    .map((part) => spellWord(part.slice(part.lastIndexOf('.') + 1)))
+    .join(', ');
 }
 
 /** The interpreter's own events by what they mean: `xstate.done.actor.runScript` is "runScript done". */

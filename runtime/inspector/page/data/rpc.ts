@@ -42,21 +42,49 @@ export async function stream<M extends Method>(
   params: Params<M>,
   { signal, heard }: { readonly signal: AbortSignal; readonly heard: (method: string, params: JsonObject) => void },
 ): Promise<Result<M>> {
+  for await (const message of messagesOf(method, params, signal)) {
+    if (message.method === undefined) return resultOf(message) as Result<M>;
+    heard(message.method, message.params ?? {});
+  }
+  throw closed();
+}
+
+/** Subscribes: calls back with the result, and then with each notification, until it is aborted. Rejects when it ends. */
+export async function subscribe<M extends Method>(
+  method: M,
+  params: Params<M>,
+  {
+    signal,
+    begun,
+    heard,
+  }: {
+    readonly signal: AbortSignal;
+    readonly begun: (result: Result<M>) => void;
+    readonly heard: (params: JsonObject) => void;
+  },
+): Promise<never> {
+  for await (const message of messagesOf(method, params, signal)) {
+    if (message.method === undefined) begun(resultOf(message) as Result<M>);
+    else heard(message.params ?? {});
+  }
+  throw closed();
+}
+
+async function* messagesOf(method: string, params: object, signal: AbortSignal): AsyncGenerator<RpcMessage> {
   const response = await post(method, params, 'application/x-ndjson', signal);
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {
     const read = await reader?.read();
-    if (read === undefined || read.done) throw new RpcRefusal('the daemon closed the connection', 'closed');
+    if (read === undefined || read.done) return;
     const lines = (rest + read.value).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) {
-      if (line.trim() === '') continue;
-      const message = JSON.parse(line) as RpcMessage;
-      if (message.method === undefined) return resultOf(message) as Result<M>;
-      heard(message.method, message.params ?? {});
-    }
+    for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as RpcMessage;
   }
+}
+
+function closed(): RpcRefusal {
+  return new RpcRefusal('the daemon closed the connection', 'closed');
 }
 
 /** Fetches what the daemon tells at an address of its own; undefined where there is nothing. */

@@ -46,6 +46,11 @@ export function isFiltering(filter: TreeFilter): boolean {
   );
 }
 
+/** A pool of actors of one kind, which does nothing itself. */
+export function isWard({ machine }: { readonly machine: string }): boolean {
+  return machine.endsWith('Ward');
+}
+
 /** Tells whether a row passes every part of the filter. */
 export function matchesFilter(row: LivingRow, filter: TreeFilter, nowMs: number): boolean {
   if (filter.standing !== '' && standingOf(row) !== filter.standing) return false;
@@ -83,8 +88,11 @@ export function treeLines(
   }
   const below = new Map<string, LivingRow[]>();
   const roots: LivingRow[] = [];
+  const parents = new Set([...rows.values()].map(({ parent }) => parent));
   for (const row of rows.values()) {
     if (filtering && !shown.has(row.id)) continue;
+    // A pool without members says nothing.
+    if (!filtering && isWard(row) && !parents.has(row.id) && (row.meta?.size ?? 0) === 0) continue;
     const parent = row.parent !== null && rows.has(row.parent) ? row.parent : null;
     if (parent === null) roots.push(row);
     else {

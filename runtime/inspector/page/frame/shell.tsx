@@ -26,7 +26,8 @@ export function Shell(): JSX.Element {
   const at = useCell(place);
   const joined = useCell(connection);
   const [opened, setOpened] = useState<'' | 'palette' | 'sheet'>('');
-  const isRail = useIsNarrow() || useCell(folded);
+  const isFolded = useCell(folded);
+  const isRail = useIsNarrow() || isFolded;
   const had = useRef(false);
   const row = rowOf(at.view);
   const { component: View } = row;

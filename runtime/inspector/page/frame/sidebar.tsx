@@ -29,7 +29,7 @@ export function Sidebar({ at, onFind }: { readonly at: View; readonly onFind: ()
           <small>inspector</small>
         </span>
       </div>
-      <button type="button" class="find" aria-label="Search or go to (Ctrl K)" onClick={onFind}>
+      <button type="button" class="find" onClick={onFind}>
         <Icon name="search" small />
         <span>Search or go to…</span>
         <kbd>Ctrl K</kbd>

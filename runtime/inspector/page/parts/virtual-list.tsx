@@ -26,6 +26,8 @@ export interface VirtualListProps {
   readonly onKey?: (event: KeyboardEvent) => void;
   /** Told whether a person reads the list: it is scrolled, focused or pointed at. */
   readonly onReading?: (isRead: boolean) => void;
+  /** In place of a move to the first line by Home. */
+  readonly onHome?: () => void;
   /** Called when the last lines come in sight. */
   readonly onEnd?: () => void;
 }
@@ -34,7 +36,7 @@ export interface VirtualListProps {
 const overscan = 10;
 
 export function VirtualList(props: VirtualListProps): JSX.Element {
-  const { count, rowHeight, at, role, label, idOf, draw, onMove, onKey, onReading, onEnd } = props;
+  const { count, rowHeight, at, role, label, idOf, draw, onMove, onKey, onReading, onHome, onEnd } = props;
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
 
@@ -88,6 +90,11 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
       Home: 0,
       End: count - 1,
     };
+    if (event.key === 'Home' && onHome !== undefined) {
+      event.preventDefault();
+      onHome();
+      return;
+    }
     const next = moves[event.key];
     if (next === undefined || event.ctrlKey || event.metaKey || event.altKey) {
       onKey?.(event);

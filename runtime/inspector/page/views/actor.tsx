@@ -1,24 +1,30 @@
 /**
- * One actor: its chart, its timers, why it stands where it stands, its last steps, its context without secrets.
+ * One actor: its chart, its timers, why it stands where it stands, its transitions, its context without secrets.
  * @see INS-1 and INS-2 in docs/specification.md
  */
 
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { ActorDetails, ActorRow, LivingRow, StepRow, TimerRow } from '../../wire.ts';
+import { shownJson } from '../../../../machines/base/shown-json.ts';
+import type { ActorDetails, ActorRow, LivingRow, TimerRow } from '../../wire.ts';
+import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { arrowId } from '../data/chart-graph.ts';
 import { useNow } from '../data/clock.ts';
-import { spellCountdown, spellEvent, spellStep } from '../data/format.ts';
+import { spellCountdown, spellState, spellWord } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { living } from '../data/live.ts';
 import { mergeSteps } from '../data/merge-steps.ts';
 import { usePlayed } from '../data/player.ts';
 import { look, useAsked } from '../data/rpc.ts';
 import { wordsOfActor } from '../data/standing.ts';
-import { Age, Clock, Fact, JsonText, Nothing, Scrolled, withCode } from '../parts/basics.tsx';
+import { isWard } from '../data/tree.ts';
+import { Clock, withCode } from '../parts/basics.tsx';
 import { StateChart } from '../parts/chart.tsx';
-import { Chip } from '../parts/chip.tsx';
+import { Chip, toneOf } from '../parts/chip.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Empty, Verdict } from '../parts/panel.tsx';
+import { ActorTabs } from './actor-tabs.tsx';
 
 /** The least time between two looks at an actor that changes all the time. */
 const lookMs = 400;
@@ -39,75 +45,103 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
   const row: LivingRow | undefined = last.current ?? known.current;
   if (row === undefined) {
     return (
-      <Nothing title={asked.kind === 'waiting' ? 'Looking…' : 'No actor lives there any more'}>
+      <Empty title={asked.kind === 'waiting' ? 'Looking…' : 'No actor lives there any more'}>
         <code>{id}</code> has ended. What became of it is told in <a href={hashOf('events')}>Events</a>.
-      </Nothing>
+      </Empty>
     );
   }
-  const words = wordsOfActor(row);
   const isGone = now === undefined && asked.kind !== 'waiting';
   const shown = known.current;
   const steps = mergeSteps(shown?.steps ?? [], played.steps);
   const trail = new Set(steps.map(({ from, to }) => arrowId(from, to)));
+  const { standing } = wordsOfActor(row);
   return (
-    <section class={`actor ${words.standing}`} aria-label={`Actor ${id}`}>
-      <header class="head">
+    <section class="stack" aria-label={`Actor ${id}`}>
+      <header class="headline">
         <div>
-          <h2>{id}</h2>
-          <p class="sub">
-            <a href={hashOf('actors', '', { q: row.machine })}>{row.machine}</a>
-            {isGone ? <span> · has ended</span> : null}
+          <h2>
+            {id.split('/').join(' / ')} &nbsp;
+            <Chip standing={standing} text={stateWords(row)} />
+          </h2>
+          <p class="meta">
+            <span>
+              Machine <a href={hashOf('actors', '', { q: row.machine })}>{row.machine}</a>
+              {isGone ? ', has ended' : ''}
+            </span>
+            <span>
+              Since{' '}
+              <b class="num">
+                <Clock at={row.since} />
+              </b>
+            </span>
+            <MetaFacts row={row} />
           </p>
         </div>
-        <Chip {...words} />
+        <div class="btns push">
+          <Links row={row} isGone={isGone} />
+          {shown === undefined ? null : <CopyContext context={shown.context} />}
+        </div>
       </header>
       {shown === undefined || shown.description === '' ? null : (
-        <p class="means">
-          {shown.description} {shown.rule === '' ? null : <span class="rule">{shown.rule}</span>}
+        <p class="muted">
+          {shown.description} {shown.rule}
         </p>
       )}
-      {row.why === undefined ? null : <p class="why">{withCode(row.why)}</p>}
-      {row.question === undefined || isGone ? null : (
-        <div class="buttons">
-          <a class="button main" href={hashOf('approvals', row.question)}>
-            Answer it
-          </a>
-        </div>
+      {row.why === undefined ? null : (
+        <Verdict
+          mark={standing === 'failed' ? 'failed' : 'waiting'}
+          tone={toneOf(standing)}
+          title={withCode(row.why)}
+        />
       )}
-      <dl class="facts">
-        <Fact name="since">
-          <Age at={row.since} />
-        </Fact>
-        <Facts row={row} />
-      </dl>
       <Timers timers={shown?.timers ?? []} />
-      {row.machine.endsWith('Ward') ? null : (
-        <StateChart machine={row.machine} state={row.state} played={played} trail={trail} />
-      )}
-      <Steps steps={steps} />
-      {shown === undefined || shown.events.length === 0 ? null : (
-        <details>
-          <summary>Events received ({shown.events.length})</summary>
-          <Scrolled label="Events received, newest first">
-            <ol class="received">
-              {[...shown.events].reverse().map((event) => (
-                <li key={`${event.at} ${event.type}`}>
-                  <Clock at={event.at} /> <code>{event.type}</code>{' '}
-                  {event.from === '' ? null : <span class="muted">from {event.from}</span>}
-                  <pre>{JSON.stringify(event.event)}</pre>
-                </li>
-              ))}
-            </ol>
-          </Scrolled>
-        </details>
-      )}
-      {shown === undefined ? null : (
-        <details>
-          <summary>Context, without secrets</summary>
-          <JsonText value={shown.context} label="Context" />
-        </details>
-      )}
+      {isWard(row) ? null : <StateChart machine={row.machine} state={row.state} played={played} trail={trail} />}
+      <ActorTabs steps={steps} details={shown} />
     </section>
+  );
+}
+
+/** A state in words; a run that waits for a person says so. */
+export function stateWords(row: LivingRow): string {
+  return row.question === undefined ? spellState(row.state) : wordsOfActor(row).text;
+}
+
+/** Where its work is told as a whole. */
+function Links({ row, isGone }: { readonly row: LivingRow; readonly isGone: boolean }): JSX.Element {
+  const { question, meta: { server, profile = 'default', key, delivery } = {} } = row;
+  const event = key ?? delivery;
+  return (
+    <>
+      {question === undefined || isGone ? null : (
+        <a class="btn primary" href={hashOf('approvals', question)}>
+          Answer it
+        </a>
+      )}
+      {server === undefined ? null : (
+        <a class="btn" href={hashOf('servers', `${profile}/${server}`)}>
+          <Icon name="servers" />
+          Open server
+        </a>
+      )}
+      {event === undefined ? null : (
+        <a class="btn" href={hashOf('events', event)}>
+          <Icon name="events" />
+          Open event
+        </a>
+      )}
+    </>
+  );
+}
+
+function CopyContext({ context }: { readonly context: ActorDetails['context'] }): JSX.Element {
+  const copy = (): void => {
+    void navigator.clipboard?.writeText(shownJson(context)).then(() => announce('Copied'));
+  };
+  return (
+    <button type="button" class="btn" onClick={copy}>
+      <Icon name="copy" />
+      Copy context
+    </button>
   );
 }
 
@@ -124,36 +158,32 @@ function useSlowly(run: () => void, key: string): void {
   }, [key, run]);
 }
 
-function Facts({ row: { meta = {} } }: { readonly row: ActorRow }): JSX.Element {
-  const words = { size: 'children', tools: 'tools', waiting: 'waiting', attempt: 'attempt', by: 'asked by' } as const;
+function MetaFacts({ row: { meta = {} } }: { readonly row: ActorRow }): JSX.Element {
+  const names = {
+    route: 'Route',
+    event: 'Event',
+    tool: 'Tool',
+    target: 'Target',
+    job: 'Schedule',
+    size: 'Children',
+    tools: 'Tools',
+    waiting: 'Waiting',
+    attempt: 'Attempt',
+    by: 'Asked by',
+  } as const;
   return (
     <>
-      {meta.profile === undefined || meta.profile === 'default' ? null : <Fact name="profile">{meta.profile}</Fact>}
-      {meta.route === undefined ? null : (
-        <Fact name="route">
-          <a href={hashOf('events', '', { route: meta.route })}>{meta.route}</a>
-        </Fact>
+      {meta.profile === undefined || meta.profile === 'default' ? null : (
+        <span>
+          Profile <b>{meta.profile}</b>
+        </span>
       )}
-      {meta.event === undefined ? null : <Fact name="event">{meta.event}</Fact>}
-      {meta.delivery === undefined ? null : (
-        <Fact name="delivery">
-          <a href={hashOf('events', meta.key ?? meta.delivery)}>{meta.delivery}</a>
-        </Fact>
-      )}
-      {meta.server === undefined ? null : (
-        <Fact name="server">
-          <a href={hashOf('servers', `${meta.profile ?? 'default'}/${meta.server}`)}>{meta.server}</a>
-        </Fact>
-      )}
-      {meta.tool === undefined ? null : <Fact name="tool">{meta.tool}</Fact>}
-      {meta.target === undefined ? null : <Fact name="target">{meta.target}</Fact>}
-      {meta.job === undefined ? null : <Fact name="job">{meta.job}</Fact>}
-      {Object.entries(words).map(([fact, name]) => {
-        const value = meta[fact as keyof typeof words];
+      {Object.entries(names).map(([fact, name]) => {
+        const value = meta[fact as keyof typeof names];
         return value === undefined ? null : (
-          <Fact key={fact} name={name}>
-            {value}
-          </Fact>
+          <span key={fact}>
+            {name} <b class="num">{value}</b>
+          </span>
         );
       })}
     </>
@@ -177,7 +207,7 @@ function Timers({ timers }: { readonly timers: readonly TimerRow[] }): JSX.Eleme
         const past = Math.min(1, Math.max(0, (now - timer.started) / whole));
         return (
           <li key={`${timer.event} ${timer.due}`}>
-            <span class="name">{timer.label}</span>
+            <span>{spellWord(timer.label)}</span>
             <span class="bar" aria-hidden="true">
               <span style={{ transform: `scaleX(${past})` }} />
             </span>
@@ -186,39 +216,5 @@ function Timers({ timers }: { readonly timers: readonly TimerRow[] }): JSX.Eleme
         );
       })}
     </ul>
-  );
-}
-
-const mostSteps = 60;
-
-function Steps({ steps }: { readonly steps: readonly StepRow[] }): JSX.Element {
-  const latest = steps.slice(-mostSteps).reverse();
-  return (
-    <details class="steps" open>
-      <summary>Last steps</summary>
-      {latest.length === 0 ? (
-        <p class="muted">None has been seen since the daemon keeps them.</p>
-      ) : (
-        <Scrolled label="Last steps, newest first">
-          <ol>
-            {latest.map((step, at) => (
-              <li key={`${step.seq} ${step.at}`}>
-                <Clock at={step.at} />
-                <span class="muted num">{spellStep(step.at - (latest[at + 1]?.at ?? step.at))}</span>
-                <span>
-                  <code>{step.from}</code>
-                  <span class="muted" aria-hidden="true">
-                    {' → '}
-                  </span>
-                  <span class="unseen"> to </span>
-                  <code class="to">{step.to}</code> <span class="muted">{spellEvent(step.event)}</span>
-                  {step.why === undefined ? null : <span class="reason">{step.why}</span>}
-                </span>
-              </li>
-            ))}
-          </ol>
-        </Scrolled>
-      )}
-    </details>
   );
 }

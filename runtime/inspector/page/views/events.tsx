@@ -1,269 +1,425 @@
 /**
- * Events: every delivery a row, newest first, with what became of it and why; filters; the whole story of the chosen one.
- * @see DUR-2 and INS-2 in docs/specification.md
+ * Events: a search of the complete history, counts by outcome, a histogram, and a table whose rows stay where they are
+ * while they are read. An opened event takes the place beside the list.
+ * @see INS-4 and DUR-2 in docs/specification.md
  */
 
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
-import { historyStatuses } from '../../../../machines/base/status.ts';
-import { waitingForYou } from '../../../../machines/base/waiting.ts';
-import type { HistoryRow } from '../../../control/contract.ts';
-import { counted } from '../data/format.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { type ChipName, partsOfQuery, withFilter } from '../../../../machines/base/event-query.ts';
+import type { EventFound, RouteRow } from '../../../control/contract.ts';
+import { mostHeld } from '../data/event-list.ts';
+import { chips, keyOfRow } from '../data/event-words.ts';
+import { counted, spellClock, spellTime } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';
-import type { Listed } from '../data/listed.ts';
+import { useKeys } from '../data/keys.ts';
 import { go, goFiltered } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
-import { wordsOfRow } from '../data/standing.ts';
-import { type DeliveryHistory, useHistory } from '../data/use-history.ts';
+import { type EventsFound, useEvents } from '../data/use-events.ts';
 import type { ViewRow } from '../frame/view-row.ts';
-import { Age, Nothing, Refused } from '../parts/basics.tsx';
-import { Chip } from '../parts/chip.tsx';
-import { Body, Head } from '../parts/head.tsx';
-import { OldBody } from '../parts/old-body.tsx';
-import { VirtualList } from '../parts/virtual-list.tsx';
+import { withCode } from '../parts/basics.tsx';
+import { StatusMark } from '../parts/chip.tsx';
+import { Segmented } from '../parts/choice.tsx';
+import { Head } from '../parts/head.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Empty, Kbd } from '../parts/panel.tsx';
+import { FreshChip, useNews, VirtualList } from '../parts/virtual-list.tsx';
 import { EventPane } from './event.tsx';
+import { CustomRange, TestEvent } from './events-dialogs.tsx';
+import { NoEvents } from './events-empty.tsx';
+import { Histogram } from './events-histogram.tsx';
+import { EventLine, HeadRow } from './events-row.tsx';
+import { SearchBox } from './events-search.tsx';
 
-const rowHeight = 44;
-const statuses = [...historyStatuses, waitingForYou];
+const defaultRange = '1h';
+const ranges = [
+  ['15m', '15 min'],
+  ['1h', '1 h'],
+  ['24h', '24 h'],
+  ['7d', '7 d'],
+  ['all', 'All'],
+  ['custom', 'Custom'],
+] as const;
+type RangeName = (typeof ranges)[number][0];
+const wordsOfRange: Readonly<Record<string, string>> = {
+  '15m': 'in the last 15 minutes',
+  '1h': 'in this hour',
+  '24h': 'in the last 24 hours',
+  '7d': 'in the last 7 days',
+  all: 'in the history',
+};
+const narrow = matchMedia('(max-width: 760px)');
 
-function Events({ place }: { readonly place: Place }): JSX.Element {
-  const { chosen, query } = place;
-  const { route = '', status = '', q = '' } = query;
-  const isWaiting = status === waitingForYou;
-  // The daemon knows no such status: a run that waits is under way.
-  const history = useHistory({ route, status: isWaiting ? 'running' : status });
-  const { asked } = history;
+function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.Element {
+  const { range = defaultRange } = query;
+  const q = searchOf(query);
+  const [isLive, setLive] = useState(true);
+  const [dialog, setDialog] = useState<'test' | 'range' | undefined>(undefined);
+  const found = useEvents(q, range, isLive);
   const routes = useAsked('routes', () => call('webhook.list'));
-  const listed = asked.kind === 'there' ? asked.value : undefined;
-  const holdsAll = (row: HistoryRow): boolean => holds(row, q) && (!isWaiting || row.question !== undefined);
-  const rows = useMemo(() => (listed?.rows ?? []).filter(holdsAll), [listed, q, isWaiting]);
-  const at = rows.findIndex((row) => keyOf(row) === chosen || row.delivery_id === chosen);
-  const names =
-    routes.asked.kind === 'there'
-      ? [...new Set(routes.asked.value.map(({ name }) => name).filter((name) => name !== ''))]
-      : [];
-  const change = (part: Readonly<Record<string, string>>): void => goFiltered({ ...query, ...part });
-  const isSearching = q !== '' || isWaiting;
-  const isFiltered = isSearching || route !== '' || status !== '';
-  const back =
-    listed === undefined || listed.isWhole ? null : (
-      <BackButton
-        history={history}
-        listed={listed}
-        isQuiet={rows.length > 0}
-        {...(isSearching ? { holds: holdsAll } : {})}
-      />
-    );
-  const clear = isFiltered ? (
-    <button type="button" class="quiet small" onClick={() => goFiltered({})}>
-      Clear
-    </button>
-  ) : null;
+  const known = routes.asked.kind === 'there' ? routes.asked.value : [];
+  const targets = useAsked('targets', () => call('deliveries.targets'));
+  const targetNames = targets.asked.kind === 'there' ? targets.asked.value.map(({ target }) => target) : [];
+  const change = (part: Readonly<Record<string, string>>): void => {
+    const { route: _, status: __, ...rest } = query;
+    const next = { ...rest, q, range, ...part };
+    goFiltered({ ...next, range: next.range === defaultRange ? '' : next.range });
+  };
+  const fault = found.refused?.code === 'search-unreadable' ? found.refused.why : '';
+
+  const list = (
+    <EventTable
+      {...{ found, q, range, chosen, query, fault, isLive }}
+      onRange={(next) => change({ range: next })}
+      onClear={() => change({ q: '' })}
+      onTest={() => setDialog('test')}
+      onLive={() => setLive(!isLive)}
+      search={
+        <SearchBox
+          value={q}
+          values={valuesOf(known, targetNames)}
+          fault={fault}
+          onSearch={(next) => change({ q: next.trim() })}
+        />
+      }
+      routes={<RouteSelect q={q} routes={known} onChange={(next) => change({ q: next })} />}
+      onChip={(next) => change({ q: next })}
+      onCustom={() => setDialog('range')}
+    />
+  );
 
   return (
-    <div class={`split${chosen === '' ? '' : ' chosen'}`}>
-      <section class="list" aria-label="Deliveries">
-        <search class="filters">
-          <div class="row">
-            <input
-              type="search"
-              placeholder="Filter by id, event, reason"
-              aria-label="Filter by id, event or reason"
-              value={q}
-              onInput={(event) => change({ q: event.currentTarget.value })}
-            />
+    <>
+      <Head title="Events">
+        <button type="button" class="btn live" aria-pressed={isLive} onClick={() => setLive(!isLive)}>
+          <span class={`lamp${isLive ? '' : ' off'}`} />
+          {isLive ? 'Live' : 'Paused'}
+        </button>
+        <button type="button" class="btn not-s" onClick={() => setDialog('test')}>
+          <Icon name="bolt" />
+          Send test event…
+        </button>
+      </Head>
+      <div class={chosen === '' ? 'events' : 'events split chosen'}>
+        <section class="list" aria-label="Events">
+          {list}
+        </section>
+        {chosen === '' ? null : (
+          <div class="pane">
+            <button type="button" class="btn quiet back" onClick={() => go('events', '', query)}>
+              <Icon name="back" />
+              All events
+            </button>
+            <div class="stack">
+              <EventPane key={chosen} id={chosen} />
+            </div>
           </div>
-          <div class="row choices">
-            <label>
-              <span>route</span>
-              <select value={route} onChange={(event) => change({ route: event.currentTarget.value })}>
-                <option value="">all</option>
-                {(route === '' || names.includes(route) ? names : [route, ...names]).map((name) => (
-                  <option key={name} value={name}>
-                    {name}
-                  </option>
-                ))}
-              </select>
-            </label>
-            <label>
-              <span>status</span>
-              <select value={status} onChange={(event) => change({ status: event.currentTarget.value })}>
-                <option value="">all</option>
-                {statuses.map((one) => (
-                  <option key={one} value={one}>
-                    {one}
-                  </option>
-                ))}
-              </select>
-            </label>
-          </div>
-          <div class="row">
-            <span class="muted total" role="status">
-              {listed === undefined ? '' : totalWords(listed, isSearching ? rows.length : undefined)}
-            </span>
-            <span>
-              {rows.length === 0 ? null : back}
-              {clear}
-            </span>
-          </div>
-        </search>
-        {asked.kind === 'refused' ? <Refused why={asked.why} /> : null}
-        {history.why === '' ? null : <Refused why={history.why} />}
-        {listed !== undefined && rows.length === 0 ? (
-          <NoRow listed={listed} isFiltered={isFiltered} back={back} />
-        ) : (
-          <VirtualList
-            count={rows.length}
-            rowHeight={rowHeight}
-            at={at}
-            role="listbox"
-            label="Deliveries, newest first"
-            idOf={(index) => `delivery-${rows[index] === undefined ? index : keyOf(rows[index])}`}
-            onMove={(index) => rows[index] !== undefined && go('events', keyOf(rows[index]), query)}
-            draw={(index) => {
-              const row = rows[index];
-              return row === undefined ? null : (
-                <EventItem row={row} chosen={index === at} onChoose={() => go('events', keyOf(row), query)} />
-              );
-            }}
-          />
         )}
-      </section>
-      {chosen === '' ? (
-        <div class="pane">
-          <Nothing title="Choose a delivery">
-            Its whole story is told here: which signature scheme was chosen, which condition failed and what it saw,
-            what the agent was asked and answered, where the text went.
-          </Nothing>
-        </div>
+      </div>
+      {dialog === 'test' ? <TestEvent routes={testable(known)} onClose={() => setDialog(undefined)} /> : null}
+      {dialog === 'range' ? (
+        <CustomRange
+          from={found.found?.counts.from ?? new Date(Date.now() - 3_600_000).toISOString()}
+          to={new Date(
+            Math.min(Date.now(), Date.parse(found.found?.counts.to ?? new Date().toISOString())),
+          ).toISOString()}
+          onChoose={(next) => {
+            setDialog(undefined);
+            change({ range: next });
+          }}
+          onClose={() => setDialog(undefined)}
+        />
+      ) : null}
+    </>
+  );
+}
+
+interface TableProps {
+  readonly found: ReturnType<typeof useEvents>;
+  readonly q: string;
+  readonly range: string;
+  readonly chosen: string;
+  readonly query: Place['query'];
+  readonly fault: string;
+  readonly isLive: boolean;
+  readonly search: JSX.Element;
+  readonly routes: JSX.Element;
+  readonly onRange: (range: string) => void;
+  readonly onClear: () => void;
+  readonly onTest: () => void;
+  readonly onLive: () => void;
+  readonly onChip: (q: string) => void;
+  readonly onCustom: () => void;
+}
+
+function EventTable(props: TableProps): JSX.Element {
+  const { found: events, q, range, chosen, query, fault, onRange, onClear } = props;
+  const { found, busy, refused } = events;
+  const [marked, setMarked] = useState('');
+  const rowHeight = useNarrow() || chosen !== '' ? 52 : 32;
+  const news = useNews(events.key, found?.list.rows ?? [], keyOfRow);
+  const rows = news.rows;
+  const isOpened = chosen !== '';
+  const at = rows.findIndex((row) => (isOpened ? isOf(row, chosen) : keyOfRow(row) === marked));
+  const open = (row: EventFound): void => go('events', keyOfRow(row), query);
+  const move = (index: number): void => {
+    const row = rows[index];
+    if (row === undefined) return;
+    news.onReading(true);
+    setMarked(keyOfRow(row));
+    if (isOpened) open(row);
+  };
+  const take = (): void => {
+    setMarked('');
+    news.take();
+    document.querySelector('.events-list .virtual')?.scrollTo(0, 0);
+  };
+  useKeys('Events', [
+    { key: 'j', label: 'Next event', run: () => move(Math.min(rows.length - 1, at + 1)) },
+    { key: 'k', label: 'Previous event', run: () => move(Math.max(0, at - 1)) },
+    { key: 'l', label: 'Live or paused', run: props.onLive },
+    {
+      key: 'f',
+      label: 'Filter by outcome',
+      run: () => document.querySelector<HTMLElement>('.outcomes button')?.focus(),
+    },
+    { key: '/', label: 'Search events', run: () => document.getElementById('search-events')?.focus() },
+    ...(isOpened
+      ? [{ key: 'Escape', label: 'Close the event', run: () => go('events', '', query) }]
+      : marked === ''
+        ? []
+        : [{ key: 'Escape', label: 'Leave the row', run: () => setMarked('') }]),
+  ]);
+  const total = found?.counts.total ?? 0;
+  const statuses = partsOfQuery(q).flatMap(({ filter, value }) => (filter === 'status' ? [value.toLowerCase()] : []));
+  const toggle = (name: ChipName): void =>
+    props.onChip(
+      withFilter(q, 'status', statuses.includes(name) ? statuses.filter((one) => one !== name) : [...statuses, name]),
+    );
+  const rangeName: RangeName = ranges.find(([name]) => name === range)?.[0] ?? 'custom';
+
+  return (
+    <div class="events-list">
+      <div class="filters">
+        {props.search}
+        {isOpened ? null : (
+          <>
+            {props.routes}
+            <Segmented
+              label="Time range"
+              value={rangeName}
+              options={ranges}
+              onChoose={(name) => (name === 'custom' ? props.onCustom() : onRange(name))}
+            />
+          </>
+        )}
+      </div>
+      {isOpened || found === undefined || (isEmpty(found) && statuses.length === 0) ? null : (
+        <>
+          {/* biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form. */}
+          <div class="filters outcomes" role="group" aria-label="Outcome">
+            {chips.map(([name, words, mark]) => (
+              <button
+                key={name}
+                type="button"
+                class="btn pill"
+                aria-pressed={statuses.includes(name)}
+                onClick={() => toggle(name)}
+              >
+                <StatusMark name={mark} />
+                {words} <span class="num muted">{found.counts.chips[name].toLocaleString('en')}</span>
+              </button>
+            ))}
+          </div>
+          {total === 0 ? null : (
+            <Histogram counts={found.counts} onRange={onRange} onClear={() => onRange(defaultRange)} />
+          )}
+        </>
+      )}
+      <div class={`progress${busy && found !== undefined ? ' on' : ''}`} aria-hidden="true" />
+      {isOpened || rows.length === 0 ? null : <HeadRow />}
+      <FreshChip waiting={news.waiting} noun="events" onTake={take} />
+      {found === undefined && refused === undefined ? (
+        <Skeleton />
+      ) : refused !== undefined && fault === '' ? (
+        <Empty
+          title="The events could not be loaded."
+          buttons={
+            <button type="button" class="btn" onClick={events.again}>
+              Try again
+            </button>
+          }
+        >
+          {withCode(refused.why)}
+        </Empty>
+      ) : fault !== '' && rows.length === 0 ? (
+        <Empty title="This search cannot be read.">{withCode(fault)}</Empty>
+      ) : found !== undefined && rows.length === 0 && found.counts.counted_from === undefined ? (
+        <NoEvents
+          {...{ q, range, onRange, onClear }}
+          inRange={wordsOfRange[range] ?? 'in this range'}
+          between={betweenOf(found)}
+          onTest={props.onTest}
+        />
       ) : (
-        <div class="pane">
-          <button type="button" class="quiet small back" onClick={() => go('events', '', query)}>
-            ← All deliveries
-          </button>
-          <EventPane key={chosen} id={chosen} />
-        </div>
+        <VirtualList
+          count={rows.length}
+          rowHeight={rowHeight}
+          at={at}
+          role="grid"
+          label="Events, newest first"
+          idOf={(index) => `event-${rows[index] === undefined ? index : keyOfRow(rows[index])}`}
+          onMove={move}
+          onKey={(event) => {
+            const row = rows[at];
+            if (event.key === 'Enter' && row !== undefined) open(row);
+          }}
+          onReading={(isRead) => news.onReading(isRead || marked !== '')}
+          onHome={take}
+          onEnd={events.older}
+          draw={(index) => {
+            const row = rows[index];
+            return row === undefined ? null : (
+              <EventLine
+                row={row}
+                id={`event-${keyOfRow(row)}`}
+                index={index + 1}
+                isMarked={index === at}
+                onOpen={open}
+              />
+            );
+          }}
+        />
+      )}
+      {found === undefined ? null : <Ends found={found} held={rows.length} isOpened={isOpened} />}
+    </div>
+  );
+}
+
+/** How much is listed, of what range, and how far a search has come that is still under way. */
+function Ends({
+  found: { counts, list },
+  held,
+  isOpened,
+}: {
+  readonly found: EventsFound;
+  readonly held: number;
+  readonly isOpened: boolean;
+}): JSX.Element {
+  const { counted_from: countedFrom, oldest_at: oldest } = counts;
+  const isFull = held >= mostHeld && list.cursor !== undefined;
+  return (
+    <div class="ends">
+      <span class="num">
+        {countedFrom === undefined
+          ? `${counted(counts.total, 'event')}, ${spellTime(counts.from, counts.bucket_ms)} to ${endOf(counts.to)}`
+          : `${counted(counts.total, 'event')} so far; searched back to ${spellClock(countedFrom, Date.now())}…`}
+        {isFull ? `; the newest ${mostHeld.toLocaleString('en')} are listed, narrow the search for older ones` : ''}
+      </span>
+      {isOpened || oldest === undefined ? null : (
+        <span class="num not-s">The history begins {spellClock(oldest, Date.now())}</span>
+      )}
+      {isOpened ? null : (
+        <span class="push not-s">
+          <Kbd>J</Kbd> <Kbd>K</Kbd> move <Kbd>Enter</Kbd> open <Kbd>/</Kbd> search <Kbd>?</Kbd> all keys
+        </span>
       )}
     </div>
   );
 }
 
-/** What was looked at is said, so that nobody takes a page for the history. */
-function totalWords({ rows, isWhole }: Listed<HistoryRow>, found: number | undefined): string {
-  const count = rows.length.toLocaleString('en');
-  if (found === undefined)
-    return isWhole ? counted(rows.length, 'delivery', 'deliveries') : `${count} newest deliveries`;
-  return `${found.toLocaleString('en')} of ${isWhole ? `all ${count}` : `the newest ${count}`}`;
-}
-
-function BackButton({
-  history,
-  listed,
-  isQuiet,
-  holds,
+function RouteSelect({
+  q,
+  routes,
+  onChange,
 }: {
-  readonly history: DeliveryHistory;
-  readonly listed: Listed<HistoryRow>;
-  readonly isQuiet: boolean;
-  /** What is searched for; absent where one page more is wanted. */
-  readonly holds?: (row: HistoryRow) => boolean;
+  readonly q: string;
+  readonly routes: readonly RouteRow[];
+  readonly onChange: (q: string) => void;
 }): JSX.Element {
-  const words = holds === undefined ? 'Older' : 'Search older';
+  const chosen = partsOfQuery(q).flatMap(({ filter, value }) => (filter === 'route' ? [value] : []));
+  const names = [...new Set([...routes.map(({ name }) => name).filter((name) => name !== ''), ...chosen])].sort();
   return (
-    <button
-      type="button"
-      class={isQuiet ? 'quiet small' : ''}
-      aria-disabled={history.busy}
-      onClick={() => (holds === undefined ? history.older() : history.search(holds))}
+    <select
+      class="btn not-s"
+      aria-label="Route"
+      value={chosen[0] ?? ''}
+      onChange={(event) => {
+        const { value } = event.currentTarget;
+        onChange(withFilter(q, 'route', value === '' ? [] : [value]));
+      }}
     >
-      {history.busy ? `Looked at ${listed.rows.length.toLocaleString('en')}…` : words}
-    </button>
+      <option value="">All routes</option>
+      {names.map((name) => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </select>
   );
 }
 
-function NoRow({
-  listed: { rows, isWhole },
-  isFiltered,
-  back,
-}: {
-  readonly listed: Listed<HistoryRow>;
-  readonly isFiltered: boolean;
-  readonly back: JSX.Element | null;
-}): JSX.Element {
-  if (!isFiltered) {
-    return (
-      <Nothing title="No event has come yet">
-        Send one with <code>agent webhook test</code> and the name of a route of <code>agent webhook list</code>, or
-        point a platform at its URL.
-      </Nothing>
-    );
-  }
-  if (rows.length === 0) {
-    return <Nothing title="None matches">No delivery of this route and status is in the history.</Nothing>;
-  }
-  const count = rows.length.toLocaleString('en');
-  return isWhole ? (
-    <Nothing title="None matches">{`All ${count} of the history were searched.`}</Nothing>
-  ) : (
-    <Nothing title={`None of the newest ${count} matches`}>
-      There are older ones.
-      <br />
-      {back}
-    </Nothing>
-  );
-}
-
-function keyOf(row: HistoryRow): string {
-  return row.alike?.first_key ?? row.key ?? row.delivery_id;
-}
-
-function EventItem({
-  row,
-  chosen,
-  onChoose,
-}: {
-  readonly row: HistoryRow;
-  readonly chosen: boolean;
-  readonly onChoose: () => void;
-}): JSX.Element {
+/** Shown before the first answer alone: later ones replace rows that stay. */
+function Skeleton(): JSX.Element {
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the list around it takes the keys.
-    <div
-      id={`delivery-${keyOf(row)}`}
-      class={`event${chosen ? ' at' : ''}`}
-      role="option"
-      tabIndex={-1}
-      aria-selected={chosen}
-      onClick={onChoose}
-    >
-      <span class="first">
-        <span class="route">{row.route}</span>
-        <span class="kind">{row.event}</span>
-        {row.alike === undefined ? null : (
-          <span class="depth num" title={`Equal requests of one address, since ${row.alike.first_at}`}>
-            ×{row.alike.count.toLocaleString('en')}
-          </span>
-        )}
-        {row.attempts > 1 ? <span class="depth num">{row.attempts} attempts</span> : null}
-        <Chip {...wordsOfRow(row)} />
-        <span class="age num">
-          <Age at={row.received_at} />
-        </span>
-      </span>
-      <span class="second">
-        <code>{row.delivery_id}</code>
-        <span class="why">{row.reason}</span>
-      </span>
+    <div class="skeleton" role="status" aria-label="Loading…">
+      {Array.from({ length: 12 }, (_, index) => (
+        <i key={index} />
+      ))}
     </div>
   );
 }
 
-function holds(row: HistoryRow, text: string): boolean {
-  if (text === '') return true;
-  const wanted = text.toLowerCase();
-  return [row.delivery_id, row.event, row.reason ?? '', row.route, row.status, wordsOfRow(row).text].some((held) =>
-    held.toLowerCase().includes(wanted),
+/** The search of a place; filters of earlier links become a part of it. */
+function searchOf({ q = '', route = '', status = '' }: Place['query']): string {
+  const withRoute = route === '' ? q : withFilter(q, 'route', [route]);
+  return status === '' ? withRoute : withFilter(withRoute, 'status', [status]);
+}
+
+function isEmpty({ counts: { chips: counted } }: EventsFound): boolean {
+  return chips.every(([name]) => counted[name] === 0);
+}
+
+function isOf(row: EventFound, id: string): boolean {
+  return keyOfRow(row) === id || row.key === id || row.delivery_id === id;
+}
+
+function valuesOf(
+  routes: readonly RouteRow[],
+  targets: readonly string[],
+): Readonly<Record<string, readonly string[]>> {
+  const all = (values: readonly (string | undefined)[]): readonly string[] =>
+    [...new Set(values.filter((one) => one !== undefined && one !== ''))].sort() as string[];
+  return {
+    route: all(routes.map(({ name }) => name)),
+    profile: all(routes.map(({ profile }) => profile)),
+    event: all(routes.flatMap(({ events }) => events)),
+    target: all([...routes.flatMap(({ deliver }) => deliver.split(/,\s*/)), ...targets]),
+  };
+}
+
+function testable(routes: readonly RouteRow[]): readonly { readonly name: string; readonly profile: string }[] {
+  return routes.flatMap(({ name, profile, enabled }) =>
+    name === '' || profile === undefined || enabled === false ? [] : [{ name, profile }],
   );
+}
+
+function betweenOf({ counts: { from, to, bucket_ms: widthMs } }: EventsFound): string {
+  return `between ${spellTime(from, widthMs)} and ${endOf(to)}`;
+}
+
+function endOf(to: string): string {
+  return Date.parse(to) >= Date.now() ? 'now' : spellClock(to, Date.now());
+}
+
+function useNarrow(): boolean {
+  const [isNarrow, setNarrow] = useState(narrow.matches);
+  useEffect(() => {
+    const changed = (): void => setNarrow(narrow.matches);
+    narrow.addEventListener('change', changed);
+    return () => narrow.removeEventListener('change', changed);
+  }, []);
+  return isNarrow;
 }
 
 export const events: ViewRow = {
@@ -272,17 +428,5 @@ export const events: ViewRow = {
   group: '',
   icon: 'events',
   letter: 'e',
-  component: ({ place }) =>
-    place.chosen === '' ? (
-      <OldBody title="Events">
-        <Events place={place} />
-      </OldBody>
-    ) : (
-      <>
-        <Head title="Events" count={place.chosen} />
-        <Body>
-          <EventPane key={place.chosen} id={place.chosen} />
-        </Body>
-      </>
-    ),
+  component: ({ place }) => <Events place={place} />,
 };

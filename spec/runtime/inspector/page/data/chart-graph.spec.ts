@@ -59,11 +59,11 @@ t.test('INS-2 · what leaves no state is no arrow, what holds everywhere is told
 t.test('INS-2 · a transition is spelled in a few letters', async (t) => {
   const rows = [
     [{}, 'go'],
-    [{ guard: 'isOpen' }, 'go [isOpen]'],
-    [{ kind: 'always', label: '', guard: 'isOpen' }, '[isOpen]'],
+    [{ guard: 'isOpen' }, 'go [is open]'],
+    [{ kind: 'always', label: '', guard: 'isOpen' }, '[is open]'],
     [{ kind: 'after', label: 'quiet' }, 'after quiet'],
     [{ kind: 'done', label: 'load' }, 'load done'],
-    [{ kind: 'done', label: 'load', guard: 'isGood' }, '[isGood]'],
+    [{ kind: 'done', label: 'load', guard: 'isGood' }, '[is good]'],
     [{ kind: 'error', label: 'load' }, 'load failed'],
   ] as const;
   for (const [more, words] of rows) t.equal(spellTransition(transition('a', 'b', more)), words);

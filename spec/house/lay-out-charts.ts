@@ -1,43 +1,20 @@
 /**
- * Lays charts out, once for each machine, in a worker that is fetched with the first one: the page itself never waits for
- * the layout engine.
+ * Lays the machines' charts out when the page is built, so that the page itself holds no layout engine.
  * @see INS-2 in docs/specification.md
  * @see [ELK layered](https://eclipse.dev/elk/reference/algorithms/org-eclipse-elk-layered.html)
  */
 
-import type { ELK, ElkExtendedEdge, ElkNode } from 'elkjs/lib/elk-api.js';
-import workerUrl from 'elkjs/lib/elk-worker.min.js?url';
-import type { Chart, ChartState } from '../../wire.ts';
-import { type Graph, type GraphArrow, graphOf, wordLetter, wordLine } from './chart-graph.ts';
-import { look } from './rpc.ts';
-
-export interface DrawnBox {
-  readonly id: string;
-  readonly state: ChartState;
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-  readonly isGroup: boolean;
-}
-
-export interface DrawnArrow {
-  readonly arrow: GraphArrow;
-  /** SVG path data. */
-  readonly path: string;
-  readonly words: { readonly x: number; readonly y: number } | undefined;
-}
-
-export interface Drawing {
-  readonly chart: Chart;
-  readonly graph: Graph;
-  readonly width: number;
-  readonly height: number;
-  /** Groups before what lies in them. */
-  readonly boxes: readonly DrawnBox[];
-  readonly arrows: readonly DrawnArrow[];
-  readonly starts: readonly { readonly x: number; readonly y: number; readonly path: string }[];
-}
+import Engine, { type ElkExtendedEdge, type ElkNode } from 'elkjs/lib/elk.bundled.js';
+import {
+  type Graph,
+  graphOf,
+  spellTransition,
+  wordLetter,
+  wordLine,
+} from '../../runtime/inspector/page/data/chart-graph.ts';
+import type { Drawing, DrawnBox } from '../../runtime/inspector/page/data/drawn.ts';
+import { spellState, spellWord } from '../../runtime/inspector/page/data/format.ts';
+import type { Chart, ChartState } from '../../runtime/inspector/wire.ts';
 
 interface Point {
   readonly x: number;
@@ -67,27 +44,10 @@ const groupOptions = { 'elk.padding': '[top=34,left=14,bottom=14,right=14]' };
 const startSize = 8;
 const cornerRadius = 6;
 
-const drawings = new Map<string, Promise<Drawing | undefined>>();
-let engine: Promise<ELK> | undefined;
-
-/** The drawing of a machine's chart; undefined for one that has none, such as a ward. */
-export function drawingOf(machine: string, version: string): Promise<Drawing | undefined> {
-  const key = `${machine} ${version}`;
-  const known = drawings.get(key);
-  if (known !== undefined) return known;
-  const made = look<Chart>(`./chart/${encodeURIComponent(machine)}`).then((chart) =>
-    chart === undefined ? undefined : draw(chart),
-  );
-  drawings.set(key, made);
-  made.catch(() => drawings.delete(key));
-  return made;
-}
-
-async function draw(chart: Chart): Promise<Drawing> {
-  engine ??= import('elkjs/lib/elk-api.js').then(({ default: Engine }) => new Engine({ workerUrl }));
+/** Lays a chart out. */
+export async function layOut(chart: Chart): Promise<Drawing> {
   const graph = graphOf(chart);
-  const laid = await (await engine).layout(elkGraph(graph));
-  return drawn(chart, graph, laid);
+  return drawn(chart, graph, await new Engine.default().layout(elkGraph(graph)));
 }
 
 function elkGraph({ boxes, arrows, initials }: Graph): ElkNode {
@@ -142,11 +102,8 @@ function drawn(chart: Chart, graph: Graph, laid: ElkNode): Drawing {
       const y = at.y + (child.y ?? 0);
       places.set(child.id, { x, y });
       const state = states.get(child.id);
-      if (state === undefined) starts.push({ id: child.id, x: x + startSize / 2, y: y + startSize / 2 });
-      else {
-        const isGroup = (child.children ?? []).length > 0;
-        boxes.push({ id: child.id, state, x, y, width: child.width ?? 0, height: child.height ?? 0, isGroup });
-      }
+      if (state === undefined) starts.push({ id: child.id, x: round(x + startSize / 2), y: round(y + startSize / 2) });
+      else boxes.push(boxOf(state, child, { x, y }));
       visit(child, { x, y });
     }
   };
@@ -154,30 +111,43 @@ function drawn(chart: Chart, graph: Graph, laid: ElkNode): Drawing {
   const edges = new Map((laid.edges ?? []).map((edge) => [edge.id, edge]));
   const offsetOf = (edge: ElkExtendedEdge): Point => places.get(edge.container ?? 'chart') ?? { x: 0, y: 0 };
   return {
-    chart,
-    graph,
-    width: laid.width ?? 0,
-    height: laid.height ?? 0,
+    width: Math.ceil(laid.width ?? 0),
+    height: Math.ceil(laid.height ?? 0),
     boxes,
-    arrows: graph.arrows.flatMap((arrow) => {
-      const edge = edges.get(arrow.id);
+    arrows: graph.arrows.flatMap(({ id, from, to, words, transitions }) => {
+      const edge = edges.get(id);
       if (edge === undefined) return [];
       const offset = offsetOf(edge);
       const [label] = edge.labels ?? [];
-      return [
-        {
-          arrow,
-          path: pathOf(edge, offset),
-          words:
-            label === undefined ? undefined : { x: offset.x + (label.x ?? 0) + 3, y: offset.y + (label.y ?? 0) + 10 },
-        },
-      ];
+      const all = [...new Set(transitions.map((one) => spellTransition(one) || 'always'))];
+      const at = { x: round(offset.x + (label?.x ?? 0) + 3), y: round(offset.y + (label?.y ?? 0) + 10) };
+      return [{ id, from, to, path: pathOf(edge, offset), words, all, ...(label === undefined ? {} : { at }) }];
     }),
     starts: starts.map(({ id, x, y }) => {
       const edge = edges.get(id);
       return { x, y, path: edge === undefined ? '' : pathOf(edge, offsetOf(edge)) };
     }),
+    anywhere: graph.anywhere.map((one) => ({ words: spellTransition(one), to: spellState(one.to ?? '') })),
   };
+}
+
+function boxOf({ id, name, kind, tags, description, rule }: ChartState, laid: ElkNode, { x, y }: Point): DrawnBox {
+  return {
+    id,
+    name: spellWord(name),
+    kind,
+    tags,
+    about: `${description}${rule === '' ? '' : ` (${rule})`}`,
+    x: round(x),
+    y: round(y),
+    width: round(laid.width ?? 0),
+    height: round(laid.height ?? 0),
+    isGroup: (laid.children ?? []).length > 0,
+  };
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
 }
 
 /** Straight lines with rounded corners. */

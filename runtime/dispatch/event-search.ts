@@ -1,0 +1,266 @@
+/**
+ * Searches the history: rows newest first, and counts over the complete range. A reading that would take too long stops at
+ * a time that the answer names; asking again continues it.
+ * @see INS-4, DUR-2 and CLI-6 in docs/specification.md
+ */
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
+import { type ChipName, chipNames, chipOfStatus, readQuery, statusesOf } from '../../machines/base/event-query.ts';
+import { readRange, type TimeRange } from '../../machines/base/time-range.ts';
+import { isPassing, statusMark } from '../../machines/webhook/marks.ts';
+import { deliveryRow } from '../../machines/webhook/record.ts';
+import type { EventFound, EventNews, EventSearch, FoundEvents, SearchedEvents } from '../control/contract.ts';
+import { Refusal } from '../control/refusal.ts';
+import { timeKey, timeOfKey } from '../system/ids.ts';
+import { alikeOf, type FoundEvent } from '../webhook/find-event.ts';
+import { type EventFacts, type FactsPorts, factsOf, tookOf } from './event-facts.ts';
+import { countedEvents, type EventStats, type EventTest, factsOfRefused, type Reading } from './event-stats.ts';
+import { type CountedEvent, unite } from './event-sums.ts';
+import { testOf } from './event-test.ts';
+import { type Question, recordsOf } from './newest-first.ts';
+import { questionOf } from './run-history.ts';
+
+export interface EventSearchPorts extends FactsPorts {
+  readonly stats: EventStats;
+  readonly redact: <Given extends object>(record: Given) => Given;
+  readonly nowMs: () => number;
+}
+
+export interface SearchEvents {
+  search(asked: EventSearch & { readonly cursor?: string; readonly limit: number }): Promise<FoundEvents>;
+  /** Calls back with what has changed, at most four times a second, until the signal. Resolves with the counts as they are. */
+  follow(asked: EventSearch, heard: (news: EventNews) => void, signal: AbortSignal): Promise<EventNews>;
+}
+
+/** How long one answer reads the journal. */
+const mostMs = 1_000;
+const newsEveryMs = 250;
+/** The newest events whose changes are followed, and the unfinished ones. */
+const followedNewest = 300;
+const followedOpen = 2_000;
+/** New rows of one message; a page that is further behind asks again. */
+const mostNews = 500;
+const longestResult = 200;
+
+interface Meant {
+  readonly range: TimeRange;
+  readonly test: EventTest;
+  readonly statuses: ReadonlySet<string> | undefined;
+}
+
+export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
+  const { stats, journal, nowMs } = ports;
+
+  async function meantBy({ q = '', range = 'all' }: EventSearch): Promise<Meant> {
+    const read = readQuery(q);
+    if (!read.ok) throw new Refusal('search-unreadable', read.problem);
+    const oldest = range === 'all' ? ((await oldestMs()) ?? nowMs()) : undefined;
+    const meant = oldest === undefined ? readRange(range, nowMs()) : { fromMs: Math.floor(oldest / 1_000) * 1_000 };
+    if (meant === undefined) {
+      throw new Refusal(
+        'search-unreadable',
+        `${JSON.stringify(range)} is no range; use 15m, 1h, 24h, 7d, all, or two ISO 8601 times such as 2026-01-31T09:00:00Z..2026-01-31T10:00:00Z`,
+      );
+    }
+    return { range: meant, test: testOf(read.query), statuses: statusesOf(read.query) };
+  }
+
+  async function oldestMs(): Promise<number | undefined> {
+    const [oldest] = (await journal()?.list('events', { order: 'oldest', limit: 1 })) ?? [];
+    return oldest && timeOfKey(oldest.key);
+  }
+
+  /** The keys of a page, newest first, one more than asked for if there are more. */
+  async function keysOf(meant: Meant, reading: Reading, { cursor, limit }: { cursor?: string; limit: number }) {
+    const { range, statuses } = meant;
+    const keys: string[] = [];
+    const fits = ({ status }: CountedEvent): boolean => statuses === undefined || statuses.has(status);
+    const known = reading.tally.known(cursor);
+    let summedMs = Number.NEGATIVE_INFINITY;
+    for (;;) {
+      const next = known.next();
+      if (next.done === true) {
+        summedMs = next.value;
+        break;
+      }
+      if (timeOfKey(next.value.key) < Math.max(range.fromMs, reading.countedFromMs)) break;
+      if (fits(next.value)) keys.push(next.value.key);
+      if (keys.length > limit) break;
+    }
+    let reachedMs = reading.countedFromMs;
+    if (keys.length <= limit && summedMs > reachedMs) {
+      reachedMs = await readOlder(meant, {
+        summedMs,
+        reachedMs,
+        limit,
+        keys,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+    }
+    return { keys, reachedMs };
+  }
+
+  /** Adds the keys of events that are known as sums only. They are finished, so marks lead to those of certain statuses. */
+  async function readOlder(
+    { test, statuses }: Meant,
+    {
+      cursor,
+      summedMs,
+      reachedMs,
+      limit,
+      keys,
+    }: { cursor?: string; summedMs: number; reachedMs: number; limit: number; keys: string[] },
+  ): Promise<number> {
+    const end = timeKey(summedMs);
+    const question: Question<'events'> = {
+      collection: 'events',
+      limit: Number.POSITIVE_INFINITY,
+      before: cursor !== undefined && cursor < end ? cursor : end,
+      from: timeKey(reachedMs),
+      ...(statuses === undefined
+        ? {}
+        : { marks: [...statuses].filter((one) => !isPassing(one)).map((one) => [statusMark(one)]) }),
+    };
+    const endMs = nowMs() + mostMs;
+    for await (const stored of recordsOf(journal(), question)) {
+      if (nowMs() > endMs) return timeOfKey(stored.key) + 1;
+      const facts = await factsOf(stored, ports);
+      if (!test.fits(facts) || statuses?.has(facts.status) === false) continue;
+      keys.push(stored.key);
+      if (keys.length > limit) break;
+    }
+    return reachedMs;
+  }
+
+  async function rowsOf(keys: readonly string[], refused: readonly FoundEvent[]): Promise<EventFound[]> {
+    const waiting = ports.runsThatWait();
+    const byKey = new Map(refused.map((found) => [found.key, found]));
+    const rows = await Promise.all(
+      keys.map(async (key) => {
+        const found = byKey.get(key);
+        if (found !== undefined) return ports.redact({ ...rowOf(factsOfRefused(found)), ...alikeOf(found.alike) });
+        const stored = await journal()?.get('events', key);
+        if (stored === undefined) return undefined;
+        const row = rowOf(await factsOf(stored, ports));
+        return { ...ports.redact(row), ...questionOf(stored.value.work, waiting) };
+      }),
+    );
+    return rows.filter((row) => row !== undefined);
+  }
+
+  return {
+    async search({ cursor, limit, ...asked }) {
+      const meant = await meantBy(asked);
+      const reading = await stats.read(meant.range, meant.test, mostMs);
+      const page = cursor === undefined ? { limit } : { cursor, limit };
+      const { keys, reachedMs } = await keysOf(meant, reading, page);
+      const refused = reading.refused.filter(
+        ({ key, event }) =>
+          (cursor === undefined || key < cursor) &&
+          timeOfKey(key) >= reachedMs &&
+          (meant.statuses === undefined || meant.statuses.has(event.status)),
+      );
+      const all = [...keys, ...refused.map(({ key }) => key)].sort().reverse();
+      const shown = all.slice(0, limit);
+      const next = all.length > limit ? shown.at(-1) : reachedMs > meant.range.fromMs ? timeKey(reachedMs) : undefined;
+      const oldest = await oldestMs();
+      return {
+        ...searchedEvents(meant, reading),
+        rows: await rowsOf(shown, refused),
+        ...(next === undefined ? {} : { cursor: next }),
+        ...(oldest === undefined ? {} : { oldest_at: new Date(oldest).toISOString() }),
+      };
+    },
+
+    async follow(asked, heard, signal) {
+      const meant = await meantBy(asked);
+      const first = await stats.read(meant.range, meant.test, mostMs);
+      const followed = new Map<string, CountedEvent>();
+      changesOf(first, meant, followed);
+      const refused = new Map(first.refused.map(({ key, alike }) => [key, alike?.count]));
+      const look = async (): Promise<void> => {
+        let last = JSON.stringify(searchedEvents(meant, first));
+        while (!signal.aborted) {
+          await pause(newsEveryMs, undefined, { signal });
+          // The range of "the last hour" moves.
+          const now = await meantBy(asked);
+          const reading = await stats.read(now.range, now.test, mostMs);
+          const turnedAway = reading.refused.filter(
+            ({ key, alike }) => refused.get(key) !== alike?.count || !refused.has(key),
+          );
+          for (const { key, alike } of turnedAway) refused.set(key, alike?.count);
+          const keys = [...changesOf(reading, now, followed), ...turnedAway.map(({ key }) => key)].sort().reverse();
+          const counts = searchedEvents(now, reading);
+          const text = JSON.stringify(counts);
+          if (keys.length === 0 && text === last) continue;
+          last = text;
+          const rows = await rowsOf(keys.slice(0, mostNews), turnedAway);
+          if (!signal.aborted) heard({ ...counts, rows });
+        }
+      };
+      look().catch(() => {});
+      return { ...searchedEvents(meant, first), rows: [] };
+    },
+  };
+}
+
+/** The keys of the events that are new or have changed since they were looked at. Notes how they are now. */
+function changesOf({ tally }: Reading, { statuses, range }: Meant, followed: Map<string, CountedEvent>): string[] {
+  const changed: string[] = [];
+  const isFirst = followed.size === 0;
+  const look = (counted: CountedEvent): void => {
+    const before = followed.get(counted.key);
+    if (before === counted) return;
+    followed.set(counted.key, counted);
+    const fits =
+      statuses === undefined || statuses.has(counted.status) || (before !== undefined && statuses.has(before.status));
+    if (!isFirst && fits) changed.push(counted.key);
+  };
+  let count = 0;
+  for (const counted of tally.known()) {
+    count += 1;
+    if (timeOfKey(counted.key) < range.fromMs || count > (isFirst ? followedOpen : followedNewest)) break;
+    if (count <= followedNewest || outcomeOfStatus(counted.status) === 'open') look(counted);
+  }
+  for (const [key, { status }] of followed) {
+    const counted = tally.find(key);
+    if (counted !== undefined) look(counted);
+    if (outcomeOfStatus(counted?.status ?? status) !== 'open' && followed.size > followedNewest * 2)
+      followed.delete(key);
+  }
+  return changed;
+}
+
+function searchedEvents({ range, statuses }: Meant, reading: Reading): SearchedEvents {
+  const chips = Object.fromEntries(chipNames.map((name) => [name, 0])) as Record<ChipName, number>;
+  for (const sum of unite(reading.sums).values()) {
+    for (const [status, count] of sum.statuses) chips[chipOfStatus(status)] += count;
+  }
+  return { ...countedEvents(range, reading, statuses), chips };
+}
+
+function rowOf(facts: EventFacts): EventFound {
+  const { key, event, run, delivery, status } = facts;
+  const row = deliveryRow(event, run ?? delivery);
+  const result = row.reason === undefined ? resultOf(facts) : undefined;
+  const tookMs = tookOf(facts);
+  return {
+    ...row,
+    key,
+    status: status === 'retrying' ? status : row.status,
+    ...(result === undefined ? {} : { result }),
+    ...(tookMs === undefined ? {} : { took_ms: tookMs }),
+    ...(event.replayOf === undefined ? {} : { replay_of: event.replayOf }),
+  };
+}
+
+/** In one line: the target and its place, or how the response begins; the batch that an event waits in. */
+function resultOf({ event, run, delivery, status }: EventFacts): string | undefined {
+  if (status === 'coalesced') return event.told?.groupKey === undefined ? undefined : `Batch ${event.told.groupKey}`;
+  const place = delivery?.chat ?? delivery?.extra.chat_id;
+  if (delivery !== undefined && delivery.target !== 'log')
+    return place === undefined ? delivery.target : `${delivery.target} ${String(place)}`;
+  const text = (run?.response ?? delivery?.text)?.trim().split('\n', 1)[0] ?? '';
+  return text === '' ? undefined : text.slice(0, longestResult);
+}

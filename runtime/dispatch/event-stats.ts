@@ -1,0 +1,194 @@
+/**
+ * Counts the history's events over a range of time, in all and by route: by outcome and with the time to delivery. Costs
+ * nothing while it is not asked, and little when it is asked again.
+ * @see INS-4 in docs/specification.md
+ */
+
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
+import { type Buckets, bucketsOf, cellMs, type TimeRange } from '../../machines/base/time-range.ts';
+import type { CountedEvents, CountedRoute } from '../control/contract.ts';
+import { timeOfKey } from '../system/ids.ts';
+import type { FoundEvent } from '../webhook/find-event.ts';
+import { countedOf, type EventFacts, type FactsPorts, factsOf } from './event-facts.ts';
+import { allRoutes, countsOf, type Sum, type Sums, sumsOf, timesOf, totalOf, unite } from './event-sums.ts';
+import { createTally, type Tally } from './event-tally.ts';
+
+export interface EventStatsPorts extends Omit<FactsPorts, 'journal'> {
+  readonly keeper: Pick<JournalKeeper, 'journal' | 'watch'>;
+  /** The refused requests, which the journal does not have. */
+  readonly refused: { newestFirst(): Iterable<FoundEvent> };
+  readonly nowMs: () => number;
+}
+
+/** Which events are counted. */
+export interface EventTest {
+  /** The same text for the same test. */
+  readonly name: string;
+  readonly fits: (facts: EventFacts) => boolean;
+}
+
+export interface Reading {
+  readonly tally: Tally;
+  readonly buckets: Buckets;
+  /** Since when everything is counted. */
+  readonly countedFromMs: number;
+  /** The sums of each bucket, refused requests included. */
+  readonly sums: readonly Sums[];
+  /** The refused requests among them, newest first. */
+  readonly refused: readonly FoundEvent[];
+}
+
+export interface EventStats {
+  /** Counts the events that pass a test, all unless given, and reads the journal for at most so long. */
+  read(range: TimeRange, test?: EventTest, mostMs?: number): Promise<Reading>;
+  /** The counts over a range, and those of each route that has events in it. */
+  count(range: TimeRange): Promise<{ readonly all: CountedEvents; readonly routes: readonly CountedRoute[] }>;
+}
+
+/** Counts are kept for so many tests and ranges, and for so long after they were asked for. */
+const mostKept = 8;
+const keptMs = 300_000;
+const defaultMostMs = 1_000;
+
+const everything: EventTest = { name: '', fits: () => true };
+
+interface Kept {
+  readonly tally: Tally;
+  askedMs: number;
+  /** The runs that waited for a person when it was asked. */
+  waiting: ReadonlyMap<string, string>;
+}
+
+export function createEventStats(ports: EventStatsPorts): EventStats {
+  const { keeper, refused, runsThatWait, nowMs } = ports;
+  const factsPorts: FactsPorts = { ...ports, journal: keeper.journal };
+  const kept = new Map<string, Kept>();
+  let leave: (() => void) | undefined;
+
+  function release(name: string): void {
+    kept.delete(name);
+    if (kept.size > 0) return;
+    leave?.();
+    leave = undefined;
+  }
+
+  /** The tally of a test; those up to now are shared by all ranges. */
+  function tallyOf(test: EventTest, range: TimeRange, { widthMs }: Buckets): Tally {
+    const fixed = range.toMs === undefined ? '' : `${range.fromMs} ${range.toMs} `;
+    const name = `${fixed}${test.name}`;
+    const found = kept.get(name) ?? {
+      tally: createTally({
+        journal: keeper.journal,
+        cellMs: Math.min(cellMs, widthMs),
+        nowMs,
+        async judge(stored) {
+          const facts = await factsOf(stored, factsPorts);
+          const isOpen = outcomeOfStatus(facts.status) === 'open';
+          return { isOpen, counted: test.fits(facts) ? countedOf(facts) : undefined };
+        },
+      }),
+      askedMs: 0,
+      waiting: new Map(),
+    };
+    kept.delete(name);
+    kept.set(name, found);
+    found.askedMs = nowMs();
+    const waiting = runsThatWait();
+    found.tally.changed([...waiting.keys()].filter((run) => !found.waiting.has(run)));
+    found.tally.changed([...found.waiting.keys()].filter((run) => !waiting.has(run)));
+    found.waiting = new Map(waiting);
+    for (const oldest of [...kept.keys()].slice(0, -mostKept)) release(oldest);
+    leave ??= keeper.watch((writes) => {
+      for (const [one, { tally, askedMs }] of kept) {
+        if (nowMs() - askedMs > keptMs) release(one);
+        else tally.landed(writes);
+      }
+    });
+    return found.tally;
+  }
+
+  function refusedIn({ fromMs, toMs }: TimeRange, { fits }: EventTest): FoundEvent[] {
+    const rows: FoundEvent[] = [];
+    for (const found of refused.newestFirst()) {
+      const atMs = timeOfKey(found.key);
+      if (atMs < fromMs) break;
+      if (atMs < (toMs ?? Number.POSITIVE_INFINITY) && fits(factsOfRefused(found))) rows.push(found);
+    }
+    return rows;
+  }
+
+  async function read(range: TimeRange, test = everything, mostMs = defaultMostMs): Promise<Reading> {
+    const buckets = bucketsOf(range, nowMs());
+    const tally = tallyOf(test, range, buckets);
+    const countedFromMs = await tally.settle(range, mostMs);
+    const turnedAway = refusedIn({ ...range, fromMs: countedFromMs }, test);
+    const sums: Sums[] = [];
+    for (let atMs = buckets.fromMs; atMs < buckets.toMs; atMs += buckets.widthMs) {
+      const endMs = atMs + buckets.widthMs;
+      const known = tally.sums(Math.max(atMs, range.fromMs, countedFromMs), endMs);
+      const here = turnedAway.filter(({ key }) => timeOfKey(key) >= atMs && timeOfKey(key) < endMs);
+      const counted = here.map((one) => countedOf(factsOfRefused(one)));
+      sums.push(here.length === 0 ? known : unite([known, sumsOf(counted)]));
+    }
+    return { tally, buckets, countedFromMs, sums, refused: turnedAway };
+  }
+
+  return {
+    read,
+    async count(range) {
+      const reading = await read(range);
+      const united = unite(reading.sums);
+      return {
+        all: countedEvents(range, reading),
+        routes: [...united].map(([name, sum]) => {
+          const at = name.indexOf('/');
+          return {
+            profile: name.slice(0, at),
+            route: name.slice(at + 1),
+            last_at: new Date(timeOfKey(sum.lastKey)).toISOString(),
+            ...countsIn(
+              reading,
+              reading.sums.map((one) => one.get(name)),
+            ),
+          };
+        }),
+      };
+    },
+  };
+}
+
+export function factsOfRefused({ key, event }: FoundEvent): EventFacts {
+  return { key, event, status: event.status };
+}
+
+/** The answer of a reading, only events with certain statuses if any are given. */
+export function countedEvents(range: TimeRange, reading: Reading, only?: ReadonlySet<string>): CountedEvents {
+  const { buckets, countedFromMs } = reading;
+  return {
+    from: new Date(range.fromMs).toISOString(),
+    to: new Date(range.toMs ?? buckets.toMs).toISOString(),
+    bucket_ms: buckets.widthMs,
+    ...(countedFromMs > range.fromMs ? { counted_from: new Date(countedFromMs).toISOString() } : {}),
+    ...countsIn(reading, reading.sums.map(allRoutes), only),
+  };
+}
+
+function countsIn(
+  { buckets: { fromMs, widthMs } }: Reading,
+  sums: readonly (Sum | undefined)[],
+  only?: ReadonlySet<string>,
+): Omit<CountedRoute, 'route' | 'profile' | 'last_at'> {
+  const all = allRoutes(new Map(sums.map((sum, index) => [String(index), sum ?? allRoutes(new Map())])));
+  const counts = countsOf(all, only);
+  return {
+    total: totalOf(counts),
+    counts,
+    ...timesOf(all),
+    buckets: sums.map((sum, index) => ({
+      at: new Date(fromMs + index * widthMs).toISOString(),
+      ...countsOf(sum ?? all, sum === undefined ? new Set() : only),
+      ...(sum === undefined ? {} : timesOf(sum)),
+    })),
+  };
+}

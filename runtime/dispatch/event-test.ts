@@ -1,0 +1,57 @@
+/**
+ * Says which events a search means, payloads included.
+ * @see INS-4 in docs/specification.md
+ */
+
+import { type EventQuery, formatQuery } from '../../machines/base/event-query.ts';
+import { canonicalTarget } from '../../machines/config/targets.ts';
+import { placesOf } from '../../machines/webhook/responses.ts';
+import type { EventFacts } from './event-facts.ts';
+import type { EventTest } from './event-stats.ts';
+
+/** The test of a search without its statuses, which are counted one by one. */
+export function testOf({ texts, filters: { status: _, ...filters } }: EventQuery): EventTest {
+  const { route, profile, event, id, source, target, is } = filters;
+  const patterns = texts.map((text) => new RegExp(text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'iu'));
+  const tests: ((facts: EventFacts) => boolean)[] = [];
+  if (route !== undefined) tests.push(({ event: { route: held } }) => route.some((one) => isSame(one, held)));
+  if (profile !== undefined) tests.push(({ event: { profile: held } }) => profile.some((one) => isSame(one, held)));
+  if (event !== undefined) tests.push(({ event: { event: held } }) => event.some((one) => begins(one, held)));
+  if (id !== undefined)
+    tests.push(({ key, event: { deliveryId } }) => id.some((one) => begins(one, key) || begins(one, deliveryId)));
+  if (source !== undefined) tests.push(({ event: { scheme = '' } }) => source.some((one) => isSame(one, scheme)));
+  if (target !== undefined) {
+    const wanted = target.map((one) => canonicalTarget(one.toLowerCase()) ?? one);
+    tests.push((facts) => targetsOf(facts).some((held) => wanted.some((one) => isSame(one, held))));
+  }
+  if (is !== undefined) tests.push(({ event: { replayOf } }) => replayOf !== undefined);
+  if (patterns.length > 0) {
+    tests.push((facts) => {
+      const held = textsOf(facts);
+      return patterns.every((pattern) => held.some((text) => pattern.test(text)));
+    });
+  }
+  return {
+    name: formatQuery({ texts, filters }),
+    fits: (facts) => tests.every((fits) => fits(facts)),
+  };
+}
+
+function textsOf({ key, event, run, delivery }: EventFacts): readonly string[] {
+  const reason = (run ?? delivery)?.reason ?? event.reason ?? '';
+  return [event.body, event.deliveryId, event.event, event.route, reason, key];
+}
+
+function targetsOf({ event, delivery }: EventFacts): readonly string[] {
+  const configured = event.deliver === undefined && event.deliverTo === undefined ? [] : placesOf(event);
+  const all = [...configured.map(({ target }) => target), ...(delivery === undefined ? [] : [delivery.target])];
+  return all.map((name) => canonicalTarget(name) ?? name);
+}
+
+function isSame(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+function begins(prefix: string, text: string): boolean {
+  return text.slice(0, prefix.length).toLowerCase() === prefix.toLowerCase();
+}

@@ -1,0 +1,69 @@
+/**
+ * What a row of the events says: its outcome with a mark, the line that explains it, its short id and its time.
+ * @see INS-4 in docs/specification.md
+ */
+
+import type { ChipName } from '../../../../machines/base/event-query.ts';
+import type { EventFound } from '../../../control/contract.ts';
+import type { MarkName } from '../parts/chip.tsx';
+
+export interface Outcome {
+  readonly mark: MarkName;
+  readonly words: string;
+  /** In grey and black: normal is quiet. */
+  readonly calm: boolean;
+}
+
+const waiting: Outcome = { mark: 'waiting', words: 'Waiting for you', calm: false };
+const outcomes: Readonly<Record<string, Outcome>> = {
+  accepted: { mark: 'queued', words: 'Queued', calm: true },
+  cron: { mark: 'queued', words: 'Queued', calm: true },
+  queued: { mark: 'queued', words: 'Queued', calm: true },
+  coalesced: { mark: 'batching', words: 'Batching', calm: false },
+  running: { mark: 'working', words: 'Running', calm: false },
+  delivering: { mark: 'working', words: 'Delivering', calm: false },
+  retrying: { mark: 'retrying', words: 'Retrying', calm: false },
+  delivered: { mark: 'delivered', words: 'Delivered', calm: true },
+  partial: { mark: 'failed', words: 'Partly failed', calm: false },
+  failed: { mark: 'failed', words: 'Failed', calm: false },
+  interrupted: { mark: 'failed', words: 'Interrupted', calm: false },
+  cancelled: { mark: 'failed', words: 'Cancelled', calm: false },
+  refused: { mark: 'refused', words: 'Refused', calm: false },
+  unknown: { mark: 'unconfirmed', words: 'Unconfirmed', calm: false },
+  ignored: { mark: 'ignored', words: 'Ignored', calm: true },
+  duplicate: { mark: 'duplicate', words: 'Duplicate', calm: true },
+};
+
+export const chips: readonly (readonly [ChipName, string, MarkName])[] = [
+  ['open', 'Open', 'working'],
+  ['delivered', 'Delivered', 'delivered'],
+  ['failed', 'Failed', 'failed'],
+  ['refused', 'Refused', 'refused'],
+  ['unconfirmed', 'Unconfirmed', 'unconfirmed'],
+  ['ignored', 'Ignored', 'ignored'],
+  ['duplicate', 'Duplicate', 'duplicate'],
+];
+
+export function outcomeOfRow({ status, question }: Pick<EventFound, 'status' | 'question'>): Outcome {
+  if (question !== undefined) return waiting;
+  return outcomes[status] ?? { mark: 'ignored', words: status, calm: true };
+}
+
+/** The line that explains a row: what to do, the reason, or where it was delivered. */
+export function lineOfRow({ question, reason, result, alike }: EventFound): string {
+  if (question !== undefined) return 'Answer the question of its run';
+  const said = reason ?? result ?? '';
+  return alike === undefined ? said : `×${alike.count.toLocaleString('en')} ${said}`;
+}
+
+/** Names the row while its newest request changes. */
+export function keyOfRow({ key, alike }: EventFound): string {
+  return alike?.first_key ?? key;
+}
+
+const shortId = 8;
+
+/** The beginning of an id that tells it apart in a table; the search takes it as `id:`. */
+export function shortIdOf(id: string): string {
+  return id.length <= shortId + 2 ? id : id.slice(0, shortId);
+}

@@ -1,0 +1,147 @@
+/**
+ * What a search of the events finds, kept fresh: the first page at once, older ones as a reader comes to them, news at
+ * most four times a second. Answers to an older search are discarded. A hidden page hears nothing and asks again once it
+ * is seen.
+ * @see INS-4 in docs/specification.md
+ */
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { EventNews, FoundEvents, SearchedEvents } from '../../../control/contract.ts';
+import { type EventList, mostHeld, withNews, withOlder } from './event-list.ts';
+import { link } from './live.ts';
+import { call, subscribe, wordsOf } from './rpc.ts';
+
+export interface EventsFound {
+  readonly counts: SearchedEvents & Pick<FoundEvents, 'oldest_at'>;
+  readonly list: EventList;
+}
+
+export interface Events {
+  /** Of the last search that could be read; undefined before the first answer. */
+  readonly found: EventsFound | undefined;
+  /** Names the search that `found` answers. */
+  readonly key: string;
+  readonly busy: boolean;
+  readonly refused: { readonly why: string; readonly code: string } | undefined;
+  older(): void;
+  again(): void;
+}
+
+const pageRows = 100;
+/** A stream that broke is opened anew after so long. */
+const againMs = 2_000;
+
+export function useEvents(q: string, range: string, isLive: boolean): Events {
+  const key = `${range} ${q}`;
+  const [state, setState] = useState<Omit<Events, 'older' | 'again'>>({
+    found: undefined,
+    key,
+    busy: true,
+    refused: undefined,
+  });
+  const [asked, setAsked] = useState(0);
+  const held = useRef<{ key: string; found: EventsFound | undefined; isReading: boolean }>({
+    key,
+    found: undefined,
+    isReading: false,
+  });
+
+  useEffect(() => {
+    const left = new AbortController();
+    const mine = { key, found: undefined as EventsFound | undefined, isReading: false };
+    held.current = mine;
+    const isOver = (): boolean => left.signal.aborted;
+    const show = (found: EventsFound): void => {
+      mine.found = found;
+      if (!isOver()) setState({ found, key, busy: false, refused: undefined });
+    };
+    const refuse = (error: unknown): void => {
+      if (!isOver()) setState((old) => ({ ...old, busy: false, refused: wordsOf(error) }));
+    };
+    /** News that came before the first page. */
+    const early: EventNews[] = [];
+    const hear = (news: EventNews): void => {
+      if (mine.found === undefined) {
+        early.push(news);
+        return;
+      }
+      const { rows, ...counts } = news;
+      const { oldest_at } = mine.found.counts;
+      show({
+        counts: oldest_at === undefined ? counts : { ...counts, oldest_at },
+        list: withNews(mine.found.list, rows),
+      });
+    };
+
+    async function search(): Promise<void> {
+      try {
+        const { rows, cursor, ...counts } = await call('events.search', { q, range, limit: pageRows });
+        show({ counts, list: cursor === undefined ? { rows } : { rows, cursor } });
+        for (const news of early) hear(news);
+      } catch (error) {
+        refuse(error);
+      }
+    }
+
+    async function run(): Promise<void> {
+      setState((old) => ({ ...old, busy: true }));
+      if (!isLive) return search();
+      let hasBegun = false;
+      try {
+        await subscribe(
+          'events.follow',
+          { q, range },
+          {
+            signal: left.signal,
+            // What comes after this moment is heard, so no row falls between the page and the news.
+            begun: () => {
+              hasBegun = true;
+              void search();
+            },
+            heard: (news) => hear(news as never),
+          },
+        );
+      } catch (error) {
+        if (isOver()) return;
+        if (!hasBegun) refuse(error);
+        else setTimeout(() => !isOver() && setAsked((times) => times + 1), againMs);
+      }
+    }
+    const seen = (): void => {
+      if (document.hidden) left.abort();
+      else setAsked((times) => times + 1);
+    };
+    // While it is hidden nothing is asked, and what was shown stays.
+    if (!document.hidden) void run();
+    document.addEventListener('visibilitychange', seen);
+    const forget = link.onChange(() => {
+      if (link.get() === 'live') setAsked((times) => times + 1);
+    });
+    return () => {
+      left.abort();
+      forget();
+      document.removeEventListener('visibilitychange', seen);
+    };
+  }, [key, isLive, asked]);
+
+  async function readOlder(): Promise<void> {
+    const mine = held.current;
+    const { found } = mine;
+    if (found?.list.cursor === undefined || mine.isReading || found.list.rows.length >= mostHeld) return;
+    mine.isReading = true;
+    try {
+      const { rows, cursor } = await call('events.search', { q, range, limit: pageRows, cursor: found.list.cursor });
+      const now = mine.found;
+      if (now === undefined || held.current !== mine) return;
+      const list = withOlder(now.list, cursor === undefined ? { rows } : { rows, cursor });
+      mine.found = { ...now, list };
+      setState({ found: mine.found, key, busy: false, refused: undefined });
+    } catch (error) {
+      setState((old) => ({ ...old, refused: wordsOf(error) }));
+    } finally {
+      mine.isReading = false;
+    }
+  }
+
+  return { ...state, older: () => void readOlder(), again: () => setAsked((times) => times + 1) };
+}

@@ -1,0 +1,95 @@
+/** What an actor did and heard, and what it holds: transitions, context, events received. */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ActorDetails, EventRow, StepRow } from '../../wire.ts';
+import { spellEvent, spellState, spellStep } from '../data/format.ts';
+import { Clock } from '../parts/basics.tsx';
+import { Tabs } from '../parts/choice.tsx';
+import { JsonCode } from '../parts/code.tsx';
+import { Empty } from '../parts/panel.tsx';
+
+const mostSteps = 60;
+const tabs = [
+  ['transitions', 'Transitions'],
+  ['context', 'Context'],
+  ['events', 'Events received'],
+] as const;
+
+export function ActorTabs({
+  steps,
+  details,
+}: {
+  readonly steps: readonly StepRow[];
+  readonly details: ActorDetails | undefined;
+}): JSX.Element {
+  const [tab, setTab] = useState<(typeof tabs)[number][0]>('transitions');
+  return (
+    <div>
+      <Tabs label="Actor" value={tab} options={tabs} onChoose={setTab}>
+        <div class="panel tabbed">
+          {tab === 'transitions' ? <Transitions steps={steps} /> : null}
+          {tab === 'context' && details !== undefined ? (
+            <JsonCode value={details.context} label="Context, without secrets" />
+          ) : null}
+          {tab === 'events' ? <Received events={details?.events ?? []} /> : null}
+        </div>
+      </Tabs>
+    </div>
+  );
+}
+
+function Transitions({ steps }: { readonly steps: readonly StepRow[] }): JSX.Element {
+  const latest = steps.slice(-mostSteps).reverse();
+  if (latest.length === 0) return <Empty title="No transition has been seen since the daemon keeps them." />;
+  return (
+    <table class="fixed wrap-s steps">
+      <caption class="unseen">Transitions, newest first</caption>
+      <tbody>
+        {latest.map((step, at) => (
+          <tr key={`${step.seq} ${step.at}`}>
+            <td class="num muted when">
+              <Clock at={step.at} />
+            </td>
+            <td class="right num muted not-s span">{spellStep(step.at - (latest[at + 1]?.at ?? step.at))}</td>
+            <td>
+              <span class="muted">
+                {spellState(step.from)}
+                <span aria-hidden="true"> → </span>
+                <span class="unseen"> to </span>
+              </span>
+              <b class="strong">{spellState(step.to)}</b>
+            </td>
+            <td class="muted wrap">
+              <code>{spellEvent(step.event)}</code> {step.why}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Received({ events }: { readonly events: readonly EventRow[] }): JSX.Element {
+  if (events.length === 0) return <Empty title="None was seen while somebody watched." />;
+  return (
+    <table class="fixed wrap-s steps">
+      <caption class="unseen">Events received, newest first</caption>
+      <tbody>
+        {events.toReversed().map((event) => (
+          <tr key={`${event.at} ${event.type}`}>
+            <td class="num muted when">
+              <Clock at={event.at} />
+            </td>
+            <td>
+              <code>{event.type}</code> {event.from === '' ? null : <span class="muted">from {event.from}</span>}
+            </td>
+            <td class="muted wrap not-s">
+              <code>{JSON.stringify(event.event)}</code>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,151 @@
+/** The dialogs of the events: a test event for a route, and a range of one's own. @see INS-4 in docs/specification.md */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { announce } from '../data/announce.ts';
+import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { Select } from '../parts/choice.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+
+const plain = '';
+
+export function TestEvent({
+  routes,
+  onClose,
+}: {
+  readonly routes: readonly { readonly name: string; readonly profile: string }[];
+  readonly onClose: () => void;
+}): JSX.Element {
+  const [at, setAt] = useState('0');
+  const [sample, setSample] = useState(plain);
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState('');
+  const route = routes[Number(at)];
+  const samples = useAsked(`samples ${at}`, async () =>
+    route === undefined ? { samples: [] } : call('webhook.samples', route),
+  );
+  const offered = samples.asked.kind === 'there' ? samples.asked.value.samples : [];
+
+  async function send(): Promise<void> {
+    if (route === undefined || isBusy) return;
+    setBusy(true);
+    try {
+      const { status, body } = await call('webhook.test', { ...route, ...(sample === plain ? {} : { sample }) });
+      if (status < 300) {
+        announce(`Test event sent to ${route.name}.`);
+        onClose();
+      } else setFault(`The gateway answered ${status}: ${body.slice(0, 200)}`);
+    } catch (error) {
+      setFault(wordsOf(error).why);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <Dialog title="Send test event" onClose={onClose}>
+      {route === undefined ? (
+        <p class="pad">There is no route yet. Add one in Routes.</p>
+      ) : (
+        <div class="pad stack">
+          <Select
+            label="Route"
+            value={at}
+            options={routes.map(({ name, profile }, index) => [
+              String(index),
+              profile === 'default' ? name : `${name} (${profile})`,
+            ])}
+            onChoose={(next) => {
+              setAt(next);
+              setSample(plain);
+            }}
+          />
+          <Select
+            label="Event"
+            hint="It is signed with the route’s secret and runs as a real one."
+            value={sample}
+            options={[[plain, 'A small test payload'], ...offered.map((name): [string, string] => [name, name])]}
+            onChoose={setSample}
+          />
+          {fault === '' ? null : (
+            <p class="fault" role="alert">
+              {fault}
+            </p>
+          )}
+        </div>
+      )}
+      <footer class="btns">
+        <button type="button" class="btn" onClick={onClose}>
+          Cancel
+        </button>
+        {route === undefined ? null : (
+          <button type="button" class="btn primary" aria-disabled={isBusy} onClick={() => void send()}>
+            {isBusy ? 'Sending…' : 'Send test event'}
+          </button>
+        )}
+      </footer>
+    </Dialog>
+  );
+}
+
+/** A range between two times of the clock on the wall. */
+export function CustomRange({
+  from,
+  to,
+  onChoose,
+  onClose,
+}: {
+  readonly from: string;
+  readonly to: string;
+  readonly onChoose: (range: string) => void;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const [begin, setBegin] = useState(localTime(from));
+  const [end, setEnd] = useState(localTime(to));
+  const beginMs = Date.parse(begin);
+  const endMs = Date.parse(end);
+  const isRange = endMs > beginMs;
+  return (
+    <Dialog title="Custom range" onClose={onClose}>
+      <div class="pad stack">
+        <label class="field">
+          <span>From</span>
+          <input
+            type="datetime-local"
+            step="1"
+            value={begin}
+            onInput={(event) => setBegin(event.currentTarget.value)}
+          />
+        </label>
+        <label class="field">
+          <span>To</span>
+          <input type="datetime-local" step="1" value={end} onInput={(event) => setEnd(event.currentTarget.value)} />
+        </label>
+        {isRange ? null : (
+          <p class="fault" role="status">
+            The end must come after the beginning.
+          </p>
+        )}
+      </div>
+      <footer class="btns">
+        <button type="button" class="btn" onClick={onClose}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          class="btn primary"
+          aria-disabled={!isRange}
+          onClick={() => isRange && onChoose(`${new Date(beginMs).toISOString()}..${new Date(endMs).toISOString()}`)}
+        >
+          Show events
+        </button>
+      </footer>
+    </Dialog>
+  );
+}
+
+/** As the browser's field wants it: without a zone, to the second. */
+function localTime(iso: string): string {
+  const date = new Date(iso);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}

@@ -1,0 +1,78 @@
+/**
+ * What the events show instead of rows: nothing in the range, nothing that matches, or why a search failed.
+ * @see INS-4 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { counted } from '../data/format.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import { Empty } from '../parts/panel.tsx';
+
+export interface NoEventsProps {
+  readonly q: string;
+  readonly range: string;
+  /** "in this hour" */
+  readonly inRange: string;
+  /** "between 13:32 and 14:32" */
+  readonly between: string;
+  readonly onRange: (range: string) => void;
+  readonly onClear: () => void;
+  readonly onTest: () => void;
+}
+
+export function NoEvents(props: NoEventsProps): JSX.Element {
+  return props.q.trim() === '' ? <NothingCame {...props} /> : <NothingMatches {...props} />;
+}
+
+function NothingCame({ range, inRange, onRange, onTest }: NoEventsProps): JSX.Element {
+  return (
+    <Empty
+      title={range === 'all' ? 'No event has come yet.' : `No events ${inRange}.`}
+      buttons={
+        <>
+          {range === 'all' ? null : range === '24h' || range === '7d' ? (
+            <button type="button" class="btn" onClick={() => onRange('all')}>
+              Show all events
+            </button>
+          ) : (
+            <button type="button" class="btn" onClick={() => onRange('24h')}>
+              Show last 24 hours
+            </button>
+          )}
+          <button type="button" class="btn" onClick={onTest}>
+            Send test event…
+          </button>
+        </>
+      }
+    />
+  );
+}
+
+function NothingMatches({ q, range, between, onRange, onClear }: NoEventsProps): JSX.Element {
+  const inRange = useAsked(`events in ${range}`, () => call('events.search', { range, limit: 0 }));
+  const wider = range === '7d' || range === 'all' ? 'all' : '7d';
+  const elsewhere = useAsked(`events of ${q} in ${wider}`, () => call('events.search', { q, range: wider, limit: 0 }));
+  const searched = inRange.asked.kind === 'there' ? inRange.asked.value.total : undefined;
+  const found = elsewhere.asked.kind === 'there' ? elsewhere.asked.value.total : 0;
+  const where = wider === '7d' ? 'in the last 7 days' : 'in the history';
+  return (
+    <Empty
+      title="No event matches"
+      buttons={
+        <>
+          {found === 0 ? null : (
+            <button type="button" class="btn primary" onClick={() => onRange(wider)}>
+              Show {found.toLocaleString('en')} {where}
+            </button>
+          )}
+          <button type="button" class="btn" onClick={onClear}>
+            Clear filters
+          </button>
+        </>
+      }
+    >
+      {searched === undefined ? 'Searched' : `Searched all ${counted(searched, 'event')}`} {between}, payloads included.
+      {found === 0 ? '' : ` The same search finds ${counted(found, 'event')} ${where}.`}
+    </Empty>
+  );
+}

@@ -1,0 +1,86 @@
+// biome-ignore-all lint/a11y/useFocusableInteractive: the grid around the rows has the focus.
+// biome-ignore-all lint/a11y/useSemanticElements: a table's own elements cannot be placed one by one.
+// biome-ignore-all lint/a11y/noNoninteractiveElementToInteractiveRole: an id is a cell too.
+/** One event as a row of the table; drawn again only when the event has changed. @see INS-4 in docs/specification.md */
+
+import { Component, type JSX } from 'preact';
+import type { EventFound } from '../../../control/contract.ts';
+import { lineOfRow, outcomeOfRow, shortIdOf } from '../data/event-words.ts';
+import { spellClock, spellTook } from '../data/format.ts';
+import { Status } from '../parts/chip.tsx';
+
+export interface EventRowProps {
+  readonly row: EventFound;
+  readonly id: string;
+  /** Of all that match, from 1. */
+  readonly index: number;
+  readonly isMarked: boolean;
+  readonly onOpen: (row: EventFound) => void;
+}
+
+export class EventLine extends Component<EventRowProps> {
+  override shouldComponentUpdate(next: EventRowProps): boolean {
+    const { row, index, isMarked } = this.props;
+    return next.row !== row || next.index !== index || next.isMarked !== isMarked;
+  }
+
+  override render({ row, id, index, isMarked, onOpen }: EventRowProps): JSX.Element {
+    const { mark, words, calm } = outcomeOfRow(row);
+    const line = lineOfRow(row);
+    const tries = row.attempts > 1 ? `×${row.attempts}` : '';
+    const at = new Date(row.received_at);
+    return (
+      // biome-ignore lint/a11y/useKeyWithClickEvents: the grid around it takes the keys.
+      <div
+        id={id}
+        class={`ev${isMarked ? ' at' : ''}`}
+        role="row"
+        aria-rowindex={index}
+        aria-selected={isMarked}
+        onClick={() => onOpen(row)}
+      >
+        <span role="gridcell" class="cell">
+          <Status mark={mark} calm={calm}>
+            {words}
+          </Status>
+        </span>
+        <span role="gridcell" class="what cut">
+          <b>{row.route}</b> <span>{row.event}</span>
+        </span>
+        <span role="gridcell" class={`said cut${calm || quiet.test(mark) ? '' : ' loud'}`} title={line}>
+          {line}
+        </span>
+        <code role="gridcell" class="x muted cut" title={row.delivery_id}>
+          {shortIdOf(row.delivery_id)}
+        </code>
+        <span role="gridcell" class="x right num">
+          {tries}
+        </span>
+        <span role="gridcell" class="took right num muted">
+          {row.took_ms === undefined ? '' : spellTook(row.took_ms)}
+        </span>
+        <span role="gridcell" class="at2 right num muted" title={`${at.toLocaleString()} (${zone})`}>
+          {spellClock(row.received_at, Date.now())}
+        </span>
+      </div>
+    );
+  }
+}
+
+/** What goes on by itself needs no attention. */
+const quiet = /^(working|batching|queued)$/;
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+export function HeadRow(): JSX.Element {
+  return (
+    <div class="ev headrow" aria-hidden="true">
+      <span>Outcome</span>
+      <span>Route and event</span>
+      <span>Result or reason</span>
+      <span class="x">Id</span>
+      <span class="x right">Tries</span>
+      <span class="right">Took</span>
+      <span class="right">Received</span>
+    </div>
+  );
+}

@@ -1,0 +1,179 @@
+/**
+ * The search box of the events: the one truth of what is searched. Filters are completed while a person types, and stand
+ * out from free text.
+ * @see INS-4 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { filterNames, knownValues, partsOfQuery } from '../../../../machines/base/event-query.ts';
+import { Icon } from '../parts/icons.tsx';
+
+export interface SearchBoxProps {
+  readonly value: string;
+  /** Values that are known for filters: the names of routes, targets and sources. */
+  readonly values: Readonly<Record<string, readonly string[]>>;
+  /** Why the search cannot be read; empty otherwise. */
+  readonly fault: string;
+  /** Called 200 ms after the last letter, and at once with Enter. */
+  readonly onSearch: (value: string) => void;
+}
+
+const patienceMs = 200;
+const mostOffered = 8;
+
+export function SearchBox({ value, values, fault, onSearch }: SearchBoxProps): JSX.Element {
+  const id = useId();
+  const input = useRef<HTMLInputElement>(null);
+  const [typed, setTyped] = useState(value);
+  const [caret, setCaret] = useState<number | undefined>(undefined);
+  const [at, setAt] = useState(-1);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  // A chip has written into the search, or Back has.
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+
+  const offered = caret === undefined ? [] : completionsOf(typed, caret, values);
+  const isOpen = offered.length > 0;
+
+  function search(text: string, afterMs = patienceMs): void {
+    setTyped(text);
+    clearTimeout(timer.current);
+    if (afterMs === 0) onSearch(text);
+    else timer.current = setTimeout(() => onSearch(text), afterMs);
+  }
+
+  function take({ text, caret: next }: Completion): void {
+    search(text);
+    setAt(-1);
+    setCaret(next);
+    requestAnimationFrame(() => input.current?.setSelectionRange(next, next));
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const chosen = offered[at];
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      if (!isOpen) return;
+      event.preventDefault();
+      const step = event.key === 'ArrowDown' ? 1 : -1;
+      setAt((at + step + offered.length) % offered.length);
+    } else if (event.key === 'Enter' && chosen === undefined) {
+      setCaret(undefined);
+      search(typed, 0);
+    } else if ((event.key === 'Enter' || event.key === 'Tab') && chosen !== undefined) {
+      event.preventDefault();
+      take(chosen);
+    } else if (event.key === 'Escape' && isOpen) {
+      event.preventDefault();
+      event.stopPropagation();
+      setCaret(undefined);
+    }
+  }
+
+  return (
+    <search class="search">
+      <Icon name="search" />
+      <div class="input">
+        <Highlighted text={typed} />
+        <input
+          ref={input}
+          id="search-events"
+          type="text"
+          role="combobox"
+          autocomplete="off"
+          spellcheck={false}
+          value={typed}
+          placeholder="Search id, event, route, reason or payload text"
+          aria-label="Search events"
+          aria-autocomplete="list"
+          aria-expanded={isOpen}
+          aria-controls={`${id}-list`}
+          aria-activedescendant={at >= 0 && isOpen ? `${id}-${at}` : undefined}
+          aria-invalid={fault !== ''}
+          aria-describedby={`${id}-fault`}
+          onInput={(event) => {
+            search(event.currentTarget.value);
+            setCaret(event.currentTarget.selectionStart ?? event.currentTarget.value.length);
+            setAt(-1);
+          }}
+          onKeyDown={onKeyDown}
+          onBlur={() => setCaret(undefined)}
+        />
+      </div>
+      {typed === '' ? <kbd>/</kbd> : null}
+      <div id={`${id}-list`} class="offers" role="listbox" aria-label="Completions" hidden={!isOpen}>
+        {offered.map((offer, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: the box above has the focus and takes the keys.
+          <div
+            key={offer.label}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === at}
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => take(offer)}
+          >
+            {offer.label}
+          </div>
+        ))}
+      </div>
+      <p id={`${id}-fault`} class="fault" role="status">
+        {fault}
+      </p>
+    </search>
+  );
+}
+
+/** Lies under the letters of the box, and gives filters their ground. */
+function Highlighted({ text }: { readonly text: string }): JSX.Element {
+  const parts: JSX.Element[] = [];
+  let last = 0;
+  for (const { from, to, filter } of partsOfQuery(text)) {
+    parts.push(<span key={`${from}-`}>{text.slice(last, from)}</span>);
+    parts.push(
+      <span key={from} class={filter === undefined ? '' : 'token'}>
+        {text.slice(from, to)}
+      </span>,
+    );
+    last = to;
+  }
+  return (
+    <span class="under" aria-hidden="true">
+      {parts}
+    </span>
+  );
+}
+
+export interface Completion {
+  readonly label: string;
+  /** The search with it. */
+  readonly text: string;
+  readonly caret: number;
+}
+
+/** What can be written where the caret is: names of filters, or values of the one that it is in. */
+export function completionsOf(
+  text: string,
+  caret: number,
+  values: Readonly<Record<string, readonly string[]>>,
+): readonly Completion[] {
+  const part = partsOfQuery(text).find(({ from, to }) => from < caret && caret <= to);
+  if (part === undefined || part.to !== caret) return [];
+  const written = part.value.toLowerCase();
+  const before = text.slice(0, part.from);
+  const after = text.slice(part.to);
+  const offer = (label: string, end: string): Completion => ({
+    label,
+    text: `${before}${label}${end}${after}`,
+    caret: before.length + label.length + end.length,
+  });
+  if (part.filter === undefined) {
+    if (text[part.from] === '"') return [];
+    return filterNames.filter((name) => name.startsWith(written)).map((name) => offer(`${name}:`, ''));
+  }
+  const { filter } = part;
+  const known = knownValues[filter] ?? values[filter] ?? [];
+  return known
+    .filter((one) => one.toLowerCase().startsWith(written) && one.toLowerCase() !== written)
+    .slice(0, mostOffered)
+    .map((one) => offer(`${filter}:${/[\s":]/.test(one) ? `"${one}"` : one}`, ' '));
+}

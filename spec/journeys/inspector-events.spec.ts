@@ -1,0 +1,160 @@
+/** The events of the inspector's page in a real browser, over a real daemon: searched, counted, and never moved under a reader. */
+
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import {
+  axeFindings,
+  chromiumPath,
+  clippedParts,
+  goTo,
+  noChromium,
+  openBrowser,
+  openInspector,
+} from '../support/browser.ts';
+import { eventually, startGateway } from '../support/mcp/gateway.ts';
+import { postSigned } from '../support/sign.ts';
+
+const secret = 'inspector-events-secret-of-the-spec';
+const options = chromiumPath === undefined ? { skip: noChromium } : {};
+const route = { prompt: 'Do {title}', deliver: 'log' };
+const routes = { reviews: { ...route, filters: [{ field: 'action', equals: 'opened' }] }, deploys: route };
+const webhook = { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, rate_limit: 100_000, routes } };
+const config = { inspector: { port: 0 }, agent: { runner: 'echo' }, platforms: { webhook } };
+
+const rowsOf = (page: Page) => page.getByRole('grid', { name: 'Events, newest first' }).getByRole('row');
+const search = (page: Page) => page.getByRole('combobox', { name: 'Search events' });
+const total = (page: Page, words: string) =>
+  page
+    .locator('.ends')
+    .getByText(new RegExp(`^${words}, `))
+    .waitFor();
+
+t.test('the events of one daemon', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config });
+  const send = (name: string, payload: object, id: string) =>
+    postSigned(`${gateway.daemon.url}/webhooks/${name}`, payload, { secret, id });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await goTo(open, '#/events');
+  await page.getByText('No events in this hour.').waitFor();
+  await send('deploys', { title: 'the needle', note: 'checkout_4411' }, 'first');
+  for (let at = 0; at < 120; at += 1) await send('reviews', { action: 'closed', title: `hay ${at}` }, `hay-${at}`);
+  await total(page, '121 events');
+
+  await t.test('INS-4 · the complete history is searched, payloads included, and counted', async (t) => {
+    await search(page).fill('CHECKOUT_4411');
+    await total(page, '1 event');
+    const row = rowsOf(page);
+    t.match(await row.innerText(), /Delivered[\s\S]*deploys push[\s\S]*Do the needle[\s\S]*first/);
+    await page.waitForURL(/#\/events\?q=CHECKOUT_4411$/);
+    const found = await gateway.cli('events', '--search', 'checkout_4411', '--json');
+    t.match(JSON.parse(found.stdout), [{ delivery_id: 'first', status: 'delivered' }]);
+
+    await search(page).fill('sta');
+    await page.getByRole('option', { name: 'status:', exact: true }).click();
+    await page.keyboard.type('deli');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    t.equal(await search(page).inputValue(), 'status:delivered ');
+    await total(page, '1 event');
+    const chip = (name: string) => page.getByRole('button', { name: new RegExp(`^${name} `) });
+    t.equal(
+      await chip('Ignored').innerText(),
+      'Ignored 120',
+      'the chips count what the filter by status leaves out too',
+    );
+    t.equal(await chip('Delivered').getAttribute('aria-pressed'), 'true');
+    await chip('Delivered').click();
+    await chip('Ignored').click();
+    t.equal(await search(page).inputValue(), 'status:ignored', 'a chip writes its filter into the search');
+    await total(page, '120 events');
+    await page.getByRole('combobox', { name: 'Route' }).selectOption('deploys');
+    t.equal(await search(page).inputValue(), 'route:deploys status:ignored');
+    await page.getByText('No event matches').waitFor();
+    await page.getByText(/Searched all 121 events between .* and now, payloads included\./).waitFor();
+    t.same(await axeFindings(open), []);
+    await search(page).fill('rute:deploys');
+    await page.getByText('"rute:" is no filter; use one of route:').first().waitFor();
+    await search(page).fill('');
+    await total(page, '121 events');
+  });
+
+  await t.test('INS-4 · older rows come as they are reached, and a drag over the bars chooses a range', async (t) => {
+    const grid = page.getByRole('grid');
+    await grid.focus();
+    await page.keyboard.press('End');
+    await page.keyboard.press('End');
+    await rowsOf(page).filter({ hasText: 'first' }).waitFor();
+    t.equal(await grid.getAttribute('aria-rowcount'), '121');
+    await page.keyboard.press('Home');
+
+    const bars = page.getByRole('img', { name: /^121 events, 0 failed, peak / });
+    const { x, y, width } = (await bars.boundingBox()) ?? { x: 0, y: 0, width: 0 };
+    await page.mouse.move(x + width * 0.1, y + 20);
+    await page.mouse.down();
+    await page.mouse.move(x + width * 0.5, y + 20, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForURL(/range=\d{4}-\d\d-\d\dT.*\.\./);
+    await page.getByText('No events in this range.').waitFor();
+    await page.getByRole('button', { name: '1 h', exact: true }).click();
+    await total(page, '121 events');
+  });
+
+  await t.test(
+    'INS-4 · a marked row keeps its place while events come, and nothing unchanged is drawn again',
+    async (t) => {
+      await page.mouse.move(2, 2);
+      for (let at = 0; at < 6; at += 1) await page.keyboard.press('j');
+      const placed = `document.querySelector('.ev.at').id + ' ' + document.querySelector('.ev.at').getBoundingClientRect().top`;
+      const before = await page.evaluate(placed);
+      await page.evaluate(`(() => {
+      window.drawn = 0;
+      new MutationObserver((records) => { window.drawn += records.length; }).observe(
+        document.querySelector('.virtual'), { subtree: true, childList: true, characterData: true, attributes: true });
+    })()`);
+
+      for (let at = 0; at < 60; at += 1) await send('deploys', { title: `late ${at}` }, `late-${at}`);
+      await page.getByRole('button', { name: '60 new events' }).waitFor();
+
+      t.equal(await page.evaluate(placed), before);
+      t.equal(await page.evaluate('window.drawn'), 0, 'no row was drawn again');
+      t.ok(Number(await page.evaluate('document.querySelectorAll("*").length')) <= 1_500);
+      t.match(page.url(), /#\/events$/);
+      await page.getByRole('button', { name: '60 new events' }).click();
+      await rowsOf(page).first().getByText('late 59').waitFor();
+      await page.keyboard.press('l');
+      await page.getByRole('button', { name: 'Paused' }).waitFor();
+      await send('deploys', { title: 'unseen' }, 'unseen');
+      await page.keyboard.press('l');
+      await rowsOf(page).first().getByText('unseen').waitFor();
+    },
+  );
+
+  await t.test('INS-4 · an event is opened beside the list by the keyboard, and the search is kept', async (t) => {
+    await search(page).fill('late');
+    await total(page, '60 events');
+    await page.getByRole('grid').focus();
+    for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+    await page.waitForURL(/#\/events\/\w+\?q=late$/);
+    await page.getByText('Do late 58').first().waitFor();
+    await page.keyboard.press('j');
+    await page.getByText('Do late 57').last().waitFor();
+    await page.keyboard.press('Escape');
+    await page.waitForURL(/#\/events\?q=late$/);
+    t.equal(await search(page).inputValue(), 'late');
+  });
+
+  await t.test('INS-4 · the events fit a phone and are open to every reader', async (t) => {
+    await goTo(open, '#/events');
+    await rowsOf(page).first().waitFor();
+    t.same(await axeFindings(open), []);
+    for (const width of [900, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      await eventually(async () => (await clippedParts(open)).length === 0 || undefined);
+      t.same(await clippedParts(open), [], `${width} px`);
+    }
+    t.same(open.complaints, []);
+  });
+  await open.context.close();
+});

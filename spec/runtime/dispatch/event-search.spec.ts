@@ -1,0 +1,226 @@
+import t from 'tap';
+import type { Journal, Write } from '../../../actors/store/journal.ts';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import type { EventNews, FoundEvents } from '../../../runtime/control/contract.ts';
+import { createSearchEvents } from '../../../runtime/dispatch/event-search.ts';
+import { createEventStats } from '../../../runtime/dispatch/event-stats.ts';
+import { timeKey } from '../../../runtime/system/ids.ts';
+import { openKeeper } from '../../support/keeper.ts';
+import { plainDelivery, plainEvent, plainRun } from '../../support/records.ts';
+
+const begunMs = 1_700_000_000_000;
+const hourMs = 3_600_000;
+
+/** A search over a journal, at a time that a spec sets. */
+async function stage(journal: Journal = openMemoryJournal()) {
+  const { keeper } = await openKeeper(journal);
+  const clock = { nowMs: begunMs };
+  const waiting = new Map<string, string>();
+  const ports = {
+    seenRun: <Run>(_: string, run: Run): Run => run,
+    runsThatWait: () => waiting,
+    nowMs: () => clock.nowMs,
+  };
+  const refusedEvent = { ...plainEvent, deliveryId: 'stranger', status: 'refused', reason: 'no signature' } as const;
+  const refused = { newestFirst: () => [{ key: timeKey(begunMs - 1_000), event: refusedEvent }] };
+  const stats = createEventStats({ ...ports, keeper, refused });
+  const events = createSearchEvents({ ...ports, stats, journal: keeper.journal, redact: (record) => record });
+  return {
+    keeper,
+    clock,
+    waiting,
+    events,
+    search: (q: string, range = 'all', limit = 100) => events.search({ q, range, limit }),
+  };
+}
+
+let made = 0;
+/** An event so long before the beginning, with its run. */
+function came(beforeMs: number, more: object, run?: object): readonly Write[] {
+  made += 1;
+  const key = `${timeKey(begunMs - beforeMs)}${String(made).padStart(4, '0')}`;
+  const work = run === undefined ? {} : { work: key };
+  return [
+    {
+      kind: 'put',
+      collection: 'events',
+      key,
+      value: { ...plainEvent, receivedAtMs: begunMs - beforeMs, ...work, ...more },
+    },
+    ...(run === undefined
+      ? []
+      : [{ kind: 'put', collection: 'runs', key, value: { ...plainRun, eventKey: key, ...run } } as const]),
+  ];
+}
+
+const idsOf = ({ rows }: Pick<FoundEvents, 'rows'>): readonly string[] => rows.map(({ delivery_id }) => delivery_id);
+
+t.test('INS-4 · a search finds words in payloads, ids, routes, types and reasons, and obeys each filter', async (t) => {
+  const { keeper, search, waiting } = await stage();
+  await keeper.commit(
+    came(
+      5_000,
+      { deliveryId: 'one', route: 'Stripe', body: '{"id":"Checkout_4411"}' },
+      { status: 'delivered', endedAtMs: begunMs - 4_000, response: 'All is well\nmore' },
+    ),
+  );
+  await keeper.commit(
+    came(
+      4_000,
+      { deliveryId: 'two', event: 'pull_request.opened', scheme: 'github', deliver: 'team_chat_a' },
+      { status: 'failed', reason: 'Slack: channel not found' },
+    ),
+  );
+  await keeper.commit(came(3_000, { deliveryId: 'three', status: 'ignored', reason: 'filter', replayOf: 'k' }));
+  const asking = came(2_000, { deliveryId: 'four', profile: 'work' }, { status: 'running' });
+  await keeper.commit(asking);
+  const retrying = came(1_500, { deliveryId: 'five' }, { status: 'delivering' });
+  const [{ key } = { key: '' }] = retrying.filter((write) => write.kind === 'put');
+  await keeper.commit([
+    ...retrying,
+    { kind: 'put', collection: 'deliveries', key, value: { ...plainDelivery, status: 'waitingToRetry' }, dueAtMs: 1 },
+  ]);
+  for (const write of asking) if (write.kind === 'put') waiting.set(write.key, 'a1');
+
+  const all = ['stranger', 'five', 'four', 'three', 'two', 'one'];
+  const rows: readonly (readonly [string, readonly string[]])[] = [
+    ['', all],
+    ['checkout_4411', ['one']],
+    ['"channel NOT found"', ['two']],
+    ['not found channel', ['two']],
+    ['.*', []],
+    ['route:stripe', ['one']],
+    ['event:pull_request', ['two']],
+    ['source:GitHub', ['two']],
+    ['target:slack', ['five', 'two']],
+    ['profile:work', ['four']],
+    ['id:th', ['three']],
+    ['is:replay', ['three']],
+    ['status:delivered status:ignored', ['three', 'one']],
+    ['status:open', ['five', 'four']],
+    ['status:waiting', ['four']],
+    ['status:retrying', ['five']],
+    ['status:refused signature', ['stranger']],
+    ['status:failed checkout', []],
+  ];
+  for (const [q, wanted] of rows) {
+    const found = await search(q);
+    t.same(idsOf(found), wanted, q);
+    t.equal(found.total, wanted.length, `the total of ${q}`);
+    const drawn = found.buckets.reduce((sum, one) => sum + one.delivered + one.ignored + one.open + one.failed, 0);
+    t.equal(drawn, wanted.length, `the buckets of ${q}`);
+  }
+  const { chips, counts, rows: found, oldest_at } = await search('status:open');
+  t.same(chips, { open: 2, delivered: 1, failed: 1, refused: 1, unconfirmed: 0, ignored: 1, duplicate: 0 });
+  t.same(counts, { open: 2, delivered: 0, failed: 0, ignored: 0 });
+  t.match(found, [{ status: 'retrying' }, { status: 'running', question: 'a1' }]);
+  t.equal(oldest_at, new Date(begunMs - 5_000).toISOString());
+  t.match((await search('id:one')).rows, [{ result: 'All is well', took_ms: 1_000 }]);
+  waiting.clear();
+  t.same(idsOf(await search('status:waiting')), [], 'a question that is answered is noticed without a commit');
+});
+
+t.test('INS-4 · pages follow each other without a gap, in any range, and what cannot be read is refused', async (t) => {
+  const { keeper, events, search, clock } = await stage();
+  for (let at = 0; at < 45; at += 1) {
+    await keeper.commit(
+      came(at * 600_000 + 10_000, { deliveryId: `d${at}`, status: at % 3 === 0 ? 'ignored' : 'duplicate' }),
+    );
+  }
+  const wanted = Array.from({ length: 45 }, (_, at) => `d${at}`).filter((_, at) => at % 3 === 0);
+  const got: string[] = [];
+  for (let cursor: string | undefined, pages = 0; pages < 9; pages += 1) {
+    const found = await events.search({ q: 'status:ignored', limit: 4, ...(cursor === undefined ? {} : { cursor }) });
+    t.equal(found.total, wanted.length);
+    got.push(...idsOf(found));
+    cursor = found.cursor;
+    if (cursor === undefined) break;
+  }
+  t.same(got, wanted);
+
+  t.equal((await search('', '1h')).total, 7, 'six of the last hour and a refused request');
+  const from = new Date(begunMs - 2 * hourMs).toISOString();
+  const to = new Date(begunMs - hourMs).toISOString();
+  const hour = await search('', `${from}..${to}`);
+  t.equal(hour.total, 6);
+  t.equal(hour.buckets.length, 31, 'of two minutes, since the hour begins within one');
+  t.same([hour.from, hour.to], [from, to]);
+  clock.nowMs += 24 * hourMs;
+  t.equal((await search('', '1h')).total, 0, 'the hour moves on');
+  await t.rejects(search('rute:x'), { code: 'search-unreadable', message: /no filter/ });
+  await t.rejects(search('', '9h'), { code: 'search-unreadable', message: /"9h" is no range; use 15m/ });
+});
+
+t.test('INS-4 · a reading that would take too long says how far it came, and the next one continues', async (t) => {
+  const journal = openMemoryJournal();
+  let tick = (): void => {};
+  const slow: Journal = {
+    ...journal,
+    get: (collection, key) => {
+      if (collection === 'runs') tick();
+      return journal.get(collection, key);
+    },
+  };
+  const { keeper, search, clock } = await stage(slow);
+  for (let at = 0; at < 300; at += 1)
+    await keeper.commit(
+      came(at * 20_000 + 10_000, { deliveryId: `d${at}`, body: at === 299 ? 'needle' : '' }, { status: 'delivered' }),
+    );
+  tick = () => {
+    clock.nowMs += 20;
+  };
+  let asked = 0;
+  let found = await search('needle');
+  t.ok(
+    found.counted_from !== undefined && found.counted_from > found.from,
+    'the first answer names the time that it reached',
+  );
+  t.ok(found.cursor !== undefined, 'and where it continues');
+  for (; found.counted_from !== undefined && asked < 50; asked += 1) found = await search('needle');
+  t.ok(asked > 1 && asked < 50, `complete after ${asked} more`);
+  t.same(idsOf(found), ['d299']);
+  t.equal(found.cursor, undefined);
+});
+
+t.test('INS-4 · a follower hears of new events and of those that change, and of nothing else', async (t) => {
+  const { keeper, events, clock } = await stage();
+  const open = came(5_000, { deliveryId: 'old' }, { status: 'running' });
+  await keeper.commit(open);
+  const left = new AbortController();
+  t.teardown(() => left.abort());
+  const heard: EventNews[] = [];
+  let resolve = (): void => {};
+  const next = (): Promise<void> =>
+    new Promise((done) => {
+      resolve = done;
+    });
+  const first = await events.follow(
+    { q: 'route:r' },
+    (news) => {
+      heard.push(news);
+      resolve();
+    },
+    left.signal,
+  );
+  t.same([first.total, first.rows], [2, []]);
+
+  let told = next();
+  clock.nowMs += 1_000;
+  await keeper.commit([
+    ...came(-500, { deliveryId: 'new', status: 'ignored' }),
+    ...came(-400, { deliveryId: 'other', route: 'x', status: 'ignored' }),
+  ]);
+  await told;
+  t.same([heard[0]?.total, heard[0] && idsOf(heard[0])], [3, ['new']]);
+  told = next();
+  await keeper.commit(
+    open.map((write) =>
+      write.kind === 'put' && write.collection === 'runs'
+        ? { ...write, value: { ...write.value, status: 'failed' } }
+        : write,
+    ),
+  );
+  await told;
+  t.match(heard[1], { counts: { failed: 2, open: 0 }, rows: [{ delivery_id: 'old', status: 'failed' }] });
+  t.equal(heard.length, 2);
+});

@@ -1,0 +1,70 @@
+import t from 'tap';
+import type { Collection, Journal } from '../../../actors/store/journal.ts';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import { createEventStats } from '../../../runtime/dispatch/event-stats.ts';
+import { timeKey } from '../../../runtime/system/ids.ts';
+import { eventCountsContract } from '../../conformance/event-counts.ts';
+import { openKeeper } from '../../support/keeper.ts';
+import { openJournal } from '../../support/open-journal.ts';
+import { runs } from '../../support/property.ts';
+import { plainEvent, plainRun } from '../../support/records.ts';
+
+eventCountsContract(t, 'memory', { open: async () => openMemoryJournal(), histories: runs(200, 25) });
+let stores = 0;
+const folder = t.testdir({});
+eventCountsContract(t, 'LMDB', {
+  open: () => {
+    stores += 1;
+    return openJournal(`${folder}/${stores}`);
+  },
+  histories: runs(10, 4),
+});
+
+t.test(
+  'INS-4 · counts have the median and the 95th percentile of the time to delivery, and refused requests',
+  async (t) => {
+    const nowMs = 1_700_000_000_000;
+    const { keeper, journal } = await openKeeper();
+    for (let index = 1; index <= 100; index += 1) {
+      const key = `${timeKey(nowMs - 30_000)}${String(index).padStart(4, '0')}`;
+      const receivedAtMs = nowMs - 30_000;
+      const run = { ...plainRun, eventKey: key, status: 'delivered' as const, endedAtMs: receivedAtMs + index * 100 };
+      await keeper.commit([
+        { kind: 'put', collection: 'events', key, value: { ...plainEvent, work: key, receivedAtMs } },
+        { kind: 'put', collection: 'runs', key, value: run },
+      ]);
+    }
+    let reads = 0;
+    const counted: Journal = {
+      ...journal,
+      get<In extends Collection>(collection: In, key: string) {
+        reads += 1;
+        return journal.get(collection, key);
+      },
+    };
+    const refusedEvent = { ...plainEvent, route: 'x', status: 'refused' as const };
+    const stats = createEventStats({
+      keeper: { journal: () => counted, watch: keeper.watch },
+      refused: { newestFirst: () => [{ key: timeKey(nowMs - 5_000), event: refusedEvent }] },
+      seenRun: (_, run) => run,
+      runsThatWait: () => new Map(),
+      nowMs: () => nowMs,
+    });
+
+    const { all, routes } = await stats.count({ fromMs: nowMs - 900_000 });
+
+    t.match(all, { total: 101, counts: { delivered: 100, failed: 1, open: 0, ignored: 0 } });
+    t.ok(Math.abs((all.median_ms ?? 0) - 5_000) <= 50, `the median is ${all.median_ms}`);
+    t.ok(Math.abs((all.p95_ms ?? 0) - 9_500) <= 95, `the 95th percentile is ${all.p95_ms}`);
+    t.same(
+      routes.map(({ profile, route, total, last_at }) => ({ profile, route, total, last_at })),
+      [
+        { profile: 'default', route: 'r', total: 100, last_at: new Date(nowMs - 30_000).toISOString() },
+        { profile: 'default', route: 'x', total: 1, last_at: new Date(nowMs - 5_000).toISOString() },
+      ],
+    );
+    const first = reads;
+    await stats.count({ fromMs: nowMs - 900_000 });
+    t.equal(reads, first, 'a second count reads nothing');
+  },
+);
