@@ -4,6 +4,7 @@
  * @see DUR-2, INS-2 and INS-4 in docs/specification.md
  */
 
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Collection, Records } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -57,6 +58,9 @@ export interface EventView {
 
 /** Events of a batch, and replays of an event, that are listed. */
 const mostListed = 200;
+/** How long the row of a replay is waited for: half a second, more than a commit takes. */
+const mostLooks = 50;
+const lookMs = 10;
 
 export function createEventView(ports: EventViewPorts): EventView {
   const { inspector, keeper, find, get, runOf } = ports;
@@ -140,6 +144,8 @@ export function createEventView(ports: EventViewPorts): EventView {
       const found = await find(id, choice, true);
       if (found === undefined || (found.event.body === '' && changes.payload === undefined)) return undefined;
       const { status, body, key } = await replayEvent(found.key, found.event, changes, ports.replay);
+      // The row of an event that led to no work is written after its answer.
+      for (let tries = 0; tries < mostLooks && (await find(key)) === undefined; tries += 1) await wait(lookMs);
       return { status, body, key };
     },
   };

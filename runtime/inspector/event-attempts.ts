@@ -43,7 +43,8 @@ export function toneOfDelivery({ status }: Pick<DeliveryRecord, 'status'>): Tone
 export function attemptsOf(record: DeliveryRecord): readonly DeliveryAttempt[] {
   const { attempts = 0, failed = [], startedAtMs, endedAtMs, status, reason, messageId } = record;
   const lastNumber = status === 'queued' || startedAtMs === undefined ? attempts : Math.max(1, attempts);
-  const isListed = failed.at(-1)?.startedAtMs === startedAtMs;
+  // A delivery marks its attempt before it is sent.
+  const isListed = (failed.at(-1)?.startedAtMs ?? -1) >= (startedAtMs ?? 0);
   const own = lastNumber === 0 || startedAtMs === undefined || isListed ? 0 : 1;
   const listed = failed.map(
     (one, index): DeliveryAttempt => ({
