@@ -8,7 +8,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Collection, Records } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { Answer } from '../../machines/config/sources.ts';
 import { noticeKey } from '../../machines/webhook/failure-notice.ts';
 import { replayMark, workMark } from '../../machines/webhook/marks.ts';
 import { asSeen, deliveryRow, type EventRecord, groupName, type RunRecord } from '../../machines/webhook/record.ts';
@@ -16,15 +15,14 @@ import { newestFirst } from '../dispatch/newest-first.ts';
 import type { Platforms } from '../dispatch/platforms.ts';
 import { furtherKeys } from '../dispatch/responses.ts';
 import { openEvent } from '../inspector/event-opened.ts';
-import type { EventReplay, OpenedEvent } from '../inspector/event-wire.ts';
+import type { EventReplay } from '../inspector/event-wire.ts';
 import type { Inspector } from '../inspector/inspector.ts';
 import { tellStory } from '../inspector/story.ts';
 import { noWork, type WorkOfRun } from '../inspector/story-calls.ts';
 import type { StorySources } from '../inspector/story-sources.ts';
-import type { Story } from '../inspector/wire.ts';
 import type { FindEvent, FoundEvent } from '../webhook/find-event.ts';
-import { type ReplayChanges, type ReplayPorts, replayEvent } from '../webhook/replay.ts';
-import type { EventChoice, Result } from './contract.ts';
+import { type ReplayPorts, replayEvent } from '../webhook/replay.ts';
+import type { EventView } from './view.ts';
 
 export interface EventViewPorts {
   readonly inspector: Pick<Inspector, 'actor' | 'stepsOf'>;
@@ -38,22 +36,6 @@ export interface EventViewPorts {
   readonly find: FindEvent;
   readonly get: <In extends Collection>(collection: In, key: string | undefined) => Promise<Records[In] | undefined>;
   readonly runOf: (key: string | undefined) => Promise<RunRecord | undefined>;
-}
-
-export interface OpenOptions {
-  /** With the complete payload. */
-  readonly whole?: boolean;
-  /** What the provider of a route reads in place of the usual body. */
-  readonly answerOf?: (event: Pick<EventRecord, 'route' | 'profile'>) => Answer | undefined;
-}
-
-export interface EventView {
-  /** Everything that is known of one delivery, by its id or key. */
-  why(id: string, choice?: EventChoice): Promise<Story | undefined>;
-  /** The same as the page shows it. */
-  openEvent(id: string, choice?: EventChoice, options?: OpenOptions): Promise<OpenedEvent | undefined>;
-  /** Sends an event through once more; resolves with the answer's status and body, and the key of the new event. */
-  replay(id: string, choice?: EventChoice, changes?: ReplayChanges): Promise<Result<'webhook.replay'> | undefined>;
 }
 
 /** Events of a batch, and replays of an event, that are listed. */

@@ -77,7 +77,7 @@ export interface Span {
   readonly parent?: string;
   readonly tone: Tone;
   readonly start: number;
-  /** Absent while it goes on. */
+  /** Absent while it is under way. */
   readonly end?: number;
   readonly parts: readonly SpanPart[];
   /** When each event joined a batch. */
@@ -88,7 +88,7 @@ export interface Span {
 
 export interface SpanPart {
   readonly start: number;
-  /** Absent while it goes on; of a wait with an end that is known, that. */
+  /** Absent while it is under way, unless the end of a wait is known. */
   readonly end?: number;
   /** `person`: waits for one. `pause`: waits to retry. `window`: a batch gathers. */
   readonly how: 'work' | 'person' | 'pause' | 'window' | 'failed';

@@ -7,7 +7,7 @@
 import { cut, type Json, spell } from '../../machines/base/json.ts';
 import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { Redactor } from '../observe/redact.ts';
-import type { LiveCall } from './calls.ts';
+import type { CallQuestion, LiveCall } from './calls.ts';
 
 export interface CallMemo {
   readonly id: string;
@@ -24,7 +24,7 @@ export interface CallMemo {
   /** How often it was given to a session. */
   readonly tries: number;
   /** Since when a person was asked for it, and how and when that ended. */
-  readonly question?: { readonly askedAtMs: number; readonly answeredAtMs: number; readonly verdict: string };
+  readonly question?: CallQuestion;
   /** As JSON, secrets redacted; the beginning of a long one. */
   readonly args: string;
   readonly result?: string;

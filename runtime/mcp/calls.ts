@@ -13,7 +13,6 @@ import type { OfferMethod } from '../../machines/mcp/offers.ts';
 import type { CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
 import type { Question } from './approvals.ts';
-import type { CallMemo } from './call-memory.ts';
 import type { RegisteredTool } from './registry.ts';
 import { connectionKey } from './sessions.ts';
 
@@ -49,6 +48,13 @@ export type CallAnswer =
   | { readonly kind: 'result'; readonly result: ShapedResult }
   | { readonly kind: 'fault'; readonly fault: CallFault };
 
+/** When a person was asked for a call, and how and when that ended. */
+export interface CallQuestion {
+  readonly askedAtMs: number;
+  readonly answeredAtMs: number;
+  readonly verdict: string;
+}
+
 export interface LiveCall {
   readonly request: CallRequest;
   readonly answer: (answer: CallAnswer) => void;
@@ -59,7 +65,7 @@ export interface LiveCall {
   result: ShapedResult | undefined;
   approval: string | undefined;
   /** How and when a person was asked for it. */
-  question: CallMemo['question'];
+  question: CallQuestion | undefined;
   /** Takes back what was sent last; harmless once that is answered. */
   abandon: (() => void) | undefined;
   /** The connection whose session has it now. */

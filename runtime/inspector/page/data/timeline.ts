@@ -32,7 +32,7 @@ const steps = [
   ),
 ];
 
-/** @param nowMs the end of what goes on */
+/** @param nowMs the end of what is under way */
 export function axisOf(spans: readonly Span[], nowMs: number, hidesWait: boolean): Axis {
   const { from, end } = rangeOf(spans, nowMs);
   const wait = hidesWait ? longestWait(spans, nowMs) : undefined;

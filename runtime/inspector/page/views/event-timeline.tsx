@@ -226,7 +226,7 @@ function CheckRow({ check: { name, result, detail, ms } }: { readonly check: Che
   );
 }
 
-/** The time, four times a second while something goes on. */
+/** The time, four times a second while something is under way. */
 function useTicking(isOpen: boolean): number {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
