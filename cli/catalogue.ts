@@ -86,6 +86,15 @@ const status = (oneOf: readonly string[]): Flag => ({
   oneOf,
 });
 
+const replayFlags: readonly Flag[] = [
+  { name: 'edit', help: 'Edit the payload first, in VISUAL or EDITOR.' },
+  { name: 'payload', value: 'file', help: 'Use the payload in this file.', form: 'text' },
+  { name: 'event', value: 'type', help: 'Use this event type.', form: 'text' },
+  { name: 'dry', help: 'Deliver nothing; print the response.' },
+  route,
+  ofProfile,
+  json,
+];
 const search: Flag = {
   name: 'search',
   value: 'text',
@@ -395,10 +404,10 @@ export const catalogue: readonly CliCommand[] = [
     path: ['webhook', 'replay'],
     args: ['id'],
     names: ['delivery'],
-    flags: [route, ofProfile, json],
+    flags: replayFlags,
     help: 'The same as `agent events replay`.',
     hidden: true,
-    load: async () => (await events()).replayEvent,
+    load: async () => (await import('./commands/events-replay.ts')).replayEvent,
   },
   {
     path: ['events'],
@@ -426,9 +435,9 @@ export const catalogue: readonly CliCommand[] = [
     path: ['events', 'replay'],
     args: ['id'],
     names: ['delivery'],
-    flags: [route, ofProfile, json],
+    flags: replayFlags,
     help: 'Process an event once more, as a new one.',
-    load: async () => (await events()).replayEvent,
+    load: async () => (await import('./commands/events-replay.ts')).replayEvent,
   },
   {
     path: ['mcp', 'list'],

@@ -259,9 +259,14 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   'events replay': {
     about: [
-      'Headers that carry credentials are never kept, so a replay goes through without a signature. Also by its earlier name, `agent webhook replay`.',
+      'Headers that carry credentials are never kept, so a replay goes through without a signature. Every later rule of the route applies, also to an edited payload. Also by its earlier name, `agent webhook replay`.',
+      'With `--dry` the agent runs with its tools as usual, but its response is delivered to no target.',
     ],
-    examples: [['events replay 8f2c-1', 'process it once more']],
+    examples: [
+      ['events replay 8f2c-1', 'process it once more'],
+      ['events replay 8f2c-1 --edit --dry', 'edit the payload, and only see the response'],
+      ['events replay latest --payload changed.json', 'with the payload of a file'],
+    ],
     needsGateway: true,
     exits: { 1: 'The answer was not 2xx; it is shown.' },
     see: ['events'],

@@ -4,7 +4,7 @@
  * @see DIS-3 and CON-3 in docs/specification.md
  */
 
-import { createTranscript, type RunAccount } from '../../machines/agent/transcript.ts';
+import { createTranscript, type RunAccount, type TranscriptEntry } from '../../machines/agent/transcript.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import type { AgentRunOutcome, AgentRunRequest } from '../ports.ts';
 import { type LoopPorts, type RunTools, runModelLoop } from './model-loop.ts';
@@ -29,14 +29,15 @@ export function createModelRunner(model: ModelSettings, ports: ModelRunnerPorts)
   const { toolsOf, redact, ...loop } = ports;
   return async (request, signal) => {
     const transcript = createTranscript(redact);
-    transcript.add({ kind: 'prompt', text: request.prompt });
+    const tell = (entry: TranscriptEntry): void => transcript.add(entry, loop.nowMs());
+    tell({ kind: 'prompt', text: request.prompt });
     const { spending, ...outcome } = await runModelLoop(
       {
         model: request.model === undefined ? model : anotherModel(model, request.model),
         system,
         turns: [{ role: 'user', text: request.prompt }],
         tools: toolsOf(request),
-        tell: transcript.add,
+        tell,
         ...(request.handOver === undefined ? {} : { beforeFirst: request.handOver }),
       },
       loop,

@@ -165,6 +165,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       attempt: 0,
       queuedAtMs: nowMs,
       ...(isDirect === undefined ? {} : { isDirect }),
+      ...(event.isDry === undefined ? {} : { isDry: event.isDry }),
     };
     const taken = ports.hasRoom();
     const heldBy = taken ? ports.keeper.session() : undefined;
@@ -204,7 +205,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       ...(job.model === undefined ? {} : { model: job.model }),
       deliver: job.deliver,
       deliverExtra: job.deliverExtra,
-      onFailure: job.notice,
+      onFailure: event.isDry ? undefined : job.notice,
       cronJob: job.id,
     };
     // The claim that the scheduler takes for a firing too: no firing happens twice.

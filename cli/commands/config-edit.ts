@@ -4,17 +4,14 @@
  * @see CLI-6 in docs/specification.md
  */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { ensurePrivateFolder, privateFile, readText, updateFileLocked } from '../../actors/files.ts';
 import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnostic.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { type CommandContext, type ExitCode, profileFlag } from '../context.ts';
+import { openEditor } from '../editor.ts';
 import { canAsk, loadPrompts, QuestionsLeft } from '../prompts.ts';
 import { oneLine, plain } from '../terminal.ts';
-
-const defaultEditor = 'vi';
 
 export async function editConfigFile(context: CommandContext): Promise<ExitCode> {
   const { out, home } = context;
@@ -75,22 +72,6 @@ async function save(path: string, { before, text }: Edited, { context, draft, le
   rmSync(draft, { force: true });
   context.out.print(`Saved ${oneLine(path)}. A running gateway applies it by itself.\n`);
   return 0;
-}
-
-/** Runs the editor on the file as Git does; returns why that failed. Ctrl-C is the editor's meanwhile. */
-async function openEditor({ env }: CommandContext, file: string): Promise<string | undefined> {
-  const editor = env.VISUAL || env.EDITOR || defaultEditor;
-  const ignore = (): void => {};
-  process.on('SIGINT', ignore);
-  try {
-    const child = spawn('/bin/sh', ['-c', `${editor} "$@"`, editor, file], { stdio: 'inherit', env: { ...env } });
-    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
-    if (code === 0) return undefined;
-    const cure = code === 127 ? '; set VISUAL or EDITOR to an editor that is installed' : '';
-    return `the editor "${editor}" ended with ${signal ?? code}${cure}`;
-  } finally {
-    process.off('SIGINT', ignore);
-  }
 }
 
 async function findingsOf(context: CommandContext, text: string): Promise<readonly Diagnostic[]> {

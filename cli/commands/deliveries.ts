@@ -132,8 +132,8 @@ async function change(
   }
   const params: Params<typeof method> = all
     ? { ...sendingQuery(context), all: true }
-    : { id: id ?? '', force: hasFlag(context, 'force') };
-  const answer = await context.ask(method, params);
+    : { id: id ?? '', force: hasFlag(context, 'force'), ...reasonFlag(context) };
+  const answer = (await context.ask(method, params)) as OutgoingRow | Swept;
   const { left, refusals } = 'left' in answer ? answer : { left: 0, refusals: [] };
   if (hasFlag(context, 'json')) printJson(context, answer);
   else {
@@ -154,4 +154,10 @@ function countWords({ retried, dropped, left }: Swept): string {
 function sendingQuery(context: CommandContext): Params<'deliveries.list'> {
   const target = textFlag(context, 'target');
   return { ...queryOf(context), ...(target === undefined ? {} : { target }) };
+}
+
+/** Why a delivery is dropped, kept with its record. */
+function reasonFlag(context: CommandContext): { readonly reason?: string } {
+  const reason = textFlag(context, 'reason');
+  return reason === undefined ? {} : { reason };
 }

@@ -7,7 +7,7 @@ import { type CommandContext, type ExitCode, hasFlag, textFlag } from '../contex
 import { askedEvent } from '../history-query.ts';
 import { labelled, moment, reasonOf, routeOf, statusOf, titled, titledText } from '../labelled.ts';
 import { showList } from '../listing.ts';
-import { plain, printJson } from '../terminal.ts';
+import { printJson } from '../terminal.ts';
 
 export async function listEvents(context: CommandContext): Promise<ExitCode> {
   const text = textFlag(context, 'search');
@@ -89,7 +89,10 @@ function formatEvent({ out }: CommandContext, detail: HistoryDetail): string {
     ['Received', moment(received_at, Date.now())],
     ['Alike', alike && `${alikeOf(alike)} from one address, last ${moment(alike.last_at, Date.now())}`],
     ['Signed', record.scheme],
-    ['Repeats', record.replayOf],
+    [
+      'Repeats',
+      record.replayOf && `${record.replayOf}${record.isEdited ? ', edited' : ''}${record.isDry ? ', dry' : ''}`,
+    ],
     ['Run', run === undefined ? undefined : record.work],
     ['Tries', attempts > 1 ? String(attempts) : undefined],
     ['Answer with', question && reasonOf(detail)],
@@ -98,11 +101,4 @@ function formatEvent({ out }: CommandContext, detail: HistoryDetail): string {
     ['Story', `agent inspect why ${key}`],
   ]);
   return titled(out, id, statusOf(detail)) + head + (record.body === '' ? '' : titledText(out, 'Payload', record.body));
-}
-
-export async function replayEvent(context: CommandContext): Promise<ExitCode> {
-  const answer = await context.ask('webhook.replay', askedEvent(context));
-  if (hasFlag(context, 'json')) printJson(context, answer);
-  else context.out.print(`HTTP ${answer.status}\n${plain(answer.body)}\n`);
-  return answer.status >= 200 && answer.status < 300 ? 0 : 1;
 }

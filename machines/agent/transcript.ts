@@ -7,6 +7,9 @@
 import { cut, type JsonObject } from '../base/json.ts';
 import type { Spending } from './spending.ts';
 
+/** An entry with the Unix milliseconds at which it came. */
+export type TimedEntry = TranscriptEntry & { readonly atMs?: number };
+
 export type TranscriptEntry =
   | { readonly kind: 'prompt'; readonly text: string }
   /** What the model said in one step. */
@@ -19,7 +22,7 @@ export type TranscriptEntry =
 /** What a run with the built-in loop adds to its outcome. */
 export interface RunAccount {
   readonly spending: Spending;
-  readonly transcript: readonly TranscriptEntry[];
+  readonly transcript: readonly TimedEntry[];
 }
 
 const longestText = 16_384;
@@ -28,13 +31,13 @@ const mostCharacters = 524_288;
 const mostEntries = 2_000;
 
 export interface Transcript {
-  add(entry: TranscriptEntry): void;
-  entries(): readonly TranscriptEntry[];
+  add(entry: TranscriptEntry, atMs?: number): void;
+  entries(): readonly TimedEntry[];
 }
 
 /** @param redact takes secrets out of a text, which is cut after that: half a secret is not known for one */
 export function createTranscript(redact: (text: string) => string): Transcript {
-  const entries: TranscriptEntry[] = [];
+  const entries: TimedEntry[] = [];
   let left = mostCharacters;
   const short = (text: string): string => {
     const clean = redact(text);
@@ -43,30 +46,36 @@ export function createTranscript(redact: (text: string) => string): Transcript {
     return kept.length === clean.length ? kept : `${kept} … [${clean.length - kept.length} characters left out]`;
   };
   return {
-    add(entry) {
-      if (entries.length < mostEntries) entries.push({ ...entry, text: short(entry.text) });
+    add(entry, atMs) {
+      if (entries.length >= mostEntries) return;
+      entries.push({ ...entry, text: short(entry.text), ...(atMs === undefined ? {} : { atMs }) });
     },
     entries: () => [...entries],
   };
 }
 
 /** The entries as plain JSON, in the spelling of all rows. */
-export function transcriptJson(entries: readonly TranscriptEntry[]): readonly JsonObject[] {
-  return entries.map((entry): JsonObject => {
-    switch (entry.kind) {
-      case 'answer': {
-        const { kind, text, inputTokens, outputTokens } = entry;
-        return { kind, text, input_tokens: inputTokens, output_tokens: outputTokens };
-      }
-      case 'result': {
-        const { kind, id, text, isError } = entry;
-        return { kind, id, text, is_error: isError };
-      }
-      case 'call':
-        // A tool's arguments, as the model spelled them.
-        return { kind: entry.kind, id: entry.id, tool: entry.tool, arguments: entry.text };
-      default:
-        return { kind: entry.kind, text: entry.text };
-    }
+export function transcriptJson(entries: readonly TimedEntry[]): readonly JsonObject[] {
+  return entries.map(({ atMs, ...entry }): JsonObject => {
+    const row = entryJson(entry);
+    return atMs === undefined ? row : { ...row, at_ms: atMs };
   });
+}
+
+function entryJson(entry: TranscriptEntry): JsonObject {
+  switch (entry.kind) {
+    case 'answer': {
+      const { kind, text, inputTokens, outputTokens } = entry;
+      return { kind, text, input_tokens: inputTokens, output_tokens: outputTokens };
+    }
+    case 'result': {
+      const { kind, id, text, isError } = entry;
+      return { kind, id, text, is_error: isError };
+    }
+    case 'call':
+      // A tool's arguments, as the model spelled them.
+      return { kind: entry.kind, id: entry.id, tool: entry.tool, arguments: entry.text };
+    default:
+      return { kind: entry.kind, text: entry.text };
+  }
 }

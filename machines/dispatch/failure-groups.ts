@@ -25,6 +25,7 @@ export interface FailureGroup {
   /** Subject and cause, such as "Slack does not accept the credentials (HTTP 401)". */
   readonly title: string;
   readonly advice: string;
+  /** Of the newest failure, unless they are grouped by cause. */
   readonly helps: RetryHelps;
   readonly count: number;
   readonly firstMs: number;
@@ -60,19 +61,28 @@ export function normaliseReason(reason: string): string {
   return varying.reduce((text, [pattern, by]) => text.replace(pattern, by), shared).trim();
 }
 
-export function failureKey({ target, reason, status }: Pick<Failure, 'target' | 'reason' | 'status'>): string {
+/** What failures are put together by. */
+export const failureGroupings = ['cause', 'target', 'route'] as const;
+export type FailureGrouping = (typeof failureGroupings)[number];
+
+export function failureKey(
+  { target, reason, status, route }: Pick<Failure, 'target' | 'reason' | 'status' | 'route'>,
+  by: FailureGrouping = 'cause',
+): string {
   const name = canonicalTarget(target) ?? target;
+  if (by === 'target') return `target/${name}`;
+  if (by === 'route') return `route/${route}`;
   return `${name}/${status === 'unknown' ? 'unsure' : 'failed'}/${causeOf(target, reason)}`;
 }
 
 /** Returns the groups, the largest first; of equal ones that with the latest failure. */
-export function groupFailures(failures: Iterable<Failure>): readonly FailureGroup[] {
+export function groupFailures(failures: Iterable<Failure>, by: FailureGrouping = 'cause'): readonly FailureGroup[] {
   const groups = new Map<
     string,
     { first: Failure; count: number; firstMs: number; lastMs: number; routes: Set<string> }
   >();
   for (const failure of failures) {
-    const key = failureKey(failure);
+    const key = failureKey(failure, by);
     const atMs = failure.endedAtMs ?? failure.queuedAtMs;
     const group = groups.get(key);
     if (group === undefined) {
@@ -91,8 +101,8 @@ export function groupFailures(failures: Iterable<Failure>): readonly FailureGrou
       return {
         key,
         target: canonicalTarget(target) ?? target,
-        title: titleOf(target, reason),
-        advice: helps === 'unsure' ? unsureAdvice : adviceOn(reason ?? '', helps),
+        title: by === 'cause' ? titleOf(target, reason) : by === 'target' ? targetTitle(target) : first.route,
+        advice: by !== 'cause' ? '' : helps === 'unsure' ? unsureAdvice : adviceOn(reason ?? '', helps),
         helps,
         ...counted,
         routes: [...routes].sort(),

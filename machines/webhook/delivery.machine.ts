@@ -9,7 +9,7 @@ import { assign, setup } from 'xstate';
 import { effect, promiseHole } from '../base/declare.ts';
 import { waitMs } from '../base/timer.ts';
 import { type Attempt, nextTry } from '../dispatch/next-try.ts';
-import { type DeliveryRecord, isWaitedFor } from './record.ts';
+import { type DeliveryRecord, type FailedAttempt, isWaitedFor } from './record.ts';
 
 export interface DeliveryInput {
   readonly key: string;
@@ -27,7 +27,7 @@ export type DeliveryEvent =
   | { readonly type: 'place.missed'; readonly reason: string }
   /** A person wants it tried now, or never again. */
   | { readonly type: 'delivery.retry' }
-  | { readonly type: 'delivery.drop' }
+  | { readonly type: 'delivery.drop'; readonly note?: string }
   | { readonly type: 'journal.written' }
   /** The outcome is on disk, and so many wait already that this one waits there alone. */
   | { readonly type: 'delivery.shelved' }
@@ -38,6 +38,8 @@ export type DeliveryEvent =
 type Begin = Pick<Extract<DeliveryEvent, { type: 'place.granted' }>, 'atMs' | 'chat'>;
 
 const retryJournalMs = 1_000;
+/** Attempts that a record lists; by default a delivery has 15 tries. */
+const mostFailed = 20;
 
 export const deliveryMachine = setup({
   types: {
@@ -63,7 +65,9 @@ export const deliveryMachine = setup({
     rememberMiss: assign(({ context }, { reason }: { reason: string }) => ({
       record: { ...undated(context.record), status: 'failed' as const, reason },
     })),
-    rememberDrop: assign(({ context }) => ({ record: { ...undated(context.record), status: 'dropped' as const } })),
+    rememberDrop: assign(({ context }, { note }: { note?: string }) => ({
+      record: { ...undated(context.record), status: 'dropped' as const, ...(note === undefined ? {} : { note }) },
+    })),
   },
   guards: {
     isWaiting: ({ context }) => context.record.status === 'waitingToRetry',
@@ -106,7 +110,10 @@ export const deliveryMachine = setup({
           { target: 'marking', actions: { type: 'begin', params: ({ event }) => event } },
         ],
         'place.missed': { target: 'recording', actions: { type: 'rememberMiss', params: ({ event }) => event } },
-        'delivery.drop': { target: 'recording', actions: ['leavePlace', 'rememberDrop'] },
+        'delivery.drop': {
+          target: 'recording',
+          actions: ['leavePlace', { type: 'rememberDrop', params: ({ event }) => event }],
+        },
       },
     },
     marking: {
@@ -171,7 +178,13 @@ export const deliveryMachine = setup({
       tags: ['resting'],
       entry: 'reportResult',
       after: { retryDelay: { target: 'queued' } },
-      on: { 'delivery.retry': 'queued', 'delivery.drop': { target: 'recording', actions: 'rememberDrop' } },
+      on: {
+        'delivery.retry': 'queued',
+        'delivery.drop': {
+          target: 'recording',
+          actions: { type: 'rememberDrop', params: ({ event }) => event },
+        },
+      },
     },
     shelved: {
       description: 'Waits for its next try on disk only, because many wait in memory; taken up when it is due.',
@@ -254,17 +267,25 @@ function afterAttempt(record: DeliveryRecord, attempt: Attempt): DeliveryRecord 
     };
   }
   const { kind, ...standing } = next;
+  const failed = withFailed(record.failed, attempt);
   switch (kind) {
     case 'retry':
       return {
         ...known,
         ...standing,
+        failed,
         status: 'waitingToRetry',
         failedSinceMs: record.failedSinceMs ?? attempt.endedAtMs,
       };
     case 'gaveUp':
-      return { ...known, ...standing, status: isWaitedFor(record) ? 'failed' : 'deadLettered' };
+      return { ...known, ...standing, failed, status: isWaitedFor(record) ? 'failed' : 'deadLettered' };
     case 'unsure':
-      return { ...known, ...standing, status: 'unknown' };
+      return { ...known, ...standing, failed, status: 'unknown' };
   }
+}
+
+function withFailed(failed: readonly FailedAttempt[] = [], { outcome, startedAtMs, endedAtMs }: Attempt) {
+  if (outcome.kind === 'delivered') return failed;
+  const { kind, reason } = outcome;
+  return [...failed, { startedAtMs, endedAtMs, kind, reason }].slice(-mostFailed);
 }

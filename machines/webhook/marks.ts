@@ -76,6 +76,11 @@ export function claimsOfEvent({ profile, route, deliveryId, signatureDigest }: J
   });
 }
 
+/** Of the replays of an event. */
+export function replayMark(eventKey: string): string {
+  return `o${eventKey}`;
+}
+
 /** Of the events that led to a run or a delivery of another key. */
 export function workMark(work: string): string {
   return `w${work}`;
@@ -88,10 +93,11 @@ export function isPassing(status: unknown): boolean {
 
 /** The marks of an event. One that led to work shows what became of that, so it bears no status of its own. */
 export function marksOfEvent(key: string, event: JsonObject): Marks {
-  const { route, status, cronJob, deliveryId, work } = event;
+  const { route, status, cronJob, deliveryId, work, replayOf } = event;
   const shared = typeof route === 'string' ? [routeMark(route)] : [];
   if (typeof work !== 'string') shared.push(...marksOfStatus(status, route));
   if (typeof cronJob === 'string') shared.push(jobMark(cronJob));
+  if (typeof replayOf === 'string') shared.push(replayMark(replayOf));
   return {
     shared,
     own: typeof deliveryId === 'string' && !repeatsId(event) ? idMark(deliveryId) : undefined,

@@ -9,7 +9,7 @@ import type { Spending } from '../agent/spending.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { deliveryStatuses, eventStatuses, runStatuses } from '../base/status.ts';
 import type { NoticePlace } from '../config/notice-place.ts';
-import type { PartlySent } from '../dispatch/send-outcome.ts';
+import type { PartlySent, SendOutcome } from '../dispatch/send-outcome.ts';
 import type { Burst } from './coalesce.ts';
 import type { OutcomeKind } from './reply.ts';
 
@@ -69,6 +69,10 @@ export interface EventRecord {
   readonly cronJob?: string;
   /** The key of the event that this one repeats. */
   readonly replayOf?: string | undefined;
+  /** Of a replay: a person changed its payload, its event type or its route. */
+  readonly isEdited?: true | undefined;
+  /** Of a replay: its response is kept in the history and sent to no target. */
+  readonly isDry?: true | undefined;
   /** The outcome of a request that led to no work. */
   readonly outcome?: OutcomeKind | undefined;
   readonly told?: Told | undefined;
@@ -80,6 +84,8 @@ export interface EventRecord {
 export interface Told {
   /** How long the body was waited for. */
   readonly bodyMs?: number | undefined;
+  /** How long all of its rules took, up to the claim. */
+  readonly checkMs?: number | undefined;
   readonly scriptMs?: number | undefined;
   /** What the script did with the payload. */
   readonly script?: 'replaced' | 'annotated' | undefined;
@@ -113,6 +119,8 @@ export interface RunRecord extends Partial<Spending> {
   readonly earlierKeys?: readonly string[];
   /** No agent is asked: its response is the text of its batch (`deliver_only`). */
   readonly isDirect?: true;
+  /** Its response is kept and delivered nowhere: the run of a dry replay. */
+  readonly isDry?: true;
   readonly response?: string;
   readonly reason?: string;
   /** A person gave up all of its several deliveries. */
@@ -154,6 +162,8 @@ export interface DeliveryRecord {
   readonly order?: number;
   /** How often it has been sent. */
   readonly attempts?: number;
+  /** The attempts that failed, oldest first; of many, the last ones (DUR-2). */
+  readonly failed?: readonly FailedAttempt[];
   /** When the last attempt began. */
   readonly startedAtMs?: number;
   /** When it is tried again. */
@@ -173,6 +183,17 @@ export interface DeliveryRecord {
   readonly endedAtMs?: number;
   readonly messageId?: string;
   readonly reason?: string;
+  /** Why a person dropped it, or confirmed that it arrived. */
+  readonly note?: string;
+}
+
+/** An attempt to deliver that did not arrive, or not for certain. */
+export interface FailedAttempt {
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly kind: Exclude<SendOutcome['kind'], 'delivered'>;
+  /** The answer of the platform, or why it was not asked. */
+  readonly reason: string;
 }
 
 /** What sorts deliveries as they were queued. Records of an earlier version have their time alone, in the same unit. */

@@ -233,7 +233,7 @@ function repeated(context: RequestContext, holder: SignatureHolder, desk: Reques
 }
 
 export function parsePayload(context: RequestContext, desk: RequestDesk): Known {
-  const { id, origin, route, scheme } = context;
+  const { id, origin, route, scheme, replay } = context;
   if (route === undefined) return nothing;
   if (origin === 'part') return parsePart(context, desk);
   const headers = desk.headers(id);
@@ -254,7 +254,7 @@ export function parsePayload(context: RequestContext, desk: RequestDesk): Known 
       body.omit === undefined ? split.items : split.items.map(({ [body.omit as string]: _, ...item }) => item);
     return { deliveryId, payload: { items }, plan: 'split' };
   }
-  const event = eventType(headers, parsed.value);
+  const event = replay?.event ?? eventType(headers, parsed.value);
   return { deliveryId, payload: unpacked(parsed.value, body.json), event };
 }
 
@@ -334,7 +334,7 @@ export function renderTexts(context: RequestContext, desk: RequestDesk): Known {
     target: compiled.notice.target,
     extra: compiled.notice.extra.render(view),
   };
-  const plan = groupKey === undefined ? planOf(route) : 'group';
+  const plan = planOf(route, groupKey, context.replay?.isDry);
   return { prompt, deliverExtra, deliverTo: places.deliverTo, onFailure, groupKey, plan };
 }
 
@@ -356,8 +356,10 @@ function placesFor(
   return { deliverTo: places };
 }
 
-/** A coalescing route whose key does not resolve runs at once (COA-1). */
-function planOf(route: Route): PlanKind {
+/** A coalescing route whose key does not resolve runs at once (COA-1), and so does a dry replay, which joins no batch. */
+function planOf(route: Route, groupKey: string | undefined, isDry = false): PlanKind {
+  if (isDry) return route.cronJob === undefined ? 'run' : 'cron';
+  if (groupKey !== undefined) return 'group';
   // A sender is answered with one outcome, which several deliveries do not have.
   if (route.deliverOnly) return route.deliverTo === undefined ? 'direct' : 'run';
   return route.cronJob === undefined ? 'run' : 'cron';

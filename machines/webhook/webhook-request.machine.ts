@@ -30,8 +30,19 @@ export interface RequestInput {
   readonly path: string;
   readonly declaredBytes?: number | undefined;
   readonly receivedAtMs: number;
+  readonly replay?: Replay | undefined;
+}
+
+/** What a replay repeats, and what a person changed of it (DUR-2). */
+export interface Replay {
   /** The key of the event that is replayed. */
-  readonly replayOf?: string | undefined;
+  readonly of: string;
+  /** The payload, the event type or the route is another one. */
+  readonly isEdited?: true | undefined;
+  /** Nothing is delivered: the response is kept in the history. */
+  readonly isDry?: true | undefined;
+  /** The event type, in place of the one that the request has. */
+  readonly event?: string | undefined;
 }
 
 /** What happens to an event that passed every rule; `split`: a request whose body is an array is no event itself. */
@@ -372,7 +383,7 @@ export function requestContext({
   path,
   declaredBytes,
   receivedAtMs,
-  replayOf,
+  replay,
   route,
   profile,
   scheme,
@@ -399,7 +410,7 @@ export function requestContext({
     path,
     declaredBytes,
     receivedAtMs,
-    replayOf,
+    replay,
     route,
     profile,
     scheme,

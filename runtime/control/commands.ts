@@ -42,6 +42,7 @@ import { inspectCommands } from './inspect-commands.ts';
 import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { offerCommands } from './offer-commands.ts';
+import { openedEventCommands } from './opened-event-commands.ts';
 import { overviewCommands } from './overview-commands.ts';
 import { askedRoute, deskOf, routeCommands } from './route-commands.ts';
 import { serverCommands } from './server-commands.ts';
@@ -57,6 +58,7 @@ const table: Commands = {
   ...importCommands,
   ...linkCommands,
   ...deliveryCommands,
+  ...openedEventCommands,
   ...chatCommands,
   ...cronCommands,
   ...overviewCommands,
@@ -109,15 +111,6 @@ const table: Commands = {
         'delivery-unknown',
         `no delivery ${spellChoice(id, choice)} is in the history; \`agent events\` lists them`,
       )
-    );
-  }),
-
-  'webhook.replay': ofDaemon(async (daemon, params) => {
-    const id = textOf(params, 'id');
-    const choice = choiceOf(params);
-    const answer = await daemon.replay(id, choice);
-    return (
-      answer ?? refuse('delivery-unknown', `no delivery ${spellChoice(id, choice)} is in the history with its body`)
     );
   }),
 

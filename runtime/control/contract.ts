@@ -12,6 +12,7 @@ import type { NamedRange } from '../../machines/base/time-range.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { ShownSetting, VariableSource } from '../../machines/config/shown-settings.ts';
+import type { FailureGroup, FailureGrouping } from '../../machines/dispatch/failure-groups.ts';
 import type { Remember } from '../../machines/mcp/approval-rules.ts';
 import type { CallFault } from '../../machines/mcp/call-faults.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
@@ -23,6 +24,7 @@ import type {
   RunRow,
   SendingRow,
 } from '../../machines/webhook/record.ts';
+import type { OpenedEvent } from '../inspector/event-wire.ts';
 import type {
   ActorDetails,
   Chart,
@@ -85,11 +87,33 @@ export interface Contract {
     result: { readonly run: string; readonly profile: string };
   };
   'cron.show': { params: JobChoice & { readonly limit?: number }; result: JobDetail };
-  'deliveries.drop': { params: SendingChoice; result: OutgoingRow | Swept };
+  /** An unconfirmed delivery arrived, as a person has seen at the target. */
+  'deliveries.confirm': { params: BulkChoice & { readonly reason?: string }; result: Bulk };
+  'deliveries.drop': {
+    params: (SendingChoice | BulkChoice) & { readonly reason?: string };
+    result: OutgoingRow | Swept | Bulk;
+  };
   'deliveries.list': { params: Partial<SendingQuery>; result: readonly OutgoingRow[] };
-  'deliveries.retry': { params: SendingChoice & { readonly force?: boolean }; result: OutgoingRow | Swept };
+  /** How far several deliveries are. */
+  'deliveries.progress': { params: { readonly ids: readonly string[] }; result: BulkProgress };
+  'deliveries.retry': {
+    params: (SendingChoice | BulkChoice) & { readonly force?: boolean };
+    result: OutgoingRow | Swept | Bulk;
+  };
   'deliveries.show': { params: ById; result: OutgoingDetail };
   'deliveries.targets': { params: object; result: readonly TargetRow[] };
+  /** A shell command that sends the event's payload, signed with `$SECRET`. */
+  'events.curl': { params: EventChoice & ById; result: { readonly curl: string } };
+  /** With `whole` the complete payload, not its first 64 KB. */
+  'events.open': { params: EventChoice & ById & { readonly whole?: boolean }; result: OpenedEvent };
+  'failures.groups': {
+    params: Partial<FailureChoice> & { readonly by?: FailureGrouping };
+    result: { readonly count: number; readonly groups: readonly FailureGroupRow[] };
+  };
+  'failures.list': {
+    params: Partial<FailureChoice> & { readonly key?: string; readonly cursor?: string; readonly limit?: number };
+    result: { readonly rows: readonly FailureRow[]; readonly next?: string };
+  };
   'events.follow': { params: EventSearch; result: EventNews };
   'events.search': { params: EventSearch & { readonly cursor?: string; readonly limit?: number }; result: FoundEvents };
   'gateway.reload': { params: object; result: { readonly reloaded: true } };
@@ -197,7 +221,10 @@ export interface Contract {
   'webhook.enable': { params: RouteChoice; result: RouteEnabled };
   'webhook.list': { params: object; result: readonly RouteRow[] };
   'webhook.remove': { params: RouteChoice; result: { readonly removed: string } };
-  'webhook.replay': { params: EventChoice & ById; result: { readonly status: number; readonly body: string } };
+  'webhook.replay': {
+    params: EventChoice & ById & ReplayEdit;
+    result: { readonly status: number; readonly body: string; readonly key: string };
+  };
   'webhook.samples': { params: RouteChoice; result: { readonly samples: readonly string[] } };
   'webhook.show': { params: RouteChoice; result: RouteDetail };
   'webhook.subscribe': {
@@ -293,6 +320,18 @@ export interface EventChoice {
   readonly profile?: string;
 }
 
+/** What a person changes of an event that is replayed; what is absent stays. */
+export interface ReplayEdit {
+  /** As a sender would write it. */
+  readonly payload?: string;
+  /** The event type. */
+  readonly event?: string;
+  /** Another route of its profile. */
+  readonly to?: string;
+  /** Runs as usual and delivers nothing; the response is kept with the event. */
+  readonly dry?: boolean;
+}
+
 export interface HistoryQuery extends EventChoice {
   /** The most rows to answer. */
   readonly limit: number;
@@ -313,6 +352,54 @@ export type DeadLetterQuery = Pick<SendingQuery, 'route' | 'profile' | 'target'>
 
 /** One delivery by its id, or with `all` every dead letter that fits. */
 export type SendingChoice = ById | (DeadLetterQuery & { readonly all: true });
+
+/** Several deliveries: by their ids, or all open failures of a group. */
+export type BulkChoice = { readonly ids: readonly string[] } | { readonly key: string };
+
+/** The outcome of an action on several deliveries. */
+export interface Bulk {
+  /** The ids of those that the action was applied to. */
+  readonly done: readonly string[];
+  readonly skipped: readonly { readonly id: string; readonly why: string }[];
+}
+
+export interface BulkProgress {
+  readonly delivered: number;
+  readonly failed: number;
+  /** An attempt failed, and another follows. */
+  readonly retrying: number;
+  /** Queued, or being sent. */
+  readonly waiting: number;
+}
+
+/** Failed deliveries: those that wait for a person, or those that a person dropped. */
+export interface FailureChoice extends InProfile {
+  readonly state: 'open' | 'dropped';
+}
+
+export interface FailureGroupRow extends Omit<FailureGroup, 'firstMs' | 'lastMs'> {
+  readonly first: string;
+  readonly last: string;
+  /** Failures over time, from the first of all groups until now. */
+  readonly buckets: readonly number[];
+}
+
+export interface FailureRow {
+  readonly id: string;
+  /** The key of its event. */
+  readonly event_key: string;
+  readonly route: string;
+  readonly event: string;
+  /** The platform and the place. */
+  readonly place: string;
+  readonly status: DeliveryRecord['status'];
+  /** The beginning of the text. */
+  readonly text: string;
+  readonly attempts: number;
+  readonly reason?: string;
+  readonly note?: string;
+  readonly last_attempt_at: string;
+}
 
 /** Only records that fit all that is given. */
 export interface FollowQuery {
@@ -1011,7 +1098,12 @@ export interface DeliveryDesk {
   show(id: string): Promise<OutgoingDetail>;
   /** One by its id, or by the id of its event all of it that have ended and not arrived; a sweep where those are several. */
   retry(id: string, how: { readonly force: boolean }): Promise<OutgoingRow | Sweep>;
-  drop(id: string): Promise<OutgoingRow | Sweep>;
+  /** @param note why, kept with the record */
+  drop(id: string, note?: string): Promise<OutgoingRow | Sweep>;
+  retryEach(ids: readonly string[], how: { readonly force: boolean }): Promise<Bulk>;
+  dropEach(ids: readonly string[], note?: string): Promise<Bulk>;
+  /** Each is unconfirmed and arrived, as a person has seen. */
+  confirmEach(ids: readonly string[], note?: string): Promise<Bulk>;
   /** All dead letters that fit, the oldest first; one that cannot be touched holds up no other. */
   retryAll(query: DeadLetterQuery): Promise<Sweep>;
   dropAll(query: DeadLetterQuery): Promise<Sweep>;

@@ -6,15 +6,12 @@
 import type { AnyActorRef } from 'xstate';
 import type { Collection, Records } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
 import { noticeKey } from '../../machines/webhook/failure-notice.ts';
 import {
-  asSeen,
   type DeliveryRecord,
   type DeliveryRow,
   deliveryRow,
   type EventRecord,
-  groupName,
   type RunRecord,
   signatureClaim,
 } from '../../machines/webhook/record.ts';
@@ -24,45 +21,38 @@ import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import { createSearchEvents } from '../dispatch/event-search.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
+import { createFailureView } from '../dispatch/failure-view.ts';
 import { eventsLike } from '../dispatch/history.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
-import type { Platforms } from '../dispatch/platforms.ts';
-import { furtherKeys, furtherOf } from '../dispatch/responses.ts';
+import { furtherOf } from '../dispatch/responses.ts';
 import { createRunHistory, matches, questionOf } from '../dispatch/run-history.ts';
 import type { Reply } from '../http/front.ts';
 import { countActors, describeTree } from '../inspector/census.ts';
 import type { Inspector } from '../inspector/inspector.ts';
 import { stateOf, viewOf } from '../inspector/snapshot-view.ts';
-import { tellStory } from '../inspector/story.ts';
-import { noWork, type WorkOfRun } from '../inspector/story-calls.ts';
-import type { StorySources } from '../inspector/story-sources.ts';
 import type { ActorDetails } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { CheckedRequest } from '../webhook/check-request.ts';
 import type { Decisions } from '../webhook/event-log.ts';
 import { type Alike, alikeOf, createFindEvent } from '../webhook/find-event.ts';
-import { type ReplayPorts, replayEvent } from '../webhook/replay.ts';
 import type { ActorShown, DeliveryDesk, HistoryQuery, OverviewService, SeenRun } from './contract.ts';
+import { createEventView, type EventViewPorts } from './event-view.ts';
 import type { DaemonView } from './view.ts';
 
-export interface ViewPorts {
+export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'> {
   readonly root: AnyActorRef;
   readonly home: string;
   readonly version: string;
   readonly inspector: Inspector;
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
-  readonly replay: ReplayPorts;
   readonly sendings: (keyOf: (id: string) => Promise<string | undefined>) => DeliveryDesk;
   /** Answers a request as its sender would be answered; nothing of it is claimed or run. */
   readonly check: (request: CheckedRequest) => Promise<Reply>;
-  readonly pauseOf: Platforms['pauseOf'];
   readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly seenRun: SeenRun;
   readonly stats: EventStats;
   readonly mcp: McpView;
-  /** What the servers' half knows of a run. */
-  readonly workOf: (run: string) => WorkOfRun;
   /** The runs that wait for a person, each with its oldest question. */
   readonly runsThatWait: () => ReadonlyMap<string, string>;
   readonly chat: ChatView;
@@ -101,8 +91,10 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     (await runOf(work)) ?? (await get('deliveries', work));
 
   const find = createFindEvent({ journal: keeper.journal, refused: decisions.refused });
+  const eventView = createEventView({ ...ports, find, get, runOf });
 
   return {
+    failures: createFailureView({ ...ports, journal: keeper.journal, get }),
     sendings: ports.sendings(async (id) => (await find(id, {}, true))?.event.work),
     mcp: ports.mcp,
     chat: ports.chat,
@@ -169,55 +161,10 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       return { status, body };
     },
     refusals: decisions.lastRefused,
-    async replay(id, choice) {
-      const found = await find(id, choice, true);
-      if (found === undefined || found.event.body === '') return undefined;
-      const { status, body } = await replayEvent(found.key, found.event, ports.replay);
-      return { status, body };
-    },
     forgetSignature: (profile, digest) => keeper.commit([{ kind: 'release', name: signatureClaim(profile, digest) }]),
     ...createRunHistory({ ...ports, journal: keeper.journal }),
     cancelRun: ports.cancelRun,
-    async why(id, choice) {
-      const found = await find(id, choice);
-      if (found === undefined) return undefined;
-      const { key, event, alike } = found;
-      const run = await runOf(event.work);
-      const stateOf = (actor: string): string | undefined => inspector.actor(actor)?.state;
-      const sending = async (at: string | undefined): Promise<StorySources['delivery']> => {
-        const kept = await get('deliveries', at);
-        if (at === undefined || kept === undefined) return undefined;
-        const seen = asSeen(kept, stateOf(`deliveries/${at}`));
-        return { key: at, record: seen, pause: ports.pauseOf(seen) };
-      };
-      const delivery = await sending(event.work);
-      const others = (await Promise.all(furtherKeys(event.work, delivery?.record).map(sending))).filter(
-        (one) => one !== undefined,
-      );
-      const notice = await sending(event.work && noticeKey(event.work));
-      const groupKey = event.told?.groupKey;
-      const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
-      const group = await get('groups', groupAt);
-      const story = tellStory({
-        key,
-        event,
-        ...(alike === undefined ? {} : { alike }),
-        status: deliveryRow(event, await workOf(event)).status,
-        ...(run === undefined ? {} : { run: { key: event.work ?? key, record: run } }),
-        ...(delivery === undefined ? {} : { delivery }),
-        ...(others.length === 0 ? {} : { others }),
-        ...(notice === undefined ? {} : { notice }),
-        // A group's record outlives a burst; the one that gathers now may be the next.
-        ...(group?.burst.id === event.work && group !== undefined && groupAt !== undefined
-          ? { group: { key: groupAt, record: group } }
-          : {}),
-        ...(event.work === undefined ? noWork : ports.workOf(event.work)),
-        transcript: ((await get('transcripts', event.work))?.entries ?? []) as readonly JsonObject[],
-        stepsOf: (actor) => inspector.actor(actor)?.steps ?? inspector.stepsOf(actor),
-        stateOf,
-      });
-      return ports.redact(story);
-    },
+    ...eventView,
     tree: () => describeTree({ root, sinces: inspector.sinces, redact: ports.redactText }),
     actor: (id) => spellActor(inspector.actor(id)),
     chart: inspector.chart,

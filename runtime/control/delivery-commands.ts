@@ -3,29 +3,54 @@
  * @see CLI-2 and DLV-4 in docs/specification.md
  */
 
-import type { JsonObject } from '../../machines/base/json.ts';
-import { type Commands, ofDaemon, textOf } from './command.ts';
-import type { OutgoingRow, SendingQuery, Sweep, Swept } from './contract.ts';
+import { cut, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { rowLimit } from '../../machines/base/row-limits.ts';
+import { type FailureGrouping, failureGroupings } from '../../machines/dispatch/failure-groups.ts';
+import type { FailureView } from '../dispatch/failure-view.ts';
+import { type Commands, ofDaemon, optionalText, refuse, textOf } from './command.ts';
+import type { FailureChoice, OutgoingRow, SendingQuery, Sweep, Swept } from './contract.ts';
 import { queryOf } from './event-choice.ts';
 
 export const deliveryCommands = {
   'deliveries.list': ofDaemon(({ sendings }, params) => sendings.list(sendingQueryOf(params))),
   'deliveries.show': ofDaemon(({ sendings }, params) => sendings.show(textOf(params, 'id'))),
-  'deliveries.retry': ofDaemon(async ({ sendings }, params) =>
-    answerOf(
+  'deliveries.retry': ofDaemon(async ({ sendings, failures }, params) => {
+    const how = { force: params.force === true };
+    const ids = await chosenIds(failures, params);
+    if (ids !== undefined) return sendings.retryEach(ids, how);
+    return answerOf(
       'retried',
       params.all === true
         ? await sendings.retryAll(sendingQueryOf(params))
-        : await sendings.retry(textOf(params, 'id'), { force: params.force === true }),
-    ),
-  ),
+        : await sendings.retry(textOf(params, 'id'), how),
+    );
+  }),
 
-  'deliveries.drop': ofDaemon(async ({ sendings }, params) =>
-    answerOf(
+  'deliveries.drop': ofDaemon(async ({ sendings, failures }, params) => {
+    const ids = await chosenIds(failures, params);
+    if (ids !== undefined) return sendings.dropEach(ids, reasonOf(params));
+    return answerOf(
       'dropped',
-      params.all === true ? await sendings.dropAll(sendingQueryOf(params)) : await sendings.drop(textOf(params, 'id')),
-    ),
+      params.all === true
+        ? await sendings.dropAll(sendingQueryOf(params))
+        : await sendings.drop(textOf(params, 'id'), reasonOf(params)),
+    );
+  }),
+
+  'deliveries.confirm': ofDaemon(async ({ sendings, failures }, params) =>
+    sendings.confirmEach((await chosenIds(failures, params)) ?? [textOf(params, 'id')], reasonOf(params)),
   ),
+  'deliveries.progress': ofDaemon(({ failures }, params) => failures.progress(idsOf(params.ids))),
+  'failures.groups': ofDaemon(({ failures }, params) => failures.groups(failureChoiceOf(params), groupingOf(params))),
+  'failures.list': ofDaemon(({ failures }, params) => {
+    const key = optionalText(params, 'key');
+    const cursor = optionalText(params, 'cursor');
+    return failures.list(failureChoiceOf(params), {
+      ...(key === undefined ? {} : { key }),
+      ...(cursor === undefined ? {} : { before: cursor }),
+      limit: rowLimit(params.limit),
+    });
+  }),
 
   'deliveries.targets': ofDaemon(({ sendings }) => sendings.targets()),
 } satisfies Partial<Commands>;
@@ -39,4 +64,37 @@ function answerOf(name: 'retried' | 'dropped', answer: OutgoingRow | Sweep): Out
 function sendingQueryOf(params: JsonObject): SendingQuery {
   const { target } = params;
   return { ...queryOf(params), ...(typeof target === 'string' ? { target } : {}) };
+}
+
+/** Of the ids or the key that is given; undefined where neither is. */
+async function chosenIds(failures: FailureView, params: JsonObject): Promise<readonly string[] | undefined> {
+  if (params.ids !== undefined) return idsOf(params.ids);
+  const key = optionalText(params, 'key');
+  return key === undefined ? undefined : failures.idsOf(key);
+}
+
+function idsOf(ids: Json | undefined): readonly string[] {
+  if (Array.isArray(ids) && ids.every((id) => typeof id === 'string')) return ids;
+  return refuse('params-missing', 'the parameter "ids" must be a list of ids');
+}
+
+/** Shown with the record; as long as a person types. */
+const longestReason = 500;
+
+function reasonOf(params: JsonObject): string | undefined {
+  const reason = optionalText(params, 'reason')?.trim();
+  return reason === undefined || reason === '' ? undefined : cut(reason, longestReason);
+}
+
+function failureChoiceOf({ state, profile }: JsonObject): FailureChoice {
+  if (state !== undefined && state !== 'open' && state !== 'dropped')
+    return refuse('params-missing', `state "${String(state)}" must be open or dropped`);
+  return { state: state ?? 'open', ...(typeof profile === 'string' ? { profile } : {}) };
+}
+
+function groupingOf({ by = 'cause' }: JsonObject): FailureGrouping {
+  return (
+    failureGroupings.find((one) => one === by) ??
+    refuse('params-missing', `by "${String(by)}" must be ${failureGroupings.join(', ')}`)
+  );
 }

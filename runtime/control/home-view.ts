@@ -269,7 +269,7 @@ function routeRow({ route }: RouteWithSecret, base: string): RouteRow {
   };
 }
 
-function routeUrl(base: string, route: { readonly profile: string; readonly name: string }): string {
+export function routeUrl(base: string, route: { readonly profile: string; readonly name: string }): string {
   const name = encodeURIComponent(route.name);
   return `${base}${route.profile === defaultProfile ? '' : `/p/${route.profile}`}/webhooks/${name}`;
 }

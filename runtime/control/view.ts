@@ -1,18 +1,23 @@
 /** What the commands may ask of a running daemon: plain JSON in and out. The composition root provides it. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { Answer } from '../../machines/config/sources.ts';
 import type { RefusedRequest } from '../../machines/webhook/diagnose-refusal.ts';
+import type { EventRecord } from '../../machines/webhook/record.ts';
 import type { ChatView } from '../agent/chat-view.ts';
 import type { ConfigHistory } from '../config/config-history.ts';
 import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import type { SearchEvents } from '../dispatch/event-search.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
+import type { FailureView } from '../dispatch/failure-view.ts';
+import type { OpenedEvent } from '../inspector/event-wire.ts';
 import type { Feed } from '../inspector/feed.ts';
 import type { EndedSessions } from '../inspector/sessions.ts';
 import type { Chart, Story } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { CheckedRequest } from '../webhook/check-request.ts';
+import type { ReplayChanges } from '../webhook/replay.ts';
 import type {
   ActorNode,
   ActorShown,
@@ -29,8 +34,25 @@ import type {
   RunHistory,
 } from './contract.ts';
 
-export interface DaemonView extends RunHistory {
+export interface OpenOptions {
+  /** With the complete payload. */
+  readonly whole?: boolean;
+  /** What the provider of a route reads in place of the usual body. */
+  readonly answerOf?: (event: Pick<EventRecord, 'route' | 'profile'>) => Answer | undefined;
+}
+
+export interface EventView {
+  /** Everything that is known of one delivery, by its id or key. */
+  why(id: string, choice?: EventChoice): Promise<Story | undefined>;
+  /** The same as the page shows it. */
+  openEvent(id: string, choice?: EventChoice, options?: OpenOptions): Promise<OpenedEvent | undefined>;
+  /** Sends an event through once more; resolves with the answer's status and body, and the key of the new event. */
+  replay(id: string, choice?: EventChoice, changes?: ReplayChanges): Promise<Result<'webhook.replay'> | undefined>;
+}
+
+export interface DaemonView extends RunHistory, EventView {
   readonly sendings: DeliveryDesk;
+  readonly failures: FailureView;
   /** The cron jobs. */
   readonly cron: CronView;
   /** The servers' half. */
@@ -61,8 +83,6 @@ export interface DaemonView extends RunHistory {
   check(request: CheckedRequest): Promise<Result<'webhook.test'>>;
   /** The last refused requests of a route, newest first, each with another reason. */
   refusals(profile: string, route: string): readonly RefusedRequest[];
-  /** Sends an event through once more; resolves with the answer's status and body. */
-  replay(id: string, choice?: EventChoice): Promise<Result<'webhook.replay'> | undefined>;
   /** Lets the next request that bears a signature run, though one of its digest came before. */
   forgetSignature(profile: string, digest: string): Promise<unknown>;
   /** Ends a run that has not answered yet. */
@@ -70,8 +90,6 @@ export interface DaemonView extends RunHistory {
   tree(): ActorNode;
   /** One actor by its address, times as text. */
   actor(id: string): ActorShown | undefined;
-  /** Everything that is known of one delivery, by its id or key. */
-  why(id: string, choice?: EventChoice): Promise<Story | undefined>;
   chart(machine: string): Promise<Chart | undefined>;
   /** All actors as rows, and what changes of them. */
   readonly feed: Pick<Feed, 'snapshot' | 'follow'>;

@@ -12,7 +12,7 @@ import { canonicalTarget } from '../../machines/config/targets.ts';
 import { noticeKey } from '../../machines/webhook/failure-notice.ts';
 import { asSeen, type DeliveryRecord, isOver, sendingRow } from '../../machines/webhook/record.ts';
 import { responseKeys } from '../../machines/webhook/responses.ts';
-import type { DeadLetterQuery, DeliveryDesk, OutgoingRow, SendingQuery, Sweep } from '../control/contract.ts';
+import type { Bulk, DeadLetterQuery, DeliveryDesk, OutgoingRow, SendingQuery, Sweep } from '../control/contract.ts';
 import { Refusal } from '../control/refusal.ts';
 import type { Wards } from '../system/wards.ts';
 import { deliveriesLike } from './history.ts';
@@ -158,18 +158,49 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     await commit(found, putBack(record, ports.nowMs()));
   }
 
-  async function drop(found: Found): Promise<void> {
+  async function drop(found: Found, note?: string): Promise<void> {
     const { key, record } = found;
+    const noted = note === undefined ? {} : { note };
     const living = wards().deliveries.get(key);
     if (living !== undefined) {
       const state = living.getSnapshot().value;
       if (state !== 'queued' && state !== 'waitingToRetry')
         throw new Refusal('delivery-under-way', `delivery "${key}" is being sent now`);
-      living.send({ type: 'delivery.drop' });
+      living.send({ type: 'delivery.drop', ...noted });
       return;
     }
     if (record.status === 'delivered') throw new Refusal('delivery-settled', `delivery "${key}" has arrived already`);
-    if (record.status !== 'dropped') await commit(found, { ...record, status: 'dropped' });
+    if (record.status !== 'dropped') await commit(found, { ...record, ...noted, status: 'dropped' });
+  }
+
+  /** A person has seen at the target that it arrived. */
+  async function confirm(found: Found, note?: string): Promise<void> {
+    const { key, record } = found;
+    if (record.status !== 'unknown')
+      throw new Refusal(
+        'delivery-settled',
+        `delivery "${key}" is ${record.status}; only an unconfirmed one is confirmed`,
+      );
+    const { reason: _, unsureSinceMs: __, ...rest } = record;
+    await commit(found, { ...rest, status: 'delivered', note: note ?? 'a person confirmed that it arrived' });
+  }
+
+  /** Several by their keys, a page at a time; one that cannot be touched holds up no other. */
+  async function each(ids: readonly string[], act: (found: Found) => Promise<void>): Promise<Bulk> {
+    const skipped: { id: string; why: string }[] = [];
+    const done: string[] = [];
+    for (let from = 0; from < ids.length; from += pageSize) {
+      const page = ids.slice(from, from + pageSize);
+      const settled = await Promise.allSettled(page.map(async (id) => act(await find(id))));
+      for (const [index, one] of settled.entries()) {
+        const id = page[index] ?? '';
+        if (one.status === 'fulfilled') done.push(id);
+        else if (one.reason instanceof Refusal) skipped.push({ id, why: one.reason.message });
+        else throw one.reason;
+      }
+      await turn();
+    }
+    return { done, skipped };
   }
 
   async function sweep(query: DeadLetterQuery, act: (found: Found) => Promise<void>): Promise<Sweep> {
@@ -224,9 +255,12 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
       return { ...rowOf(found), record: redact(found.stored.value) };
     },
     retry: (id, { force }) => actOnId(id, (one) => retry(one, force)),
-    drop: (id) => actOnId(id, drop),
+    drop: (id, note) => actOnId(id, (one) => drop(one, note)),
     retryAll: (query) => sweep(query, (one) => retry(one, false)),
-    dropAll: (query) => sweep(query, drop),
+    dropAll: (query) => sweep(query, (one) => drop(one)),
+    retryEach: (ids, { force }) => each(ids, (one) => retry(one, force)),
+    dropEach: (ids, note) => each(ids, (one) => drop(one, note)),
+    confirmEach: (ids, note) => each(ids, (one) => confirm(one, note)),
     targets: () => ports.platforms.rows().map(redact),
   };
 }

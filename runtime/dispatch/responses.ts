@@ -19,6 +19,7 @@ export async function responseChanges(
   { keeper, nowMs, nextOrder, crowded }: NoticePorts,
   order: number,
 ): Promise<RecordChange[]> {
+  if (run.isDry) return [];
   const event = (await keeper.journal()?.get('events', run.eventKey))?.value;
   const places = placesOf(event);
   const keys = responseKeys(key, places.length);

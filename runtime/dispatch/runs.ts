@@ -110,17 +110,22 @@ export function wireRun(ports: RunPorts) {
           });
       },
       openDelivery: ({ context, self }) => {
-        const { key } = context;
+        const { key, record } = context;
+        // Its response is on disk, and goes nowhere else.
+        if (record.isDry) {
+          self.send({ type: 'delivery.settled', status: 'delivered' });
+          return;
+        }
         const open = (stored: StoredRecord<'deliveries'> | undefined): void => {
           if (stored === undefined) return;
-          const record = stored.value;
+          const delivery = stored.value;
           // Several do not report to their run; they begin once it has closed.
-          if (record.of !== undefined) {
+          if (delivery.of !== undefined) {
             self.send({ type: 'delivery.settled', status: 'delivering' });
             return;
           }
           ports.writer.adopt('deliveries', key, stored.version);
-          ports.wards().deliveries.spawn(key, { key, record, atMs: ports.nowMs() });
+          ports.wards().deliveries.spawn(key, { key, record: delivery, atMs: ports.nowMs() });
         };
         // A drain ends when nothing is under way, so the delivery begins before the run is seen to wait.
         const local = ports.keeper.journal()?.local;

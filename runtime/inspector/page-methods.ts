@@ -22,8 +22,9 @@ const rules: Readonly<Record<string, Rule>> = {
   ...all('cron', ['list', 'pause', 'resume', 'show']),
   // The context is a part of the prompt.
   'cron.run': ({ context }) => (context === undefined ? 'open' : 'fresh'),
-  ...all('deliveries', ['drop', 'list', 'retry', 'show', 'targets']),
-  ...all('events', ['follow', 'search']),
+  ...all('deliveries', ['confirm', 'drop', 'list', 'progress', 'retry', 'show', 'targets']),
+  ...all('events', ['curl', 'follow', 'open', 'search']),
+  ...all('failures', ['groups', 'list']),
   'gateway.status': 'open',
   ...all('inspect', ['chart', 'follow', 'show', 'tree', 'watch', 'why']),
   'inspect.link': 'terminalOnly',
@@ -42,7 +43,10 @@ const rules: Readonly<Record<string, Rule>> = {
   // What the others write starts a program, opens a port or holds a credential.
   'setup.read': 'open',
   ...all('runs', ['cancel', 'list', 'show']),
-  ...all('webhook', ['deliveries', 'delivery', 'disable', 'doctor', 'enable', 'list', 'replay', 'samples', 'show']),
+  ...all('webhook', ['deliveries', 'delivery', 'disable', 'doctor', 'enable', 'list', 'samples', 'show']),
+  // A payload is a part of the prompt.
+  'webhook.replay': ({ payload, event, to }) =>
+    payload === undefined && event === undefined && to === undefined ? 'open' : 'fresh',
   // Without the checks alone it starts a run.
   'webhook.test': ({ checks_only }) => (checks_only === true ? 'open' : 'fresh'),
 };

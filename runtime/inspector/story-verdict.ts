@@ -11,7 +11,7 @@ import type { StorySources } from './story-sources.ts';
 import { iso } from './story-words.ts';
 
 /** What ended a request, and what helps. A duplicate and an ignored event are as they should be unless a person disagrees. */
-const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cure: string]>> = {
+export const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cure: string]>> = {
   tooLarge: ['Refused: the body is larger than max_body_bytes.', 'Raise platforms.webhook.max_body_bytes.'],
   unknownRoute: [
     'Refused: no route has this path.',
@@ -103,7 +103,7 @@ function statusWords(sources: StorySources, delivery: StorySources['delivery'], 
   }
 }
 
-function alikeWords({ alike }: StorySources): string {
+export function alikeWords({ alike }: StorySources): string {
   if (alike === undefined) return '';
   const { count, firstAtMs, lastAtMs } = alike;
   return ` It is one of ${count.toLocaleString('en')} alike from one address, from ${iso(firstAtMs)} to ${iso(lastAtMs)}.`;
@@ -154,7 +154,7 @@ export function cureFor(sources: StorySources): string {
   }
 }
 
-function withReason(verdict: string, reason: string | undefined): string {
+export function withReason(verdict: string, reason: string | undefined): string {
   // The verdict says already whose reason it is.
   return reason === undefined ? verdict : `${verdict.slice(0, -1)}: ${reason.replace(/^(?:filter|script): /, '')}.`;
 }

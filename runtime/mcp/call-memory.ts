@@ -4,6 +4,10 @@
  * @see INS-2 and INS-4 in docs/specification.md
  */
 
+import { cut, type Json, spell } from '../../machines/base/json.ts';
+import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
+import type { Redactor } from '../observe/redact.ts';
+import type { CallQuestion, LiveCall } from './calls.ts';
 import { connectionKey } from './sessions.ts';
 
 export interface CallMemo {
@@ -24,6 +28,11 @@ export interface CallMemo {
   readonly endedAtMs: number;
   /** How often it was given to a session. */
   readonly tries: number;
+  /** Since when a person was asked for it, and how and when that ended. */
+  readonly question?: CallQuestion;
+  /** As JSON, secrets redacted; the beginning of a long one. */
+  readonly args: string;
+  readonly result?: string;
 }
 
 export interface CallMemory {
@@ -36,6 +45,8 @@ export interface CallMemory {
 
 const mostOfRuns = 2_000;
 const mostOfServer = 200;
+/** Characters of arguments, and of a result, that are remembered. */
+const longestShown = 1_000;
 
 export function createCallMemory(): CallMemory {
   const ofRuns = createRing(mostOfRuns);
@@ -76,4 +87,43 @@ function createRing(most: number): Ring {
       next = (next + 1) % most;
     },
   };
+}
+
+/** Returns the memo of a call that has ended. */
+export function memoOf(
+  { id, name, profile, server, run, fault, tries }: CallOutput,
+  {
+    startedAtMs,
+    endedAtMs,
+    call,
+    redactor,
+  }: {
+    readonly startedAtMs: number;
+    readonly endedAtMs: number;
+    readonly call: LiveCall | undefined;
+    readonly redactor: Redactor;
+  },
+): CallMemo {
+  return {
+    id,
+    ...(run === undefined ? {} : { run }),
+    profile,
+    caller: call?.request.caller ?? '',
+    tool: name,
+    server: server ?? '',
+    outcome: fault?.code ?? 'result',
+    isError: call?.result?.isError === true,
+    startedAtMs,
+    // A clock that is set back meanwhile makes no call end before it began.
+    endedAtMs: Math.max(startedAtMs, endedAtMs),
+    tries,
+    args: shortJson(redactor.value(call?.request.args ?? {})),
+    ...(call?.question === undefined ? {} : { question: call.question }),
+    ...(call?.result === undefined ? {} : { result: shortJson(redactor.value(call.result)) }),
+    ...(fault === null ? {} : { why: redactor.text(fault.message) }),
+  };
+}
+
+function shortJson(value: unknown): string {
+  return cut(spell(value as Json, { limit: longestShown }), longestShown);
 }

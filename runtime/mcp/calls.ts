@@ -50,6 +50,13 @@ export type CallAnswer =
   | { readonly kind: 'result'; readonly result: ShapedResult }
   | { readonly kind: 'fault'; readonly fault: CallFault };
 
+/** When a person was asked for a call, and how and when that ended. */
+export interface CallQuestion {
+  readonly askedAtMs: number;
+  readonly answeredAtMs: number;
+  readonly verdict: string;
+}
+
 export interface LiveCall {
   readonly request: CallRequest;
   readonly answer: (answer: CallAnswer) => void;
@@ -59,6 +66,8 @@ export interface LiveCall {
   tool: RegisteredTool | undefined;
   result: ShapedResult | undefined;
   approval: string | undefined;
+  /** How and when a person was asked for it. */
+  question: CallQuestion | undefined;
   /** Takes back what was sent last; harmless once that is answered. */
   abandon: (() => void) | undefined;
   /** The connection whose session has it now. */
@@ -125,6 +134,7 @@ export function createCalls(
           tool: undefined,
           result: undefined,
           approval: undefined,
+          question: undefined,
           sentTo: undefined,
           abandon: undefined,
         };

@@ -37,7 +37,7 @@ import { createRespawns } from '../system/respawns.ts';
 import { wake } from '../system/wake.ts';
 import { wireApproval } from './approval-wiring.ts';
 import { type Approvals, createApprovals } from './approvals.ts';
-import { type CallMemo, type CallMemory, createCallMemory } from './call-memory.ts';
+import { type CallMemory, createCallMemory, memoOf } from './call-memory.ts';
 import { askerOf, type Calls, createCalls } from './calls.ts';
 import { wireConnection } from './connections.ts';
 import { createOffers, type Offers } from './offers.ts';
@@ -201,6 +201,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
           connections,
           demandScope: (profile, server, scope) => credentials(profile).demandScope(server, scope),
           redactor,
+          nowMs,
           steadyMs,
           log,
         }),
@@ -208,10 +209,10 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
       ),
       onDone: (key, output: CallOutput) => {
         const endedAtMs = nowMs();
-        const { request, result, startedAtMs = endedAtMs } = calls.get(key) ?? {};
+        const call = calls.get(key);
+        const startedAtMs = call?.startedAtMs ?? endedAtMs;
         countCall(output, (endedAtMs - startedAtMs) / 1_000, metrics);
-        const isError = result?.isError === true;
-        memory.keep(memoOf(output, { caller: request?.caller ?? '', isError, startedAtMs, endedAtMs, redactor }));
+        memory.keep(memoOf(output, { startedAtMs, endedAtMs, call, redactor }));
         calls.settled(key, output);
         requests.callEnded(key);
       },
@@ -311,31 +312,6 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     registry: (profile) => registries.get(profile),
     serves: (profile) => profileOf(profile) !== undefined,
     logFolder,
-  };
-}
-
-function memoOf(
-  { id, name, profile, server, run, fault, tries }: CallOutput,
-  {
-    startedAtMs,
-    endedAtMs,
-    redactor,
-    ...more
-  }: Pick<CallMemo, 'caller' | 'isError' | 'startedAtMs' | 'endedAtMs'> & { readonly redactor: Redactor },
-): CallMemo {
-  return {
-    ...more,
-    id,
-    ...(run === undefined ? {} : { run }),
-    profile,
-    tool: name,
-    server: server ?? '',
-    outcome: fault?.code ?? 'result',
-    startedAtMs,
-    // A clock that is set back meanwhile makes no call end before it began.
-    endedAtMs: Math.max(startedAtMs, endedAtMs),
-    tries,
-    ...(fault === null ? {} : { why: redactor.text(fault.message) }),
   };
 }
 

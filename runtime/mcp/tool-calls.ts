@@ -64,6 +64,7 @@ export interface ToolCallPorts {
   /** The next login to the server asks for this scope too. */
   readonly demandScope: (profile: string, server: string, scope: string) => void;
   readonly redactor: Redactor;
+  readonly nowMs: () => number;
   /** Milliseconds that only rise, by which the breakers open and close. */
   readonly steadyMs: () => number;
   /** The clock of the processor time that schemas take; that of this thread unless given. */
@@ -96,6 +97,7 @@ export function wireToolCall(given: ToolCallPorts) {
         const row = ports.calls.get(context.id);
         if (row === undefined) return;
         const tool = ports.registry(context.profile)?.find(context.name);
+        const askedAtMs = ports.nowMs();
         row.approval = ports.approvals.ask(
           {
             profile: context.profile,
@@ -108,7 +110,10 @@ export function wireToolCall(given: ToolCallPorts) {
             timeoutMs: approvalTimeoutMs,
             ...(tool === undefined ? {} : { call: askedCallOf(tool, row.request) }),
           },
-          ({ verdict, note }) => self.send({ type: 'approval.settled', verdict, note }),
+          ({ verdict, note }) => {
+            row.question = { askedAtMs, answeredAtMs: ports.nowMs(), verdict };
+            self.send({ type: 'approval.settled', verdict, note });
+          },
         );
         const question = row.approval;
         ports.calls.waits(context.id, question, () => ports.approvals.show(question) !== undefined);

@@ -14,7 +14,7 @@ import { statusOf } from '../../machines/webhook/reply.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { senderOf } from '../http/sender.ts';
 import { type AcceptedLinePorts, createAcceptedLines } from './accepted-lines.ts';
-import { fieldOf, type LiveRequest, textOf, toldOf } from './exchanges.ts';
+import { fieldOf, type LiveRequest, replayed, textOf, toldOf } from './exchanges.ts';
 import { createLastRefusals, type LastRefusals } from './last-refusals.ts';
 import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 
@@ -147,7 +147,8 @@ function eventOf(
     body,
     scheme: context.scheme,
     outcome: context.outcome?.kind,
-    told: toldOf(context, live),
+    told: toldOf(context, live, context.receivedAtMs),
+    ...replayed(context),
   };
 }
 

@@ -6,7 +6,7 @@
 import type { ClaimDelivery, Opened } from '../../actors/webhook/claim-delivery.ts';
 import { lookUp, scalarText } from '../../machines/base/json.ts';
 import { decodeBody, parseBody } from '../../machines/webhook/body.ts';
-import type { Told } from '../../machines/webhook/record.ts';
+import type { EventRecord, Told } from '../../machines/webhook/record.ts';
 import type { Outcome } from '../../machines/webhook/reply.ts';
 import type { Part } from '../../machines/webhook/request-rules.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
@@ -51,6 +51,7 @@ export interface Exchanges {
 }
 
 const noBody = Buffer.alloc(0);
+const notReplayed = { replayOf: undefined };
 const nothing: Opened = { kind: 'nothing' };
 
 export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequest {
@@ -68,11 +69,30 @@ export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequ
 }
 
 /** What a record says of the request beyond its own fields; undefined where there is nothing to say. */
-export function toldOf({ script, groupKey }: RequestContext, live: LiveRequest | undefined): Told | undefined {
+export function toldOf(
+  { script, groupKey, receivedAtMs }: RequestContext,
+  live: LiveRequest | undefined,
+  nowMs: number,
+): Told | undefined {
   const bodyMs = live?.bodyMs ?? 0;
   const scriptMs = live?.scriptMs ?? 0;
-  if (bodyMs === 0 && scriptMs === 0 && script === undefined && groupKey === undefined) return undefined;
-  return { bodyMs: bodyMs || undefined, scriptMs: scriptMs || undefined, script, groupKey };
+  // A clock that was set back meanwhile measures nothing.
+  const checkMs = Math.max(0, nowMs - receivedAtMs);
+  if (checkMs === 0 && bodyMs === 0 && scriptMs === 0 && script === undefined && groupKey === undefined)
+    return undefined;
+  return {
+    bodyMs: bodyMs || undefined,
+    checkMs: checkMs || undefined,
+    scriptMs: scriptMs || undefined,
+    script,
+    groupKey,
+  };
+}
+
+/** The fields of an event's record that say what it replays. */
+export function replayed({ replay }: RequestContext): Pick<EventRecord, 'replayOf' | 'isEdited' | 'isDry'> {
+  if (replay === undefined) return notReplayed;
+  return { replayOf: replay.of, isEdited: replay.isEdited, isDry: replay.isDry };
 }
 
 /** The decoded body; undefined where it is not UTF-8. Decoded once for all who ask. */

@@ -1,6 +1,7 @@
 /**
- * Sends a journalled event through the chart once more, as a new delivery: by the route as it stands now, without the
- * signature, which was checked when the event first came, and without a slot of the sender's quota.
+ * Sends a journalled event through the chart once more, as a new delivery: by the route as it is now, without the
+ * signature, which was checked when the event first came, and without a slot of the sender's quota. A person may change the
+ * payload, the event type and the route, or have nothing delivered; every rule after the signature applies all the same.
  * @see DUR-2 in docs/specification.md
  */
 
@@ -18,27 +19,59 @@ export interface ReplayPorts {
   readonly nowMs: () => number;
 }
 
+/** What a person changes of the event that is replayed; what is absent stays. */
+export interface ReplayChanges {
+  /** The payload, as a sender would write it. */
+  readonly payload?: string;
+  readonly event?: string;
+  /** Another route of the same profile. */
+  readonly to?: string;
+  /** Nothing is delivered: the response is kept in the history. */
+  readonly isDry?: true;
+}
+
+/** The answer that the chart gave, and the key of the new event. */
+export interface Replayed extends Reply {
+  readonly key: string;
+}
+
 /** Resolves with the answer that the chart gives; its body names the new delivery id. */
-export function replayEvent(key: string, event: EventRecord, ports: ReplayPorts): Promise<Reply> {
+export function replayEvent(
+  key: string,
+  event: EventRecord,
+  { payload, event: eventType, to, isDry }: ReplayChanges,
+  ports: ReplayPorts,
+): Promise<Replayed> {
   return new Promise((resolve, reject) => {
     const receivedAtMs = ports.nowMs();
     const id = ports.nextId(receivedAtMs);
-    const path = pathOf(event);
+    const path = pathOf({ profile: event.profile, route: to ?? event.route });
+    const body = Buffer.from(payload ?? event.body, 'utf8');
     const exchange: Exchange = {
       head: { method: 'POST', path, headers: event.headers },
       readBody: (_, settled) => settled({ kind: 'aborted' }),
-      reply: resolve,
+      reply: (reply) => resolve({ ...reply, key: id }),
     };
-    ports.exchanges.set(id, liveRequest(exchange, Buffer.from(event.body, 'utf8')));
+    const isEdited = payload !== undefined || eventType !== undefined || to !== undefined;
+    const replay = {
+      of: key,
+      ...(isEdited ? { isEdited } : {}),
+      ...(isDry === undefined ? {} : { isDry }),
+      ...(eventType === undefined ? {} : { event: eventType }),
+    };
+    ports.exchanges.set(id, liveRequest(exchange, body));
     const { requests } = ports.wards();
-    if (requests.spawn(id, { id, origin: 'replay', method: 'POST', path, receivedAtMs, replayOf: key }) !== undefined)
+    const input = { id, origin: 'replay', method: 'POST', path, receivedAtMs, replay } as const;
+    if (
+      requests.spawn(id, { ...input, ...(payload === undefined ? {} : { declaredBytes: body.length }) }) !== undefined
+    )
       return;
     ports.exchanges.delete(id);
     reject(new Refusal('gateway-busy', 'the gateway is busy starting or stopping; try again in a moment'));
   });
 }
 
-function pathOf({ profile, route }: EventRecord): string {
+function pathOf({ profile, route }: Pick<EventRecord, 'profile' | 'route'>): string {
   const name = encodeURIComponent(route);
   return profile === 'default' ? `/webhooks/${name}` : `/p/${encodeURIComponent(profile)}/webhooks/${name}`;
 }

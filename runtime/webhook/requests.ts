@@ -33,7 +33,7 @@ import {
 import type { BodyBudget } from '../http/body-budget.ts';
 import type { BodyOutcome } from '../http/front.ts';
 import type { Wards } from '../system/wards.ts';
-import { type Exchanges, fieldOf, type LiveRequest, textOf, toldOf } from './exchanges.ts';
+import { type Exchanges, fieldOf, type LiveRequest, replayed, textOf, toldOf } from './exchanges.ts';
 import type { SplitBody } from './parts.ts';
 
 export interface RequestPorts {
@@ -183,12 +183,12 @@ function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentO
     ...(context.deliverTo === undefined
       ? { deliver: route.deliver, deliverExtra: context.deliverExtra ?? {} }
       : { deliverTo: context.deliverTo }),
-    onFailure: context.onFailure,
-    reports: route.reports,
+    onFailure: context.replay?.isDry ? undefined : context.onFailure,
+    reports: context.replay?.isDry ? undefined : route.reports,
     skills: route.skills,
     toolsets: route.toolsets,
-    replayOf: context.replayOf,
-    told: toldOf(context, live),
+    ...replayed(context),
+    told: toldOf(context, live, nowMs),
     traceparent: traceparentOf(live),
   };
   return { key: context.id, nowMs, event, plan: planOf(context) };

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { listEvents, listOrShowEvent, replayEvent } from '../../cli/commands/events.ts';
+import { listEvents, listOrShowEvent } from '../../cli/commands/events.ts';
+import { replayEvent } from '../../cli/commands/events-replay.ts';
 import { explainDelivery } from '../../cli/commands/inspect-why.ts';
 import { listWebhooks, subscribeWebhook } from '../../cli/commands/webhook.ts';
 import type { JsonObject } from '../../machines/base/json.ts';

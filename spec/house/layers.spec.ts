@@ -58,7 +58,7 @@ const rooms: readonly Room[] = [
     name: 'the inspector page',
     holds: under('runtime/inspector/page/'),
     may: [
-      /^runtime\/inspector\/(page\/|wire\.ts$)/,
+      /^runtime\/inspector\/(page\/|(?:event-)?wire\.ts$)/,
       contract,
       /^machines\/base\/(event-outcome|event-query|json|page-proof|shown-json|status|time-range|waiting)\.ts$/,
       /^preact(\/(hooks|compat))?$/,
@@ -69,7 +69,7 @@ const rooms: readonly Room[] = [
   {
     name: 'the control contract',
     holds: (path) => contract.test(path),
-    may: [rules, /^runtime\/inspector\/wire\.ts$/],
+    may: [rules, /^runtime\/inspector\/(?:event-)?wire\.ts$/],
     why: 'every side of the socket takes its types from it, so it knows records and rules alone',
   },
   {
@@ -90,7 +90,7 @@ const rooms: readonly Room[] = [
       /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
       /^runtime\/control\/(client|commands|contract|home-methods)\.ts$/,
       /^runtime\/(daemon|system\/example-home|mcp\/link-dialog|doctor\/examine)\.ts$/,
-      /^runtime\/inspector\/wire\.ts$/,
+      /^runtime\/inspector\/(?:event-)?wire\.ts$/,
       /^cli\//,
       /^@modelcontextprotocol\/server(\/stdio)?$/,
       /^@clack\/prompts$/,

@@ -437,9 +437,9 @@ t.test('DUR-2 · a replay goes through the chart; what left no body cannot be re
   const { view, decisions, exchanges, requests } = await stage([['events', 'e1', event]]);
   const replayed = view.replay('d1');
   await turn();
-  t.match(requests.spawned, [{ key: 'new', input: { origin: 'replay', path: '/webhooks/r', replayOf: 'e1' } }]);
+  t.match(requests.spawned, [{ key: 'new', input: { origin: 'replay', path: '/webhooks/r', replay: { of: 'e1' } } }]);
   exchanges.get('new')?.exchange.reply({ status: 202, body: '{}', headers: { 'x-a': 'b' } });
-  t.same(await replayed, { status: 202, body: '{}' });
+  t.same(await replayed, { status: 202, body: '{}', key: 'new' });
   decisions.decided(refused, undefined);
   t.equal(await view.replay('d5'), undefined);
   t.equal(await view.replay('none'), undefined);

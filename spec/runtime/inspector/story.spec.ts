@@ -148,6 +148,7 @@ t.test('INS-2 · DUR-2 · a delivered event is told from its request to its targ
           profile: 'default',
           tool: 'mcp__a__b',
           server: 'a',
+          args: '{"q":1}',
           outcome: 'timed_out',
           isError: false,
           why: 'no answer in 5 s',

@@ -13,6 +13,7 @@ const memo = (run: string, startedAtMs: number): CallMemo => ({
   startedAtMs,
   endedAtMs: startedAtMs + 1,
   tries: 1,
+  args: '{}',
 });
 
 t.test('INS-2 · the calls of a run are told in the order in which they began, and nobody else’s', (t) => {

@@ -105,6 +105,7 @@ function stage(t: Test, entry: JsonObject = {}, { state = 'connected', cpuTimeMs
         connections: connections.handle as never,
         demandScope: (...scope) => void told.push(['scope', ...scope]),
         redactor,
+        nowMs: () => 0,
         steadyMs: () => 5,
         cpuTimeMs,
         log: logger,

@@ -5,7 +5,7 @@ import type { RequestInput } from '../../../machines/webhook/webhook-request.mac
 import type { BodyOutcome } from '../../../runtime/http/front.ts';
 import type { Wards } from '../../../runtime/system/wards.ts';
 import { type Exchanges, textOf } from '../../../runtime/webhook/exchanges.ts';
-import { replayEvent } from '../../../runtime/webhook/replay.ts';
+import { type ReplayChanges, replayEvent } from '../../../runtime/webhook/replay.ts';
 import { fakeWard } from '../../support/wards.ts';
 
 const event = {
@@ -16,10 +16,10 @@ const event = {
   body: '{"ä":1}',
 } as unknown as EventRecord;
 
-function replay(record: EventRecord) {
+function replay(record: EventRecord, changes: ReplayChanges = {}) {
   const exchanges: Exchanges = new Map();
   const requests = fakeWard<RequestInput>();
-  const answered = replayEvent('k1', record, {
+  const answered = replayEvent('k1', record, changes, {
     exchanges,
     wards: () => ({ requests: requests.handle() }) as unknown as Wards,
     nextId: () => 'k2',
@@ -32,12 +32,21 @@ t.test('DUR-2 · an event goes through the chart again under a new id, as it was
   const { live, spawned, answered } = replay(event);
   t.same(
     spawned.map(({ key, input }) => [key, input]),
-    [['k2', { id: 'k2', origin: 'replay', method: 'POST', path: '/webhooks/r', receivedAtMs: 9, replayOf: 'k1' }]],
+    [
+      [
+        'k2',
+        { id: 'k2', origin: 'replay', method: 'POST', path: '/webhooks/r', receivedAtMs: 9, replay: { of: 'k1' } },
+      ],
+    ],
   );
   t.same(live?.headers, event.headers);
   t.equal(live && textOf(live), '{"ä":1}');
   live?.exchange.reply({ status: 202, body: '{"status":"accepted"}' });
-  t.same(await answered, { status: 202, body: '{"status":"accepted"}' }, "the chart's answer is the replay's");
+  t.same(
+    await answered,
+    { status: 202, body: '{"status":"accepted"}', key: 'k2' },
+    "the chart's answer is the replay's",
+  );
 });
 
 t.test('DUR-2 · PRF-1 · it goes by the route of its profile, its name encoded', (t) => {
@@ -50,6 +59,18 @@ t.test('DUR-2 · PRF-1 · it goes by the route of its profile, its name encoded'
   t.end();
 });
 
+t.test('DUR-2 · LIM-1 · what a person changes goes in place of it, its size declared, and is marked', (t) => {
+  const { live, spawned } = replay(event, { payload: '{"ö":2}', event: 'ping', to: 'other', isDry: true });
+
+  t.match(spawned[0]?.input, {
+    path: '/webhooks/other',
+    declaredBytes: 8,
+    replay: { of: 'k1', isEdited: true, isDry: true, event: 'ping' },
+  });
+  t.equal(live && textOf(live), '{"ö":2}');
+  t.end();
+});
+
 t.test('LIM-1 · there is no client whose body could be read', (t) => {
   const outcomes: BodyOutcome[] = [];
   replay(event).live?.exchange.readBody(10, (outcome) => outcomes.push(outcome));
@@ -59,12 +80,17 @@ t.test('LIM-1 · there is no client whose body could be read', (t) => {
 
 t.test('INS-1 · DUR-2 · while no gateway stands a replay is refused, and leaves nothing behind', async (t) => {
   const exchanges: Exchanges = new Map();
-  const answered = replayEvent('k1', event, {
-    exchanges,
-    wards: () => ({ requests: absentWard('requests') }) as unknown as Wards,
-    nextId: () => 'k2',
-    nowMs: () => 9,
-  });
+  const answered = replayEvent(
+    'k1',
+    event,
+    {},
+    {
+      exchanges,
+      wards: () => ({ requests: absentWard('requests') }) as unknown as Wards,
+      nextId: () => 'k2',
+      nowMs: () => 9,
+    },
+  );
   await t.rejects(answered, { code: 'gateway-busy' });
   t.equal(exchanges.get('k2'), undefined);
 });

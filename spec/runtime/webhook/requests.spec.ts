@@ -177,7 +177,7 @@ t.test(
         .update(createHmac('sha256', secret).update(bytes).digest())
         .digest('base64url')
         .slice(0, 22),
-      told: { bodyMs: 100 },
+      told: { bodyMs: 100, checkMs: 100 },
       traceparent: 'of-the-sender',
       work: 'k1',
     });
@@ -279,7 +279,7 @@ t.test('SCR-2 · a script is given the payload, and its outcome decides what is 
 
 t.test('DUR-2 · a replay has a new id, reads no client and names the event that it repeats', async (t) => {
   const body = { kind: 'aborted' } as const;
-  const { disk, replies } = await stage(t, { body, input: { origin: 'replay', replayOf: 'k0' } });
+  const { disk, replies } = await stage(t, { body, input: { origin: 'replay', replay: { of: 'k0' } } });
   await disk.settle();
   t.same(replies.map(bodyOf), [[202, { status: 'accepted', route: 'r', event: 'push', delivery_id: 'random' }]]);
   const event = disk.journal.local?.get('events', 'k1')?.value;

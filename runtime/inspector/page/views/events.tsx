@@ -24,12 +24,12 @@ import { Head } from '../parts/head.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Empty, Kbd } from '../parts/panel.tsx';
 import { FreshChip, useNews, VirtualList } from '../parts/virtual-list.tsx';
+import { EventPane } from './event.tsx';
 import { CustomRange, TestEvent } from './events-dialogs.tsx';
 import { NoEvents } from './events-empty.tsx';
 import { Histogram } from './events-histogram.tsx';
 import { EventLine, HeadRow } from './events-row.tsx';
 import { SearchBox } from './events-search.tsx';
-import { StoryPane } from './story.tsx';
 
 const defaultRange = '1h';
 const ranges = [
@@ -110,8 +110,8 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
               <Icon name="back" />
               All events
             </button>
-            <div class="old">
-              <StoryPane key={chosen} id={chosen} />
+            <div class="stack">
+              <EventPane key={chosen} id={chosen} />
             </div>
           </div>
         )}

@@ -1,8 +1,127 @@
 /**
- * Failures: its place in the frame, without content yet.
- * @see INS-2 in docs/specification.md
+ * Failures: deliveries that failed, grouped by cause, target or route, with what to do, whether a retry can help, and actions
+ * on several at once. Nothing is dropped without a question.
+ * @see INS-4 and DLV-4 in docs/specification.md
  */
 
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { deliveriesWords } from '../data/failures.ts';
+import { counted } from '../data/format.ts';
+import type { Place } from '../data/hash.ts';
+import { goFiltered } from '../data/place.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
+import { Segmented } from '../parts/choice.tsx';
+import { Body, Head } from '../parts/head.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Answer, Empty } from '../parts/panel.tsx';
+import { FailureGroupPanel } from './failures-group.tsx';
+import { FailureList } from './failures-list.tsx';
 
-export const failures: ViewRow = { name: 'failures', title: 'Failures', group: '', icon: 'failures', letter: 'f' };
+const changing = /^delivery$/;
+const groupings = [
+  ['cause', 'By cause'],
+  ['target', 'By target'],
+  ['route', 'By route'],
+  ['none', 'Not grouped'],
+] as const;
+type Grouping = (typeof groupings)[number][0];
+
+const states = [
+  ['open', 'Open'],
+  ['dropped', 'Dropped'],
+] as const;
+
+function Failures({ place }: { readonly place: Place }): JSX.Element {
+  const by = groupings.find(([name]) => name === place.query.by)?.[0] ?? 'cause';
+  const state = place.query.state === 'dropped' ? 'dropped' : 'open';
+  // Counts how often the rows were changed here, so that lists ask again.
+  const [version, setVersion] = useState(0);
+  const { asked, again } = useAsked(`failures ${by} ${state}`, () =>
+    call('failures.groups', { state, ...(by === 'none' ? {} : { by }) }),
+  );
+  const changed = (): void => {
+    setVersion((before) => before + 1);
+    again();
+  };
+  useFresh(changing, changed);
+  const change = (part: Readonly<Record<string, string>>): void => goFiltered({ ...place.query, ...part });
+  const found = asked.kind === 'there' ? asked.value : undefined;
+  return (
+    <>
+      <Head title="Failures" count={found === undefined ? '' : countWords(found.count, found.groups.length, by)}>
+        <span class="btns not-s">
+          <Segmented label="Group by" value={by} options={groupings} onChoose={(value) => change({ by: value })} />
+          <Segmented label="State" value={state} options={states} onChoose={(value) => change({ state: value })} />
+        </span>
+        <span class="only-s filter-s">
+          <Icon name="filter" />
+          <select aria-label="Group by" value={by} onChange={(event) => change({ by: event.currentTarget.value })}>
+            {groupings.map(([name, words]) => (
+              <option key={name} value={name}>
+                {words}
+              </option>
+            ))}
+          </select>
+          <select aria-label="State" value={state} onChange={(event) => change({ state: event.currentTarget.value })}>
+            {states.map(([name, words]) => (
+              <option key={name} value={name}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </span>
+      </Head>
+      <Body>
+        <Answer asked={asked} again={again} what="The failures">
+          {({ count, groups }) => {
+            if (count === 0)
+              return <Empty title={state === 'open' ? 'No failed deliveries.' : 'No dropped deliveries.'} />;
+            if (by === 'none') {
+              return (
+                <section class="panel" aria-label="Failed deliveries">
+                  <FailureList state={state} count={count} version={version} onChanged={changed} />
+                </section>
+              );
+            }
+            return groups.map((group, at) => (
+              <FailureGroupPanel
+                key={group.key}
+                group={group}
+                state={state}
+                first={at === 0}
+                version={version}
+                onChanged={changed}
+              />
+            ));
+          }}
+        </Answer>
+      </Body>
+    </>
+  );
+}
+
+function countWords(count: number, groups: number, by: Grouping): string {
+  return by === 'none' || count === 0
+    ? deliveriesWords(count)
+    : `${deliveriesWords(count)} in ${counted(groups, 'group')}`;
+}
+
+function useCount(): ReturnType<NonNullable<ViewRow['useCount']>> {
+  const { asked, again } = useAsked('failures count', () => call('failures.groups', {}));
+  useFresh(changing, again);
+  const count = asked.kind === 'there' ? asked.value.count : 0;
+  return count === 0 ? undefined : { count, tone: 'bad', words: 'open failures' };
+}
+
+export const failures: ViewRow = {
+  name: 'failures',
+  title: 'Failures',
+  group: '',
+  icon: 'failures',
+  letter: 'f',
+  component: Failures,
+  useCount,
+};

@@ -1,0 +1,91 @@
+/**
+ * `agent events replay`: processes an event once more, as it came or with a payload that a person gives or edits. A dry replay
+ * delivers nothing; its response is printed here.
+ * @see DUR-2 and CLI-6 in docs/specification.md
+ */
+
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import { privateFile } from '../../actors/files.ts';
+import { readJson } from '../../machines/base/read-json.ts';
+import type { ReplayEdit, Result } from '../../runtime/control/contract.ts';
+import { type CommandContext, type ExitCode, hasFlag, textFlag } from '../context.ts';
+import { openEditor } from '../editor.ts';
+import { askedEvent } from '../history-query.ts';
+import { oneLine, plain, printJson } from '../terminal.ts';
+
+const pollMs = 500;
+
+export async function replayEvent(context: CommandContext): Promise<ExitCode> {
+  const file = textFlag(context, 'payload');
+  if (file !== undefined && hasFlag(context, 'edit')) {
+    context.out.complain('agent: --edit and --payload both give the payload; use one of them\n');
+    return 2;
+  }
+  const payload = file === undefined ? await editedPayload(context) : fileText(file);
+  if (typeof payload === 'object') {
+    context.out.complain(`agent: ${oneLine(payload.why)}\n`);
+    return payload.code;
+  }
+  const event = textFlag(context, 'event');
+  const edit: ReplayEdit = {
+    ...(payload === undefined ? {} : { payload }),
+    ...(event === undefined ? {} : { event }),
+    ...(hasFlag(context, 'dry') ? { dry: true } : {}),
+  };
+  const answer = await context.ask('webhook.replay', { ...askedEvent(context), ...edit });
+  const isTaken = answer.status >= 200 && answer.status < 300;
+  const ended = edit.dry && isTaken ? await endOf(context, answer.key) : undefined;
+  if (hasFlag(context, 'json')) {
+    printJson(context, ended === undefined ? answer : { ...answer, response: ended.response ?? null });
+  } else {
+    context.out.print(`HTTP ${answer.status}\n${plain(answer.body)}\n`);
+    if (ended !== undefined) context.out.print(`\n${plain(ended.response ?? ended.verdict.text)}\n`);
+  }
+  return isTaken && ended?.verdict.tone !== 'failed' ? 0 : 1;
+}
+
+/** Waits until the run of a dry replay has ended. */
+async function endOf(context: CommandContext, id: string): Promise<Result<'events.open'>> {
+  for (;;) {
+    const opened = await context.ask('events.open', { id });
+    if (opened.ended !== undefined) return opened;
+    await wait(pollMs);
+  }
+}
+
+interface NoPayload {
+  readonly why: string;
+  readonly code: ExitCode;
+}
+
+/** Undefined where the payload is not to be edited. */
+async function editedPayload(context: CommandContext): Promise<string | NoPayload | undefined> {
+  if (!hasFlag(context, 'edit')) return undefined;
+  const { record } = await context.ask('webhook.delivery', askedEvent(context));
+  const before = indented(record.body);
+  const draft = `${context.home}/event.draft-${process.pid}.json`;
+  writeFileSync(draft, before, { mode: privateFile, flag: 'wx' });
+  try {
+    const problem = await openEditor(context, draft);
+    if (problem !== undefined) return { why: `${problem}; nothing was replayed`, code: 1 };
+    const text = readFileSync(draft, 'utf8');
+    return text === before ? { why: 'the payload is unchanged; nothing was replayed', code: 1 } : text;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+function fileText(file: string): string | NoPayload {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (thrown) {
+    const { code = 'unreadable' } = thrown as { readonly code?: string };
+    return { why: `--payload ${file}: cannot be read (${code})`, code: 1 };
+  }
+}
+
+function indented(body: string): string {
+  const value = readJson(body);
+  return value === undefined ? body : `${JSON.stringify(value, null, 2)}\n`;
+}

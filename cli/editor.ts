@@ -1,0 +1,23 @@
+/** Opens a file in the editor of the person at the terminal. @see CLI-6 in docs/specification.md */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { CommandContext } from './context.ts';
+
+const defaultEditor = 'vi';
+
+/** Runs the editor on the file as Git does; returns why that failed. Ctrl-C is the editor's meanwhile. */
+export async function openEditor({ env }: CommandContext, file: string): Promise<string | undefined> {
+  const editor = env.VISUAL || env.EDITOR || defaultEditor;
+  const ignore = (): void => {};
+  process.on('SIGINT', ignore);
+  try {
+    const child = spawn('/bin/sh', ['-c', `${editor} "$@"`, editor, file], { stdio: 'inherit', env: { ...env } });
+    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+    if (code === 0) return undefined;
+    const cure = code === 127 ? '; set VISUAL or EDITOR to an editor that is installed' : '';
+    return `the editor "${editor}" ended with ${signal ?? code}${cure}`;
+  } finally {
+    process.off('SIGINT', ignore);
+  }
+}

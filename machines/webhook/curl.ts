@@ -1,0 +1,106 @@
+/**
+ * Writes the shell command that sends a payload to a route, signed in the shell by the route's own scheme with `$SECRET`:
+ * a signature that is computed now would expire, and a secret must not be in a text that is copied.
+ * @see DUR-2 and SIG-1 in docs/specification.md
+ */
+
+import type { Algorithm, SignatureScheme } from '../config/signature-scheme.ts';
+
+export interface CurlRequest {
+  readonly url: string;
+  readonly body: string;
+  readonly contentType: string;
+  /** Headers that the route reads, such as the event type. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of the route or its source; `none`: the route takes unsigned requests; absent: the gateway's own. */
+  readonly scheme?: SignatureScheme | 'none' | undefined;
+  /** Where senders reach the listener; of {url}. */
+  readonly publicUrl?: string | undefined;
+}
+
+export type CurlVerdict =
+  | { readonly kind: 'command'; readonly text: string }
+  /** The sender alone can sign such a request. */
+  | { readonly kind: 'refused'; readonly why: string };
+
+/** The gateway's own scheme (SIG-1). */
+const ownScheme: SignatureScheme = {
+  at: { header: 'x-webhook-signature-v2' },
+  algorithm: 'hmac-sha256',
+  encoding: 'hex',
+  signed: '{timestamp}.{body}',
+  key: 'text',
+  timestamp: { at: { header: 'x-webhook-timestamp' }, unit: 's', toleranceSeconds: 300 },
+};
+
+const digests: Partial<Record<Algorithm, string>> = {
+  'hmac-sha256': 'sha256',
+  'hmac-sha1': 'sha1',
+  'hmac-sha512': 'sha512',
+};
+
+export function curlCommand({
+  url,
+  body,
+  contentType,
+  headers,
+  scheme = ownScheme,
+  publicUrl,
+}: CurlRequest): CurlVerdict {
+  const lines = [`curl -sS ${quoted(url)}`, `-H ${quoted(`content-type: ${contentType}`)}`];
+  for (const [name, value] of Object.entries(headers)) {
+    if (name !== 'content-type' && name !== 'user-agent') lines.push(`-H ${quoted(`${name}: ${value}`)}`);
+  }
+  const vars = [`BODY=${quoted(body)}`];
+  if (scheme !== 'none') {
+    const { at, algorithm, timestamp, id } = scheme;
+    const isPlain = scheme.form === undefined && (algorithm === 'token' || digests[algorithm] !== undefined);
+    const inBody = [at, id, timestamp?.at].some((place) => place !== undefined && 'field' in place);
+    if (!isPlain || inBody) return { kind: 'refused', why: 'only the sender itself can sign for this route' };
+    vars.unshift(`: "${shell('SECRET:?set it to the secret of the route')}"`);
+    if (timestamp !== undefined) vars.push(`TIME=$(date +%s)${timestamp.unit === 'ms' ? '000' : ''}`);
+    if (id !== undefined || scheme.signed.includes('{id}')) vars.push('ID=$(date +%s%N)');
+    if (id !== undefined && 'header' in id) lines.push(`-H "${id.header}: $ID"`);
+    if (timestamp !== undefined && 'header' in timestamp.at) lines.push(`-H "${timestamp.at.header}: $TIME"`);
+    if ('header' in at) lines.push(`-H "${at.header}: ${signatureText(scheme, url, publicUrl)}"`);
+    else if ('query' in at) lines[0] = `curl -sS ${quoted(url)}"?${at.query}=$SECRET"`;
+  }
+  return { kind: 'command', text: [vars.join('\n'), [...lines, '-d "$BODY"'].join(' \\\n  ')].join('\n') };
+}
+
+/** As it is inside of double quotes. */
+function signatureText(scheme: SignatureScheme, url: string, publicUrl: string | undefined): string {
+  const { algorithm, prefix = '', part, list, timestamp } = scheme;
+  if (algorithm === 'token') return `${prefix}$SECRET`;
+  const key = `-mac HMAC -macopt ${keyOption(scheme)}`;
+  const path = new URL(url).pathname;
+  const content = scheme.signed
+    .replaceAll('{timestamp}', shell('TIME'))
+    .replaceAll('{id}', shell('ID'))
+    .replaceAll('{method}', 'POST')
+    .replaceAll('{url}', `${publicUrl ?? ''}${path}`)
+    .replaceAll('{body}', shell('BODY'));
+  const digest = `printf %s "${content}" | openssl dgst -${digests[algorithm] ?? 'sha256'} ${key}`;
+  const encoded = scheme.encoding === 'hex' ? `${digest} -r | cut -d' ' -f1` : `${digest} -binary | openssl base64 -A`;
+  const stamp = timestamp !== undefined && 'part' in timestamp.at ? `${timestamp.at.part}=$TIME,` : '';
+  const label = part === undefined ? '' : `${stamp}${part}${list === 'spaces' ? ',' : '='}`;
+  return `${label}${prefix}$(${encoded})`;
+}
+
+/** `openssl` takes the key as text or in hexadecimal. */
+function keyOption({ key }: SignatureScheme): string {
+  if (key === 'text') return 'key:"$SECRET"';
+  const bare = shell('SECRET#whsec_');
+  return key === 'hex'
+    ? `hexkey:"${bare}"`
+    : `hexkey:"$(printf %s "${bare}" | openssl base64 -d -A | od -An -v -tx1 | tr -d ' \\n')"`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** A parameter of the shell, whatever follows it. */
+function shell(expansion: string): string {
+  return `$\{${expansion}}`;
+}

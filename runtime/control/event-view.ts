@@ -1,0 +1,134 @@
+/**
+ * Answers what the commands ask about one event: its timeline, what `events.open` shows, and a replay. Reads the records and
+ * what is known about the actors; what follows from them is composed by the pure rules of `runtime/inspector/`.
+ * @see DUR-2, INS-2 and INS-4 in docs/specification.md
+ */
+
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Collection, Records } from '../../actors/store/journal.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { noticeKey } from '../../machines/webhook/failure-notice.ts';
+import { replayMark, workMark } from '../../machines/webhook/marks.ts';
+import { asSeen, deliveryRow, type EventRecord, groupName, type RunRecord } from '../../machines/webhook/record.ts';
+import { newestFirst } from '../dispatch/newest-first.ts';
+import type { Platforms } from '../dispatch/platforms.ts';
+import { furtherKeys } from '../dispatch/responses.ts';
+import { openEvent } from '../inspector/event-opened.ts';
+import type { EventReplay } from '../inspector/event-wire.ts';
+import type { Inspector } from '../inspector/inspector.ts';
+import { tellStory } from '../inspector/story.ts';
+import { noWork, type WorkOfRun } from '../inspector/story-calls.ts';
+import type { StorySources } from '../inspector/story-sources.ts';
+import type { FindEvent, FoundEvent } from '../webhook/find-event.ts';
+import { type ReplayPorts, replayEvent } from '../webhook/replay.ts';
+import type { EventView } from './view.ts';
+
+export interface EventViewPorts {
+  readonly inspector: Pick<Inspector, 'actor' | 'stepsOf'>;
+  readonly keeper: Pick<JournalKeeper, 'journal'>;
+  readonly replay: ReplayPorts;
+  readonly pauseOf: Platforms['pauseOf'];
+  /** What the servers' half knows of a run. */
+  readonly workOf: (run: string) => WorkOfRun;
+  /** The judge of what is secret, for the records that people read. */
+  readonly redact: <Given extends object>(record: Given) => Given;
+  readonly find: FindEvent;
+  readonly get: <In extends Collection>(collection: In, key: string | undefined) => Promise<Records[In] | undefined>;
+  readonly runOf: (key: string | undefined) => Promise<RunRecord | undefined>;
+}
+
+/** Events of a batch, and replays of an event, that are listed. */
+const mostListed = 200;
+/** How long the row of a replay is waited for: half a second, more than a commit takes. */
+const mostLooks = 50;
+const lookMs = 10;
+
+export function createEventView(ports: EventViewPorts): EventView {
+  const { inspector, keeper, find, get, runOf } = ports;
+
+  const stateOf = (actor: string): string | undefined => inspector.actor(actor)?.state;
+
+  async function deliveryAt(at: string | undefined): Promise<StorySources['delivery']> {
+    const kept = await get('deliveries', at);
+    if (at === undefined || kept === undefined) return undefined;
+    const seen = asSeen(kept, stateOf(`deliveries/${at}`));
+    return { key: at, record: seen, pause: ports.pauseOf(seen) };
+  }
+
+  async function sourcesOf({ key, event, alike }: FoundEvent): Promise<StorySources> {
+    const run = await runOf(event.work);
+    const delivery = await deliveryAt(event.work);
+    const others = (await Promise.all(furtherKeys(event.work, delivery?.record).map(deliveryAt))).filter(
+      (one) => one !== undefined,
+    );
+    const notice = await deliveryAt(event.work && noticeKey(event.work));
+    const groupKey = event.told?.groupKey;
+    const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
+    const group = await get('groups', groupAt);
+    return {
+      key,
+      event,
+      ...(alike === undefined ? {} : { alike }),
+      status: deliveryRow(event, run ?? delivery?.record).status,
+      ...(run === undefined ? {} : { run: { key: event.work ?? key, record: run } }),
+      ...(delivery === undefined ? {} : { delivery }),
+      ...(others.length === 0 ? {} : { others }),
+      ...(notice === undefined ? {} : { notice }),
+      // A group's record outlives a burst; the one that gathers now may be the next.
+      ...(group?.burst.id === event.work && group !== undefined && groupAt !== undefined
+        ? { group: { key: groupAt, record: group } }
+        : {}),
+      ...(event.work === undefined ? noWork : ports.workOf(event.work)),
+      transcript: ((await get('transcripts', event.work))?.entries ?? []) as readonly JsonObject[],
+      stepsOf: (actor) => inspector.actor(actor)?.steps ?? inspector.stepsOf(actor),
+      stateOf,
+    };
+  }
+
+  /** When each event of a batch came, oldest first; none where it was no batch. */
+  async function joinedOf({ work, told }: EventRecord): Promise<readonly number[]> {
+    if (work === undefined || told?.groupKey === undefined) return [];
+    const question = { collection: 'events', limit: mostListed, marks: [[workMark(work)]] } as const;
+    const others = await newestFirst(keeper.journal(), question, ({ value }) =>
+      value.work === work ? value.receivedAtMs : undefined,
+    );
+    const first = await get('events', work);
+    return [...new Set([...(first === undefined ? [] : [first.receivedAtMs]), ...others])].sort((a, b) => a - b);
+  }
+
+  function replaysOf(of: string): Promise<readonly EventReplay[]> {
+    const question = { collection: 'events', limit: mostListed, marks: [[replayMark(of)]] } as const;
+    return newestFirst(keeper.journal(), question, ({ key, value }) => {
+      const { replayOf, receivedAtMs: received, isEdited, isDry } = value;
+      if (replayOf !== of) return undefined;
+      return { key, received, ...(isEdited ? { edited: true } : {}), ...(isDry ? { dry: true } : {}) };
+    });
+  }
+
+  return {
+    async why(id, choice) {
+      const found = await find(id, choice);
+      return found === undefined ? undefined : ports.redact(tellStory(await sourcesOf(found)));
+    },
+    async openEvent(id, choice, { whole = false, answerOf } = {}) {
+      const found = await find(id, choice);
+      if (found === undefined) return undefined;
+      const sources = {
+        ...(await sourcesOf(found)),
+        joined: await joinedOf(found.event),
+        replays: await replaysOf(found.key),
+        answer: answerOf?.(found.event),
+      };
+      return ports.redact(openEvent(sources, whole));
+    },
+    async replay(id, choice, changes = {}) {
+      const found = await find(id, choice, true);
+      if (found === undefined || (found.event.body === '' && changes.payload === undefined)) return undefined;
+      const { status, body, key } = await replayEvent(found.key, found.event, changes, ports.replay);
+      // The row of an event that led to no work is written after its answer.
+      for (let tries = 0; tries < mostLooks && (await find(key)) === undefined; tries += 1) await wait(lookMs);
+      return { status, body, key };
+    },
+  };
+}

@@ -1,0 +1,106 @@
+/**
+ * The commands about one event: everything that is known about it, the curl command that sends it, and a replay, with changes
+ * where a person makes some.
+ * @see DUR-2, INS-4 and CLI-3 in docs/specification.md
+ */
+
+import type { JsonObject } from '../../machines/base/json.ts';
+import { sourceOf } from '../../machines/config/sources.ts';
+import { curlCommand } from '../../machines/webhook/curl.ts';
+import type { EventRecord } from '../../machines/webhook/record.ts';
+import type { ReplayChanges } from '../webhook/replay.ts';
+import { type CommandHost, type Commands, daemonOf, ofDaemon, optionalText, refuse, textOf } from './command.ts';
+import type { EventChoice } from './contract.ts';
+import { choiceOf, spellChoice } from './event-choice.ts';
+import { type HomeDesk, knownRouteOf, profileOf, readDesk, routeUrl } from './home-view.ts';
+import { findingsOf } from './webhook-doctor.ts';
+
+export const openedEventCommands = {
+  'events.open': {
+    access: 'daemon',
+    run: async (params, host) => {
+      const id = textOf(params, 'id');
+      const choice = choiceOf(params);
+      const opened = await daemonOf(host).openEvent(id, choice, {
+        whole: params.whole === true,
+        answerOf: (event) => sourceOf(routeOf(event, host)?.route.sender)?.answer,
+      });
+      if (opened === undefined) return unknownEvent(id, choice, host);
+      return opened.status === 'refused' ? { ...opened, findings: findingsOf(opened, host) } : opened;
+    },
+  },
+
+  'events.curl': {
+    access: 'daemon',
+    run: async (params, host) => {
+      const id = textOf(params, 'id');
+      const choice = choiceOf(params);
+      const daemon = daemonOf(host);
+      const record = (await daemon.delivery(id, choice))?.record;
+      if (record === undefined || record.body === '') {
+        return refuse('delivery-unknown', `no delivery ${spellChoice(id, choice)} is in the history with its body`);
+      }
+      return { curl: curlOf(record, host) };
+    },
+  },
+
+  'webhook.replay': ofDaemon(async (daemon, params) => {
+    const id = textOf(params, 'id');
+    const choice = choiceOf(params);
+    const answer = await daemon.replay(id, choice, changesOf(params));
+    return (
+      answer ?? refuse('delivery-unknown', `no delivery ${spellChoice(id, choice)} is in the history with its body`)
+    );
+  }),
+} satisfies Partial<Commands>;
+
+function unknownEvent(id: string, choice: EventChoice, host: CommandHost): never {
+  const days = Math.round((deskOf(host).home.main.settings.gateway.history.maxAgeMs ?? 0) / 86_400_000);
+  return refuse(
+    'delivery-unknown',
+    `event ${spellChoice(id, choice)} is no longer in the history (kept ${days} days); \`agent events\` lists the others`,
+  );
+}
+
+function changesOf(params: JsonObject): ReplayChanges {
+  const { payload, dry } = params;
+  if (payload !== undefined && typeof payload !== 'string')
+    return refuse('params-missing', 'the parameter "payload" must be a text, as a sender would write it');
+  const event = optionalText(params, 'event');
+  const to = optionalText(params, 'to');
+  return {
+    ...(payload === undefined ? {} : { payload }),
+    ...(event === undefined ? {} : { event }),
+    ...(to === undefined ? {} : { to }),
+    ...(dry === true ? { isDry: true } : {}),
+  };
+}
+
+function curlOf(event: EventRecord, host: CommandHost): string {
+  const entry = routeOf(event, host);
+  if (entry === undefined) {
+    return refuse('route-unknown', `route "${event.route}" is not configured any more, so its scheme is not known`);
+  }
+  const { route, secret } = entry;
+  const source = sourceOf(route.sender);
+  const base = daemonOf(host).url() ?? 'http://127.0.0.1:8644';
+  const verdict = curlCommand({
+    url: routeUrl(base, route),
+    body: event.body,
+    contentType: event.headers['content-type'] ?? 'application/json',
+    headers: event.headers,
+    scheme: secret.kind === 'shared' ? (route.signature ?? source?.schemes[0]) : 'none',
+    publicUrl: route.publicUrl,
+  });
+  return verdict.kind === 'command'
+    ? verdict.text
+    : refuse('params-missing', `route "${route.name}": ${verdict.why}; replay the event instead`);
+}
+
+function routeOf({ route: name, profile }: Pick<EventRecord, 'route' | 'profile'>, host: CommandHost) {
+  return knownRouteOf(deskOf(host), { name, profile: profileOf(profile) });
+}
+
+function deskOf({ desk, source }: CommandHost): HomeDesk {
+  return desk?.() ?? readDesk(source);
+}

@@ -1,0 +1,143 @@
+/**
+ * Lists the deliveries that failed, grouped by cause, target or route, and follows those that are tried again. Reads all of a
+ * status, so that the counts are those of the complete history.
+ * @see INS-4 and DLV-4 in docs/specification.md
+ */
+
+import type { Collection, Journal, Records } from '../../actors/store/journal.ts';
+import { cut } from '../../machines/base/json.ts';
+import {
+  type FailureGrouping,
+  failureGroupings,
+  failureKey,
+  groupFailures,
+  openFailureStatuses,
+} from '../../machines/dispatch/failure-groups.ts';
+import { statusMark } from '../../machines/webhook/marks.ts';
+import type { DeliveryRecord } from '../../machines/webhook/record.ts';
+import type { BulkProgress, FailureChoice, FailureRow, Result } from '../control/contract.ts';
+import { placeWords } from '../inspector/event-attempts.ts';
+import { newestFirst } from './newest-first.ts';
+
+export interface FailureViewPorts {
+  readonly journal: () => Journal | undefined;
+  readonly get: <In extends Collection>(collection: In, key: string | undefined) => Promise<Records[In] | undefined>;
+  /** The judge of what is secret, for the records that people read. */
+  readonly redact: <Given extends object>(record: Given) => Given;
+  readonly nowMs: () => number;
+}
+
+export interface FailurePage {
+  /** Of a group; absent: all of them. */
+  readonly key?: string;
+  readonly before?: string;
+  readonly limit: number;
+}
+
+export interface FailureView {
+  groups(choice: FailureChoice, by: FailureGrouping): Promise<Result<'failures.groups'>>;
+  /** Newest first. */
+  list(choice: FailureChoice, page: FailurePage): Promise<Result<'failures.list'>>;
+  /** The open failures of a group, oldest first: a chat gets them in the order in which they were queued. */
+  idsOf(key: string): Promise<readonly string[]>;
+  progress(ids: readonly string[]): Promise<BulkProgress>;
+}
+
+const bucketCount = 12;
+/** Characters of a text that a row shows. */
+const longestText = 200;
+
+interface Failed {
+  readonly key: string;
+  readonly record: DeliveryRecord;
+}
+
+export function createFailureView({ journal, get, redact, nowMs }: FailureViewPorts): FailureView {
+  function failedOf(
+    { state, profile }: FailureChoice,
+    { key, before, limit }: Omit<FailurePage, 'limit'> & { readonly limit?: number },
+  ): Promise<readonly Failed[]> {
+    const statuses: readonly string[] = state === 'open' ? openFailureStatuses : ['dropped'];
+    const question = {
+      collection: 'deliveries',
+      limit: limit ?? Number.POSITIVE_INFINITY,
+      ...(before === undefined ? {} : { before }),
+      marks: statuses.map((status) => [statusMark(status)]),
+    } as const;
+    return newestFirst(journal(), question, ({ key: id, value: record }) => {
+      if (!statuses.includes(record.status)) return undefined;
+      if (profile !== undefined && record.profile !== profile) return undefined;
+      return key === undefined || isOfGroup(record, key) ? { key: id, record } : undefined;
+    });
+  }
+
+  return {
+    async groups(choice, by) {
+      const failed = await failedOf(choice, {});
+      const rows = groupFailures(
+        failed.map(({ record }) => record),
+        by,
+      );
+      const fromMs = Math.min(...rows.map(({ firstMs }) => firstMs));
+      const counts = new Map(rows.map(({ key }) => [key, Array.from({ length: bucketCount }, () => 0)]));
+      const lengthMs = Math.max(1, nowMs() - fromMs) / bucketCount;
+      for (const { record } of failed) {
+        const at = Math.floor((failedAtMs(record) - fromMs) / lengthMs);
+        const buckets = counts.get(failureKey(record, by));
+        const bucket = Math.min(bucketCount - 1, Math.max(0, at));
+        if (buckets !== undefined) buckets[bucket] = (buckets[bucket] ?? 0) + 1;
+      }
+      const groups = rows.map(({ firstMs, lastMs, ...row }) => ({
+        ...row,
+        first: new Date(firstMs).toISOString(),
+        last: new Date(lastMs).toISOString(),
+        buckets: counts.get(row.key) ?? [],
+      }));
+      return redact({ count: failed.length, groups });
+    },
+    async list(choice, page) {
+      const failed = await failedOf(choice, page);
+      const last = failed.length === page.limit ? failed.at(-1) : undefined;
+      return redact({ rows: failed.map(rowOf), ...(last === undefined ? {} : { next: last.key }) });
+    },
+    async idsOf(key) {
+      return (await failedOf({ state: 'open' }, { key })).map(({ key: id }) => id).reverse();
+    },
+    async progress(ids) {
+      const counts = { delivered: 0, failed: 0, retrying: 0, waiting: 0 };
+      for (const id of ids) {
+        const status = (await get('deliveries', id))?.status;
+        if (status === 'delivered') counts.delivered += 1;
+        else if (status === 'waitingToRetry') counts.retrying += 1;
+        else if (status === 'queued' || status === 'sending') counts.waiting += 1;
+        else counts.failed += 1;
+      }
+      return counts;
+    },
+  };
+}
+
+function isOfGroup(record: DeliveryRecord, key: string): boolean {
+  return failureGroupings.some((by) => failureKey(record, by) === key);
+}
+
+function failedAtMs({ endedAtMs, queuedAtMs }: DeliveryRecord): number {
+  return endedAtMs ?? queuedAtMs;
+}
+
+function rowOf({ key: id, record }: Failed): FailureRow {
+  const { eventKey, route, event, status, text, attempts = 0, reason, note, startedAtMs, queuedAtMs } = record;
+  return {
+    id,
+    event_key: eventKey,
+    route,
+    event,
+    place: placeWords(record),
+    status,
+    text: cut(text, longestText),
+    attempts,
+    ...(reason === undefined ? {} : { reason }),
+    ...(note === undefined ? {} : { note }),
+    last_attempt_at: new Date(startedAtMs ?? queuedAtMs).toISOString(),
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * Lists the attempts of a delivery with their answers, and names the place that it goes to. Pure.
+ * @see DLV-4 and INS-4 in docs/specification.md
+ */
+
+import { targetTitle } from '../../machines/config/target-titles.ts';
+import { type DeliveryRecord, isOver } from '../../machines/webhook/record.ts';
+import type { DeliveryAttempt, OpenedDelivery, Tone } from './event-wire.ts';
+import type { StorySources } from './story-sources.ts';
+
+export type KnownDelivery = NonNullable<StorySources['delivery']>;
+
+/** The response, the further ones and the notice of an event. */
+export function deliveriesOf({ delivery, others = [], notice }: StorySources): readonly KnownDelivery[] {
+  return [delivery, ...others, notice].filter((one) => one !== undefined);
+}
+
+/** Returns the platform and the place, such as "Slack #deploys" or "comment on acme/web#481". */
+export function placeWords({ target, chat, extra }: Pick<DeliveryRecord, 'target' | 'chat' | 'extra'>): string {
+  const title = targetTitle(target);
+  const { repo, pr_number: number } = extra;
+  if (typeof repo === 'string' && number !== undefined) return `${title} ${repo}#${String(number)}`;
+  const place = chat ?? extra.chat_id;
+  return place === undefined || place === null || place === '' ? title : `${title} ${String(place)}`;
+}
+
+export function toneOfDelivery({ status }: Pick<DeliveryRecord, 'status'>): Tone {
+  switch (status) {
+    case 'delivered':
+      return 'resting';
+    case 'dropped':
+      return 'ended';
+    case 'failed':
+    case 'deadLettered':
+    case 'unknown':
+      return 'failed';
+    default:
+      return 'working';
+  }
+}
+
+/** Returns the attempts, oldest first. Records of earlier versions have only the last one. */
+export function attemptsOf(record: DeliveryRecord): readonly DeliveryAttempt[] {
+  const { attempts = 0, failed = [], startedAtMs, endedAtMs, status, reason, messageId } = record;
+  const lastNumber = status === 'queued' || startedAtMs === undefined ? attempts : Math.max(1, attempts);
+  // A delivery marks its attempt before it is sent.
+  const isListed = (failed.at(-1)?.startedAtMs ?? -1) >= (startedAtMs ?? 0);
+  const own = lastNumber === 0 || startedAtMs === undefined || isListed ? 0 : 1;
+  const listed = failed.map(
+    (one, index): DeliveryAttempt => ({
+      number: lastNumber - own - failed.length + index + 1,
+      at: one.startedAtMs,
+      ms: Math.max(0, one.endedAtMs - one.startedAtMs),
+      tone: 'failed',
+      answer: one.reason,
+    }),
+  );
+  if (own === 0 || startedAtMs === undefined) return listed;
+  const isDone = status === 'delivered';
+  return [
+    ...listed,
+    {
+      number: lastNumber,
+      at: startedAtMs,
+      ...(isDone && endedAtMs !== undefined ? { ms: Math.max(0, endedAtMs - startedAtMs) } : {}),
+      tone: status === 'sending' ? 'working' : isDone ? 'resting' : 'failed',
+      answer: isDone
+        ? (reason ?? (messageId === undefined ? 'accepted' : `accepted as message ${messageId}`))
+        : status === 'sending'
+          ? 'waiting for the answer'
+          : (reason ?? 'no answer is known'),
+    },
+  ];
+}
+
+export function openedDelivery({ key, record, pause }: KnownDelivery): OpenedDelivery {
+  const next = isOver(record) ? undefined : Math.max(record.dueAtMs ?? 0, pause?.untilMs ?? 0) || undefined;
+  return {
+    id: key,
+    place: placeWords(record),
+    target: record.target,
+    status: record.status,
+    tone: toneOfDelivery(record),
+    ...(record.reason === undefined ? {} : { reason: record.reason }),
+    ...(record.note === undefined ? {} : { note: record.note }),
+    ...(record.failedRun === undefined ? {} : { notice: true }),
+    ...(next === undefined ? {} : { next }),
+    attempts: [...attemptsOf(record)].reverse(),
+  };
+}

@@ -1,0 +1,172 @@
+/**
+ * The part of an event's timeline that lies within its run: the model's turns, tool calls, and questions to a person. Taken
+ * from the transcript where that has times, otherwise from the calls that are remembered in memory.
+ * @see INS-4 and TRU-3 in docs/specification.md
+ */
+
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { CallMemo } from '../mcp/call-memory.ts';
+import type { Span, SpanPart } from './event-wire.ts';
+import type { StorySources } from './story-sources.ts';
+import { counted } from './story-words.ts';
+
+/** All turns in one row; none of a runner that reports no turns. */
+export function modelSpan({ transcript }: StorySources, parent: string): Span[] {
+  const parts: SpanPart[] = [];
+  let asked: number | undefined;
+  for (const { kind, at_ms: at } of transcript) {
+    if (typeof at !== 'number') return [];
+    if (kind === 'answer' && asked !== undefined) parts.push({ start: asked, end: at, how: 'work' });
+    // The next turn begins with the last result of this one.
+    if (kind !== 'call') asked = at;
+  }
+  const [first] = parts;
+  const last = parts.at(-1);
+  if (first === undefined || last?.end === undefined) return [];
+  const note = counted(parts.length, 'turn');
+  return [
+    {
+      id: `${parent}/model`,
+      kind: 'model',
+      name: 'Model',
+      note,
+      parent,
+      tone: 'resting',
+      start: first.start,
+      end: last.end,
+      parts,
+      texts: transcript
+        .filter(({ kind, text }) => kind === 'answer' && text !== '')
+        .map(({ text }, index) => ({ title: `Answer ${index + 1}`, text: String(text) })),
+    },
+  ];
+}
+
+/** Those that have ended, then those under way. */
+export function callSpans(sources: StorySources, parent: string): Span[] {
+  const memos = [...sources.calls];
+  const told = timedCalls(sources.transcript).map(({ call, result, from, to }, index): Span => {
+    const at = memos.findIndex(({ tool }) => tool === call.tool);
+    const [memo] = at === -1 ? [] : memos.splice(at, 1);
+    const isError = result.is_error === true;
+    return {
+      id: `${parent}/call/${index}`,
+      kind: 'call',
+      name: toolWords(String(call.tool), memo?.server),
+      parent,
+      tone: isError ? 'failed' : 'resting',
+      start: from,
+      end: to,
+      parts: workedParts({ from, to, question: memo?.question, isError }),
+      texts: [
+        { title: 'Arguments', text: String(call.arguments) },
+        { title: isError ? 'Error' : 'Result', text: String(result.text) },
+      ],
+    };
+  });
+  return [...told, ...memos.map((memo) => memoSpan(memo, parent)), ...openCalls(sources, parent)];
+}
+
+/** Questions that are no call's approval: of the run itself, and the forms of servers. */
+export function questionSpans({ callsUnderWay, questions }: StorySources, parent: string): Span[] {
+  return questions
+    .filter(({ id }) => !callsUnderWay.some(({ approval }) => approval === id))
+    .map(
+      ({ id, kind, server, message, askedAtMs }): Span => ({
+        id: `approvals/${id}`,
+        kind: 'question',
+        name: kind === 'form' && server !== '' ? `Question of ${server}` : 'Question',
+        parent,
+        tone: 'needsUser',
+        start: askedAtMs,
+        parts: [{ start: askedAtMs, how: 'person' }],
+        texts: [{ title: 'Question', text: message }],
+      }),
+    );
+}
+
+/** The names that a model is given have the server in front: `mcp__github__create_review`. */
+export function toolWords(name: string, server = ''): string {
+  const prefix = `mcp__${server}__`;
+  return server !== '' && name.startsWith(prefix) ? `${server}.${name.slice(prefix.length)}` : name;
+}
+
+interface TimedCall {
+  readonly call: JsonObject;
+  readonly result: JsonObject;
+  readonly from: number;
+  readonly to: number;
+}
+
+function timedCalls(transcript: readonly JsonObject[]): TimedCall[] {
+  return transcript.flatMap((call, index): TimedCall[] => {
+    if (call.kind !== 'call') return [];
+    const result = transcript.slice(index).find(({ kind, id }) => kind === 'result' && id === call.id);
+    const { at_ms: from } = call;
+    const to = result?.at_ms;
+    return result === undefined || typeof from !== 'number' || typeof to !== 'number'
+      ? []
+      : [{ call, result, from, to }];
+  });
+}
+
+function memoSpan(memo: CallMemo, parent: string): Span {
+  const { id, tool, server, outcome, why, startedAtMs: from, endedAtMs: to, question, args, result, tries } = memo;
+  const isError = outcome !== 'result';
+  return {
+    id: `calls/${id}`,
+    kind: 'call',
+    name: toolWords(tool, server),
+    ...(tries > 1 ? { note: `sent ${tries} times` } : {}),
+    parent,
+    tone: isError ? 'failed' : 'resting',
+    start: from,
+    end: to,
+    parts: workedParts({ from, to, question, isError }),
+    texts: [
+      { title: 'Arguments', text: args },
+      ...(isError
+        ? [{ title: 'Error', text: why ?? outcome }]
+        : result === undefined
+          ? []
+          : [{ title: 'Result', text: result }]),
+    ],
+  };
+}
+
+function workedParts({
+  from,
+  to,
+  question,
+  isError,
+}: {
+  readonly from: number;
+  readonly to: number;
+  readonly question: CallMemo['question'];
+  readonly isError: boolean;
+}): SpanPart[] {
+  const how = isError ? 'failed' : 'work';
+  if (question === undefined) return [{ start: from, end: to, how }];
+  const { askedAtMs, answeredAtMs } = question;
+  return [
+    { start: askedAtMs, end: answeredAtMs, how: 'person' },
+    { start: answeredAtMs, end: Math.max(answeredAtMs, to), how },
+  ];
+}
+
+function openCalls({ callsUnderWay, questions }: StorySources, parent: string): Span[] {
+  return callsUnderWay.map(({ id, tool, startedAtMs, approval }): Span => {
+    const question = questions.find((one) => one.id === approval);
+    const start = question?.askedAtMs ?? startedAtMs;
+    return {
+      id: `calls/${id}`,
+      kind: 'call',
+      name: toolWords(tool, question?.server),
+      note: question === undefined ? 'calling' : 'waits for your approval',
+      parent,
+      tone: question === undefined ? 'working' : 'needsUser',
+      start: startedAtMs,
+      parts: [{ start, how: question === undefined ? 'work' : 'person' }],
+    };
+  });
+}

@@ -1,0 +1,72 @@
+/**
+ * Lists the checks that a request passed, up to the one that decided it, and the answer that its sender got. Pure.
+ * @see RTE-3, DIS-1 and INS-4 in docs/specification.md
+ */
+
+import type { Answer } from '../../machines/config/sources.ts';
+import type { EventRecord } from '../../machines/webhook/record.ts';
+import { type Outcome, replyTo } from '../../machines/webhook/reply.ts';
+import type { Check, HttpAnswer } from './event-wire.ts';
+import { outcomeOf, requestStairs } from './story-request.ts';
+import type { StorySources } from './story-sources.ts';
+
+const names: Readonly<Record<string, string>> = {
+  sizing: 'size',
+  routing: 'route',
+  throttling: 'rate limit',
+  readingBody: 'body',
+  verifying: 'signature',
+  parsing: 'payload',
+  matching: 'event type and filters',
+  transforming: 'script',
+  rendering: 'template',
+  claiming: 'duplicate',
+  dispatching: 'hand-over',
+  answered: 'answer',
+};
+
+export function checksOf(event: EventRecord): readonly Check[] {
+  const { told = {} } = event;
+  const checks: Check[] = [];
+  for (const { state, result, told: detail } of requestStairs(event)) {
+    const ms = state === 'readingBody' ? told.bodyMs : state === 'transforming' ? told.scriptMs : undefined;
+    const isPassed = result === 'passed' || result === 'waiting';
+    checks.push({
+      name: names[state] ?? state,
+      result: isPassed ? 'passed' : result === 'skipped' ? 'skipped' : 'failed',
+      detail,
+      ...(ms === undefined ? {} : { ms }),
+    });
+    // What follows is only the answer.
+    if (result === 'failed' || result === 'stopped') break;
+  }
+  return checks;
+}
+
+/** @param answer what the provider of the route reads in place of the usual body */
+export function answerOf({ event, delivery }: StorySources, answer: Answer | undefined): HttpAnswer | undefined {
+  const outcome = outcomeOf(event) ?? outcomeOfWork(event, delivery);
+  if (outcome === undefined) return undefined;
+  // What a provider asked is not kept.
+  if (outcome === 'handshake') return { status: 200, body: '' };
+  const { route, deliveryId, event: type, deliver } = event;
+  const named = { route, deliveryId, event: type, target: deliver ?? 'log', retryAfterSeconds: 0 };
+  const { status, body } = replyTo({ kind: outcome, ...named } as Outcome);
+  if (answer === undefined || status >= 300) return { status, body };
+  const reply = { status: 200, body, ...answer };
+  return { status: reply.status, body: reply.body };
+}
+
+function outcomeOfWork({ status }: EventRecord, delivery: StorySources['delivery']): Outcome['kind'] | undefined {
+  switch (status) {
+    case 'coalesced':
+      return 'coalesced';
+    case 'cron':
+      return 'cron';
+    case 'accepted':
+      return 'accepted';
+    default:
+      if (delivery?.record.status === 'delivered') return 'delivered';
+      return delivery?.record.endedAtMs === undefined ? undefined : 'deliveryFailed';
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Composes what `events.open` answers about one event. Pure: its records and what is known about its actors are given.
+ * @see INS-4 and DUR-2 in docs/specification.md
+ */
+
+import { cut } from '../../machines/base/json.ts';
+import { type Answer, sourceOf } from '../../machines/config/sources.ts';
+import type { EventRecord } from '../../machines/webhook/record.ts';
+import { deliveriesOf, openedDelivery } from './event-attempts.ts';
+import { answerOf, checksOf } from './event-checks.ts';
+import { spansOf } from './event-spans.ts';
+import { eventVerdict } from './event-verdict.ts';
+import type { EventReplay, OpenedEvent, Payload } from './event-wire.ts';
+import type { StorySources } from './story-sources.ts';
+
+export interface OpenedSources extends StorySources {
+  /** When each event of its batch came, oldest first. */
+  readonly joined: readonly number[];
+  /** Newest first. */
+  readonly replays: readonly EventReplay[];
+  /** What the provider of the route reads in place of the usual body. */
+  readonly answer: Answer | undefined;
+}
+
+/** Characters of a payload that are sent at first. */
+export const firstPayload = 65_536;
+
+const cancellable: ReadonlySet<string> = new Set(['queued', 'running']);
+
+/** @param isWhole with the complete payload, however long it is */
+export function openEvent(sources: OpenedSources, isWhole: boolean): OpenedEvent {
+  const { key, event, run, status, questions } = sources;
+  const spans = spansOf(sources, sources.joined);
+  const isOpen = spans.some(({ end }) => end === undefined) || run?.record.status === 'queued';
+  const [question] = questions;
+  const answer = answerOf(sources, sources.answer);
+  return {
+    key,
+    delivery: event.deliveryId,
+    route: event.route,
+    profile: event.profile,
+    event: event.event,
+    status,
+    received: event.receivedAtMs,
+    ...(isOpen ? {} : { ended: Math.max(...spans.map(({ end = 0 }) => end)) }),
+    verdict: eventVerdict(sources),
+    sender: senderWords(event),
+    payload: payloadOf(event.body, isWhole),
+    headers: event.headers,
+    ...(event.prompt === undefined || event.prompt === '' ? {} : { prompt: event.prompt }),
+    ...(run?.record.response === undefined ? {} : { response: run.record.response }),
+    ...(answer === undefined ? {} : { answer }),
+    spans,
+    checks: checksOf(event),
+    deliveries: deliveriesOf(sources).map(openedDelivery),
+    ...(event.replayOf === undefined ? {} : { replayOf: event.replayOf }),
+    ...(event.isEdited === undefined ? {} : { edited: true }),
+    ...(event.isDry === undefined ? {} : { dry: true }),
+    replays: sources.replays,
+    ...(run !== undefined && cancellable.has(run.record.status) ? { run: run.key } : {}),
+    ...(question === undefined ? {} : { question: question.id }),
+  };
+}
+
+function payloadOf(body: string, isWhole: boolean): Payload {
+  const text = isWhole ? body : cut(body, firstPayload);
+  return { text, bytes: Buffer.byteLength(body), whole: text.length === body.length };
+}
+
+function senderWords({ scheme, replayOf }: EventRecord): string {
+  if (replayOf !== undefined) return 'Replayed by a person; the signature was checked when the event first came';
+  if (scheme === undefined) return 'Not verified';
+  if (scheme === 'none') return 'Not signed: the route accepts unsigned requests';
+  return `${sourceOf(scheme)?.title ?? scheme}, signature verified`;
+}

@@ -1,0 +1,137 @@
+/**
+ * Draws up the timeline of an event: request, batch, run, model, tool calls and deliveries, each with the parts in which it
+ * worked and in which it waited. Pure.
+ * @see INS-4 in docs/specification.md
+ */
+
+import { isOver, type RunRecord } from '../../machines/webhook/record.ts';
+import { attemptsOf, deliveriesOf, type KnownDelivery, placeWords, toneOfDelivery } from './event-attempts.ts';
+import { callSpans, modelSpan, questionSpans } from './event-calls.ts';
+import type { Span, SpanPart } from './event-wire.ts';
+import { outcomeOf } from './story-request.ts';
+import type { StorySources } from './story-sources.ts';
+import { counted } from './story-words.ts';
+
+/** @param joined when each event of its batch came, oldest first */
+export function spansOf(sources: StorySources, joined: readonly number[]): readonly Span[] {
+  const { run } = sources;
+  return [
+    requestSpan(sources),
+    ...batchSpan(sources, joined),
+    ...(run === undefined || run.record.startedAtMs === undefined ? [] : runSpans(run.key, run.record, sources)),
+    ...deliveriesOf(sources).map(deliverySpan),
+  ];
+}
+
+/** When the run had its response, or its failure; undefined while it works. */
+export function runEnd({ run, delivery, others = [] }: StorySources): number | undefined {
+  if (run === undefined) return undefined;
+  const { response, endedAtMs } = run.record;
+  const handedOver = [delivery, ...others].flatMap((one) => (one === undefined ? [] : [one.record.queuedAtMs]));
+  return response === undefined || handedOver.length === 0 ? endedAtMs : Math.min(...handedOver);
+}
+
+function requestSpan({ key, event, delivery, stateOf }: StorySources): Span {
+  const outcome = outcomeOf(event);
+  const isDirect = event.status === 'delivering';
+  const start = event.receivedAtMs;
+  const waitsUntil = isDirect ? delivery?.record.endedAtMs : undefined;
+  const isOpen = stateOf(`requests/${key}`) !== undefined || (isDirect && waitsUntil === undefined);
+  const end = Math.max(start + (event.told?.checkMs ?? event.told?.bodyMs ?? 0), waitsUntil ?? 0);
+  const isRefused = event.status === 'refused' || outcome === 'deliveryFailed';
+  return {
+    id: `requests/${key}`,
+    kind: 'request',
+    name: event.replayOf === undefined ? 'Request' : 'Replay',
+    tone: isRefused ? 'failed' : isOpen ? 'working' : outcome === undefined ? 'resting' : 'ended',
+    start,
+    ...(isOpen ? {} : { end }),
+    parts: [{ start, ...(isOpen ? {} : { end }), how: isRefused ? 'failed' : 'work' }],
+  };
+}
+
+function batchSpan({ event, run, group }: StorySources, joined: readonly number[]): Span[] {
+  const groupKey = event.told?.groupKey ?? group?.record.groupKey ?? run?.record.group;
+  if (groupKey === undefined) return [];
+  const burst = group?.record.burst;
+  const start = burst?.firstAtMs ?? joined[0] ?? event.receivedAtMs;
+  const end = run?.record.queuedAtMs ?? burst?.dueAtMs;
+  return [
+    {
+      id: `batch/${group?.key ?? groupKey}`,
+      kind: 'batch',
+      name: 'Batch',
+      note: `${counted(Math.max(burst?.count ?? 0, joined.length, 1), 'event')} joined`,
+      tone: run === undefined ? 'working' : 'resting',
+      start,
+      ...(run === undefined || end === undefined ? {} : { end }),
+      parts: [{ start, ...(end === undefined ? {} : { end }), how: 'window' }],
+      ticks: joined.filter((at) => at > start),
+    },
+  ];
+}
+
+function runSpans(key: string, run: RunRecord, sources: StorySources): Span[] {
+  const id = `runs/${key}`;
+  const { startedAtMs: start = run.queuedAtMs, status, response, attempt } = run;
+  const end = runEnd(sources);
+  const failed = end !== undefined && response === undefined;
+  const waits = sources.questions.length > 0;
+  const calls = callSpans(sources, id);
+  return [
+    {
+      id,
+      kind: 'run',
+      name: 'Run',
+      ...(attempt > 1 ? { note: `attempt ${attempt}` } : {}),
+      tone: failed
+        ? status === 'cancelled'
+          ? 'ended'
+          : 'failed'
+        : end !== undefined
+          ? 'resting'
+          : waits
+            ? 'needsUser'
+            : 'working',
+      start,
+      ...(end === undefined ? {} : { end }),
+      parts: [
+        { start, ...(end === undefined ? {} : { end }), how: failed && status !== 'cancelled' ? 'failed' : 'work' },
+      ],
+    },
+    ...modelSpan(sources, id),
+    ...calls,
+    ...questionSpans(sources, id),
+  ];
+}
+
+function deliverySpan({ key, record, pause }: KnownDelivery): Span {
+  const attempts = attemptsOf(record);
+  const over = isOver(record);
+  const start = attempts[0]?.at ?? record.queuedAtMs;
+  const parts: SpanPart[] = [];
+  for (const [index, { at, ms, tone }] of attempts.entries()) {
+    const before = parts.at(-1)?.end;
+    // Put back by a person: until then it waited for nothing.
+    const wasOver = before !== undefined && (record.sinceMs ?? 0) > before && (record.sinceMs ?? 0) <= at;
+    if (before !== undefined && !wasOver) parts.push({ start: before, end: at, how: 'pause' });
+    const isLast = index === attempts.length - 1;
+    const end = ms !== undefined ? at + ms : isLast && !over ? undefined : at;
+    parts.push({ start: at, ...(end === undefined ? {} : { end }), how: tone === 'failed' ? 'failed' : 'work' });
+  }
+  const last = parts.at(-1)?.end;
+  const next = Math.max(record.dueAtMs ?? 0, pause?.untilMs ?? 0);
+  if (!over && record.status !== 'sending' && next > 0) parts.push({ start: last ?? start, end: next, how: 'pause' });
+  const end = over ? (attempts.at(-1)?.tone === 'failed' ? last : (record.endedAtMs ?? last)) : undefined;
+  return {
+    id: `deliveries/${key}`,
+    kind: 'delivery',
+    name: record.failedRun === undefined ? placeWords(record) : `Failure notice to ${placeWords(record)}`,
+    ...(attempts.length > 1 ? { note: `${record.attempts ?? attempts.length} attempts` } : {}),
+    tone: toneOfDelivery(record),
+    start,
+    ...(end === undefined ? {} : { end }),
+    parts,
+    texts: [{ title: 'Text', text: record.text }],
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * States the outcome of an event in one sentence with its reason, and what happened on the way in a second. Names no command:
+ * the page has a button for what can be done. Pure.
+ * @see INS-4 in docs/specification.md
+ */
+
+import type { OutcomeKind } from '../../machines/webhook/reply.ts';
+import { attemptsOf, deliveriesOf, type KnownDelivery, placeWords } from './event-attempts.ts';
+import { toolWords } from './event-calls.ts';
+import type { Tone, Verdict } from './event-wire.ts';
+import { outcomeOf } from './story-request.ts';
+import type { StorySources } from './story-sources.ts';
+import { alikeWords, refusals, withReason } from './story-verdict.ts';
+import { counted, seconds } from './story-words.ts';
+
+const passedOver: ReadonlySet<OutcomeKind> = new Set([
+  'ignoredEvent',
+  'ignoredFilter',
+  'ignoredScript',
+  'duplicate',
+  'handshake',
+]);
+
+export function eventVerdict(sources: StorySources): Verdict {
+  const { event } = sources;
+  const outcome = outcomeOf(event);
+  const refusal = outcome === undefined ? undefined : refusals[outcome];
+  if (outcome !== undefined && refusal !== undefined && outcome !== 'deliveryFailed') {
+    const text = `${withReason(refusal[0], event.reason)}${alikeWords(sources)}`;
+    return { tone: passedOver.has(outcome) ? 'ended' : 'failed', text, detail: refusal[1].replaceAll('`', '') };
+  }
+  return { ...sentenceOf(sources), detail: detailOf(sources) };
+}
+
+type Sentence = Omit<Verdict, 'detail'>;
+
+function sentenceOf(sources: StorySources): Sentence {
+  const { event, group, run } = sources;
+  if (group !== undefined) {
+    const { count, dueAtMs } = group.record.burst;
+    const at = new Date(dueAtMs).toISOString().slice(11, 19);
+    return say(
+      'working',
+      `Batching: ${counted(count, 'event')} joined; the run begins at ${at} UTC unless another comes.`,
+    );
+  }
+  const own = deliveriesOf(sources).filter(({ record }) => record.failedRun === undefined);
+  if (own.length > 0) return sentenceOfDeliveries(own);
+  if (run === undefined) return say('ended', withReason('Accepted, and nothing was run.', event.reason));
+  const { status, reason } = run.record;
+  switch (status) {
+    case 'queued':
+      return say('working', 'Queued: the run waits for a free slot.');
+    case 'running':
+      return runningSentence(sources);
+    case 'delivering':
+      return say('working', 'The agent responded; its response is about to be delivered.');
+    case 'delivered':
+      return say('resting', 'The agent responded. Nothing was sent: this replay is shown here only.');
+    case 'cancelled':
+      return say('ended', withReason('Cancelled: nothing is delivered.', reason));
+    case 'interrupted':
+      return say('failed', withReason('The run was interrupted for good.', reason));
+    default:
+      return say('failed', withReason('Run failed.', reason));
+  }
+}
+
+function runningSentence({ questions: [question], callsUnderWay: [call] }: StorySources): Sentence {
+  if (question !== undefined) {
+    const what =
+      question.kind === 'form'
+        ? 'your answer to a question'
+        : `your approval to call ${toolWords(question.tool, question.server)}`;
+    return say('needsUser', `Waiting for ${what}.`);
+  }
+  return say('working', call === undefined ? 'Running.' : `Running: calling ${toolWords(call.tool)}.`);
+}
+
+/** What arrived first, then the first that did not. */
+function sentenceOfDeliveries(deliveries: readonly KnownDelivery[]): Sentence {
+  const arrived = deliveries.filter(({ record }) => record.status === 'delivered');
+  const open = deliveries.find(({ record }) => record.status !== 'delivered');
+  const sent =
+    arrived.length === 0 ? '' : `Delivered to ${listWords(arrived.map(({ record }) => placeWords(record)))}.`;
+  if (open === undefined) return say('resting', sent);
+  const next = openSentence(open);
+  return say(next.tone, `${next.text}${sent === '' ? '' : ` ${sent}`}`);
+}
+
+function openSentence({ record, pause }: KnownDelivery): Sentence {
+  const place = placeWords(record);
+  const { status, reason } = record;
+  switch (status) {
+    case 'queued':
+      return say('working', pause === undefined ? `Queued for ${place}.` : `Waiting for ${place}: ${pause.reason}.`);
+    case 'sending':
+      return say('working', `Delivering to ${place}.`);
+    case 'waitingToRetry':
+      return say('working', withReason(`Retrying ${place}.`, reason));
+    case 'unknown':
+      return say('failed', withReason(`Unconfirmed: ${place} may have received the message.`, reason));
+    case 'dropped':
+      return say('ended', withReason(`Dropped: not sent to ${place}.`, record.note ?? reason));
+    default:
+      return say('failed', withReason(`Not delivered to ${place}.`, reason));
+  }
+}
+
+function detailOf(sources: StorySources): string {
+  const { run, delivery, event } = sources;
+  const parts: string[] = [];
+  for (const { record } of deliveriesOf(sources)) {
+    const attempts = attemptsOf(record);
+    const [first] = attempts;
+    const last = attempts.at(-1);
+    if (record.status !== 'delivered' || first === undefined || last === undefined || attempts.length < 2) continue;
+    parts.push(`${placeWords(record)}: attempt ${last.number} arrived ${seconds(last.at - first.at)} after the first.`);
+  }
+  for (const { tool, server, question } of sources.calls) {
+    if (question === undefined) continue;
+    const at = new Date(question.answeredAtMs).toISOString().slice(11, 19);
+    parts.push(
+      `${toolWords(tool, server)}: ${question.verdict === 'timedOut' ? 'not answered in time' : question.verdict} at ${at} UTC.`,
+    );
+  }
+  if (run?.record.repeatedBy !== undefined) parts.push(`Its sender delivered it again as ${run.record.repeatedBy}.`);
+  if (event.isDry && delivery === undefined && run?.record.status === 'failed') parts.push('Nothing was sent.');
+  return parts.join(' ');
+}
+
+function say(tone: Tone, text: string): Sentence {
+  return { tone, text };
+}
+
+function listWords(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+}

@@ -1,0 +1,135 @@
+/**
+ * The answer of `events.open`: one event with everything that is known about it, as the page shows it. Types only. Times are
+ * Unix milliseconds; every text has passed the redactor.
+ * @see INS-4 and DUR-2 in docs/specification.md
+ */
+
+import type { Story } from './wire.ts';
+
+export interface OpenedEvent {
+  readonly key: string;
+  readonly delivery: string;
+  readonly route: string;
+  readonly profile: string;
+  readonly event: string;
+  /** As a row of the history shows it. */
+  readonly status: string;
+  readonly received: number;
+  /** Absent while something of it is under way. */
+  readonly ended?: number;
+  readonly verdict: Verdict;
+  /** Who sent it and how that was checked. */
+  readonly sender: string;
+  readonly payload: Payload;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly prompt?: string;
+  /** Of the agent. */
+  readonly response?: string;
+  /** Absent while the sender waits for it. */
+  readonly answer?: HttpAnswer;
+  readonly spans: readonly Span[];
+  readonly checks: readonly Check[];
+  readonly deliveries: readonly OpenedDelivery[];
+  readonly replayOf?: string;
+  readonly edited?: true;
+  /** A replay whose response is sent to no target. */
+  readonly dry?: true;
+  /** Newest first. */
+  readonly replays: readonly EventReplay[];
+  /** The run that can be cancelled. */
+  readonly run?: string;
+  /** The open question that its run waits for. */
+  readonly question?: string;
+  /** Why a request was refused, while its route keeps it (SRC-5). */
+  readonly findings?: Story['findings'];
+}
+
+/** As the marks of the page have it. */
+export type Tone = 'working' | 'needsUser' | 'resting' | 'failed' | 'ended';
+
+export interface Verdict {
+  readonly tone: Tone;
+  /** One sentence: outcome and reason. */
+  readonly text: string;
+  /** What happened on the way, or what follows; empty where there is nothing to add. */
+  readonly detail: string;
+}
+
+export interface Payload {
+  /** The beginning of a long one. */
+  readonly text: string;
+  readonly bytes: number;
+  readonly whole: boolean;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+export interface Span {
+  /** The address of its actor, or one of its own. */
+  readonly id: string;
+  readonly kind: 'request' | 'batch' | 'run' | 'model' | 'call' | 'question' | 'delivery';
+  readonly name: string;
+  readonly note?: string;
+  /** The id of the span that it is a part of. */
+  readonly parent?: string;
+  readonly tone: Tone;
+  readonly start: number;
+  /** Absent while it is under way. */
+  readonly end?: number;
+  readonly parts: readonly SpanPart[];
+  /** When each event joined a batch. */
+  readonly ticks?: readonly number[];
+  /** Such as the arguments and the result of a call. */
+  readonly texts?: readonly { readonly title: string; readonly text: string }[];
+}
+
+export interface SpanPart {
+  readonly start: number;
+  /** Absent while it is under way, unless the end of a wait is known. */
+  readonly end?: number;
+  /** `person`: waits for one. `pause`: waits to retry. `window`: a batch gathers. */
+  readonly how: 'work' | 'person' | 'pause' | 'window' | 'failed';
+}
+
+export interface Check {
+  readonly name: string;
+  readonly result: 'passed' | 'failed' | 'skipped';
+  readonly detail: string;
+  readonly ms?: number;
+}
+
+export interface OpenedDelivery {
+  readonly id: string;
+  /** The platform and the place, such as "Slack #deploys". */
+  readonly place: string;
+  readonly target: string;
+  readonly status: string;
+  readonly tone: Tone;
+  readonly reason?: string;
+  /** Why a person dropped it. */
+  readonly note?: string;
+  /** The notice that the run failed. */
+  readonly notice?: true;
+  readonly next?: number;
+  /** Newest first. */
+  readonly attempts: readonly DeliveryAttempt[];
+}
+
+export interface DeliveryAttempt {
+  readonly number: number;
+  readonly at: number;
+  /** Absent while the answer is awaited, or where a crash cut it off. */
+  readonly ms?: number;
+  readonly tone: Tone;
+  readonly answer: string;
+}
+
+export interface EventReplay {
+  readonly key: string;
+  readonly received: number;
+  readonly edited?: true;
+  readonly dry?: true;
+}

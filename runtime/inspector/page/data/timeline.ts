@@ -1,0 +1,110 @@
+/**
+ * Lays out the timeline of an event: where each part lies on one axis of time, what the ruler says, and which long wait can be
+ * shortened. Knows no page.
+ * @see INS-4 in docs/specification.md
+ */
+
+import type { Span, SpanPart } from '../../event-wire.ts';
+
+export interface Axis {
+  readonly from: number;
+  readonly to: number;
+  /** A wait that is drawn shorter than it was. */
+  readonly cut?: { readonly start: number; readonly end: number };
+  readonly ticks: readonly { readonly at: number; readonly words: string }[];
+}
+
+export interface Laid {
+  /** In percent of the track. */
+  readonly left: number;
+  readonly width: number;
+}
+
+/** A wait that fills more of the time than this can be shortened. */
+const longWait = 0.7;
+/** What is left of it, as a part of the time that remains. */
+const cutLength = 0.12;
+const tickCount = 5;
+const steps = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 172_800, 432_000].map(
+    (seconds) => seconds * 1_000,
+  ),
+];
+
+/** @param nowMs the end of what is under way */
+export function axisOf(spans: readonly Span[], nowMs: number, hidesWait: boolean): Axis {
+  const { from, end } = rangeOf(spans, nowMs);
+  const wait = hidesWait ? longestWait(spans, nowMs) : undefined;
+  if (wait !== undefined) {
+    return { from, to: end, cut: { start: wait.start, end: wait.end ?? nowMs }, ticks: [{ at: 0, words: '0' }] };
+  }
+  const step = stepFor((end - from) / tickCount);
+  const ticks = Array.from({ length: tickCount }, (_, at) => ({
+    at: (at * 100) / tickCount,
+    words: at === 0 ? '0' : tookWords(at * step),
+  }));
+  return { from, to: from + step * tickCount, ticks };
+}
+
+/** The wait that fills more than 70 % of the time; undefined where none does. */
+export function longestWait(spans: readonly Span[], nowMs: number): SpanPart | undefined {
+  const { from, end } = rangeOf(spans, nowMs);
+  const lengthOf = ({ start, end: stop = nowMs }: SpanPart): number => Math.min(stop, end) - start;
+  const waits = spans
+    .flatMap(({ parts }) => parts)
+    .filter(({ how }) => how === 'person' || how === 'pause' || how === 'window')
+    .sort((one, other) => lengthOf(other) - lengthOf(one));
+  const [longest] = waits;
+  return longest !== undefined && lengthOf(longest) > longWait * (end - from) ? longest : undefined;
+}
+
+export function lay({ start, end }: { readonly start: number; readonly end: number }, axis: Axis): Laid {
+  const left = placeOf(start, axis);
+  return { left, width: Math.max(0, placeOf(end, axis) - left) };
+}
+
+/** What it took: of a call without the wait for a person. */
+export function tookOf({ kind, parts, start, end }: Span, nowMs: number): number {
+  if (kind !== 'call') return (end ?? nowMs) - start;
+  return parts.reduce((sum, part) => (part.how === 'person' ? sum : sum + (part.end ?? nowMs) - part.start), 0);
+}
+
+/** "9 ms", "12.4 s", "3 m 20 s", "6 d 2 h". */
+export function tookWords(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  const seconds = ms / 1_000;
+  if (seconds < 60)
+    return `${seconds < 10 ? Number(seconds.toFixed(1)) : Number(seconds.toFixed(seconds < 59.9 ? 1 : 0))} s`;
+  const pairs = [
+    [86_400, 'd', 3_600, 'h'],
+    [3_600, 'h', 60, 'm'],
+    [60, 'm', 1, 's'],
+  ] as const;
+  for (const [big, bigWord, small, smallWord] of pairs) {
+    if (seconds < big) continue;
+    const rest = Math.floor((seconds % big) / small);
+    return `${Math.floor(seconds / big)} ${bigWord}${rest === 0 ? '' : ` ${rest} ${smallWord}`}`;
+  }
+  return '';
+}
+
+function rangeOf(spans: readonly Span[], nowMs: number): { readonly from: number; readonly end: number } {
+  const from = Math.min(...spans.map(({ start }) => start));
+  const ends = spans.flatMap(({ end, parts }) => [end ?? nowMs, ...parts.map((part) => part.end ?? nowMs)]);
+  return { from, end: Math.max(from + 1, ...ends) };
+}
+
+function placeOf(at: number, { from, to, cut }: Axis): number {
+  if (cut === undefined) return (100 * (at - from)) / (to - from);
+  const rest = Math.max(1, to - from - (cut.end - cut.start));
+  const length = rest * cutLength;
+  const inside = Math.max(0, Math.min(at, cut.end) - cut.start) / Math.max(1, cut.end - cut.start);
+  const before = Math.min(at, cut.start) - from;
+  const after = Math.max(0, at - cut.end);
+  return (100 * (before + inside * length + after)) / (rest + length);
+}
+
+function stepFor(least: number): number {
+  return steps.find((step) => step >= least) ?? Math.ceil(least / 432_000_000) * 432_000_000;
+}

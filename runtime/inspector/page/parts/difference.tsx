@@ -1,0 +1,67 @@
+/** Two texts as one: lines that were added and removed, with long stretches that are the same folded. */
+
+import type { JSX } from 'preact';
+import type { DifferenceLine } from '../data/differences.ts';
+import { Scrolled } from './basics.tsx';
+
+/** Lines around a change that stay. */
+const around = 3;
+
+export function Difference({
+  lines,
+  label,
+}: {
+  readonly lines: readonly DifferenceLine[];
+  readonly label: string;
+}): JSX.Element {
+  const isNear = (at: number): boolean =>
+    lines.slice(Math.max(0, at - around), at + around + 1).some(({ kind }) => kind !== 'same');
+  const rows: JSX.Element[] = [];
+  let folded = 0;
+  const unfold = (at: number): void => {
+    if (folded > 0)
+      rows.push(
+        <div key={`fold ${at}`} class="muted">
+          <i>⋯</i>
+          <span>{folded === 1 ? '1 equal line' : `${folded.toLocaleString('en')} equal lines`}</span>
+        </div>,
+      );
+    folded = 0;
+  };
+  for (const [at, line] of lines.entries()) {
+    if (!isNear(at)) {
+      folded += 1;
+      continue;
+    }
+    unfold(at);
+    rows.push(<Line key={at} line={line} />);
+  }
+  unfold(lines.length);
+  return (
+    <Scrolled label={label} class="panel diff">
+      {rows}
+    </Scrolled>
+  );
+}
+
+const looks = {
+  same: ['', ' ', ''],
+  added: ['add', '+', 'added: '],
+  removed: ['del', '-', 'removed: '],
+} as const;
+
+function Line({ line: { kind, text, changed } }: { readonly line: DifferenceLine }): JSX.Element {
+  const [look, sign, words] = looks[kind];
+  const [from, to] = changed ?? [0, 0];
+  return (
+    <div class={look}>
+      <i aria-hidden="true">{sign}</i>
+      <span>
+        {words === '' ? null : <span class="unseen">{words}</span>}
+        {text.slice(0, from)}
+        {changed === undefined ? null : <b>{text.slice(from, to)}</b>}
+        {text.slice(to)}
+      </span>
+    </div>
+  );
+}

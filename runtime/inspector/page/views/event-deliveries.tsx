@@ -1,0 +1,125 @@
+/** Each delivery of an event with its attempts, newest first; and the buttons that send it again. */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { DeliveryAttempt, OpenedDelivery, OpenedEvent } from '../../event-wire.ts';
+import { announce } from '../data/announce.ts';
+import { follow } from '../data/progress.ts';
+import { call, wordsOf } from '../data/rpc.ts';
+import { tookWords } from '../data/timeline.ts';
+import { Clock } from '../parts/basics.tsx';
+import { Status } from '../parts/chip.tsx';
+import { Confirm } from '../parts/dialog.tsx';
+import { Panel } from '../parts/panel.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { marksOfTone } from './event-marks.ts';
+
+interface Row {
+  readonly delivery: OpenedDelivery;
+  readonly attempt: DeliveryAttempt | undefined;
+}
+
+export function EventDeliveries({ event }: { readonly event: OpenedEvent }): JSX.Element | null {
+  const [unsure, setUnsure] = useState<OpenedDelivery>();
+  const { deliveries } = event;
+  if (deliveries.length === 0) return null;
+  const rows = deliveries.flatMap((delivery): Row[] =>
+    delivery.attempts.length === 0
+      ? [{ delivery, attempt: undefined }]
+      : delivery.attempts.map((attempt) => ({ delivery, attempt })),
+  );
+  const failed = deliveries.filter(({ status }) => status === 'deadLettered' || status === 'unknown');
+
+  async function retry({ id, status }: OpenedDelivery): Promise<void> {
+    setUnsure(undefined);
+    try {
+      await call('deliveries.retry', { ids: [id], ...(status === 'unknown' ? { force: true } : {}) });
+      follow([id]);
+    } catch (error) {
+      announce(`Not retried: ${wordsOf(error).why}`, true);
+    }
+  }
+
+  return (
+    <Panel
+      title="Deliveries and attempts"
+      right={failed.map((one) => (
+        <button
+          key={one.id}
+          type="button"
+          class="btn"
+          onClick={() => (one.status === 'unknown' ? setUnsure(one) : void retry(one))}
+        >
+          {one.status === 'unknown' ? `Retry ${one.place}…` : `Retry ${one.place}`}
+        </button>
+      ))}
+    >
+      <Table
+        label="Attempts, newest first"
+        columns={columns}
+        rows={rows}
+        keyOf={({ delivery, attempt }) => `${delivery.id} ${attempt?.number ?? ''}`}
+      />
+      {unsure === undefined ? null : (
+        <Confirm
+          title={`Retry ${unsure.place}?`}
+          yes="Retry delivery"
+          danger={false}
+          onYes={() => void retry(unsure)}
+          onClose={() => setUnsure(undefined)}
+        >
+          <p>The message may have arrived. Look there first: a retry can post it twice.</p>
+        </Confirm>
+      )}
+    </Panel>
+  );
+}
+
+const columns: readonly Column<Row>[] = [
+  {
+    title: 'Target',
+    width: '34%',
+    cell: ({ delivery, attempt }) => {
+      const [mark, tone] = marksOfTone[attempt?.tone ?? delivery.tone];
+      const several = delivery.attempts.length > 1 ? `, attempt ${attempt?.number ?? 1}` : '';
+      return (
+        <Status mark={mark} calm={tone === 'resting' || tone === 'ended'}>
+          {`${delivery.notice ? 'Failure notice: ' : ''}${delivery.place}${several}`}
+        </Status>
+      );
+    },
+  },
+  {
+    title: 'Time',
+    wide: true,
+    width: '96px',
+    cell: ({ attempt }) =>
+      attempt === undefined ? (
+        ''
+      ) : (
+        <span class="num muted">
+          <Clock at={attempt.at} />
+        </span>
+      ),
+  },
+  {
+    title: 'Answer',
+    cell: ({ delivery, attempt }) => (
+      <span class={attempt?.tone === 'failed' ? '' : 'muted'} title={attempt?.answer ?? ''}>
+        {attempt === undefined ? waitingWords(delivery) : attempt.answer}
+        {attempt === delivery.attempts[0] && delivery.note !== undefined ? `; ${delivery.note}` : ''}
+      </span>
+    ),
+  },
+  {
+    title: 'Took',
+    right: true,
+    width: '88px',
+    cell: ({ attempt }) => <span class="muted">{attempt?.ms === undefined ? '' : tookWords(attempt.ms)}</span>,
+  },
+];
+
+function waitingWords({ status, reason, note }: OpenedDelivery): string {
+  if (status === 'dropped') return `dropped${note === undefined ? '' : `: ${note}`}`;
+  return reason ?? 'waits for its turn';
+}

@@ -1,0 +1,188 @@
+/** What came in with an event, and what was answered: payload, headers and prompt beside response and HTTP answer. */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { OpenedEvent } from '../../event-wire.ts';
+import { announce } from '../data/announce.ts';
+import { counted } from '../data/format.ts';
+import { call, wordsOf } from '../data/rpc.ts';
+import { Scrolled, withCode } from '../parts/basics.tsx';
+import { Segmented } from '../parts/choice.tsx';
+import { Code } from '../parts/code.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Panel } from '../parts/panel.tsx';
+
+export function EventPapers({ event }: { readonly event: OpenedEvent }): JSX.Element {
+  return (
+    <div class="cols2">
+      <PayloadPanel event={event} />
+      <ResponsePanel event={event} />
+    </div>
+  );
+}
+
+type PayloadPart = 'body' | 'headers' | 'prompt';
+
+function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
+  const [part, setPart] = useState<PayloadPart>('body');
+  const [whole, setWhole] = useState<string>();
+  const { payload, headers, prompt } = event;
+  const body = whole ?? payload.text;
+  const isWhole = payload.whole || whole !== undefined;
+  const text =
+    part === 'body'
+      ? isWhole
+        ? indented(body)
+        : body
+      : part === 'prompt'
+        ? (prompt ?? '')
+        : Object.entries(headers)
+            .map(([name, value]) => `${name}: ${value}`)
+            .join('\n');
+
+  async function showAll(): Promise<void> {
+    try {
+      setWhole((await call('events.open', { id: event.key, whole: true })).payload.text);
+    } catch (error) {
+      announce(`The payload could not be loaded: ${wordsOf(error).why}`, true);
+    }
+  }
+
+  return (
+    <Panel
+      title="Payload"
+      beside={
+        <Segmented
+          label="Part of the payload"
+          value={part}
+          options={[
+            ['body', 'Body'],
+            ['headers', 'Headers'],
+            ...(prompt === undefined ? [] : [['prompt', 'Prompt'] as const]),
+          ]}
+          onChoose={setPart}
+        />
+      }
+      right={
+        <>
+          <span class="muted small num not-s">{bytesWords(payload.bytes)}</span>
+          <CopyButton label="Copy payload" text={text} />
+        </>
+      }
+    >
+      {text === '' ? (
+        <p class="pad muted">{noText[part]}</p>
+      ) : (
+        <div class="paper">
+          {whole === undefined || part !== 'body' ? (
+            <Code text={text} label={names[part]} json={part === 'body'} />
+          ) : (
+            <Scrolled label={names[part]} class="codebox">
+              <pre class="code">{text}</pre>
+            </Scrolled>
+          )}
+          {part === 'body' && !isWhole ? (
+            <div class="pad btns">
+              <button type="button" class="btn" onClick={() => void showAll()}>
+                Show all {bytesWords(payload.bytes)}
+              </button>
+            </div>
+          ) : null}
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+const names: Readonly<Record<PayloadPart, string>> = { body: 'Body', headers: 'Headers', prompt: 'Prompt' };
+const noText: Readonly<Record<PayloadPart, string>> = {
+  body: 'A refused request leaves no body.',
+  headers: 'No headers were kept.',
+  prompt: 'There is no prompt.',
+};
+
+function ResponsePanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
+  const { response, answer, ended } = event;
+  const [part, setPart] = useState<'agent' | 'http'>();
+  const shown = part ?? (response === undefined && ended !== undefined ? 'http' : 'agent');
+  const text = shown === 'agent' ? (response ?? '') : (answer?.body ?? '');
+  return (
+    <Panel
+      title="Response"
+      beside={
+        <Segmented
+          label="Part of the response"
+          value={shown}
+          options={[
+            ['agent', 'Agent'],
+            ['http', 'HTTP answer'],
+          ]}
+          onChoose={setPart}
+        />
+      }
+      right={
+        <>
+          <span class="muted small num not-s">
+            {shown === 'agent' ? counted(text.length, 'character') : answer === undefined ? '' : String(answer.status)}
+          </span>
+          <CopyButton label="Copy response" text={text} />
+        </>
+      }
+    >
+      {shown === 'agent' ? (
+        text === '' ? (
+          <p class="pad muted">{ended === undefined ? 'No response yet.' : 'No agent responded.'}</p>
+        ) : (
+          <Scrolled label="Response of the agent" class="paper prose">
+            {text.split(/\n{2,}/).map((paragraph, at) => (
+              <p key={at}>{proseOf(paragraph)}</p>
+            ))}
+          </Scrolled>
+        )
+      ) : (
+        <div class="paper">
+          <Code
+            text={answer === undefined ? 'The sender waits.' : `HTTP ${answer.status}\n${indented(text)}`}
+            label="HTTP answer"
+          />
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+/** Bold and code of Markdown; all else is shown as it is. */
+function proseOf(paragraph: string): JSX.Element[] {
+  return paragraph
+    .split(/\*\*(.+?)\*\*/s)
+    .map((part, at) => (at % 2 === 1 ? <b key={at}>{part}</b> : <span key={at}>{withCode(part)}</span>));
+}
+
+function CopyButton({ label, text }: { readonly label: string; readonly text: string }): JSX.Element {
+  return (
+    <button
+      type="button"
+      class="btn quiet icon-only"
+      aria-label={label}
+      title={label}
+      disabled={text === ''}
+      onClick={() => void navigator.clipboard.writeText(text).then(() => announce('Copied'))}
+    >
+      <Icon name="copy" />
+    </button>
+  );
+}
+
+export function bytesWords(bytes: number): string {
+  if (bytes < 1_024) return `${bytes} bytes`;
+  const kilobytes = bytes / 1_024;
+  return kilobytes < 1_024 ? `${kilobytes.toFixed(1)} KB` : `${(kilobytes / 1_024).toFixed(1)} MB`;
+}
+
+export function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

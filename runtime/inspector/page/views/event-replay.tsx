@@ -1,0 +1,220 @@
+/** The sheet that edits an event and replays it: on this page only, or to the targets of its route. */
+
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { OpenedEvent } from '../../event-wire.ts';
+import { announce } from '../data/announce.ts';
+import { changedLines, differencesOf } from '../data/differences.ts';
+import { counted } from '../data/format.ts';
+import { go } from '../data/place.ts';
+import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { Field, Segmented, Select } from '../parts/choice.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { Difference } from '../parts/difference.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Kbd } from '../parts/panel.tsx';
+import { indented } from './event-papers.tsx';
+
+export function EditAndReplay({
+  event,
+  onClose,
+}: {
+  readonly event: OpenedEvent;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const { asked } = useAsked(`whole ${event.key}`, () => call('events.open', { id: event.key, whole: true }));
+  const before = asked.kind === 'there' ? indented(asked.value.payload.text) : undefined;
+  return (
+    <Dialog title="Edit and replay" sheet onClose={onClose}>
+      {before === undefined ? (
+        <p class="pad muted">{asked.kind === 'refused' ? asked.why : 'Loading…'}</p>
+      ) : (
+        <Editor event={event} before={before} onClose={onClose} />
+      )}
+    </Dialog>
+  );
+}
+
+interface EditorProps {
+  readonly event: OpenedEvent;
+  readonly before: string;
+  readonly onClose: () => void;
+}
+
+function Editor({ event, before, onClose }: EditorProps): JSX.Element {
+  const [payload, setPayload] = useState(before);
+  const [type, setType] = useState(event.event);
+  const [route, setRoute] = useState(event.route);
+  const [view, setView] = useState<'edit' | 'difference'>('edit');
+  const [dry, setDry] = useState(true);
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState('');
+  const routes = useAsked('routes', () => call('webhook.list'));
+  const names = routeNames(event, routes.asked);
+  const lines = differencesOf(before, payload);
+  const changed = changedLines(lines);
+  const isEdited = changed > 0 || type !== event.event || route !== event.route;
+  const syntax = syntaxFault(before, payload);
+
+  async function replay(): Promise<void> {
+    if (busy || syntax !== undefined) return;
+    setBusy(true);
+    setFault('');
+    try {
+      const { key, status } = await call('webhook.replay', {
+        id: event.key,
+        ...(changed > 0 ? { payload } : {}),
+        ...(type === event.event ? {} : { event: type }),
+        ...(route === event.route ? {} : { to: route }),
+        ...(dry ? { dry: true } : {}),
+      });
+      announce(`Replayed: the gateway answered ${status}.`, status >= 400);
+      onClose();
+      go('events', key);
+    } catch (error) {
+      const { why, code } = wordsOf(error);
+      setFault(code === 'link-not-fresh' ? `${why} Then replay again: what you typed stays here.` : why);
+      setBusy(false);
+    }
+  }
+
+  useEffect(() => {
+    const onKey = (pressed: KeyboardEvent): void => {
+      if (pressed.key === 'Enter' && (pressed.ctrlKey || pressed.metaKey)) void replay();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  });
+
+  return (
+    <>
+      <div class="in">
+        <div class="cols2">
+          <Select
+            label="Route"
+            value={route}
+            options={names.map((name) => [name, name] as const)}
+            onChoose={setRoute}
+          />
+          <Field label="Event type" mono value={type} onInput={setType} />
+        </div>
+        <div class="btns">
+          <h3>Payload</h3>
+          <Segmented
+            label="Payload"
+            value={view}
+            options={[
+              ['edit', 'Edit'],
+              ['difference', 'Difference'],
+            ]}
+            onChoose={setView}
+          />
+          <span class="muted small push" role="status">
+            {changed === 0 ? 'Unchanged' : `${counted(changed, 'line')} changed`}
+          </span>
+        </div>
+        {view === 'edit' ? (
+          <Field
+            label="Payload"
+            mono
+            lines={18}
+            value={payload}
+            onInput={setPayload}
+            {...(syntax === undefined ? {} : { fault: syntax })}
+          />
+        ) : (
+          <Difference lines={lines} label="Difference" />
+        )}
+        <fieldset class="field bare">
+          <legend>Deliver the result to</legend>
+          <Choice checked={dry} title="This page only" onChoose={() => setDry(true)}>
+            The run uses real tools. Its response is shown here and sent nowhere.
+          </Choice>
+          <Choice checked={!dry} title="The route’s targets" onChoose={() => setDry(false)}>
+            {targetWords(event)}
+          </Choice>
+        </fieldset>
+        <p class="hint">
+          The replay gets a new id, is marked as a replay of {event.key} and skips the signature and duplicate checks.
+        </p>
+        {fault === '' ? null : (
+          <p class="hint fault" role="alert">
+            {fault}
+          </p>
+        )}
+      </div>
+      <footer>
+        <span class="hint not-s">
+          <Kbd>Ctrl</Kbd> <Kbd>Enter</Kbd>
+        </span>
+        <span class="push btns">
+          <button type="button" class="btn tall" onClick={onClose}>
+            Cancel
+          </button>
+          <button
+            type="button"
+            class="btn primary tall"
+            disabled={busy || syntax !== undefined}
+            onClick={() => void replay()}
+          >
+            <Icon name="replay" />
+            {busy ? 'Replaying…' : isEdited ? 'Replay edited event' : 'Replay'}
+          </button>
+        </span>
+      </footer>
+    </>
+  );
+}
+
+function Choice({
+  checked,
+  title,
+  onChoose,
+  children,
+}: {
+  readonly checked: boolean;
+  readonly title: string;
+  readonly onChoose: () => void;
+  readonly children: string;
+}): JSX.Element {
+  return (
+    <label class="check">
+      <input type="radio" name="deliver" checked={checked} onChange={onChoose} />
+      <span>
+        {title}
+        <br />
+        <span class="hint">{children}</span>
+      </span>
+    </label>
+  );
+}
+
+function targetWords({ deliveries }: OpenedEvent): string {
+  const places = deliveries.filter(({ notice }) => notice !== true).map(({ place }) => place);
+  return places.length === 0
+    ? 'As the route is configured now.'
+    : `${places.join(' and ')}. A second message will appear there.`;
+}
+
+/** What was JSON must stay JSON. */
+function syntaxFault(before: string, payload: string): string | undefined {
+  try {
+    JSON.parse(before);
+  } catch {
+    return undefined;
+  }
+  try {
+    JSON.parse(payload);
+    return undefined;
+  } catch (error) {
+    return `This is no JSON: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+function routeNames(
+  { route, profile }: OpenedEvent,
+  asked: ReturnType<typeof useAsked<readonly { readonly name: string; readonly profile?: string }[]>>['asked'],
+): readonly string[] {
+  const others = asked.kind === 'there' ? asked.value.filter((one) => one.profile === profile) : [];
+  return [...new Set([route, ...others.map(({ name }) => name)])];
+}

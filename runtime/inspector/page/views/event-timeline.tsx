@@ -1,0 +1,261 @@
+/** The timeline of an event with one row for each thing that worked on it, and its checks in one line below. */
+
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Check, OpenedEvent, Span, SpanPart } from '../../event-wire.ts';
+import { counted } from '../data/format.ts';
+import { hashOf } from '../data/hash.ts';
+import { type Axis, axisOf, lay, longestWait, tookOf, tookWords } from '../data/timeline.ts';
+import { StatusMark } from '../parts/chip.tsx';
+import { Code } from '../parts/code.tsx';
+import { FoldLine, Panel } from '../parts/panel.tsx';
+import { marksOfTone } from './event-marks.ts';
+import { indented } from './event-papers.tsx';
+
+/** Tool calls that are drawn at first. */
+const mostCalls = 12;
+const tickMs = 250;
+
+const looks: Readonly<Record<SpanPart['how'], string>> = {
+  work: 'ok',
+  person: 'waitbar',
+  pause: 'idle',
+  window: 'window',
+  failed: 'bad',
+};
+
+export function EventTimeline({ event }: { readonly event: OpenedEvent }): JSX.Element {
+  const now = useTicking(event.ended === undefined);
+  const [hidesWait, setHides] = useState(false);
+  const [all, setAll] = useState(false);
+  const { spans } = event;
+  const calls = spans.filter(({ kind }) => kind === 'call');
+  const left = new Set(all ? [] : calls.slice(mostCalls).map(({ id }) => id));
+  const lastShown = calls[mostCalls - 1]?.id;
+  const hasLongWait = longestWait(spans, now) !== undefined;
+  const axis = axisOf(spans, now, hidesWait && hasLongWait);
+  const total = tookWords((event.ended ?? now) - event.received);
+  return (
+    <Panel
+      title="Timeline"
+      beside={
+        <span class="legend not-s">
+          <span>
+            <i class="ok" />
+            working
+          </span>
+          <span>
+            <i class="waitbar" />
+            waiting for a person
+          </span>
+          <span>
+            <i class="bad" />
+            failed attempt
+          </span>
+          <span>
+            <i class="dash" />
+            pause
+          </span>
+        </span>
+      }
+      right={
+        <>
+          {hasLongWait ? (
+            <button type="button" class="btn" aria-pressed={hidesWait} onClick={() => setHides(!hidesWait)}>
+              {hidesWait ? 'Show waiting' : 'Hide waiting'}
+            </button>
+          ) : null}
+          <a class="small" href={hashOf('actors', actorOf(spans))}>
+            Open in Actors
+          </a>
+        </>
+      }
+    >
+      <div class="gantt">
+        <div class="g ruler" aria-hidden="true">
+          <span class="name" />
+          <div class="track">
+            {axis.ticks.map(({ at, words }) => (
+              <span key={at} style={{ left: `${at}%` }}>
+                {words}
+              </span>
+            ))}
+            {axis.cut === undefined ? null : (
+              <span style={{ left: `${lay(axis.cut, axis).left + lay(axis.cut, axis).width / 2}%` }}>
+                {tookWords(axis.cut.end - axis.cut.start)}
+              </span>
+            )}
+          </div>
+          <span class="took" />
+        </div>
+        <ul class="rows" aria-label={`Timeline, ${total}`}>
+          {spans.map((span) =>
+            left.has(span.id) ? null : (
+              <>
+                <Row key={span.id} span={span} axis={axis} now={now} />
+                {span.id === lastShown && left.size > 0 ? (
+                  <li key="more">
+                    <button type="button" class="foldline" onClick={() => setAll(true)}>
+                      Show {left.size} more
+                    </button>
+                  </li>
+                ) : null}
+              </>
+            ),
+          )}
+        </ul>
+      </div>
+      <Checks checks={event.checks} tookMs={checkMsOf(spans)} />
+    </Panel>
+  );
+}
+
+function Row({ span, axis, now }: { readonly span: Span; readonly axis: Axis; readonly now: number }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const { name, note, parent, tone, parts, ticks = [], texts = [] } = span;
+  const [mark, color] = marksOfTone[tone];
+  const inner = (
+    <>
+      <span class="name">
+        {parent === undefined || tone !== 'resting' ? <StatusMark name={mark} tone={color} /> : null}
+        <span>{name}</span>
+        {note === undefined ? null : <span class="muted small">{note}</span>}
+      </span>
+      <span class="track">
+        {parts.map(({ start, end, how }, at) => {
+          const { left, width } = lay({ start, end: end ?? now }, axis);
+          const look = how === 'work' && span.end === undefined && tone === 'working' ? 'work' : looks[how];
+          return (
+            <i
+              key={at}
+              class={`barx ${look}`}
+              style={{ left: `${left}%`, width: `${width}%` }}
+              title={titleOf(how, start, end ?? now)}
+            />
+          );
+        })}
+        {ticks.map((at) => (
+          <i
+            key={at}
+            class="tick"
+            style={{ left: `${lay({ start: at, end: at }, axis).left}%` }}
+            title="an event joined"
+          />
+        ))}
+        {axis.cut === undefined ? null : (
+          <i class="cutmark" style={{ left: `${lay(axis.cut, axis).left + lay(axis.cut, axis).width / 2}%` }} />
+        )}
+      </span>
+      <span class="took">{tookWords(tookOf(span, now))}</span>
+    </>
+  );
+  return (
+    <li>
+      {texts.length === 0 ? (
+        <div class={`g ${parent === undefined ? 'head' : 'in'}`}>{inner}</div>
+      ) : (
+        <button
+          type="button"
+          class={`g ${parent === undefined ? 'head' : 'in'}`}
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+        >
+          {inner}
+        </button>
+      )}
+      {open ? (
+        <div class="cols2 pad">
+          {texts.map(({ title, text }) => (
+            <section key={title} class="panel" aria-label={title}>
+              <header>
+                <h3>{title}</h3>
+              </header>
+              <div class="paper low">
+                <Code text={indented(text)} label={title} json={text.startsWith('{') || text.startsWith('[')} />
+              </div>
+            </section>
+          ))}
+        </div>
+      ) : null}
+    </li>
+  );
+}
+
+/** All that passed is one line; what did not is open, what would have followed it is absent. */
+function Checks({ checks, tookMs }: { readonly checks: readonly Check[]; readonly tookMs: number }): JSX.Element {
+  const failed = checks.filter(({ result }) => result === 'failed');
+  const passed = checks.filter(({ result }) => result === 'passed');
+  const skipped = checks.length - failed.length - passed.length;
+  const title = `${counted(passed.length, 'check')} passed`;
+  const beside = `${tookMs > 0 ? `in ${tookWords(tookMs)}  ` : ''}${passed.map(({ name }) => name).join(', ')}${skipped > 0 ? `; ${skipped} skipped` : ''}`;
+  return (
+    <>
+      <FoldLine title={title} beside={beside}>
+        <ul class="checks">
+          {checks
+            .filter(({ result }) => result !== 'failed')
+            .map((check) => (
+              <CheckRow key={check.name} check={check} />
+            ))}
+        </ul>
+      </FoldLine>
+      {failed.length === 0 ? null : (
+        <ul class="checks">
+          {failed.map((check) => (
+            <CheckRow key={check.name} check={check} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+const checkMarks = { passed: 'delivered', skipped: 'disabled', failed: 'failed' } as const;
+
+function CheckRow({ check: { name, result, detail, ms } }: { readonly check: Check }): JSX.Element {
+  return (
+    <li>
+      <StatusMark name={checkMarks[result]} />
+      <b>{name}</b>
+      <span class="muted">
+        {result === 'passed' ? '' : `${result}: `}
+        {detail}
+      </span>
+      <span class="muted num">{ms === undefined ? '' : tookWords(ms)}</span>
+    </li>
+  );
+}
+
+/** The time, four times a second while something is under way. */
+function useTicking(isOpen: boolean): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const timer = setInterval(() => {
+      if (!document.hidden) setNow(Date.now());
+    }, tickMs);
+    return () => clearInterval(timer);
+  }, [isOpen]);
+  return now;
+}
+
+const partWords: Readonly<Record<SpanPart['how'], string>> = {
+  work: 'worked',
+  person: 'waited for a person',
+  pause: 'waited to retry',
+  window: 'gathered events',
+  failed: 'failed',
+};
+
+function titleOf(how: SpanPart['how'], start: number, end: number): string {
+  return `${partWords[how]}, ${tookWords(end - start)}`;
+}
+
+function checkMsOf([request]: readonly Span[]): number {
+  return request?.end === undefined ? 0 : request.end - request.start;
+}
+
+/** What has an actor of its own, the newest that lives. */
+function actorOf(spans: readonly Span[]): string {
+  return spans.filter(({ id, end }) => end === undefined && /^(runs|deliveries|requests)\//.test(id)).at(-1)?.id ?? '';
+}

@@ -1,0 +1,265 @@
+/**
+ * An opened event: the outcome in one sentence, then what came in and what was answered, the timeline, the checks, the
+ * deliveries with each attempt; and what can be done with it.
+ * @see INS-4 and DUR-2 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { OpenedEvent } from '../../event-wire.ts';
+import { announce } from '../data/announce.ts';
+import { useCell } from '../data/cell.ts';
+import { useCommands } from '../data/commands.ts';
+import { hashOf } from '../data/hash.ts';
+import { useKeys } from '../data/keys.ts';
+import { go, place } from '../data/place.ts';
+import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { tookWords } from '../data/timeline.ts';
+import { useFresh } from '../data/use-fresh.ts';
+import { Clock } from '../parts/basics.tsx';
+import { Confirm } from '../parts/dialog.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Answer, Empty, Verdict } from '../parts/panel.tsx';
+import { CompareEvents } from './event-compare.tsx';
+import { EventDeliveries } from './event-deliveries.tsx';
+import { marksOfTone } from './event-marks.ts';
+import { EventPapers } from './event-papers.tsx';
+import { EditAndReplay } from './event-replay.tsx';
+import { EventTimeline } from './event-timeline.tsx';
+
+const changing = /^(webhookRequest|coalescingGroup|agentRun|delivery|toolCall|approval)$/;
+
+export function EventPane({ id }: { readonly id: string }): JSX.Element {
+  const { asked, again } = useAsked(`event ${id}`, () => call('events.open', { id }));
+  useFresh(changing, again);
+  if (asked.kind === 'refused' && asked.code === 'delivery-unknown') {
+    const days = /kept \d+ days/.exec(asked.why)?.[0];
+    return <Empty title={`This event is no longer in the history${days === undefined ? '' : ` (${days})`}.`} />;
+  }
+  return (
+    <Answer asked={asked} again={again} what="The event">
+      {(event) => <Opened event={event} again={again} />}
+    </Answer>
+  );
+}
+
+type Open = 'edit' | 'compare' | 'replay' | 'cancel';
+
+function Opened({ event, again }: { readonly event: OpenedEvent; readonly again: () => void }): JSX.Element {
+  const [open, setOpen] = useState<Open>();
+  const [busy, setBusy] = useState<string>();
+  const { query } = useCell(place);
+  const close = (): void => setOpen(undefined);
+  const hasBody = event.payload.bytes > 0;
+  const second = event.deliveries.filter(
+    ({ status, target, notice }) =>
+      (status === 'delivered' || status === 'unknown') && target !== 'log' && notice !== true,
+  );
+
+  async function act(words: string, what: string, run: () => Promise<unknown>): Promise<void> {
+    setBusy(words);
+    try {
+      await run();
+    } catch (error) {
+      announce(`${what}: ${wordsOf(error).why}`, true);
+    } finally {
+      setBusy(undefined);
+      close();
+    }
+  }
+
+  const replay = (): void =>
+    void act('Replaying…', 'Not replayed', async () => {
+      const { key, status } = await call('webhook.replay', { id: event.key });
+      announce(`Replayed: the gateway answered ${status}.`, status >= 400);
+      go('events', key, query);
+    });
+  const askReplay = (): void => (second.length === 0 ? replay() : setOpen('replay'));
+  const copyCurl = (): void =>
+    void act('Copying…', 'Not copied', async () => {
+      const { curl } = await call('events.curl', { id: event.key });
+      await navigator.clipboard.writeText(curl);
+      announce('Copied. Set SECRET to the secret of the route before you run it.');
+    });
+  const download = (): void => void act('Downloading…', 'Not downloaded', () => downloadEvent(event.key));
+  const cancel = (): void =>
+    void act('Cancelling…', 'Not cancelled', async () => {
+      if (event.run !== undefined) await call('runs.cancel', { id: event.run });
+      announce('Run cancelled.');
+      again();
+    });
+
+  useKeys('Event', [
+    ...(hasBody
+      ? [
+          { key: 'r', label: 'Replay', run: askReplay },
+          { key: 'e', label: 'Edit and replay', run: () => setOpen('edit') },
+          { key: 'c', label: 'Copy as curl', run: copyCurl },
+        ]
+      : []),
+    { key: 'd', label: 'Compare', run: () => setOpen('compare') },
+  ]);
+  useCommands('selection', [
+    ...(hasBody
+      ? [
+          { label: 'Replay', icon: 'replay' as const, asks: second.length > 0, run: askReplay },
+          { label: 'Edit and replay…', icon: 'edit' as const, asks: true, run: () => setOpen('edit') },
+          { label: 'Copy as curl', icon: 'copy' as const, run: copyCurl },
+        ]
+      : []),
+    { label: 'Compare…', icon: 'switch' as const, run: () => setOpen('compare') },
+    { label: 'Download JSON', icon: 'download' as const, run: download },
+    ...(event.run === undefined
+      ? []
+      : [{ label: 'Cancel run…', icon: 'power' as const, asks: true, run: () => setOpen('cancel') }]),
+  ]);
+
+  const [mark, tone] = marksOfTone[event.verdict.tone];
+  return (
+    <>
+      <div class="headline two">
+        <h2>
+          {event.route} · {event.event}
+        </h2>
+        <Meta event={event} />
+        <div class="btns push">
+          {event.question === undefined ? null : (
+            <a class="btn primary" href={hashOf('approvals', event.question)}>
+              Answer it
+            </a>
+          )}
+          <button
+            type="button"
+            class={`btn${event.question === undefined ? ' primary' : ''}`}
+            disabled={!hasBody || busy !== undefined}
+            onClick={askReplay}
+          >
+            <Icon name="replay" />
+            {busy ?? (second.length > 0 ? 'Replay…' : 'Replay')}
+          </button>
+          <button type="button" class="btn" disabled={!hasBody} onClick={() => setOpen('edit')}>
+            <Icon name="edit" />
+            Edit and replay…
+          </button>
+          <button type="button" class="btn" disabled={!hasBody} onClick={copyCurl}>
+            <Icon name="copy" />
+            Copy as curl
+          </button>
+          <button type="button" class="btn" onClick={() => setOpen('compare')}>
+            <Icon name="switch" />
+            Compare…
+          </button>
+          {event.run === undefined ? null : (
+            <button type="button" class="btn risky" onClick={() => setOpen('cancel')}>
+              Cancel run…
+            </button>
+          )}
+          <button
+            type="button"
+            class="btn quiet icon-only"
+            aria-label="Download JSON"
+            title="Download JSON"
+            onClick={download}
+          >
+            <Icon name="download" />
+          </button>
+        </div>
+      </div>
+      <Verdict
+        mark={mark}
+        tone={tone}
+        title={event.verdict.text}
+        {...(event.verdict.detail === '' ? {} : { more: event.verdict.detail })}
+      />
+      {(event.findings ?? []).map(({ text }) => (
+        <p key={text} class="muted">
+          {text}
+        </p>
+      ))}
+      <EndWords event={event} />
+      <EventPapers key={event.key} event={event} />
+      <EventTimeline event={event} />
+      <EventDeliveries event={event} />
+      {open === 'edit' ? <EditAndReplay event={event} onClose={close} /> : null}
+      {open === 'compare' ? <CompareEvents event={event} onClose={close} /> : null}
+      {open === 'replay' ? (
+        <Confirm title="Replay this event?" yes="Replay" busy={busy} danger={false} onYes={replay} onClose={close}>
+          <p>{`${second.map((one) => one.place).join(' and ')} ${second.length === 1 ? 'gets' : 'get'} a second message.`}</p>
+        </Confirm>
+      ) : null}
+      {open === 'cancel' ? (
+        <Confirm title="Cancel the run?" yes="Cancel run" busy={busy} onYes={cancel} onClose={close}>
+          <p>
+            The agent is stopped and nothing is delivered. What its tools have done stays. The event can be replayed.
+          </p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}
+
+function Meta({ event }: { readonly event: OpenedEvent }): JSX.Element {
+  const { replayOf, replays } = event;
+  const [newest] = replays;
+  return (
+    <p class="meta">
+      <span>
+        Received{' '}
+        <b class="num">
+          <Clock at={event.received} />
+        </b>
+      </span>
+      {event.ended === undefined ? null : (
+        <span>
+          Took <b class="num">{tookWords(event.ended - event.received)}</b>
+        </span>
+      )}
+      <span>
+        Source <b>{event.sender}</b>
+      </span>
+      {event.profile === 'default' ? null : (
+        <span>
+          Profile <b>{event.profile}</b>
+        </span>
+      )}
+      {replayOf === undefined ? null : (
+        <span>
+          {event.edited ? 'Edited replay' : 'Replay'} of <a href={hashOf('events', replayOf)}>{replayOf}</a>
+        </span>
+      )}
+      {newest === undefined ? null : (
+        <span>
+          {replays.length === 1 ? 'Replayed as ' : `Replayed ${replays.length} times, last as `}
+          <a href={hashOf('events', newest.key)}>{newest.key}</a>
+        </span>
+      )}
+    </p>
+  );
+}
+
+/** Says once that an event which was under way has ended. */
+function EndWords({ event: { key, ended, verdict } }: { readonly event: OpenedEvent }): JSX.Element {
+  const wasOpen = useRef('');
+  const [words, setWords] = useState('');
+  useEffect(() => {
+    if (ended === undefined) wasOpen.current = key;
+    else if (wasOpen.current === key) {
+      wasOpen.current = '';
+      setWords(verdict.text);
+    }
+  }, [key, ended, verdict.text]);
+  return (
+    <p class="unseen" role="status">
+      {words}
+    </p>
+  );
+}
+
+async function downloadEvent(id: string): Promise<void> {
+  const event = await call('events.open', { id, whole: true });
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([JSON.stringify(event, null, 2)], { type: 'application/json' }));
+  link.download = `event-${id}.json`;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

@@ -1,0 +1,143 @@
+/** The actions on failures with their questions: retry, drop, and the resolution of what may have arrived. */
+
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { BulkChoice } from '../../../control/contract.ts';
+import { announce } from '../data/announce.ts';
+import { askAbove, deliveriesWords } from '../data/failures.ts';
+import { follow } from '../data/progress.ts';
+import { call, wordsOf } from '../data/rpc.ts';
+import { Field } from '../parts/choice.tsx';
+import { Confirm, Dialog } from '../parts/dialog.tsx';
+
+export type FailureSubject =
+  | {
+      readonly kind: 'group';
+      readonly key: string;
+      readonly title: string;
+      readonly count: number;
+      readonly isUnsure: boolean;
+    }
+  | { readonly kind: 'rows'; readonly ids: readonly string[]; readonly place: string; readonly isUnsure: boolean };
+
+export interface FailureVerbs {
+  readonly retry: () => void;
+  readonly drop: () => void;
+  readonly resolve: () => void;
+}
+
+type Asked = 'retry' | 'drop' | 'resolve';
+
+export function FailureActions({
+  subject,
+  onDone,
+  draw,
+}: {
+  readonly subject: FailureSubject;
+  readonly onDone: () => void;
+  readonly draw: (verbs: FailureVerbs) => ComponentChildren;
+}): JSX.Element {
+  const [asked, setAsked] = useState<Asked>();
+  const [busy, setBusy] = useState<string>();
+  const [reason, setReason] = useState('');
+  const count = subject.kind === 'group' ? subject.count : subject.ids.length;
+  const words = deliveriesWords(count);
+  const choice: BulkChoice = subject.kind === 'group' ? { key: subject.key } : { ids: subject.ids };
+  const close = (): void => {
+    setAsked(undefined);
+    setReason('');
+  };
+
+  async function act(while_: string, run: () => Promise<void>): Promise<void> {
+    setBusy(while_);
+    try {
+      await run();
+      onDone();
+    } catch (error) {
+      announce(`Nothing was changed: ${wordsOf(error).why}`, true);
+    } finally {
+      setBusy(undefined);
+      close();
+    }
+  }
+
+  const noted = reason.trim() === '' ? {} : { reason: reason.trim() };
+  const retry = (): void =>
+    void act('Retrying…', async () => {
+      const answer = await call('deliveries.retry', { ...choice, ...(subject.isUnsure ? { force: true } : {}) });
+      if ('done' in answer) follow(answer.done, answer.skipped.length);
+    });
+  const drop = (): void =>
+    void act('Dropping…', async () => {
+      const answer = await call('deliveries.drop', { ...choice, ...noted });
+      if ('done' in answer) told('dropped', answer.done.length, answer.skipped.length);
+    });
+  const confirm = (): void =>
+    void act('Saving…', async () => {
+      const { done, skipped } = await call('deliveries.confirm', { ...choice, ...noted });
+      told('marked as delivered', done.length, skipped.length);
+    });
+
+  const verbs: FailureVerbs = {
+    retry: () => (subject.isUnsure || count > askAbove ? setAsked('retry') : retry()),
+    drop: () => setAsked('drop'),
+    resolve: () => setAsked('resolve'),
+  };
+  const reasonField = <Field label="Reason (optional, kept with the delivery)" value={reason} onInput={setReason} />;
+  const target = subject.kind === 'group' ? `“${subject.title}”` : subject.place;
+
+  return (
+    <>
+      {draw(verbs)}
+      {asked === 'retry' ? (
+        <Confirm
+          title={`Retry ${words}?`}
+          yes={`Retry ${words}`}
+          busy={busy}
+          danger={false}
+          onYes={retry}
+          onClose={close}
+        >
+          <p>
+            {subject.isUnsure
+              ? 'They may have arrived. Look at the target first: a retry can post each of them twice.'
+              : `All of ${target} are sent again, in the order in which they were queued.`}
+          </p>
+        </Confirm>
+      ) : null}
+      {asked === 'drop' ? (
+        <Confirm title={`Drop ${words} of ${target}?`} yes={`Drop ${words}`} busy={busy} onYes={drop} onClose={close}>
+          <p>
+            They will not be sent. The events and their texts stay in the history, and each can be replayed from there.
+          </p>
+          {reasonField}
+        </Confirm>
+      ) : null}
+      {asked === 'resolve' ? (
+        <Dialog title={`Resolve ${words}`} onClose={close}>
+          <p>Whether they arrived is not known. Look at the target, then say what is true of all of them.</p>
+          {reasonField}
+          <div class="btns">
+            <button type="button" class="btn" data-first disabled={busy !== undefined} onClick={close}>
+              Cancel
+            </button>
+            <button type="button" class="btn risky" disabled={busy !== undefined} onClick={drop}>
+              Drop
+            </button>
+            <button type="button" class="btn" disabled={busy !== undefined} onClick={retry}>
+              Retry
+            </button>
+            <button type="button" class="btn primary" disabled={busy !== undefined} onClick={confirm}>
+              {busy ?? 'It arrived'}
+            </button>
+          </div>
+        </Dialog>
+      ) : null}
+    </>
+  );
+}
+
+function told(what: string, done: number, skipped: number): void {
+  const rest = skipped === 0 ? '' : ` ${deliveriesWords(skipped)} could not be changed.`;
+  announce(`${done === 1 ? 'Delivery' : deliveriesWords(done)} ${what}.${rest}`, skipped > 0);
+}

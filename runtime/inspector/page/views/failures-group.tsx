@@ -1,0 +1,107 @@
+/** A group of failures: what happened, what to do, when, how many; its buttons; and its rows when it is open. */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { FailureChoice, FailureGroupRow } from '../../../control/contract.ts';
+import { deliveriesWords, helpsWords, routesWords } from '../data/failures.ts';
+import { Clock, withCode } from '../parts/basics.tsx';
+import { StatusMark } from '../parts/chip.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Count } from '../parts/panel.tsx';
+import { FailureActions } from './failures-actions.tsx';
+import { FailureList } from './failures-list.tsx';
+
+export function FailureGroupPanel({
+  group,
+  state,
+  first,
+  version,
+  onChanged,
+}: {
+  readonly group: FailureGroupRow;
+  readonly state: FailureChoice['state'];
+  /** It begins open. */
+  readonly first: boolean;
+  readonly version: number;
+  readonly onChanged: () => void;
+}): JSX.Element {
+  const [open, setOpen] = useState(first);
+  const { key, title, advice, helps, count, first: from, last: to } = group;
+  const isUnsure = helps === 'unsure';
+  return (
+    <section class="panel" aria-label={title}>
+      <header class={open ? 'grp' : 'grp bare'}>
+        <button
+          type="button"
+          class="btn quiet icon-only"
+          aria-expanded={open}
+          aria-label={`${open ? 'Hide' : 'Show'} the ${deliveriesWords(count)}`}
+          onClick={() => setOpen(!open)}
+        >
+          <span class={`caret${open ? ' open' : ''}`} />
+        </button>
+        <StatusMark name={isUnsure ? 'unconfirmed' : 'failed'} />
+        <div class="grow">
+          <h2>{title}</h2>
+          <p class="muted small">
+            {routesWords(group)}
+            {advice === '' ? '' : ' · '}
+            {withCode(advice)}
+            {advice === '' ? '' : helpsWords(group)}
+          </p>
+        </div>
+        <Bars buckets={group.buckets} />
+        <span class="right small muted num not-s times">
+          {from === to ? (
+            <Clock at={to} />
+          ) : (
+            <>
+              first <Clock at={from} />
+              <br />
+              last <Clock at={to} />
+            </>
+          )}
+        </span>
+        <Count count={count} words="deliveries" />
+        {state === 'open' ? (
+          <FailureActions
+            subject={{ kind: 'group', key, title, count, isUnsure }}
+            onDone={onChanged}
+            draw={({ retry, drop, resolve }) => (
+              <div class="btns acts">
+                {isUnsure ? (
+                  <button type="button" class="btn" onClick={resolve}>
+                    Resolve…
+                  </button>
+                ) : null}
+                <button type="button" class="btn" onClick={retry}>
+                  {isUnsure ? null : <Icon name="replay" />}
+                  {isUnsure ? 'Retry…' : count === 1 ? 'Retry' : 'Retry all'}
+                </button>
+                {isUnsure ? null : (
+                  <button type="button" class="btn risky" onClick={drop}>
+                    Drop…
+                  </button>
+                )}
+              </div>
+            )}
+          />
+        ) : null}
+      </header>
+      {open ? <FailureList state={state} group={group} count={count} version={version} onChanged={onChanged} /> : null}
+    </section>
+  );
+}
+
+/** When they failed, on the same axis of time for all groups. */
+function Bars({ buckets }: { readonly buckets: readonly number[] }): JSX.Element {
+  const most = Math.max(1, ...buckets);
+  return (
+    <svg class="failbars not-s" viewBox="0 0 72 20" aria-hidden="true">
+      {buckets.map((count, at) => {
+        const height = count === 0 ? 1 : 3 + (17 * count) / most;
+        return <rect key={at} x={at * 6} y={20 - height} width="5" height={height} />;
+      })}
+    </svg>
+  );
+}

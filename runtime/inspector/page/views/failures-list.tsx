@@ -1,0 +1,234 @@
+/** The failed deliveries of a group, newest first, with their selection and what can be done with the selected ones. */
+
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { FailureChoice, FailureGroupRow, FailureRow } from '../../../control/contract.ts';
+import { deliveriesWords, selected } from '../data/failures.ts';
+import { hashOf } from '../data/hash.ts';
+import { useKeys } from '../data/keys.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import { Clock, Refused } from '../parts/basics.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Kbd, Loading } from '../parts/panel.tsx';
+import { FailureActions, type FailureVerbs } from './failures-actions.tsx';
+
+/** Rows that are drawn at first, and with each further step. */
+const firstRows = 8;
+const moreRows = 100;
+
+export function FailureList({
+  state,
+  group,
+  count,
+  version,
+  onChanged,
+}: {
+  readonly state: FailureChoice['state'];
+  /** Absent: all of them. */
+  readonly group?: FailureGroupRow;
+  readonly count: number;
+  /** Asks again when it changes. */
+  readonly version: number;
+  readonly onChanged: () => void;
+}): JSX.Element {
+  const [limit, setLimit] = useState(firstRows);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const last = useRef<string>(undefined);
+  const { asked, again } = useAsked(`failures ${state} ${group?.key ?? ''} ${limit}`, () =>
+    call('failures.list', { state, limit, ...(group === undefined ? {} : { key: group.key }) }),
+  );
+  useEffect(() => {
+    if (version > 0) again();
+  }, [version]);
+  if (asked.kind === 'refused') return <Refused why={asked.why} />;
+  if (asked.kind === 'waiting') return <Loading />;
+  const { rows } = asked.value;
+  const marked = rows.filter(({ id }) => chosen.has(id));
+  const ids = marked.map(({ id }) => id);
+  const toggle = (id: string, isRange: boolean): void => {
+    const from = isRange ? last.current : undefined;
+    setChosen(selected(rows, chosen, { id, ...(from === undefined ? {} : { from }) }));
+    last.current = id;
+  };
+  const isUnsure = marked.length > 0 && marked.every(({ status }) => status === 'unknown');
+  const place = new Set(marked.map((row) => row.place)).size === 1 ? (marked[0]?.place ?? '') : 'several targets';
+  return (
+    <>
+      {state === 'open' ? (
+        <FailureActions
+          subject={{ kind: 'rows', ids, place, isUnsure }}
+          onDone={() => {
+            setChosen(new Set());
+            onChanged();
+          }}
+          draw={(verbs) => (
+            <SelectionBar
+              rows={rows}
+              count={ids.length}
+              isUnsure={isUnsure}
+              verbs={verbs}
+              onToggle={toggle}
+              onAll={() => setChosen(new Set(ids.length === rows.length ? [] : rows.map(({ id }) => id)))}
+              onClear={() => setChosen(new Set())}
+            />
+          )}
+        />
+      ) : null}
+      <table class="fixed wrap-s fails">
+        <caption class="unseen">Failed deliveries, newest first</caption>
+        <thead>
+          <tr>
+            {state === 'open' ? (
+              <th scope="col" class="tick">
+                <span class="unseen">Selected</span>
+              </th>
+            ) : null}
+            <th scope="col" class="w38 not-s">
+              Route and event
+            </th>
+            <th scope="col">{group === undefined ? 'Target and text' : 'Text'}</th>
+            <th scope="col" class="not-s">
+              {state === 'open' ? 'Reason' : 'Dropped because'}
+            </th>
+            <th scope="col" class="right not-s short">
+              Attempts
+            </th>
+            <th scope="col" class="right time">
+              Last attempt
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.id} class={chosen.has(row.id) ? 'sel' : ''} data-row={row.id}>
+              {state === 'open' ? (
+                <td class="tick">
+                  <input
+                    type="checkbox"
+                    checked={chosen.has(row.id)}
+                    aria-label={`Select ${row.text}`}
+                    onClick={(event) => toggle(row.id, event.shiftKey)}
+                  />
+                </td>
+              ) : null}
+              <td class="not-s">
+                <a href={hashOf('events', row.event_key)}>
+                  <b class="strong">{row.route}</b> <span class="muted">{row.event}</span>
+                </a>
+              </td>
+              <td title={row.text}>
+                {group === undefined ? <span class="muted">{row.place} </span> : null}
+                {row.text}
+              </td>
+              <td class="muted not-s" title={reasonOf(row, state)}>
+                {reasonOf(row, state)}
+              </td>
+              <td class="right num muted not-s">{row.attempts}</td>
+              <td class="right num muted">
+                <Clock at={row.last_attempt_at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length < count ? (
+        <button type="button" class="foldline" onClick={() => setLimit(Math.min(1_000, limit + moreRows))}>
+          Show {Math.min(moreRows, count - rows.length).toLocaleString('en')} more
+        </button>
+      ) : null}
+    </>
+  );
+}
+
+function reasonOf({ reason = '', note = '' }: FailureRow, state: FailureChoice['state']): string {
+  return state === 'open' ? reason : note;
+}
+
+function SelectionBar({
+  rows,
+  count,
+  isUnsure,
+  verbs,
+  onToggle,
+  onAll,
+  onClear,
+}: {
+  readonly rows: readonly FailureRow[];
+  readonly count: number;
+  readonly isUnsure: boolean;
+  readonly verbs: FailureVerbs;
+  readonly onToggle: (id: string, isRange: boolean) => void;
+  readonly onAll: () => void;
+  readonly onClear: () => void;
+}): JSX.Element {
+  /** The row that has the focus, or the first one. */
+  const here = (): string | undefined => {
+    const row = document.activeElement?.closest<HTMLElement>('tr[data-row]')?.dataset.row;
+    return rows.some(({ id }) => id === row) ? row : rows[0]?.id;
+  };
+  const toggleHere = (isRange: boolean): void => {
+    const id = here();
+    if (id !== undefined) onToggle(id, isRange);
+  };
+  useKeys('Failures', [
+    { key: 'x', label: 'Select', run: () => toggleHere(false) },
+    { key: 'x', shift: true, label: 'Select a range', run: () => toggleHere(true) },
+    { key: 'j', label: 'Next delivery', run: () => focusRow(1) },
+    { key: 'k', label: 'Previous delivery', run: () => focusRow(-1) },
+    ...(count === 0
+      ? []
+      : [
+          { key: 'r', label: 'Retry the selected', run: verbs.retry },
+          { key: 'Backspace', label: 'Drop the selected', run: isUnsure ? verbs.resolve : verbs.drop },
+        ]),
+  ]);
+  return (
+    <div class="selbar">
+      <input
+        type="checkbox"
+        aria-label="Select all"
+        checked={count > 0 && count === rows.length}
+        ref={(box) => {
+          if (box !== null) box.indeterminate = count > 0 && count < rows.length;
+        }}
+        onClick={onAll}
+      />
+      <b class="strong num" role="status">
+        {count === 0 ? 'None selected' : `${count.toLocaleString('en')} selected`}
+      </b>
+      {count === 0 ? null : (
+        <span class="btns">
+          {isUnsure ? (
+            <button type="button" class="btn" onClick={verbs.resolve}>
+              Resolve {count}…
+            </button>
+          ) : null}
+          <button type="button" class="btn" onClick={verbs.retry} title={`Retry ${deliveriesWords(count)}`}>
+            <Icon name="replay" />
+            Retry {count}
+            {isUnsure ? '…' : ''}
+          </button>
+          {isUnsure ? null : (
+            <button type="button" class="btn risky" onClick={verbs.drop}>
+              Drop {count}…
+            </button>
+          )}
+          <button type="button" class="btn quiet" onClick={onClear}>
+            Clear
+          </button>
+        </span>
+      )}
+      <span class="muted small not-s push">
+        <Kbd>X</Kbd> select <Kbd>Shift</Kbd> <Kbd>X</Kbd> select a range
+      </span>
+    </div>
+  );
+}
+
+/** Moves the focus among the rows of all open groups. */
+function focusRow(step: 1 | -1): void {
+  const boxes = [...document.querySelectorAll<HTMLElement>('tr[data-row] input[type=checkbox]')];
+  const row = document.activeElement?.closest('tr[data-row]');
+  const at = boxes.findIndex((box) => row?.contains(box));
+  boxes[at === -1 ? 0 : Math.min(boxes.length - 1, Math.max(0, at + step))]?.focus();
+}

@@ -1,0 +1,363 @@
+/**
+ * An opened event and the failures, through the control socket and in a real browser, over a real daemon that delivers to a
+ * platform on loopback.
+ */
+
+import { writeFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { Method, Params, Result } from '../../runtime/control/contract.ts';
+import {
+  axeFindings,
+  chromiumPath,
+  clippedParts,
+  goTo,
+  noChromium,
+  type OpenPage,
+  openBrowser,
+  openInspector,
+} from '../support/browser.ts';
+import { eventually, type Gateway, startGateway } from '../support/mcp/gateway.ts';
+import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
+import { slackApi, slackError } from '../support/platforms/slack.ts';
+import { postSigned } from '../support/sign.ts';
+
+const secret = 'inspector-event-secret-of-the-spec';
+const options = chromiumPath === undefined ? { skip: noChromium } : {};
+
+function configOf({ base }: FakePlatform): JsonObject {
+  const slack = { deliver: 'slack', deliver_extra: { chat_id: slackApi.chat ?? '' } };
+  return {
+    inspector: { port: 0 },
+    agent: { runner: 'echo' },
+    platforms: {
+      slack: {
+        enabled: true,
+        api_base: base,
+        ...slackApi.options,
+        retries: { max_attempts: 3, base_seconds: 0.05, longest_seconds: 0.2 },
+      },
+      webhook: {
+        enabled: true,
+        extra: {
+          host: '127.0.0.1',
+          port: 0,
+          secret,
+          routes: {
+            reviews: { filters: [{ field: 'action', equals: 'opened' }], prompt: 'Review {title}', ...slack },
+            deploys: {
+              prompt: '{text}',
+              deliver_only: true,
+              deliver: [{ to: 'slack', extra: { chat_id: slackApi.chat ?? '' } }],
+            },
+            batches: { coalesce: { key: 'environment', window_seconds: 600 }, prompt: 'Deployed', deliver: 'log' },
+          },
+        },
+      },
+    },
+  };
+}
+
+interface Stage {
+  readonly gateway: Gateway;
+  readonly slack: FakePlatform;
+  ask<M extends Method>(method: M, params: Params<M>): Promise<Result<M>>;
+  send(route: string, payload: JsonObject, id: string): Promise<unknown>;
+  /** Resolves with the opened event once it has ended. */
+  ended(id: string): Promise<Result<'events.open'>>;
+}
+
+async function stage(t: Test): Promise<Stage> {
+  const slack = await startPlatform(slackApi);
+  t.teardown(() => slack.close());
+  const gateway = await startGateway(t, {}, { config: configOf(slack) });
+  const ask: Stage['ask'] = async (method, params) =>
+    (await gateway.control.call(method, params as JsonObject)) as never;
+  return {
+    gateway,
+    slack,
+    ask,
+    send: (route, payload, id) => postSigned(`${gateway.daemon.url}/webhooks/${route}`, payload, { secret, id }),
+    ended: (id) =>
+      eventually(async () => {
+        const opened = await ask('events.open', { id }).catch(() => undefined);
+        return opened?.ended === undefined ? undefined : opened;
+      }),
+  };
+}
+
+t.test('an event opened, through the control socket', async (t) => {
+  const { gateway, slack, ask, send, ended } = await stage(t);
+
+  await t.test(
+    'INS-4 · DLV-4 · DUR-2 · each attempt is kept with its time and the answer of the platform',
+    async (t) => {
+      slack.scripts.push(slackError('service_unavailable'));
+      await send('reviews', { action: 'opened', title: 'the login page' }, 'd-two');
+
+      const event = await ended('d-two');
+
+      t.match(event.verdict, {
+        tone: 'resting',
+        text: `Delivered to Slack ${slackApi.chat}.`,
+        detail: /attempt 2 arrived/,
+      });
+      const [delivery] = event.deliveries;
+      t.match(
+        delivery?.attempts.map(({ number, tone, answer }) => [number, tone, answer]),
+        [
+          [2, 'resting', /accepted as message/],
+          [1, 'failed', /failed|unavailable/],
+        ],
+      );
+      t.ok(delivery?.attempts.every(({ ms }) => typeof ms === 'number'));
+      const spans = event.spans.map(({ kind, parts }) => [kind, parts.map(({ how }) => how)]);
+      t.same(spans, [
+        ['request', ['work']],
+        ['run', ['work']],
+        ['delivery', ['failed', 'pause', 'work']],
+      ]);
+      t.match(event.answer, { status: 202, body: /"status":"accepted"/ });
+      t.equal(event.response, event.prompt, 'the runner is the echo');
+      t.match(event.payload, { text: /"title":"the login page"/, whole: true });
+      t.ok(event.checks.every(({ result }) => result === 'passed'));
+    },
+  );
+
+  await t.test('INS-4 · a check that fails is the last one, with its reason', async (t) => {
+    await send('reviews', { action: 'closed' }, 'd-closed');
+
+    const event = await ended('d-closed');
+
+    t.match(event.verdict, {
+      tone: 'ended',
+      text: /Ignored: a filter does not hold: action equals "opened" saw "closed"/,
+    });
+    t.match(event.checks.at(-1), { name: 'event type and filters', result: 'failed', detail: /saw "closed"/ });
+    t.same(event.answer, { status: 200, body: '{"status":"ignored","reason":"filter","route":"reviews"}' });
+  });
+
+  await t.test('INS-4 · a batch has a tick for each event that joined, and goes on', async (t) => {
+    for (const id of ['b1', 'b2', 'b3']) await send('batches', { environment: 'prod' }, id);
+
+    const event = await ask('events.open', { id: 'b3' });
+
+    t.equal(event.ended, undefined);
+    t.match(event.verdict, { tone: 'working', text: /^Batching: 3 events joined/ });
+    const batch = event.spans.find(({ kind }) => kind === 'batch');
+    t.match(batch, { note: '3 events joined', parts: [{ how: 'window' }] });
+  });
+
+  await t.test(
+    'DUR-2 · an edited dry replay goes through the rules, sends nothing and keeps its response',
+    async (t) => {
+      const before = slack.world.messages.length;
+      const payload = '{"action":"opened","title":"edited"}';
+
+      const answer = await ask('webhook.replay', { id: 'd-closed', payload, dry: true });
+      const event = await ended(answer.key);
+
+      t.equal(answer.status, 202);
+      t.match(event, { edited: true, dry: true, response: 'Review edited', status: 'delivered', deliveries: [] });
+      t.match(event.verdict.text, /Nothing was sent/);
+      t.equal(slack.world.messages.length, before);
+      t.match((await ask('events.open', { id: 'd-closed' })).replays, [{ key: answer.key, edited: true, dry: true }]);
+      const still = await ask('webhook.replay', { id: 'd-two', payload: '{"action":"closed"}' });
+      t.match([still.status, still.body], [200, /"reason":"filter"/], 'the filters of the route apply');
+      t.match(await ask('events.open', { id: still.key }), { replayOf: /./, edited: true, status: 'ignored' });
+      t.equal((await ask('webhook.replay', { id: 'd-two', payload: 'no json' })).status, 400);
+    },
+  );
+
+  await t.test('DUR-2 · CLI-6 · the command replays a file, dry, and prints the response', async (t) => {
+    const file = `${gateway.home.path}/changed.json`;
+    writeFileSync(file, '{"action":"opened","title":"from a file"}');
+
+    const said = await gateway.cli('events', 'replay', 'd-two', '--payload', file, '--dry');
+
+    t.equal(said.code, 0, said.stderr);
+    t.match(said.stdout, /HTTP 202[\s\S]*Review from a file/);
+    const both = await gateway.cli('events', 'replay', 'd-two', '--payload', file, '--edit');
+    t.match([both.code, both.stderr], [2, /use one of them/]);
+    const absent = await gateway.cli('events', 'replay', 'd-two', '--payload', `${file}.no`);
+    t.match([absent.code, absent.stderr], [1, /cannot be read \(ENOENT\)/]);
+  });
+
+  await t.test(
+    'SIG-1 · the printed curl command is signed in the shell and accepted, and holds no secret',
+    async (t) => {
+      const { curl } = await ask('events.curl', { id: 'd-two' });
+
+      t.notMatch(curl, secret);
+      const { execFile } = await import('node:child_process');
+      const printed = await new Promise<string>((resolve) => {
+        execFile('/bin/sh', ['-c', curl], { env: { ...process.env, SECRET: secret } }, (_, stdout, stderr) =>
+          resolve(`${stdout}${stderr}`),
+        );
+      });
+      t.match(printed, /"status":"accepted"/);
+      await ended(/"delivery_id":"([^"]+)"/.exec(printed)?.[1] ?? '');
+    },
+  );
+
+  await t.test('INS-4 · what the history does not hold is said with how long it keeps events', async (t) => {
+    await t.rejects(ask('events.open', { id: 'no-such' }), { message: /no longer in the history \(kept 7 days\)/ });
+    await t.rejects(ask('webhook.replay', { id: 'd-two', payload: { a: 1 } as never }), { message: /must be a text/ });
+  });
+
+  await t.test(
+    'INS-4 · DLV-4 · failures are grouped, listed, retried, dropped with a reason and confirmed',
+    async (t) => {
+      for (const n of [1, 2, 3]) {
+        slack.scripts.push(slackError('channel_not_found'));
+        await send('deploys', { text: `web 4.18.${n} is live` }, `f${n}`);
+        await ended(`f${n}`);
+      }
+      slack.scripts.push('takenThenReset');
+      await send('deploys', { text: 'was it sent?' }, 'f-unsure');
+      await ended('f-unsure');
+
+      const { count, groups } = await ask('failures.groups', {});
+      t.equal(count, 4);
+      t.match(groups, [
+        { title: /^Slack/, helps: 'afterFix', count: 3, routes: ['deploys'] },
+        { title: /^Slack/, helps: 'unsure', count: 1 },
+      ]);
+      t.equal(
+        groups[0]?.buckets.reduce((sum, one) => sum + one, 0),
+        3,
+      );
+      t.match((await ask('failures.groups', { by: 'target' })).groups, [{ title: 'Slack', count: 4 }]);
+      const [gone, unsure] = groups.map(({ key }) => key);
+      const page = await ask('failures.list', { key: gone ?? '', limit: 2 });
+      t.match(
+        page.rows.map(({ text, attempts }) => [text, attempts]),
+        [
+          ['web 4.18.3 is live', 1],
+          ['web 4.18.2 is live', 1],
+        ],
+      );
+      const rest = await ask('failures.list', { key: gone ?? '', limit: 2, cursor: page.next ?? '' });
+      t.match(
+        rest.rows.map(({ text }) => text),
+        ['web 4.18.1 is live'],
+      );
+      const ids = page.rows.map(({ id }) => id);
+
+      const retried = await ask('deliveries.retry', { ids: [...ids, 'no-such'] });
+      t.match(retried, { done: ids, skipped: [{ id: 'no-such', why: /is in the history/ }] });
+      await eventually(async () => {
+        const progress = await ask('deliveries.progress', { ids });
+        return progress.delivered === 2 ? progress : undefined;
+      });
+      t.match(await ask('deliveries.drop', { key: gone ?? '', reason: 'Announced by hand' }), { done: { length: 1 } });
+      t.match((await ask('failures.list', { state: 'dropped' })).rows, [
+        { note: 'Announced by hand', status: 'dropped' },
+      ]);
+      t.match(await ask('deliveries.retry', { key: unsure ?? '' }), {
+        done: [],
+        skipped: [{ why: /may have arrived/ }],
+      });
+      t.match(await ask('deliveries.confirm', { key: unsure ?? '', reason: 'seen in the channel' }), {
+        done: { length: 1 },
+        skipped: [],
+      });
+      t.match(await ask('events.open', { id: 'f-unsure' }), {
+        status: 'delivered',
+        verdict: { tone: 'resting' },
+        deliveries: [{ note: 'seen in the channel', attempts: [{ tone: 'failed' }] }],
+      });
+      t.equal((await ask('failures.groups', {})).count, 0);
+      await t.rejects(ask('failures.groups', { by: 'colour' as never }), { message: /must be cause, target, route/ });
+      await t.rejects(ask('deliveries.retry', { ids: 'all' as never }), { message: /list of ids/ });
+    },
+  );
+});
+
+t.test('an event opened, in the browser', options, async (t) => {
+  const { gateway, slack, ask, send, ended } = await stage(t);
+  const browser = await openBrowser(t);
+  slack.scripts.push(slackError('service_unavailable'));
+  await send('reviews', { action: 'opened', title: 'the login page' }, 'd-page');
+  const opened = await ended('d-page');
+  const open: OpenPage = await openInspector(browser, gateway);
+  const { page } = open;
+
+  await t.test('INS-4 · the outcome comes first; payload, timeline, attempts and folded checks follow', async (t) => {
+    await goTo(open, `#/events/${opened.key}`);
+    await page.getByText(`Delivered to Slack ${slackApi.chat}.`).first().waitFor();
+
+    await page.getByRole('group', { name: 'Body' }).getByText('"the login page"').waitFor();
+    await page.getByText('attempt 2', { exact: false }).first().waitFor();
+    const checks = page.getByRole('button', { name: /10 checks passed|11 checks passed/ });
+    t.equal(await checks.getAttribute('aria-expanded'), 'false');
+    await page.getByRole('button', { name: 'HTTP answer' }).click();
+    await page.getByText('HTTP 202').waitFor();
+    t.same(await axeFindings(open), []);
+    t.same(await clippedParts(open), []);
+  });
+
+  await t.test(
+    'DUR-2 · a replay that sends a second message asks first; an edited one is shown here only',
+    async (t) => {
+      await page.keyboard.press('r');
+      const question = page.getByRole('alertdialog', { name: 'Replay this event?' });
+      await question.getByText(/gets a second message/).waitFor();
+      await question.getByRole('button', { name: 'Cancel' }).click();
+
+      await page.keyboard.press('e');
+      const sheet = page.getByRole('dialog', { name: 'Edit and replay' });
+      const payload = sheet.getByRole('textbox', { name: 'Payload' });
+      const text = await payload.inputValue();
+      await payload.fill(text.replace('the login page', 'the start page'));
+      await sheet.getByRole('button', { name: 'Difference' }).click();
+      await sheet.getByText('1 line changed').waitFor();
+      t.ok(await sheet.getByRole('radio', { name: /This page only/ }).isChecked());
+      await sheet.getByRole('button', { name: 'Replay edited event' }).click();
+
+      await page
+        .getByText(/Nothing was sent/)
+        .first()
+        .waitFor();
+      await page.getByRole('group', { name: 'Response of the agent' }).getByText('Review the start page').waitFor();
+      t.equal(slack.world.messages.length, 1);
+    },
+  );
+
+  await t.test('INS-4 · an event that is gone says how long events are kept', async () => {
+    await goTo(open, '#/events/no-such-event');
+    await page.getByText('This event is no longer in the history (kept 7 days).').waitFor();
+  });
+
+  await t.test('INS-4 · DLV-4 · failures are dropped only after a question, and a retry is followed', async (t) => {
+    for (const n of [1, 2, 3]) {
+      slack.scripts.push(slackError('channel_not_found'));
+      await send('deploys', { text: `web 4.18.${n} is live` }, `p${n}`);
+      await ended(`p${n}`);
+    }
+    await goTo(open, '#/failures');
+    await page.getByRole('heading', { name: /^Slack/ }).waitFor();
+    await page.getByText('3 deliveries in 1 group').waitFor();
+    await page.getByRole('checkbox', { name: 'Select web 4.18.3 is live' }).focus();
+    await page.keyboard.press('x');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Shift+X');
+    await page.getByText('2 selected').waitFor();
+    t.same(await axeFindings(open), []);
+    t.same(await clippedParts(open), []);
+
+    await page.getByRole('button', { name: 'Drop 2…' }).click();
+    const question = page.getByRole('alertdialog');
+    await question.waitFor();
+    t.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel');
+    await question.getByRole('textbox').fill('Announced by hand');
+    await question.getByRole('button', { name: 'Drop 2 deliveries' }).click();
+    await page.getByText('1 delivery in 1 group').waitFor();
+    t.match((await ask('failures.list', { state: 'dropped' })).rows, [{ note: 'Announced by hand' }, {}]);
+    await page.getByRole('button', { name: 'Retry', exact: true }).click();
+
+    await page.getByText('1 delivered.').waitFor();
+    await page.getByText('No failed deliveries.').waitFor();
+    t.same(open.complaints, []);
+  });
+});

@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import t from 'tap';
+import { sourceOf } from '../../../machines/config/sources.ts';
+import { curlCommand } from '../../../machines/webhook/curl.ts';
+import { hmacSha256 } from '../../../machines/webhook/hmac.ts';
+
+const request = {
+  url: 'http://127.0.0.1:1/webhooks/r',
+  body: `{"a":"it's"}`,
+  contentType: 'application/json',
+  headers: {},
+};
+
+t.test('SIG-1 · the shell computes the signature of the scheme over the body as it is', (t) => {
+  const verdict = curlCommand({ ...request, scheme: sourceOf('github')?.schemes[0] });
+  if (verdict.kind !== 'command') throw new TypeError(verdict.why);
+
+  const printed = execFileSync('/bin/sh', ['-c', verdict.text.replace('curl -sS', "printf '%s\\n'")], {
+    env: { ...process.env, SECRET: 'a secret of the spec' },
+    encoding: 'utf8',
+  });
+
+  const digest = hmacSha256(Buffer.from('a secret of the spec'))('', Buffer.from(request.body)).toString('hex');
+  t.match(printed.toLowerCase(), `x-hub-signature-256: sha256=${digest}`);
+  t.match(printed, request.body);
+  t.end();
+});
+
+t.test('SIG-1 · a token is sent, an unsigned route needs no secret, and a certificate signs nothing here', (t) => {
+  const textOf = (verdict: ReturnType<typeof curlCommand>): string =>
+    verdict.kind === 'command' ? verdict.text : verdict.why;
+
+  t.match(
+    textOf(
+      curlCommand({ ...request, scheme: sourceOf('gitlab')?.schemes.find(({ algorithm }) => algorithm === 'token') }),
+    ),
+    /-H "[^"]*\$SECRET"/,
+  );
+  t.notMatch(textOf(curlCommand({ ...request, scheme: 'none' })), /SECRET/);
+  t.match(textOf(curlCommand({ ...request, scheme: sourceOf('paypal')?.schemes[0] })), /only the sender itself/);
+  t.end();
+});

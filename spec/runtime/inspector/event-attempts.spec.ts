@@ -1,0 +1,37 @@
+import t from 'tap';
+import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
+import { attemptsOf, placeWords } from '../../../runtime/inspector/event-attempts.ts';
+
+const record = {
+  target: 'slack',
+  chat: '#deploys',
+  extra: {},
+  queuedAtMs: 0,
+  startedAtMs: 10,
+  attempts: 2,
+} as unknown as DeliveryRecord;
+const failed = [{ startedAtMs: 2, endedAtMs: 5, kind: 'transient', reason: 'HTTP 503' }] as const;
+
+t.test('DLV-4 · INS-4 · each attempt has its number, time and answer', (t) => {
+  const rows = (one: Partial<DeliveryRecord>) =>
+    attemptsOf({ ...record, ...one } as DeliveryRecord).map(({ number, at, ms, answer }) => [number, at, ms, answer]);
+
+  const first = [1, 2, 3, 'HTTP 503'];
+  t.same(rows({ status: 'delivered', failed, endedAtMs: 14, messageId: 'm1' }), [
+    first,
+    [2, 10, 4, 'accepted as message m1'],
+  ]);
+  t.same(rows({ status: 'sending', failed }), [first, [2, 10, undefined, 'waiting for the answer']]);
+  const second = { startedAtMs: 11, endedAtMs: 20, kind: 'refused', reason: 'no such channel' } as const;
+  t.same(rows({ status: 'deadLettered', failed: [...failed, second] }), [first, [2, 11, 9, 'no such channel']]);
+  t.same(rows({ status: 'unknown', failed, reason: 'cut off' }), [first, [2, 10, undefined, 'cut off']]);
+  t.same(attemptsOf({ status: 'queued', queuedAtMs: 0 } as DeliveryRecord), []);
+  t.end();
+});
+
+t.test('INS-4 · a place is the platform and the chat, or the comment', (t) => {
+  t.equal(placeWords(record), 'Slack #deploys');
+  t.equal(placeWords({ target: 'github_comment', extra: { repo: 'acme/web', pr_number: 7 } }), 'GitHub acme/web#7');
+  t.equal(placeWords({ target: 'log', extra: {} }), 'Log');
+  t.end();
+});
