@@ -68,10 +68,8 @@ export interface WebhookPorts {
   readonly home: () => LoadedHome;
   /** What a profile lends; undefined for one that is not configured. */
   readonly deskOf: (profile: string) => ProfileDesk | undefined;
-  /** The settings to listen by: those of a home that waits to come into force, else those in force. */
+  /** The settings to listen by: those that a reload has read, else those in force. */
   readonly wanted: () => Settings;
-  /** Lets the home that waits come into force. */
-  readonly adopt: () => void;
   readonly redactor: Redactor;
   readonly compiling: CompileOptions;
   readonly metrics: Metrics;
@@ -91,6 +89,8 @@ export interface Webhooks {
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
+  /** The delivery id of an event, by its key or by that of its run; undefined where the journal cannot be read at once. */
+  deliveryOf(key: string): string | undefined;
   /** How many runs hold a place and how many wait for one. */
   load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
@@ -255,7 +255,6 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       return opened;
     },
     wanted: ports.wanted,
-    adopt: ports.adopt,
     graceMs: () => answerGraceMs() + lastAnswersMs,
   });
 
@@ -307,6 +306,10 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     keeper,
     decisions,
     replay: { exchanges, wards, nextId, nowMs },
+    deliveryOf(key) {
+      const journal = keeper.journal()?.local;
+      return journal?.get('events', journal.get('runs', key)?.value.eventKey ?? key)?.value.deliveryId;
+    },
     sendings: work.sendings,
     pauseOf: work.pauseOf,
     resume: async () => {
