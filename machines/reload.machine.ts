@@ -168,7 +168,7 @@ export const reloadMachine = setup({
     refused: {
       description: 'The configuration that was read is not adopted; the last good one stays in force.',
       meta: { rule: 'CFG-2' },
-      tags: ['ended'],
+      tags: ['ended', 'failed'],
       type: 'final',
     },
   },

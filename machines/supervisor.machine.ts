@@ -182,7 +182,7 @@ export const supervisorMachine = setup({
         running: {
           description: 'The main job.',
           meta: { rule: 'CON-2' },
-          tags: ['resting'],
+          tags: ['resting', 'serving'],
           always: [
             { guard: 'mustRecover', target: 'recovering' },
             { guard: 'mustReload', target: 'reloading' },
@@ -196,7 +196,7 @@ export const supervisorMachine = setup({
         recovering: {
           description: 'The journal can write again; the work it remembers is taken up.',
           meta: { rule: 'DUR-1' },
-          tags: ['working'],
+          tags: ['working', 'retrying'],
           entry: 'forgetRecovery',
           invoke: { id: 'resumeWork', src: 'resumeWork', input: undefined, onDone: 'running', onError: 'running' },
           on: { 'daemon.stop': 'draining' },
@@ -204,7 +204,7 @@ export const supervisorMachine = setup({
         reloading: {
           description: 'A reload is under way: what it asks of the gateway and of the servers is passed on to them.',
           meta: { rule: 'CFG-2' },
-          tags: ['working'],
+          tags: ['working', 'serving'],
           entry: 'beginReload',
           invoke: {
             id: 'reload',
@@ -250,7 +250,7 @@ export const supervisorMachine = setup({
     crashed: {
       description: 'The gateway failed; what it left behind is ended and the restart budget is asked.',
       meta: { rule: 'INS-1' },
-      tags: ['working'],
+      tags: ['working', 'failed'],
       entry: ['noteInterruption', 'reportCrash'],
       on: {
         'crash.reported': [
@@ -267,7 +267,7 @@ export const supervisorMachine = setup({
     restarting: {
       description: 'Waits before the gateway is started again.',
       meta: { rule: 'INS-1' },
-      tags: ['working'],
+      tags: ['working', 'retrying'],
       on: { 'daemon.stop': 'closing' },
       after: { restartDelay: 'up' },
     },
@@ -287,7 +287,7 @@ export const supervisorMachine = setup({
     failed: {
       description: 'The address cannot be bound, or the gateway crashes again and again; the reason is in the context.',
       meta: { rule: 'CON-2' },
-      tags: ['ended'],
+      tags: ['ended', 'failed'],
       entry: 'refuseReloads',
       type: 'final',
     },

@@ -59,7 +59,7 @@ export const serversMachine = setup({
       description:
         'Each added server gets a connection, that of a removed one is stopped, and a changed one gets another.',
       meta: { rule: 'LIF-12' },
-      tags: ['working'],
+      tags: ['working', 'serving'],
       invoke: {
         id: 'reconcile',
         src: 'reconcile',
@@ -75,7 +75,7 @@ export const serversMachine = setup({
     keeping: {
       description: 'Every enabled server has a connection.',
       meta: { rule: 'LIF-12' },
-      tags: ['resting'],
+      tags: ['resting', 'serving'],
       on: { 'servers.reconcile': 'reconciling', 'servers.stop': 'closing' },
     },
     closing: {
