@@ -200,8 +200,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   });
   const parts = createParts({ exchanges, wards, nextId, nowMs, claim, together: keeper.together });
   const requestLogic = wireRequest({
-    desk: {
-      nowMs,
+    facts: {
       maxBodyBytes: () => settings().webhook.maxBodyBytes,
       findRoute: routes.find,
       compiled: routes.compiled,
@@ -215,17 +214,19 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         return live && textOf(live);
       },
       secondsUntilFree: windows.secondsUntilFree,
-      takeSlot: windows.take,
-      greetings,
+      secondsUntilGreeting: greetings.secondsUntilFree,
       signatureHolder: (profile, digest, atMs) => signatureHolder(keeper, signatureClaim(profile, digest), atMs),
       list: (profile, file) => deskOf(profile)?.lists.list(file),
-      newDeliveryId: () => globalThis.crypto.randomUUID(),
-      noteDeprecated: (route, scheme) =>
-        log.warnOnce(
-          `scheme/${route.profile}/${route.name}`,
-          `route "${route.name}": a request was signed by the deprecated scheme ${scheme}, which does not protect from replays; let the sender use X-Webhook-Signature-V2`,
-        ),
     },
+    nowMs,
+    newDeliveryId: () => globalThis.crypto.randomUUID(),
+    takeSlot: windows.take,
+    takeGreeting: greetings.take,
+    noteDeprecated: (route, scheme) =>
+      log.warnOnce(
+        `scheme/${route.profile}/${route.name}`,
+        `route "${route.name}": a request was signed by the deprecated scheme ${scheme}, which does not protect from replays; let the sender use X-Webhook-Signature-V2`,
+      ),
     exchanges,
     bodies: createBodyBudget(() => settings().webhook.maxUnverifiedBytes),
     traceparentOf: traces.traceparentOf,
