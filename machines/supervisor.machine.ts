@@ -5,11 +5,12 @@
  * @see INS-1, CON-2 and DUR-1 in docs/specification.md
  */
 
-import { assign, sendTo, setup } from 'xstate';
-import { effect, logicHole, promiseHole } from './base/declare.ts';
+import { assign, forwardTo, sendTo, setup } from 'xstate';
+import { effect, effectOf, logicHole, promiseHole } from './base/declare.ts';
 import { causeOf } from './base/fault.ts';
 import { freshBudget, type RestartBudget, spendRestart } from './base/restart.ts';
-import type { ServersEvent } from './mcp/servers.machine.ts';
+import type { ServersEvent, ServersFact } from './mcp/servers.machine.ts';
+import type { ListenerPlan, ReloadInput, ReloadOutcome, ReloadRequest } from './reload.machine.ts';
 import type { GatewayEvent, GatewayFact } from './webhook/gateway.machine.ts';
 import type { JournalFact } from './webhook/journal.machine.ts';
 
@@ -28,6 +29,11 @@ export interface SupervisorContext {
   readonly restartDelayMs: number;
   /** The journal could write again while something else was under way. */
   readonly recovers: boolean;
+  /** A reload was asked for while something else was under way. */
+  readonly reloads: boolean;
+  readonly reloading: boolean;
+  /** Why the configuration on disk is not the one in force; null if it is. */
+  readonly refusal: string | null;
   /** Why the daemon ended, where it ended badly; null otherwise. */
   readonly fault: string | null;
 }
@@ -38,15 +44,9 @@ export type SupervisorEvent =
   /** When the crash was seen and a number in [0, 1) that spreads restarts. */
   | { readonly type: 'crash.reported'; readonly fault: string; readonly atMs: number; readonly jitter: number }
   | GatewayFact
+  | ServersFact
+  | ReloadRequest
   | JournalFact;
-
-export interface ReloadVerdict {
-  readonly listens: boolean;
-  /** True where the front must open, move or close. */
-  readonly listenerChanged: boolean;
-  /** Why the adapter must not start; null where it may. */
-  readonly blocked: string | null;
-}
 
 /** A gateway that crashes more than five times in a minute has a cause that a restart does not mend. */
 export const gatewayRestarts = { intensity: 5, periodMs: 60_000, baseDelayMs: 200, longestDelayMs: 5_000 } as const;
@@ -65,22 +65,23 @@ export const supervisorMachine = setup({
     servers: logicHole('servers'),
     gateway: logicHole('gateway'),
     resumeWork: promiseHole<undefined, undefined>('resumeWork'),
-    applyConfig: promiseHole<ReloadVerdict, undefined>('applyConfig'),
+    reload: logicHole<ReloadOutcome, ReloadInput>('reload'),
   },
   actions: {
     reportCrash: effect('reportCrash'),
-    reportRefusal: effect('reportRefusal'),
-    reportReloaded: effect('reportReloaded'),
+    reportReload: effectOf<ReloadOutcome>('reportReload'),
+    /** No reload that was asked for comes any more. */
+    refuseReloads: effect('refuseReloads'),
     openGateway: sendTo(
       'gateway',
       ({ context }): GatewayEvent => ({ type: 'gateway.open', enabled: context.listens, fault: context.blocked }),
     ),
     reopenGateway: sendTo(
       'gateway',
-      (_, verdict: ReloadVerdict): GatewayEvent => ({
+      (_, { plan }: { plan: ListenerPlan }): GatewayEvent => ({
         type: 'gateway.reopen',
-        enabled: verdict.listens,
-        fault: verdict.blocked,
+        enabled: plan.listens,
+        fault: plan.blocked,
       }),
     ),
     reconcileServers: sendTo('servers', (): ServersEvent => ({ type: 'servers.reconcile' })),
@@ -88,6 +89,16 @@ export const supervisorMachine = setup({
     drainGateway: sendTo('gateway', (): GatewayEvent => ({ type: 'gateway.drain' })),
     rememberListening: assign((_, params: { url: string | null }) => ({ listens: params.url !== null, blocked: null })),
     rememberFault: assign((_, params: { fault: string }) => ({ fault: params.fault })),
+    noteReload: assign({ reloads: true }),
+    beginReload: assign({ reloads: false, reloading: true }),
+    forwardToReload: forwardTo('reload'),
+    rememberOutcome: assign((_, { inForce, fault }: ReloadOutcome) => ({
+      reloading: false,
+      refusal: inForce ? null : fault,
+    })),
+    noteInterruption: assign(({ context }) =>
+      context.reloading ? { reloads: false, reloading: false, refusal: interrupted } : { reloads: false },
+    ),
     noteRecovery: assign({ recovers: true }),
     forgetRecovery: assign({ recovers: false }),
     spendRestart: assign(({ context }, params: { atMs: number; jitter: number }) => {
@@ -99,7 +110,7 @@ export const supervisorMachine = setup({
     hasBudget: ({ context }, params: { atMs: number; jitter: number }) =>
       spendRestart(context.budget, params.atMs, params.jitter).kind === 'restart',
     mustRecover: ({ context }) => context.recovers,
-    listenerMoved: (_, verdict: ReloadVerdict) => verdict.listenerChanged,
+    mustReload: ({ context }) => context.reloads,
   },
   delays: { restartDelay: ({ context }) => context.restartDelayMs, closeLimit: closeLimitMs },
 }).createMachine({
@@ -110,6 +121,9 @@ export const supervisorMachine = setup({
     budget: freshBudget(gatewayRestarts),
     restartDelayMs: 0,
     recovers: false,
+    reloads: false,
+    reloading: false,
+    refusal: null,
     fault: null,
   }),
   invoke: [
@@ -141,7 +155,7 @@ export const supervisorMachine = setup({
         onDone: 'closing',
         onError: 'crashed',
       },
-      on: { 'journal.ready': { actions: 'noteRecovery' } },
+      on: { 'journal.ready': { actions: 'noteRecovery' }, 'config.reload': { actions: 'noteReload' } },
       initial: 'resuming',
       states: {
         resuming: {
@@ -168,8 +182,11 @@ export const supervisorMachine = setup({
         running: {
           description: 'The main job.',
           meta: { rule: 'CON-2' },
-          tags: ['resting'],
-          always: { guard: 'mustRecover', target: 'recovering' },
+          tags: ['resting', 'serving'],
+          always: [
+            { guard: 'mustRecover', target: 'recovering' },
+            { guard: 'mustReload', target: 'reloading' },
+          ],
           on: {
             'config.reload': 'reloading',
             'journal.ready': 'recovering',
@@ -179,46 +196,44 @@ export const supervisorMachine = setup({
         recovering: {
           description: 'The journal can write again; the work it remembers is taken up.',
           meta: { rule: 'DUR-1' },
-          tags: ['working'],
+          tags: ['working', 'retrying'],
           entry: 'forgetRecovery',
           invoke: { id: 'resumeWork', src: 'resumeWork', input: undefined, onDone: 'running', onError: 'running' },
           on: { 'daemon.stop': 'draining' },
         },
         reloading: {
-          description: 'Reads the configuration again; one with findings changes nothing.',
+          description: 'A reload is under way: what it asks of the gateway and of the servers is passed on to them.',
           meta: { rule: 'CFG-2' },
-          tags: ['working'],
+          tags: ['working', 'serving'],
+          entry: 'beginReload',
           invoke: {
-            id: 'applyConfig',
-            src: 'applyConfig',
-            input: undefined,
-            onDone: [
-              {
-                guard: { type: 'listenerMoved', params: ({ event }) => event.output },
-                target: 'relistening',
-                actions: { type: 'reopenGateway', params: ({ event }) => event.output },
-              },
-              { target: 'running', actions: ['reconcileServers', 'reportReloaded'] },
-            ],
-            onError: 'running',
-          },
-          on: { 'daemon.stop': 'draining' },
-        },
-        relistening: {
-          description:
-            'The front opens, moves or closes; the new configuration comes into force with it or not at all.',
-          meta: { rule: 'CFG-2' },
-          tags: ['working'],
-          on: {
-            'gateway.opened': {
+            id: 'reload',
+            src: 'reload',
+            systemId: 'reload',
+            input: ({ context }) => ({ wasBlocked: context.blocked !== null }),
+            onDone: {
               target: 'running',
               actions: [
-                { type: 'rememberListening', params: ({ event }) => event },
-                'reconcileServers',
-                'reportReloaded',
+                { type: 'rememberOutcome', params: ({ event }) => event.output },
+                { type: 'reportReload', params: ({ event }) => event.output },
               ],
             },
-            'gateway.refused': { target: 'running', actions: ['reconcileServers', 'reportRefusal'] },
+            onError: {
+              target: 'running',
+              actions: [
+                { type: 'rememberOutcome', params: ({ event }) => crashedReload(event) },
+                { type: 'reportReload', params: ({ event }) => crashedReload(event) },
+              ],
+            },
+          },
+          on: {
+            'listener.wanted': { actions: { type: 'reopenGateway', params: ({ event }) => event } },
+            'gateway.opened': {
+              actions: [{ type: 'rememberListening', params: ({ event }) => event }, 'forwardToReload'],
+            },
+            'gateway.refused': { actions: 'forwardToReload' },
+            'servers.outdated': { actions: 'reconcileServers' },
+            'servers.reconciled': { actions: 'forwardToReload' },
             'daemon.stop': 'draining',
           },
         },
@@ -226,15 +241,17 @@ export const supervisorMachine = setup({
           description: 'The gateway drains: answers what it took, flushes bursts, finishes or parks runs.',
           meta: { rule: 'CON-2' },
           tags: ['working'],
-          entry: 'drainGateway',
+          entry: ['drainGateway', 'refuseReloads'],
+          // No reload begins any more.
+          on: { 'config.reload': {} },
         },
       },
     },
     crashed: {
       description: 'The gateway failed; what it left behind is ended and the restart budget is asked.',
       meta: { rule: 'INS-1' },
-      tags: ['working'],
-      entry: 'reportCrash',
+      tags: ['working', 'failed'],
+      entry: ['noteInterruption', 'reportCrash'],
       on: {
         'crash.reported': [
           {
@@ -250,7 +267,7 @@ export const supervisorMachine = setup({
     restarting: {
       description: 'Waits before the gateway is started again.',
       meta: { rule: 'INS-1' },
-      tags: ['working'],
+      tags: ['working', 'retrying'],
       on: { 'daemon.stop': 'closing' },
       after: { restartDelay: 'up' },
     },
@@ -270,7 +287,8 @@ export const supervisorMachine = setup({
     failed: {
       description: 'The address cannot be bound, or the gateway crashes again and again; the reason is in the context.',
       meta: { rule: 'CON-2' },
-      tags: ['ended'],
+      tags: ['ended', 'failed'],
+      entry: 'refuseReloads',
       type: 'final',
     },
   },
@@ -280,3 +298,10 @@ export const supervisorMachine = setup({
 function crashOf(event: { readonly error: unknown }): { fault: string } {
   return { fault: `the servers' half crashed: ${causeOf(event.error)}` };
 }
+
+function crashedReload(event: { readonly error: unknown }): ReloadOutcome {
+  return { inForce: false, hasFindings: false, fault: `the reload crashed: ${causeOf(event.error)}` };
+}
+
+const interrupted =
+  'the gateway crashed during a reload; `agent gateway reload` applies the configuration on disk again';

@@ -19,13 +19,20 @@ export function effect(name: string) {
   };
 }
 
+/** An action that the wiring provides and that takes parameters. */
+export function effectOf<Params>(name: string) {
+  return (_args: unknown, _params: Params): void => effect(name)();
+}
+
 /** Stands for a promise that the wiring provides. */
 export function promiseHole<Output, Input extends NonReducibleUnknown>(name: string): PromiseActorLogic<Output, Input> {
   return fromPromise<Output, Input>(() => Promise.reject(new Error(unfilled(name))));
 }
 
 /** Stands for a whole child logic that the wiring provides: a ward or another chart. */
-export function logicHole(name: string): ActorLogic<Snapshot<unknown>, AnyEventObject, undefined> {
+export function logicHole<Output = unknown, Input = undefined>(
+  name: string,
+): ActorLogic<Snapshot<Output>, AnyEventObject, Input> {
   return {
     transition: (snapshot) => snapshot,
     getInitialSnapshot: () => {

@@ -77,7 +77,7 @@ export const faultCatalogue = {
     remedy: '`agent gateway status` shows why; enable platforms.webhook or mend its findings.',
   },
   'gateway-busy': {
-    what: 'The gateway is starting, reloading or stopping.',
+    what: 'The gateway is starting or stopping.',
     remedy: 'Ask again in a moment.',
   },
   'gateway-gone': {

@@ -50,9 +50,6 @@ export interface SignatureScheme {
   readonly timestamp?: Timestamp;
 }
 
-/** What `signed` may hold; everything else in it is text. */
-export const signedToken = /\{(id|timestamp|method|url|body)\}/g;
-
 const text = { type: 'string', minLength: 1 } as const;
 
 export const placeSchema = {

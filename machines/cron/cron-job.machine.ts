@@ -187,7 +187,7 @@ export const cronJobMachine = setup({
     postponed: {
       description: 'The journal cannot be written; what is due is asked again.',
       meta: { rule: 'DUR-1' },
-      tags: ['resting'],
+      tags: ['resting', 'retrying'],
       after: { retryDelay: 'planning' },
     },
     running: {

@@ -134,7 +134,7 @@ export const platformConnectionMachine = setup({
     reverifying: {
       description: 'The platform is asked once more; deliveries go on meanwhile.',
       meta: { rule: 'DLV-1' },
-      tags: ['working'],
+      tags: ['working', 'retrying'],
       invoke: {
         id: 'verify',
         src: 'verify',
@@ -158,7 +158,7 @@ export const platformConnectionMachine = setup({
       description:
         'The platform refuses the credentials, is not reached, or its entry cannot be used; why tells the cure.',
       meta: { rule: 'DLV-2' },
-      tags: ['resting'],
+      tags: ['resting', 'failed'],
       entry: ['tellChecked', 'reportFailed'],
       after: { nextCheck: { guard: 'isMendable', target: 'verifying' } },
       on: {

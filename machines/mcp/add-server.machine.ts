@@ -158,7 +158,7 @@ export const addServerMachine = setup({
     refused: {
       description: 'The configuration could not be read or written; nothing was added.',
       meta: { rule: 'LNK-2' },
-      tags: ['ended'],
+      tags: ['ended', 'failed'],
       type: 'final',
     },
   },

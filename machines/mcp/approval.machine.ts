@@ -97,14 +97,14 @@ export const approvalMachine = setup({
     denied: {
       description: 'A person said no; nothing was sent.',
       meta: { rule: 'TRU-1' },
-      tags: ['ended'],
+      tags: ['ended', 'failed'],
       type: 'final',
       entry: 'tellAnswer',
     },
     timedOut: {
       description: 'Nobody answered in time; nothing was sent.',
       meta: { rule: 'TRU-1' },
-      tags: ['ended'],
+      tags: ['ended', 'failed'],
       type: 'final',
       entry: 'tellAnswer',
     },

@@ -352,7 +352,7 @@ export const serverConnectionMachine = setup({
     backingOff: {
       description: 'Waits before the next attempt, longer each time; a call does not wait for it.',
       meta: { rule: 'LIF-7' },
-      tags: ['resting'],
+      tags: ['resting', 'retrying'],
       entry: 'tellUnreachable',
       on: {
         'server.wake': 'connecting',
@@ -364,7 +364,7 @@ export const serverConnectionMachine = setup({
     parked: {
       description: 'The budget of attempts is spent: looked at from time to time, and once for each call.',
       meta: { rule: 'LIF-7' },
-      tags: ['resting'],
+      tags: ['resting', 'failed'],
       entry: 'tellUnreachable',
       on: {
         'server.wake': 'connecting',
@@ -387,7 +387,7 @@ export const serverConnectionMachine = setup({
     failed: {
       description: 'Trying again as it is cannot help: the entry, a file or the credentials must change.',
       meta: { rule: 'LIF-7' },
-      tags: ['resting', 'needsUser'],
+      tags: ['resting', 'needsUser', 'failed'],
       entry: 'tellUnreachable',
       on: {
         'server.wake': { actions: 'tellUnreachable' },

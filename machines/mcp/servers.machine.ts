@@ -5,12 +5,16 @@
  * @see LIF-9 and LIF-12 in docs/specification.md
  */
 
-import { setup } from 'xstate';
-import { effect, logicHole, promiseHole } from '../base/declare.ts';
+import { sendParent, setup } from 'xstate';
+import { logicHole, promiseHole } from '../base/declare.ts';
+import { causeOf } from '../base/fault.ts';
 
 export type ServersEvent =
   /** The configuration changed: connect what was added, retire what was removed, restart what changed. */
   { readonly type: 'servers.reconcile' } | { readonly type: 'servers.stop' };
+
+/** What the servers' half reports to the supervisor: the fault says why the connections stay as they were. */
+export type ServersFact = { readonly type: 'servers.reconciled'; readonly fault: string | null };
 
 export const serversMachine = setup({
   types: { events: {} as ServersEvent },
@@ -22,9 +26,14 @@ export const serversMachine = setup({
     chats: logicHole('chats'),
     browserLogins: logicHole('browserLogins'),
     deviceLogins: logicHole('deviceLogins'),
+    reconcile: promiseHole<undefined, undefined>('reconcile'),
     closeAll: promiseHole<undefined, undefined>('closeAll'),
   },
-  actions: { reconcile: effect('reconcile') },
+  actions: {
+    reportReconciled: sendParent(
+      (_, { fault }: { fault: string | null }): ServersFact => ({ type: 'servers.reconciled', fault }),
+    ),
+  },
 }).createMachine({
   id: 'servers',
   context: {},
@@ -43,15 +52,31 @@ export const serversMachine = setup({
       description: 'The wards come to life before anything is spawned into them.',
       meta: { rule: 'LIF-1' },
       tags: ['working'],
-      after: { 0: { target: 'keeping' } },
-      on: { 'servers.stop': 'closing' },
+      after: { 0: { target: 'reconciling' } },
+      on: { 'servers.reconcile': 'reconciling', 'servers.stop': 'closing' },
+    },
+    reconciling: {
+      description:
+        'Each added server gets a connection, that of a removed one is stopped, and a changed one gets another.',
+      meta: { rule: 'LIF-12' },
+      tags: ['working', 'serving'],
+      invoke: {
+        id: 'reconcile',
+        src: 'reconcile',
+        input: undefined,
+        onDone: { target: 'keeping', actions: { type: 'reportReconciled', params: { fault: null } } },
+        onError: {
+          target: 'keeping',
+          actions: { type: 'reportReconciled', params: ({ event }) => ({ fault: causeOf(event.error) }) },
+        },
+      },
+      on: { 'servers.reconcile': { target: 'reconciling', reenter: true }, 'servers.stop': 'closing' },
     },
     keeping: {
-      description: 'Every enabled server has a connection; what changed in the configuration is carried over.',
+      description: 'Every enabled server has a connection.',
       meta: { rule: 'LIF-12' },
-      tags: ['resting'],
-      entry: 'reconcile',
-      on: { 'servers.reconcile': { actions: 'reconcile' }, 'servers.stop': 'closing' },
+      tags: ['resting', 'serving'],
+      on: { 'servers.reconcile': 'reconciling', 'servers.stop': 'closing' },
     },
     closing: {
       description: 'Sessions are closed and children ended.',

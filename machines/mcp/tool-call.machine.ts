@@ -293,7 +293,7 @@ export const toolCallMachine = setup({
       description:
         'The connection or the answer was lost of a call that may be sent again: not yet sent, or only reading.',
       meta: { rule: 'TRU-2' },
-      tags: ['working'],
+      tags: ['working', 'retrying'],
       always: { target: 'reaching' },
     },
     settled: {

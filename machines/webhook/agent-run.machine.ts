@@ -149,7 +149,7 @@ export const agentRunMachine = setup({
     starting: {
       description: 'Says on disk which attempt begins, before the agent sees the prompt.',
       meta: { rule: 'DUR-1' },
-      tags: ['working'],
+      tags: ['working', 'underWay'],
       entry: 'writeRun',
       on: {
         'journal.written': [
@@ -175,7 +175,7 @@ export const agentRunMachine = setup({
     postponed: {
       description: 'The journal cannot write; the run keeps its place and begins when it can.',
       meta: { rule: 'DUR-1' },
-      tags: ['resting'],
+      tags: ['resting', 'retrying'],
       after: { retryJournal: { target: 'queued' } },
       on: {
         'run.cancel': {
@@ -190,7 +190,7 @@ export const agentRunMachine = setup({
     running: {
       description: 'The agent has the prompt.',
       meta: { rule: 'DIS-3' },
-      tags: ['working'],
+      tags: ['working', 'underWay'],
       invoke: {
         id: 'runAgent',
         src: 'runAgent',
@@ -215,7 +215,7 @@ export const agentRunMachine = setup({
     settingBack: {
       description: 'The system lacked the resources to start the agent: writes down that it waits again.',
       meta: { rule: 'LIM-5' },
-      tags: ['working'],
+      tags: ['working', 'underWay'],
       entry: 'writeRun',
       on: {
         'journal.written': [
@@ -233,7 +233,7 @@ export const agentRunMachine = setup({
     unbegun: {
       description: 'Keeps its place and asks to begin after a pause, which grows each time.',
       meta: { rule: 'LIM-5' },
-      tags: ['resting'],
+      tags: ['resting', 'retrying'],
       after: { pause: { target: 'queued' } },
       on: {
         'run.cancel': {
@@ -248,7 +248,7 @@ export const agentRunMachine = setup({
     cancelling: {
       description: 'The agent is told to stop; what it began ends before the place is free again.',
       meta: { rule: 'DIS-3' },
-      tags: ['working'],
+      tags: ['working', 'underWay'],
       invoke: {
         id: 'awaitStopped',
         src: 'awaitStopped',
@@ -261,7 +261,7 @@ export const agentRunMachine = setup({
     recording: {
       description: 'Writes the response down together with the delivery it asks for.',
       meta: { rule: 'DUR-1' },
-      tags: ['working'],
+      tags: ['working', 'underWay'],
       entry: ['leavePlace', 'writeRun'],
       on: {
         'journal.written': [
@@ -276,7 +276,7 @@ export const agentRunMachine = setup({
     unrecorded: {
       description: 'The response is known but the journal cannot write; it is offered again.',
       meta: { rule: 'DUR-1' },
-      tags: ['resting'],
+      tags: ['resting', 'retrying'],
       after: { retryJournal: { target: 'recording' } },
     },
     delivering: {
@@ -291,7 +291,7 @@ export const agentRunMachine = setup({
     closing: {
       description: 'Writes the outcome of the run down.',
       meta: { rule: 'DUR-2' },
-      tags: ['working'],
+      tags: ['working', 'underWay'],
       entry: ['offer', 'closeRun'],
       on: {
         'journal.written': [
@@ -312,7 +312,7 @@ export const agentRunMachine = setup({
     unclosed: {
       description: 'The outcome is known but the journal cannot write; it is offered again.',
       meta: { rule: 'DUR-2' },
-      tags: ['resting'],
+      tags: ['resting', 'retrying'],
       after: { retryJournal: { target: 'closing' } },
       on: {
         'delivery.settled': {
@@ -338,7 +338,7 @@ export const agentRunMachine = setup({
     failed: {
       description: 'The run failed, was interrupted for good, or its response could not be delivered.',
       meta: { rule: 'DIS-4' },
-      tags: ['ended'],
+      tags: ['ended', 'failed'],
       type: 'final',
       // Written with the end of a run that failed, where its route or job asks for it.
       entry: 'openNotice',

@@ -96,7 +96,7 @@ export const coalescingGroupMachine = setup({
     pending: {
       description: 'A burst gathers: the newest event replaces the pending one and the quiet window restarts.',
       meta: { rule: 'COA-1' },
-      tags: ['resting'],
+      tags: ['resting', 'underWay'],
       on: {
         'event.joined': { target: 'pending', reenter: true, actions: { type: 'gather', params: ({ event }) => event } },
         'run.finished': {
@@ -117,7 +117,7 @@ export const coalescingGroupMachine = setup({
     settled: {
       description: 'The burst is settled but the run before it is still in flight: at most one runs at a time.',
       meta: { rule: 'COA-3' },
-      tags: ['resting'],
+      tags: ['resting', 'underWay'],
       on: {
         'event.joined': { target: 'pending', actions: { type: 'gather', params: ({ event }) => event } },
         'run.finished': {
@@ -131,7 +131,7 @@ export const coalescingGroupMachine = setup({
     opening: {
       description: "The group's record becomes a run in one commit; what arrives meanwhile begins the next burst.",
       meta: { rule: 'COA-1' },
-      tags: ['working'],
+      tags: ['working', 'underWay'],
       entry: 'openRun',
       on: {
         'event.joined': { actions: { type: 'gather', params: ({ event }) => event } },
@@ -146,7 +146,7 @@ export const coalescingGroupMachine = setup({
     refused: {
       description: 'The journal could not write the run; the burst stays on disk and is offered again.',
       meta: { rule: 'DUR-1' },
-      tags: ['resting'],
+      tags: ['resting', 'retrying'],
       on: { 'event.joined': { actions: { type: 'gather', params: ({ event }) => event } } },
       after: { reopenDelay: { target: 'opening' } },
     },

@@ -92,7 +92,7 @@ export const deliveryMachine = setup({
     resuming: {
       description: 'Chooses where to begin: one that was tried before waits for its time.',
       meta: { rule: 'DUR-1' },
-      tags: ['working'],
+      tags: ['working', 'underWay'],
       always: [
         { guard: 'isWaiting', target: 'waitingToRetry' },
         { guard: 'isOpen', target: 'queued' },
@@ -119,7 +119,7 @@ export const deliveryMachine = setup({
     marking: {
       description: 'Says on disk that sending begins, before it does.',
       meta: { rule: 'DUR-1' },
-      tags: ['working'],
+      tags: ['working', 'underWay'],
       entry: 'writeDelivery',
       on: {
         'journal.written': 'sending',
@@ -130,13 +130,13 @@ export const deliveryMachine = setup({
     postponed: {
       description: 'The journal cannot write; nothing is sent until it can.',
       meta: { rule: 'DUR-1' },
-      tags: ['resting'],
+      tags: ['resting', 'retrying', 'underWay'],
       after: { retryJournal: { target: 'marking' } },
     },
     sending: {
       description: 'The target has the text; its answer is awaited.',
       meta: { rule: 'DIS-2' },
-      tags: ['working'],
+      tags: ['working', 'underWay'],
       invoke: {
         id: 'sendText',
         src: 'sendText',
@@ -149,7 +149,7 @@ export const deliveryMachine = setup({
     recording: {
       description: 'Writes the outcome down, and when it is tried again; it is not reported before it is on disk.',
       meta: { rule: 'DUR-2' },
-      tags: ['working'],
+      tags: ['working', 'underWay'],
       entry: 'writeDelivery',
       on: {
         'journal.written': [
@@ -168,14 +168,14 @@ export const deliveryMachine = setup({
     unrecorded: {
       description: 'The outcome is known and whoever waits is told, but the journal cannot write; it is offered again.',
       meta: { rule: 'DUR-2' },
-      tags: ['resting'],
+      tags: ['resting', 'retrying', 'underWay'],
       entry: 'reportResult',
       after: { retryJournal: { target: 'recording' } },
     },
     waitingToRetry: {
       description: 'Not delivered, and tried again after a wait: a growing one, or the one that the platform asks for.',
       meta: { rule: 'DLV-4' },
-      tags: ['resting'],
+      tags: ['resting', 'retrying'],
       entry: 'reportResult',
       after: { retryDelay: { target: 'queued' } },
       on: {
@@ -202,19 +202,19 @@ export const deliveryMachine = setup({
     deadLettered: {
       description: 'The platform will not take it, or tries and time are over; `agent deliveries retry` puts it back.',
       meta: { rule: 'DLV-4' },
-      tags: ['ended'],
+      tags: ['ended', 'failed'],
       type: 'final',
     },
     failed: {
       description: 'A direct delivery that did not succeed in its time; its sender was told so.',
       meta: { rule: 'DIS-2' },
-      tags: ['ended'],
+      tags: ['ended', 'failed'],
       type: 'final',
     },
     unknown: {
       description: 'Whether the target took the text is not known; it is not sent again blindly.',
       meta: { rule: 'DUR-1' },
-      tags: ['ended'],
+      tags: ['ended', 'failed'],
       type: 'final',
     },
     dropped: {

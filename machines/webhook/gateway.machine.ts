@@ -131,7 +131,7 @@ export const gatewayMachine = setup({
     listening: {
       description: 'Requests come in.',
       meta: { rule: 'CON-2' },
-      tags: ['resting'],
+      tags: ['resting', 'serving'],
       on: {
         'gateway.reopen': [
           { guard: { type: 'asksToListen', params: ({ event }) => event }, target: 'reopening' },
@@ -143,7 +143,7 @@ export const gatewayMachine = setup({
     reopening: {
       description: 'The new address is bound before the old front closes; where that fails, the old one stays.',
       meta: { rule: 'ADP-1' },
-      tags: ['working'],
+      tags: ['working', 'serving'],
       invoke: {
         id: 'moveFront',
         src: 'moveFront',

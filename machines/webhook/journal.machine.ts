@@ -82,7 +82,7 @@ export const journalMachine = setup({
     ready: {
       description: 'Commits reach the disk.',
       meta: { rule: 'DUR-1' },
-      tags: ['resting'],
+      tags: ['resting', 'serving'],
       on: {
         'journal.refused': { target: 'unavailable', actions: { type: 'rememberFault', params: ({ event }) => event } },
       },
@@ -91,7 +91,7 @@ export const journalMachine = setup({
     keeping: {
       description: 'Renews the session and forgets history that is too old or too large.',
       meta: { rule: 'DUR-2' },
-      tags: ['working'],
+      tags: ['working', 'serving'],
       invoke: {
         id: 'keepJournal',
         src: 'keepJournal',
@@ -109,7 +109,7 @@ export const journalMachine = setup({
     unavailable: {
       description: 'Nothing can be acknowledged; the store is tried again after a while.',
       meta: { rule: 'DUR-1' },
-      tags: ['resting'],
+      tags: ['resting', 'failed'],
       entry: ['reportFault', 'tellUnavailable'],
       after: { patience: { target: 'opening' } },
     },

@@ -1,7 +1,7 @@
 /**
- * The rule of each state of a request: takes what is known so far, returns what is known after it, and an outcome where
- * the request is decided. What the rules need of the world — the route book, the body, the windows, the time — is lent
- * by a desk. Holds no state of its own.
+ * The rule of each state of a request: takes what is known so far, returns what is known after it, an outcome if the request
+ * is decided, and what it takes of an allowance. The rules look things up (the route, the body, how full a window is) but
+ * change nothing; the time and a fresh id come as parameters.
  * @see RTE-3 in docs/specification.md
  */
 
@@ -21,9 +21,8 @@ import type { SignedRequest } from './signature.ts';
 import type { TemplateView } from './template.ts';
 import type { PlanKind, RequestContext } from './webhook-request.machine.ts';
 
-/** What the host lends to the rules, all of it at hand without waiting. */
-export interface RequestDesk {
-  readonly nowMs: () => number;
+/** What the rules look up, all of it at hand without waiting. */
+export interface RequestFacts {
   readonly maxBodyBytes: () => number;
   /** Finds a route by the path as sent. */
   readonly findRoute: (path: string) => CompiledRoute | undefined;
@@ -41,18 +40,18 @@ export interface RequestDesk {
   readonly text: (id: string) => string | undefined;
   /** Seconds until the route's window ends, where it is full. */
   readonly secondsUntilFree: (route: Route, nowMs: number) => number | undefined;
-  readonly takeSlot: (route: Route, nowMs: number) => void;
-  /** The allowance of handshakes. */
-  readonly greetings: {
-    readonly secondsUntilFree: (route: Route, nowMs: number) => number | undefined;
-    readonly take: (route: Route, nowMs: number) => void;
-  };
+  /** Seconds until the route's allowance of handshakes is there again, if none is left. */
+  readonly secondsUntilGreeting: (route: Route, nowMs: number) => number | undefined;
   /** The event that claimed a signature and keeps it: a request that bears it again is a duplicate of that event. */
   readonly signatureHolder: (profile: ProfileName, digest: string, nowMs: number) => SignatureHolder | undefined;
   readonly list: (profile: ProfileName, file: string) => ListMembership | undefined;
-  readonly newDeliveryId: () => string;
-  /** Says that the deprecated scheme was used; the log says it once per route. */
-  readonly noteDeprecated: (route: Route, scheme: string) => void;
+}
+
+/** What a rule cannot look up. */
+export interface RuleInput {
+  readonly nowMs: number;
+  /** For a request without an id of its own. */
+  readonly freshId: string;
 }
 
 /** One event of an array, as its request hands it on (SRC-4). */
@@ -69,21 +68,22 @@ export type SignatureHolder = Pick<EventRecord, 'deliveryId' | 'route'>;
 
 type Known = Partial<RequestContext>;
 const nothing: Known = {};
+const takesGreeting = { takes: 'greeting' } as const;
 
-export function checkSize(context: RequestContext, desk: RequestDesk): Known {
+export function checkSize(context: RequestContext, facts: RequestFacts): Known {
   const declared = context.declaredBytes;
-  if (declared === undefined || declared <= desk.maxBodyBytes()) return nothing;
+  if (declared === undefined || declared <= facts.maxBodyBytes()) return nothing;
   return { outcome: { kind: 'tooLarge' }, reason: `declared ${declared} bytes` };
 }
 
-export function findRoute(context: RequestContext, desk: RequestDesk): Known {
-  const found = desk.findRoute(context.path);
+export function findRoute(context: RequestContext, facts: RequestFacts, { nowMs }: RuleInput): Known {
+  const found = facts.findRoute(context.path);
   if (found === undefined) {
     if (context.method !== 'POST') return { outcome: { kind: 'methodNotAllowed' }, reason: context.method };
     return { outcome: { kind: 'unknownRoute' } };
   }
   const route = found.route;
-  const greeting = greetingByHead(context, found, desk);
+  const greeting = greetingByHead(context, found, facts, nowMs);
   if (greeting !== undefined) return greeting;
   if (context.method !== 'POST') return { outcome: { kind: 'methodNotAllowed' }, reason: context.method };
   if (!route.enabled) return { route, profile: route.profile, outcome: { kind: 'routeDisabled' } };
@@ -94,105 +94,114 @@ export function findRoute(context: RequestContext, desk: RequestDesk): Known {
 function greetingByHead(
   context: RequestContext,
   { route, handshake }: CompiledRoute,
-  desk: RequestDesk,
+  facts: RequestFacts,
+  nowMs: number,
 ): Known | undefined {
   const greeting = handshake?.byHead?.({
     method: context.method,
-    query: desk.query(context.id),
-    headers: desk.headers(context.id),
+    query: facts.query(context.id),
+    headers: facts.headers(context.id),
   });
   if (greeting === undefined || !route.enabled) return undefined;
-  return { route, profile: route.profile, ...(greetingsLeft(route, desk) ?? greetedBy(greeting)) };
+  return {
+    route,
+    profile: route.profile,
+    ...(noGreetingLeft(route, facts, nowMs) ?? { ...greetedBy(greeting), ...takesGreeting }),
+  };
 }
 
 function greetedBy({ what, ...reply }: Greeting): Known {
   return { outcome: { kind: 'handshake', ...reply }, reason: `handshake: ${what}` };
 }
 
-/** Takes one of the allowance; a refusal where none is left. */
-function greetingsLeft(route: Route, desk: RequestDesk): Known | undefined {
-  const nowMs = desk.nowMs();
-  const seconds = desk.greetings.secondsUntilFree(route, nowMs);
-  if (seconds !== undefined) return { outcome: { kind: 'rateLimited', retryAfterSeconds: seconds } };
-  desk.greetings.take(route, nowMs);
-  return undefined;
+/** A refusal if nothing is left of the allowance of handshakes. */
+function noGreetingLeft(route: Route, facts: RequestFacts, nowMs: number): Known | undefined {
+  const seconds = facts.secondsUntilGreeting(route, nowMs);
+  return seconds === undefined ? undefined : { outcome: { kind: 'rateLimited', retryAfterSeconds: seconds } };
 }
 
 /** What may be a question is read while the window is full, as far as the allowance goes. */
-export function checkRate(context: RequestContext, desk: RequestDesk): Known {
+export function checkRate(context: RequestContext, facts: RequestFacts, { nowMs }: RuleInput): Known {
   const { route } = context;
   if (route === undefined) return nothing;
-  const turnedAway = rateVerdict(route, desk);
-  const { handshake } = desk.compiled(route);
+  const turnedAway = rateVerdict(route, facts, nowMs);
+  const { handshake } = facts.compiled(route);
   if (turnedAway.outcome === undefined || (handshake?.byBody ?? handshake?.byUnsigned) === undefined) return turnedAway;
-  return greetingsLeft(route, desk) === undefined ? nothing : turnedAway;
+  return noGreetingLeft(route, facts, nowMs) === undefined ? takesGreeting : turnedAway;
 }
 
 /**
  * A window that filled up while the body came in turns the request away too; only a genuine one takes a slot. One whose
  * signature an event keeps takes none and goes no further: it may be a captured request, which anybody can send (SEC-6).
  */
-export function verifySignature(context: RequestContext, desk: RequestDesk): Known {
+export function verifySignature(context: RequestContext, facts: RequestFacts, input: RuleInput): Known {
   const route = context.route;
   if (route === undefined) return nothing;
-  const nowMs = desk.nowMs();
+  const { nowMs } = input;
   const { id } = context;
-  const { verify, isPinned } = desk.compiled(route);
-  const plain = { headers: desk.headers(id), body: desk.body(id), nowMs };
-  const request: SignedRequest = isPinned ? widened(plain, context, desk) : plain;
+  const { verify, isPinned } = facts.compiled(route);
+  const plain = { headers: facts.headers(id), body: facts.body(id), nowMs };
+  const request: SignedRequest = isPinned ? widened(plain, context, facts) : plain;
   const verdict = verify(request);
   if (verdict.kind === 'refused') {
-    const unsigned = unsignedGreeting(request, context, desk);
+    const unsigned = unsignedGreeting(request, context, facts, nowMs);
     if (unsigned !== undefined) return unsigned;
     const kind = verdict.isTemporary ? 'unavailable' : 'badSignature';
     return { scheme: verdict.scheme, outcome: { kind }, reason: verdict.why };
   }
   const { scheme, signed } = verdict;
-  const greeting = greetingByBody(request, context, desk);
+  const greeting = greetingByBody(request, context, facts);
   if (greeting !== undefined) return { scheme, ...greeting };
   const isOnce = signed !== undefined && (signed.isTimed || !route.allowIdenticalBodies);
-  const holder = signed && holderOf(signed.digest, context, desk);
+  const holder = signed && holderOf(signed.digest, context, facts, nowMs);
   // A route that runs events with the same body runs its own again, but none of its neighbours'.
   if (holder !== undefined && (isOnce || holder.route !== route.name))
-    return { scheme, ...repeated(context, holder, desk) };
-  const turnedAway = rateVerdict(route, desk);
+    return { scheme, ...repeated(context, holder, facts, input) };
+  const turnedAway = rateVerdict(route, facts, nowMs);
   if (turnedAway.outcome !== undefined) return turnedAway;
-  desk.takeSlot(route, nowMs);
-  if (verdict.deprecated) desk.noteDeprecated(route, verdict.scheme);
-  return isOnce ? { scheme, signatureDigest: signed.digest } : { scheme };
+  return { scheme, takes: 'slot', ...(isOnce ? { signatureDigest: signed.digest } : {}) };
 }
 
 /** The certificate that judges a request and is not at hand yet; undefined where none is needed. */
-export function missingCertificate(context: RequestContext, desk: RequestDesk): string | undefined {
+export function missingCertificate(context: RequestContext, facts: RequestFacts, nowMs: number): string | undefined {
   const { route, id } = context;
-  const urlOf = route && desk.compiled(route).certificateUrl;
+  const urlOf = route && facts.compiled(route).certificateUrl;
   if (urlOf === undefined) return undefined;
-  const plain = { headers: desk.headers(id), body: desk.body(id), nowMs: desk.nowMs() };
-  const url = urlOf(widened(plain, context, desk));
-  return url === undefined || desk.certificate(url) !== undefined ? undefined : url;
+  const plain = { headers: facts.headers(id), body: facts.body(id), nowMs };
+  const url = urlOf(widened(plain, context, facts));
+  return url === undefined || facts.certificate(url) !== undefined ? undefined : url;
 }
 
 /** A question that its provider cannot sign yet: anybody can ask it, so the allowance holds for it always. */
-function unsignedGreeting({ payload }: SignedRequest, { route }: RequestContext, desk: RequestDesk): Known | undefined {
-  const byUnsigned = route && desk.compiled(route).handshake?.byUnsigned;
+function unsignedGreeting(
+  { payload }: SignedRequest,
+  { route }: RequestContext,
+  facts: RequestFacts,
+  nowMs: number,
+): Known | undefined {
+  const byUnsigned = route && facts.compiled(route).handshake?.byUnsigned;
   const read = byUnsigned && payload?.();
   const greeting = read && byUnsigned(read);
-  return route && greeting && (greetingsLeft(route, desk) ?? greetedBy(greeting));
+  return route && greeting && (noGreetingLeft(route, facts, nowMs) ?? { ...greetedBy(greeting), ...takesGreeting });
 }
 
 /** The event that claimed a signature; of an array the first one's, where each of its events has claimed its own. */
-function holderOf(digest: string, context: RequestContext, desk: RequestDesk): SignatureHolder | undefined {
+function holderOf(
+  digest: string,
+  context: RequestContext,
+  facts: RequestFacts,
+  nowMs: number,
+): SignatureHolder | undefined {
   const { route, id } = context;
   if (route === undefined) return undefined;
-  const nowMs = desk.nowMs();
-  const { body } = desk.compiled(route);
-  if (body.shape !== 'each') return desk.signatureHolder(route.profile, digest, nowMs);
-  const parsed = parseBody(desk.text(id), desk.headers(id)['content-type'], body.shape);
+  const { body } = facts.compiled(route);
+  if (body.shape !== 'each') return facts.signatureHolder(route.profile, digest, nowMs);
+  const parsed = parseBody(facts.text(id), facts.headers(id)['content-type'], body.shape);
   const split = parsed.ok ? splitItems(parsed, body.items) : undefined;
-  if (split?.ok !== true) return desk.signatureHolder(route.profile, digest, nowMs);
+  if (split?.ok !== true) return facts.signatureHolder(route.profile, digest, nowMs);
   let first: SignatureHolder | undefined;
   for (const index of split.items.keys()) {
-    const holder = desk.signatureHolder(route.profile, partDigest(digest, index), nowMs);
+    const holder = facts.signatureHolder(route.profile, partDigest(digest, index), nowMs);
     if (holder === undefined) return undefined;
     first ??= holder;
   }
@@ -204,8 +213,8 @@ export function partDigest(digest: string, index: number): string {
   return `${digest}.${index}`;
 }
 
-function greetingByBody({ payload }: SignedRequest, { route }: RequestContext, desk: RequestDesk): Known | undefined {
-  const byBody = route && desk.compiled(route).handshake?.byBody;
+function greetingByBody({ payload }: SignedRequest, { route }: RequestContext, facts: RequestFacts): Known | undefined {
+  const byBody = route && facts.compiled(route).handshake?.byBody;
   const read = byBody && payload?.();
   const greeting = read && byBody(read);
   return greeting && greetedBy(greeting);
@@ -215,34 +224,34 @@ function greetingByBody({ payload }: SignedRequest, { route }: RequestContext, d
 function widened(
   request: SignedRequest,
   { id, method, path, route }: RequestContext,
-  desk: RequestDesk,
+  facts: RequestFacts,
 ): SignedRequest {
   const payload = (): JsonObject | undefined => {
-    const shape = route && desk.compiled(route).body.shape;
-    const parsed = parseBody(desk.text(id), request.headers['content-type'], shape);
+    const shape = route && facts.compiled(route).body.shape;
+    const parsed = parseBody(facts.text(id), request.headers['content-type'], shape);
     return parsed.ok ? parsed.value : undefined;
   };
-  return { ...request, method, path, query: desk.query(id), payload, certificate: desk.certificate };
+  return { ...request, method, path, query: facts.query(id), payload, certificate: facts.certificate };
 }
 
-function repeated(context: RequestContext, holder: SignatureHolder, desk: RequestDesk): Known {
-  const read = parsePayload(context, desk);
+function repeated(context: RequestContext, holder: SignatureHolder, facts: RequestFacts, input: RuleInput): Known {
+  const read = parsePayload(context, facts, input);
   const deliveryId = read.deliveryId ?? '';
   const reason = sameSignature(holder, { deliveryId, route: context.route?.name ?? '' });
   return { ...read, outcome: { kind: 'duplicate', deliveryId }, ...(reason === undefined ? {} : { reason }) };
 }
 
-export function parsePayload(context: RequestContext, desk: RequestDesk): Known {
+export function parsePayload(context: RequestContext, facts: RequestFacts, { nowMs, freshId }: RuleInput): Known {
   const { id, origin, route, scheme, replay } = context;
   if (route === undefined) return nothing;
-  if (origin === 'part') return parsePart(context, desk);
-  const headers = desk.headers(id);
-  const { deliveryId: idOf, eventType, body } = desk.compiled(route);
-  const parsed = parseBody(desk.text(id), headers['content-type'], body.shape);
+  if (origin === 'part') return parsePart(context, facts, nowMs);
+  const headers = facts.headers(id);
+  const { deliveryId: idOf, eventType, body } = facts.compiled(route);
+  const parsed = parseBody(facts.text(id), headers['content-type'], body.shape);
   const payload = parsed.ok ? parsed.value : undefined;
   const isIdSigned = scheme?.startsWith('standard-webhooks') === true;
-  const given = origin === 'http' ? idOf(headers, payload, desk.body(id), isIdSigned) : undefined;
-  const deliveryId = given ?? desk.newDeliveryId();
+  const given = origin === 'http' ? idOf(headers, payload, facts.body(id), isIdSigned) : undefined;
+  const deliveryId = given ?? freshId;
   if (!parsed.ok) return { deliveryId, outcome: { kind: 'badBody' }, reason: parsed.why };
   const split = body.shape === 'each' && origin === 'http' ? splitItems(parsed, body.items) : undefined;
   if (split?.ok === false) {
@@ -266,34 +275,34 @@ function unpacked(payload: JsonObject, key: string | undefined): JsonObject {
 }
 
 /** An event of an array has its own id, or its number in the request; a header's id is the request's. */
-function parsePart({ id, route }: RequestContext, desk: RequestDesk): Known {
-  const part = desk.partOf(id);
+function parsePart({ id, route }: RequestContext, facts: RequestFacts, nowMs: number): Known {
+  const part = facts.partOf(id);
   if (route === undefined || part === undefined) return nothing;
-  const headers = desk.headers(id);
-  const { deliveryId: idOf, eventType } = desk.compiled(route);
-  const parsed = parseBody(desk.text(id), undefined);
+  const headers = facts.headers(id);
+  const { deliveryId: idOf, eventType } = facts.compiled(route);
+  const parsed = parseBody(facts.text(id), undefined);
   if (!parsed.ok) return { deliveryId: part.deliveryId, outcome: { kind: 'badBody' }, reason: parsed.why };
   const { scheme, signatureDigest, index } = part;
-  const deliveryId = idOf({}, parsed.value, desk.body(id), false) ?? `${part.deliveryId}#${index + 1}`;
+  const deliveryId = idOf({}, parsed.value, facts.body(id), false) ?? `${part.deliveryId}#${index + 1}`;
   const known = { scheme, deliveryId, payload: parsed.value, event: eventType(headers, parsed.value) };
   if (signatureDigest === undefined) return known;
-  const holder = desk.signatureHolder(route.profile, signatureDigest, desk.nowMs());
+  const holder = facts.signatureHolder(route.profile, signatureDigest, nowMs);
   if (holder === undefined) return { ...known, signatureDigest };
   const reason = sameSignature(holder, { deliveryId, route: route.name });
   return { ...known, outcome: { kind: 'duplicate', deliveryId }, ...(reason === undefined ? {} : { reason }) };
 }
 
-export function matchEvent(context: RequestContext, desk: RequestDesk): Known {
+export function matchEvent(context: RequestContext, facts: RequestFacts): Known {
   const { route, payload, event } = context;
   if (route === undefined || payload === undefined || event === undefined) return nothing;
-  const compiled = desk.compiled(route);
+  const compiled = facts.compiled(route);
   if (!compiled.acceptsEvent(event)) {
     return {
       outcome: { kind: 'ignoredEvent', event },
       reason: isPing(event) ? 'ping' : `event ${event} is not among ${route.events.join(', ')}`,
     };
   }
-  const verdict = compiled.filters.match(asked(context, { route, payload, event }, desk));
+  const verdict = compiled.filters.match(asked(context, { route, payload, event }, facts));
   if (verdict.kind === 'matched') return nothing;
   const reason = unmatchedReason(verdict);
   if (verdict.mayDecideLater) return { outcome: { kind: 'unavailable' }, reason };
@@ -304,9 +313,9 @@ export function matchEvent(context: RequestContext, desk: RequestDesk): Known {
 function asked(
   { id }: RequestContext,
   { route, payload, event }: { readonly route: Route; readonly payload: JsonObject; readonly event: string },
-  desk: RequestDesk,
+  facts: RequestFacts,
 ): FilterView {
-  return { payload, event, headers: desk.headers(id), list: (file) => desk.list(route.profile, file) };
+  return { payload, event, headers: facts.headers(id), list: (file) => facts.list(route.profile, file) };
 }
 
 export function readScript(context: RequestContext, result: ScriptResult): Known {
@@ -320,14 +329,14 @@ export function readScript(context: RequestContext, result: ScriptResult): Known
   return { payload: verdict.payload, script: verdict.kind };
 }
 
-export function renderTexts(context: RequestContext, desk: RequestDesk): Known {
+export function renderTexts(context: RequestContext, facts: RequestFacts): Known {
   const { route, payload, event } = context;
   if (route === undefined || payload === undefined || event === undefined) return nothing;
-  const compiled = desk.compiled(route);
+  const compiled = facts.compiled(route);
   const view = { payload, eventType: event };
   const prompt = compiled.prompt.render(view);
   const deliverExtra = compiled.extra.render(view);
-  const places = placesFor(compiled, view, asked(context, { route, payload, event }, desk));
+  const places = placesFor(compiled, view, asked(context, { route, payload, event }, facts));
   if (places.undecided !== undefined) return { outcome: { kind: 'unavailable' }, reason: places.undecided };
   const groupKey = compiled.groupKey?.(view);
   const onFailure = compiled.notice && {
@@ -365,8 +374,8 @@ function planOf(route: Route, groupKey: string | undefined, isDry = false): Plan
   return route.cronJob === undefined ? 'run' : 'cron';
 }
 
-function rateVerdict(route: Route, desk: RequestDesk): Known {
-  const seconds = desk.secondsUntilFree(route, desk.nowMs());
+function rateVerdict(route: Route, facts: RequestFacts, nowMs: number): Known {
+  const seconds = facts.secondsUntilFree(route, nowMs);
   return seconds === undefined ? nothing : { outcome: { kind: 'rateLimited', retryAfterSeconds: seconds } };
 }
 

@@ -103,9 +103,9 @@ export function compileScheme(scheme: SignatureScheme, use: SchemeUse): SchemeVe
       const unfit = timestampFault(timestamp, time, request.nowMs);
       if (unfit !== undefined) return refused(unfit);
     }
-    if (digest === '') return { kind: 'genuine', scheme: name, deprecated: false };
+    if (digest === '') return { kind: 'genuine', scheme: name };
     const signed = { digest, isTimed: timestamp !== undefined };
-    return { kind: 'genuine', scheme: name, deprecated: false, signed };
+    return { kind: 'genuine', scheme: name, signed };
   }
 
   return { applies: (request) => read(request) !== undefined, verify };
@@ -277,7 +277,7 @@ function certified(
   const [signature = ''] = signatures;
   if (!verifyWithKey(content.hash, bytes, key, Buffer.from(signature, 'base64')))
     return refused('the signature does not match');
-  return { kind: 'genuine', scheme: name, deprecated: false, signed: { digest: digestOf(bytes), isTimed: true } };
+  return { kind: 'genuine', scheme: name, signed: { digest: digestOf(bytes), isTimed: true } };
 }
 
 /** Says for a content and its signatures: the digest that stands for the content (SEC-6), empty where nothing is signed. */

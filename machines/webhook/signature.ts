@@ -18,8 +18,6 @@ export type SignatureVerdict =
       readonly kind: 'genuine';
       /** One of the five, a source, `declared` or `none`; with which of several secrets, where it was not the first. */
       readonly scheme: string;
-      /** Whether the scheme does not protect from replays (SIG-4). */
-      readonly deprecated: boolean;
       /** Absent where nothing is signed: without a secret, and by GitLab's token, which is the same in every request. */
       readonly signed?: SignedContent;
     }
@@ -130,7 +128,7 @@ function verify(request: SignedRequest, keys: Keys): SignatureVerdict {
   return { kind: 'refused', why: 'no recognised signature header' };
 }
 
-const unsigned: SignatureVerdict = { kind: 'genuine', scheme: 'none', deprecated: false };
+const unsigned: SignatureVerdict = { kind: 'genuine', scheme: 'none' };
 /**
  * Where nothing is signed, a loopback bind keeps other machines out, but not the pages that a browser of this one shows: any
  * of them, one of another port of this machine too, can send what it likes. Browsers add their page's origin to every POST
@@ -213,10 +211,9 @@ function digestVerdict(scheme: Scheme, hex: string, digest: Buffer, isTimed = fa
 }
 
 function genuine(scheme: Scheme, signed?: SignedContent): SignatureVerdict {
-  const deprecated = scheme === 'generic-v1';
   // Written out: a copy with one more field is made in the old heap, where it waits for a full collection.
-  if (signed === undefined) return { kind: 'genuine', scheme, deprecated };
-  return { kind: 'genuine', scheme, deprecated, signed };
+  if (signed === undefined) return { kind: 'genuine', scheme };
+  return { kind: 'genuine', scheme, signed };
 }
 
 /** Of the bytes that the signature must have been; a signature itself could be sent again, so it is never kept. */
@@ -252,4 +249,9 @@ export function decodedWhole(encoded: string, encoding: 'base64' | 'hex'): Buffe
   const bytes = Buffer.from(encoded, encoding);
   const isWhole = bytes.toString(encoding).replace(/=+$/, '') === encoded.replace(/=+$/, '');
   return isWhole && bytes.length > 0 ? bytes : undefined;
+}
+
+/** Whether a scheme does not protect from replays, so that its senders are asked to use another. */
+export function isDeprecated(scheme: string | undefined): scheme is string {
+  return scheme?.startsWith('generic-v1') === true;
 }

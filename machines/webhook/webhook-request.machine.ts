@@ -55,6 +55,8 @@ export interface RequestContext extends RequestInput {
   readonly scheme?: string | undefined;
   /** Of the accepted signature, where a second request that bears it is a duplicate (SEC-6). */
   readonly signatureDigest?: string | undefined;
+  /** What the last rule takes of an allowance: a slot of the rate window, or a handshake. */
+  readonly takes?: 'slot' | 'greeting' | undefined;
   readonly event?: string | undefined;
   readonly deliveryId?: string | undefined;
   readonly payload?: JsonObject | undefined;
@@ -139,6 +141,8 @@ export const webhookRequestMachine = setup({
     checkRate: effect('checkRate'),
     readBody: effect('readBody'),
     verifySignature: effect('verifySignature'),
+    takeAllowance: effect('takeAllowance'),
+    noteDeprecated: effect('noteDeprecated'),
     parsePayload: effect('parsePayload'),
     splitBody: effect('splitBody'),
     matchEvent: effect('matchEvent'),
@@ -178,7 +182,7 @@ export const webhookRequestMachine = setup({
       description: 'Finds the route by name and profile prefix, and refuses other methods than POST.',
       meta: { rule: 'RTE-3' },
       tags: ['working'],
-      entry: 'findRoute',
+      entry: ['findRoute', 'takeAllowance'],
       always: [
         { guard: 'isDecided', target: 'answered' },
         { guard: 'isVerified', target: 'parsing' },
@@ -189,7 +193,7 @@ export const webhookRequestMachine = setup({
       description: "Turns the request away while the route's window is full.",
       meta: { rule: 'LIM-2' },
       tags: ['working'],
-      entry: 'checkRate',
+      entry: ['checkRate', 'takeAllowance'],
       always: [{ guard: 'isDecided', target: 'answered' }, { target: 'readingBody' }],
     },
     readingBody: {
@@ -231,7 +235,7 @@ export const webhookRequestMachine = setup({
       description: 'Checks the signature by the scheme of the request; a genuine one takes a slot of the window.',
       meta: { rule: 'SIG-1' },
       tags: ['working'],
-      entry: 'verifySignature',
+      entry: ['verifySignature', 'takeAllowance', 'noteDeprecated'],
       always: [{ guard: 'isDecided', target: 'answered' }, { target: 'parsing' }],
     },
     parsing: {
@@ -388,6 +392,7 @@ export function requestContext({
   profile,
   scheme,
   signatureDigest,
+  takes,
   event,
   deliveryId,
   payload,
@@ -415,6 +420,7 @@ export function requestContext({
     profile,
     scheme,
     signatureDigest,
+    takes,
     event,
     deliveryId,
     payload,

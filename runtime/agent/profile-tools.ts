@@ -20,10 +20,19 @@ export interface ProfileDesk {
   readonly runScript: RunScript;
 }
 
-export type ProfileDesks = ReadonlyMap<ProfileName, ProfileDesk>;
-
-export function createProfileDesks(home: LoadedHome, runners: Runners): ProfileDesks {
-  return new Map([...home.profiles].map(([name, profile]) => [name, deskOf(profile, runners)]));
+/** Returns what a profile of the home in force lends; undefined for one that is not configured. */
+export function createProfileDesks(
+  home: () => LoadedHome,
+  runners: Runners,
+): (profile: string) => ProfileDesk | undefined {
+  const made = new WeakMap<LoadedProfile, ProfileDesk>();
+  return (name) => {
+    const profile = home().profiles.get(name as ProfileName);
+    if (profile === undefined) return undefined;
+    const desk = made.get(profile) ?? deskOf(profile, runners);
+    made.set(profile, desk);
+    return desk;
+  };
 }
 
 function deskOf(profile: LoadedProfile, runners: Runners): ProfileDesk {

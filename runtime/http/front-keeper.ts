@@ -1,7 +1,6 @@
 /**
  * Keeps the one front that stands: opens it, moves it to another address, retires it. A new front is open before the old
- * one closes, and the new configuration comes into force between the two; where the new address cannot be bound, both
- * the old front and the old configuration stay. A front that retires takes no further request and answers those it took.
+ * one closes; where the new address cannot be bound, the old front stays. A front that retires takes no further request and answers those it took.
  * @see ADP-1, CFG-2 and CON-2 in docs/specification.md
  */
 
@@ -27,10 +26,8 @@ export interface FrontKeeper {
 export interface FrontKeeperPorts {
   /** Opens a front that answers only while `isOpen` says so. */
   readonly openFront: (at: Settings, isOpen: () => boolean) => Promise<Front>;
-  /** The settings to listen by: those that wait to come into force, else those in force. */
+  /** The settings to listen by: those that a reload has read, else those in force. */
   readonly wanted: () => Settings;
-  /** Lets the settings that wait come into force. */
-  readonly adopt: () => void;
   /** How long a retired front may answer what it took. */
   readonly graceMs: () => number;
 }
@@ -73,23 +70,19 @@ export function createFrontKeeper(ports: FrontKeeperPorts): FrontKeeper {
       // A gateway that crashed left its front behind.
       retire();
       standing = await stand(ports.wanted(), signal);
-      ports.adopt();
       return { url: urlOf(standing.front) };
     },
     async move(signal) {
       const next = ports.wanted();
       const old = standing;
-      if (old !== undefined && sameListener(old.at, next)) {
-        ports.adopt();
-        return { kind: 'moved', url: urlOf(old.front) };
-      }
+      if (old !== undefined && sameListener(old.at, next)) return { kind: 'moved', url: urlOf(old.front) };
       // An address cannot be bound twice, nor beside the one that stands for all addresses.
       const isSamePort = old !== undefined && old.front.port === next.webhook.port;
       if (isSamePort) retire();
       try {
         const moved = await stand(next, signal);
-        // In one turn of the loop, so that no request meets the new routes at the old address or the other way round.
-        ports.adopt();
+        // The configuration is adopted in this turn of the loop: no request meets the new routes at the old address or the
+        // other way round.
         retire();
         standing = moved;
         return { kind: 'moved', url: urlOf(moved.front) };

@@ -10,6 +10,7 @@ import type { Chart, ChartState, ChartTransition } from './wire.ts';
 
 const machines: Readonly<Record<string, () => Promise<AnyStateMachine>>> = {
   supervisor: async () => (await import('../../machines/supervisor.machine.ts')).supervisorMachine,
+  reload: async () => (await import('../../machines/reload.machine.ts')).reloadMachine,
   journal: async () => (await import('../../machines/webhook/journal.machine.ts')).journalMachine,
   gateway: async () => (await import('../../machines/webhook/gateway.machine.ts')).gatewayMachine,
   webhookRequest: async () => (await import('../../machines/webhook/webhook-request.machine.ts')).webhookRequestMachine,

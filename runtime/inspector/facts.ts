@@ -93,20 +93,6 @@ export function reasonOf(context: unknown): string | undefined {
   return undefined;
 }
 
-/** States whose name says that something went wrong, or that it is tried again. */
-const failedState = /^(?:failed|parked|unavailable|crashed|refused|timedOut|denied|unknown|deadLettered)$/;
-const retryingState =
-  /^(?:backingOff|waitingToRetry|postponed|unbegun|unrecorded|unclosed|replaying|recovering|restarting|reverifying)$/;
-
-/** A state's own tags, and whether it has failed or is being tried again. */
-export function tagsOf(state: string, own: Iterable<string>): string[] {
-  const tags = [...own];
-  const last = state.slice(state.lastIndexOf('.') + 1);
-  if (failedState.test(last)) tags.push('failed');
-  else if (retryingState.test(last)) tags.push('retrying');
-  return tags;
-}
-
 function textAt(held: Held, keys: readonly string[]): string | undefined {
   for (const key of keys) {
     const value = held[key];

@@ -8,7 +8,7 @@ import type { AnyActorRef } from 'xstate';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { machineOf, parentOf } from './address.ts';
-import { factsOf, reasonOf, tagsOf } from './facts.ts';
+import { factsOf, reasonOf } from './facts.ts';
 import type { Sinces } from './sinces.ts';
 import { stateOf, viewOf } from './snapshot-view.ts';
 import type { Subjects } from './subjects.ts';
@@ -71,7 +71,7 @@ export function createRows({ root, redactor, sinces, subjects }: RowPorts): Rows
       machine,
       state,
       since: view.since ?? sinces.sinceOf(ref),
-      tags: tagsOf(state, view.tags ?? []),
+      tags: [...(view.tags ?? [])],
       ...(why === undefined ? {} : { why }),
       ...(Object.keys(meta).length === 0 ? {} : { meta }),
     };

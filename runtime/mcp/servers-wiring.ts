@@ -37,6 +37,16 @@ export function wireServers(ports: ServersPorts) {
       chats: ports.chats,
       browserLogins: ports.browserLogins,
       deviceLogins: ports.deviceLogins,
+      reconcile: fromPromise<undefined, undefined>(async () => {
+        try {
+          ports.reconcile.run();
+        } catch (thrown) {
+          const fault = `mcp servers: the configuration cannot be applied, so they stay as they are: ${causeOf(thrown)}`;
+          ports.log.log('error', fault);
+          throw new Error(fault);
+        }
+        return undefined;
+      }),
       closeAll: fromPromise<undefined, undefined>(async () => {
         ports.live.stop();
         ports.logins.stop();
@@ -44,16 +54,6 @@ export function wireServers(ports: ServersPorts) {
         await ports.closeFiles();
         return undefined;
       }),
-    },
-    actions: {
-      reconcile: () => {
-        try {
-          ports.reconcile.run();
-        } catch (thrown) {
-          // The servers that live go on as they are.
-          ports.log.log('error', `servers: the configuration cannot be carried over: ${causeOf(thrown)}`);
-        }
-      },
     },
   });
 }

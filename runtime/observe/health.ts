@@ -40,6 +40,12 @@ export interface VitalSigns {
 const lagResolutionMs = 50;
 const quantiles = [50, 90, 99] as const;
 
+interface PartSnapshot {
+  readonly value: unknown;
+  readonly context: { readonly fault?: string | null };
+  hasTag(tag: string): boolean;
+}
+
 interface ConnectionSnapshot {
   readonly value: string;
   readonly context: ConnectionContext;
@@ -57,25 +63,22 @@ export function createVitals(ports: VitalsPorts): VitalSigns {
     return Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9 - lagResolutionMs / 1_000) : 0;
   }
 
-  function partOf(systemId: string, well: (state: string) => boolean): Readiness['parts'][string] {
+  function partOf(systemId: string, isWanted = true): Readiness['parts'][string] {
     const ref: AnyActorRef | undefined = root().system.get(systemId);
-    const snapshot = ref?.getSnapshot() as
-      | { readonly value?: unknown; readonly context?: { fault?: unknown } }
-      | undefined;
+    const snapshot: PartSnapshot | undefined = ref?.getSnapshot();
     const state = typeof snapshot?.value === 'string' ? snapshot.value : 'absent';
-    const fault = snapshot?.context?.fault;
-    return { ok: well(state), state, ...(typeof fault === 'string' ? { why: ports.redact(fault) } : {}) };
+    const fault = snapshot?.context.fault;
+    const ok = !isWanted || snapshot?.hasTag('serving') === true;
+    return { ok, state, ...(typeof fault === 'string' ? { why: ports.redact(fault) } : {}) };
   }
 
   function readiness(): Readiness {
-    const state = root().getSnapshot() as { matches(value: object): boolean };
-    const runs = state.matches({ up: 'running' }) || state.matches({ up: 'reloading' });
-    const wanted = ports.webhookEnabled();
+    const runs: boolean = root().getSnapshot().hasTag('serving');
     const parts = {
       supervisor: { ok: runs, state: runs ? 'running' : 'starting or stopping' },
-      journal: partOf('journal', (value) => value === 'ready' || value === 'keeping'),
-      servers: partOf('servers', (value) => value === 'keeping'),
-      gateway: partOf('gateway', (value) => !wanted || value === 'listening' || value === 'reopening'),
+      journal: partOf('journal'),
+      servers: partOf('servers'),
+      gateway: partOf('gateway', ports.webhookEnabled()),
     };
     return { ready: Object.values(parts).every(({ ok }) => ok), parts };
   }

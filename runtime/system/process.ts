@@ -19,6 +19,8 @@ export interface HomeLock extends Lock {
    * prevents that: `gateway-running` where another gateway has taken it for good, else what may pass.
    */
   hold(): Promise<Fault | undefined>;
+  /** Whether another gateway took the home before this one could. */
+  isLost(): boolean;
 }
 
 /**
@@ -48,14 +50,18 @@ export async function takeHome(paths: HomePaths, version?: string): Promise<Resu
   if (refused !== undefined && !refused.passes) return { ok: false, fault: refused.fault };
   // Two at once would find each other's lock.
   let trying: ReturnType<typeof attempt> | undefined;
+  let isLost = false;
   return done({
     async hold() {
       if (lock !== undefined) return undefined;
       trying ??= attempt().finally(() => {
         trying = undefined;
       });
-      return (await trying)?.fault;
+      const fault = (await trying)?.fault;
+      isLost ||= fault?.code === 'gateway-running';
+      return fault;
     },
+    isLost: () => isLost,
     release: () => lock?.release(),
   });
 }

@@ -4,9 +4,9 @@ import { type AnyActorLogic, fromPromise } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { causeOf, type Fault } from '../../machines/base/fault.ts';
-import { type ReloadVerdict, supervisorMachine } from '../../machines/supervisor.machine.ts';
+import type { ReloadOutcome } from '../../machines/reload.machine.ts';
+import { supervisorMachine } from '../../machines/supervisor.machine.ts';
 import { journalMachine } from '../../machines/webhook/journal.machine.ts';
-import { Refusal } from '../control/refusal.ts';
 
 export interface JournalPorts {
   readonly keeper: JournalKeeper;
@@ -39,9 +39,11 @@ export interface SupervisorPorts {
   readonly servers: AnyActorLogic;
   readonly gateway: AnyActorLogic;
   readonly resumeWork: () => Promise<void>;
-  readonly applyConfig: () => Promise<ReloadVerdict>;
-  /** A reload has ended; the error says why it did not do what was asked. */
-  readonly reloadEnded: (error: Error | undefined) => void;
+  readonly reload: AnyActorLogic;
+  /** Answers those who asked for the reload that has ended. */
+  readonly reloadEnded: (outcome: ReloadOutcome) => void;
+  /** Answers those whose reload does not take place: without a reason the gateway stops. */
+  readonly refuseReloads: (why?: string) => void;
   /** Ends what a crashed gateway left behind. */
   readonly abandonWork: () => void;
   /** Milliseconds that only rise: restarts count by the time that passed between them. */
@@ -60,30 +62,18 @@ export function wireSupervisor(ports: SupervisorPorts) {
         await ports.resumeWork();
         return undefined;
       }),
-      applyConfig: fromPromise<ReloadVerdict, undefined>(async () => {
-        try {
-          return await ports.applyConfig();
-        } catch (thrown) {
-          ports.log.log('error', `reload: ${causeOf(thrown)}`);
-          ports.reloadEnded(thrown as Error);
-          throw thrown;
-        }
-      }),
+      reload: ports.reload,
     },
     actions: {
       reportCrash: ({ event, self }) => {
         const fault = causeOf((event as { error?: unknown }).error);
         ports.log.log('error', `gateway crashed: ${fault}`);
         ports.abandonWork();
-        ports.reloadEnded(new Refusal('internal-error', `gateway crashed: ${fault}`));
+        ports.refuseReloads(`gateway crashed: ${fault}`);
         self.send({ type: 'crash.reported', fault, atMs: ports.steadyMs(), jitter: ports.random() });
       },
-      reportReloaded: () => ports.reloadEnded(undefined),
-      reportRefusal: ({ event }) => {
-        const fault = (event as { fault?: string }).fault ?? '';
-        ports.log.log('error', `reload: ${fault}`);
-        ports.reloadEnded(new Refusal('reload-refused', fault));
-      },
+      reportReload: (_, outcome) => ports.reloadEnded(outcome),
+      refuseReloads: () => ports.refuseReloads(),
     },
   });
 }

@@ -106,9 +106,10 @@ function flush({ wards, nowMs }: GatewayPorts): void {
 async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: AbortSignal): Promise<void> {
   const { groups, runs, deliveries } = ports.wards();
   for (;;) {
-    const flushing = those(groups, (state) => flushingStates.has(state));
-    const running = those(runs, (state) => runningStates.has(state));
-    const sending = those(deliveries, isUnderWay);
+    const flushing = those(groups, isUnderWay);
+    const running = those(runs, isUnderWay);
+    // Those that wait for their turn or their next try do so on disk as well, unless a sender waits for them.
+    const sending = those(deliveries, (delivery) => isUnderWay(delivery) || isWaitedFor(recordOf(delivery)));
     const underWay = [...flushing, ...running, ...sending];
     if (underWay.length === 0 || signal.aborted) return;
     // An event that joined while a burst was being opened has begun the next one.
@@ -125,32 +126,17 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
   }
 }
 
-/** Deliveries that wait for their next try, or for their place, do so on disk as well, unless a sender waits for them. */
-function isUnderWay(state: unknown, context: unknown): boolean {
-  const rests = state === 'waitingToRetry' || state === 'queued';
-  return !rests || isWaitedFor((context as DeliveryContext).record);
+/** What a drain waits for: a batch until its run is on disk, a run or a delivery from its begin until its end is on disk. */
+const isUnderWay = (child: AnyActorRef): boolean => child.getSnapshot().hasTag('underWay');
+
+function recordOf(delivery: AnyActorRef): DeliveryContext['record'] {
+  return delivery.getSnapshot().context.record;
 }
 
-/** A burst that the journal refuses stays on disk as it is; waiting for it would help nobody. */
-const flushingStates: ReadonlySet<unknown> = new Set(['pending', 'settled', 'opening']);
-/** A run that has begun, until its delivery is spawned or its end is on disk, and after that until its outcome is. */
-const runningStates: ReadonlySet<unknown> = new Set([
-  'starting',
-  'running',
-  'settingBack',
-  'cancelling',
-  'recording',
-  'closing',
-]);
-
-function those(
-  ward: Pick<WardHandle<unknown>, 'each'>,
-  isMeant: (state: unknown, context: unknown) => boolean,
-): AnyActorRef[] {
+function those(ward: Pick<WardHandle<unknown>, 'each'>, isMeant: (child: AnyActorRef) => boolean): AnyActorRef[] {
   const found: AnyActorRef[] = [];
   ward.each((_, child) => {
-    const { value, context } = child.getSnapshot();
-    if (isMeant(value, context)) found.push(child);
+    if (isMeant(child)) found.push(child);
     return true;
   });
   return found;

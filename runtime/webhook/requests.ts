@@ -1,5 +1,5 @@
 /**
- * Fills the holes of the request chart: each rule bound to the desk, each effect to the live request it concerns.
+ * Fills the holes of the request chart: each rule bound to the facts it looks up, each effect to the live request it concerns.
  */
 
 import { assign, fromPromise } from 'xstate';
@@ -7,6 +7,7 @@ import type { Certificates } from '../../actors/webhook/certificates.ts';
 import type { ClaimDelivery, ClaimRequest } from '../../actors/webhook/claim-delivery.ts';
 import type { EventDraft } from '../../actors/webhook/event-claims.ts';
 import type { RunScript } from '../../actors/webhook/run-script.ts';
+import type { Route } from '../../machines/config/route.ts';
 import type { Answer } from '../../machines/config/sources.ts';
 import { isConfirmUrl } from '../../machines/webhook/certificate.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
@@ -18,12 +19,14 @@ import {
   matchEvent,
   missingCertificate,
   parsePayload,
-  type RequestDesk,
+  type RequestFacts,
+  type RuleInput,
   readScript,
   renderTexts,
   verifySignature,
 } from '../../machines/webhook/request-rules.ts';
 import type { ScriptResult } from '../../machines/webhook/script-outcome.ts';
+import { isDeprecated } from '../../machines/webhook/signature.ts';
 import {
   type RequestContext,
   type RequestEvent,
@@ -37,7 +40,14 @@ import { type Exchanges, fieldOf, type LiveRequest, replayed, textOf, toldOf } f
 import type { SplitBody } from './parts.ts';
 
 export interface RequestPorts {
-  readonly desk: RequestDesk;
+  readonly facts: RequestFacts;
+  readonly nowMs: () => number;
+  readonly newDeliveryId: () => string;
+  /** Take one of the rate window, and of the allowance of handshakes. */
+  readonly takeSlot: (route: Route, nowMs: number) => void;
+  readonly takeGreeting: (route: Route, nowMs: number) => void;
+  /** Reports that the deprecated scheme was used; the log says it once per route. */
+  readonly noteDeprecated: (route: Route, scheme: string) => void;
   readonly exchanges: Exchanges;
   readonly bodies: BodyBudget;
   readonly claim: ClaimDelivery;
@@ -49,36 +59,53 @@ export interface RequestPorts {
   readonly wards: () => Wards;
 }
 
-type Rule = (context: RequestContext, desk: RequestDesk) => Partial<RequestContext>;
+type Rule = (context: RequestContext, facts: RequestFacts, input: RuleInput) => Partial<RequestContext>;
+const unused: RuleInput = { nowMs: 0, freshId: '' };
 
 export function wireRequest(ports: RequestPorts) {
-  const { desk, exchanges } = ports;
-  const rule = (decide: Rule) =>
-    assign<RequestContext, RequestEvent, unknown, RequestEvent, never>(({ context }) => decide(context, desk));
+  const { facts, exchanges, nowMs } = ports;
+  const rule = (decide: Rule, input = (): RuleInput => unused) =>
+    assign<RequestContext, RequestEvent, unknown, RequestEvent, never>(({ context }) =>
+      decide(context, facts, input()),
+    );
+  const withTime = (): RuleInput => ({ nowMs: nowMs(), freshId: '' });
+  const withId = (): RuleInput => ({ nowMs: nowMs(), freshId: ports.newDeliveryId() });
+  /** What an earlier rule took has been taken. */
+  const taking =
+    (decide: Rule): Rule =>
+    (context, known, input) => ({ takes: undefined, ...decide(context, known, input) });
 
   return webhookRequestMachine.provide({
     actors: {
       fetchCertificate: fromPromise<void, RequestContext>(async ({ input }) => {
-        const url = missingCertificate(input, desk);
+        const url = missingCertificate(input, facts, nowMs());
         if (url !== undefined) await ports.certificates.fetch(url);
       }),
       runScript: fromPromise<ScriptResult, ScriptInput>(async ({ input, signal }) => {
         // As a script that lets the payload pass unchanged.
         if (exchanges.get(input.id)?.checksOnly === true)
           return { kind: 'exited', code: 0, stdout: JSON.stringify(input.payload) };
-        const beganAtMs = desk.nowMs();
+        const beganAtMs = nowMs();
         const result = await ports.runScript(input, signal);
         const live = exchanges.get(input.id);
-        if (live !== undefined) live.scriptMs = desk.nowMs() - beganAtMs;
+        if (live !== undefined) live.scriptMs = nowMs() - beganAtMs;
         return result;
       }),
     },
     actions: {
       checkSize: rule(checkSize),
-      findRoute: rule(findRoute),
-      checkRate: rule(checkRate),
-      verifySignature: rule(verifySignature),
-      parsePayload: rule(parsePayload),
+      findRoute: rule(taking(findRoute), withTime),
+      checkRate: rule(taking(checkRate), withTime),
+      verifySignature: rule(taking(verifySignature), withId),
+      takeAllowance: ({ context: { takes, route } }) => {
+        if (takes === undefined || route === undefined) return;
+        if (takes === 'slot') ports.takeSlot(route, nowMs());
+        else ports.takeGreeting(route, nowMs());
+      },
+      noteDeprecated: ({ context: { takes, route, scheme } }) => {
+        if (takes === 'slot' && route !== undefined && isDeprecated(scheme)) ports.noteDeprecated(route, scheme);
+      },
+      parsePayload: rule(parsePayload, withId),
       matchEvent: rule(matchEvent),
       renderTexts: rule(renderTexts),
       readScript: assign(({ context }, result: ScriptResult) => readScript(context, result)),
@@ -93,12 +120,12 @@ export function wireRequest(ports: RequestPorts) {
         }
         const settled = (outcome: BodyOutcome): void => {
           if (outcome.kind === 'read') live.body = outcome.bytes;
-          live.bodyMs = desk.nowMs() - context.receivedAtMs;
+          live.bodyMs = nowMs() - context.receivedAtMs;
           self.send({ type: bodyFacts[outcome.kind] });
           // The signature has been checked, or the body is gone.
           account.close();
         };
-        live.exchange.readBody(desk.maxBodyBytes(), settled, account.grow);
+        live.exchange.readBody(facts.maxBodyBytes(), settled, account.grow);
       },
       splitBody: ({ context, self }) =>
         ports.splitBody(context, exchanges.get(context.id), (settlement) =>
@@ -141,7 +168,7 @@ export function wireRequest(ports: RequestPorts) {
           if (isConfirmUrl(url)) void ports.certificates.visit(url);
         }
         if (live.part !== undefined) live.part.answered(context.outcome, context.reason);
-        else live.exchange.reply(replyOf(context.outcome, context.route && desk.compiled(context.route).answer));
+        else live.exchange.reply(replyOf(context.outcome, context.route && facts.compiled(context.route).answer));
       },
     },
   });
@@ -161,11 +188,14 @@ const bodyFacts = {
   crowded: 'body.crowded',
 } as const;
 
-function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentOf }: RequestPorts): ClaimRequest {
+function claimRequestOf(
+  context: RequestContext,
+  { facts, exchanges, traceparentOf, nowMs: now }: RequestPorts,
+): ClaimRequest {
   const { route, plan } = context;
   // The chart reaches `claiming` only with a route; the fallback keeps the function total.
   if (route === undefined) throw new TypeError('claiming without a route');
-  const nowMs = desk.nowMs();
+  const nowMs = now();
   const live = exchanges.get(context.id);
   const event: EventDraft = {
     deliveryId: context.deliveryId ?? context.id,
@@ -177,7 +207,7 @@ function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentO
     scheme: context.scheme,
     signatureDigest: context.signatureDigest,
     work: undefined,
-    headers: desk.compiled(route).keptHeaders(live?.headers ?? {}),
+    headers: facts.compiled(route).keptHeaders(live?.headers ?? {}),
     body: (live && textOf(live)) ?? '',
     prompt: context.prompt ?? '',
     ...(context.deliverTo === undefined

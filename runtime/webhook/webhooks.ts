@@ -71,10 +71,8 @@ export interface WebhookPorts {
   readonly home: () => LoadedHome;
   /** What a profile lends; undefined for one that is not configured. */
   readonly deskOf: (profile: string) => ProfileDesk | undefined;
-  /** The settings to listen by: those of a home that waits to come into force, else those in force. */
+  /** The settings to listen by: those that a reload has read, else those in force. */
   readonly wanted: () => Settings;
-  /** Lets the home that waits come into force. */
-  readonly adopt: () => void;
   readonly redactor: Redactor;
   readonly compiling: CompileOptions;
   readonly metrics: Metrics;
@@ -94,6 +92,8 @@ export interface Webhooks {
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
+  /** The delivery id of an event, by its key or by that of its run; undefined where the journal cannot be read at once. */
+  deliveryOf(key: string): string | undefined;
   /** How many runs hold a place and how many wait for one. */
   load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
@@ -208,8 +208,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   });
   const parts = createParts({ exchanges, wards, nextId, nowMs, claim, together: keeper.together });
   const requestLogic = wireRequest({
-    desk: {
-      nowMs,
+    facts: {
       maxBodyBytes: () => settings().webhook.maxBodyBytes,
       findRoute: routes.find,
       compiled: routes.compiled,
@@ -223,17 +222,19 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         return live && textOf(live);
       },
       secondsUntilFree: windows.secondsUntilFree,
-      takeSlot: windows.take,
-      greetings,
+      secondsUntilGreeting: greetings.secondsUntilFree,
       signatureHolder: (profile, digest, atMs) => signatureHolder(keeper, signatureClaim(profile, digest), atMs),
       list: (profile, file) => deskOf(profile)?.lists.list(file),
-      newDeliveryId: () => globalThis.crypto.randomUUID(),
-      noteDeprecated: (route, scheme) =>
-        log.warnOnce(
-          `scheme/${route.profile}/${route.name}`,
-          `route "${route.name}": a request was signed by the deprecated scheme ${scheme}, which does not protect from replays; let the sender use X-Webhook-Signature-V2`,
-        ),
     },
+    nowMs,
+    newDeliveryId: () => globalThis.crypto.randomUUID(),
+    takeSlot: windows.take,
+    takeGreeting: greetings.take,
+    noteDeprecated: (route, scheme) =>
+      log.warnOnce(
+        `scheme/${route.profile}/${route.name}`,
+        `route "${route.name}": a request was signed by the deprecated scheme ${scheme}, which does not protect from replays; let the sender use X-Webhook-Signature-V2`,
+      ),
     exchanges,
     bodies: createBodyBudget(() => settings().webhook.maxUnverifiedBytes),
     traceparentOf: traces.traceparentOf,
@@ -263,7 +264,6 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       return opened;
     },
     wanted: ports.wanted,
-    adopt: ports.adopt,
     graceMs: () => answerGraceMs() + lastAnswersMs,
   });
 
@@ -317,6 +317,10 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     keeper,
     decisions,
     replay: { exchanges, wards, nextId, nowMs },
+    deliveryOf(key) {
+      const journal = keeper.journal()?.local;
+      return journal?.get('events', journal.get('runs', key)?.value.eventKey ?? key)?.value.deliveryId;
+    },
     sendings: work.sendings,
     pauseOf: work.pauseOf,
     resume: async () => {

@@ -196,7 +196,12 @@ t.test('INS-1 · INS-2 · CLI-5 · CON-4 · the living machines as a tree, one b
   const group = JSON.parse(
     (await runCli(['inspect', 'show', 'groups/default/co/x', '--json'], home.path)).stdout,
   ) as Record<string, unknown>;
-  t.match(group, { machine: 'coalescingGroup', state: 'pending', tags: ['resting'], context: { route: 'co' } });
+  t.match(group, {
+    machine: 'coalescingGroup',
+    state: 'pending',
+    tags: ['resting', 'underWay'],
+    context: { route: 'co' },
+  });
   t.ok(Date.parse(String(group.since)) > 0);
   t.match(group.steps, [{ from: 'resuming', to: 'pending' }]);
   t.equal((await runCli(['inspect', 'show', 'nobody'], home.path)).code, 1);

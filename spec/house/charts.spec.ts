@@ -26,6 +26,32 @@ t.test('every state says what it means and which rule it keeps', (t) => {
   t.end();
 });
 
+/** What the rest of the program may ask of a state, so that no name of a state is known outside its chart. */
+const tags: readonly string[] = [
+  // What it does now.
+  ...['working', 'resting', 'ended'],
+  // That a person has to act, that something went wrong, that it is tried again.
+  ...['needsUser', 'failed', 'retrying'],
+  // That a drain waits for it; that its part of the gateway does its job.
+  ...['underWay', 'serving'],
+];
+
+t.test('INS-1 · every state has tags, of the known ones', (t) => {
+  for (const machine of charts.values()) {
+    for (const node of statesOf(machine)) {
+      const unknown = node.tags.filter((tag) => !tags.includes(tag));
+      t.same(unknown, [], `${machine.id}.${nameOf(node)}`);
+      const isLeaf = Object.keys(node.states).length === 0;
+      const kinds = node.tags.filter((tag) => tags.indexOf(tag) < 3);
+      if (isLeaf && !node.tags.includes('needsUser')) {
+        t.equal(kinds.length, 1, `${machine.id}.${nameOf(node)}: works, rests or has ended`);
+      }
+      if (node.type === 'final') t.same(kinds, ['ended'], `${machine.id}.${nameOf(node)}`);
+    }
+  }
+  t.end();
+});
+
 t.test('every event is a noun and a verb with a dot between', (t) => {
   for (const machine of charts.values()) {
     for (const node of statesOf(machine)) {

@@ -33,7 +33,13 @@ const rooms: readonly Room[] = [
   {
     name: 'charts',
     holds: (path) => path.endsWith('.machine.ts'),
-    may: [/^xstate$/, base, config, /^machines\/(webhook|agent|mcp|oauth|cron|dispatch)\//],
+    may: [
+      /^xstate$/,
+      base,
+      config,
+      /^machines\/(webhook|agent|mcp|oauth|cron|dispatch)\//,
+      /^machines\/reload\.machine\.ts$/,
+    ],
     why: 'a chart names its effects and never imports them',
   },
   {

@@ -7,6 +7,9 @@ const forbidden: readonly (readonly [RegExp, string])[] = [
   [/\bMath\.random\b|\brandomUUID\b|\brandomBytes\b/, 'chance comes as input'],
   [/\bprocess\.(?!\w*\s*:)/, 'the process is the runtime’s'],
   [/\bset(Timeout|Interval|Immediate)\s*\(/, 'waits are `after` in charts'],
+  [/\bnow(?:Ms)?(?:\(\)|: \(\) =>)/, 'a function that gives the time is a clock: times come as numbers'],
+  [/\b(?:new|next|make|draw)\w*Id(?:\(\)|: \(\) =>)/, 'a function that draws an id is chance: ids come as input'],
+  [/\.(?:take|log|warnOnce|note)\w*\(/, 'a rule returns what is to be done; an action of the chart does it'],
   [/\bconsole\./, 'only the log writes'],
   [/\bfetch\s*\(/, 'rules ask nobody'],
   [/\basync\b|\bawait\b|\bnew Promise\b/, 'rules do not wait'],
@@ -15,7 +18,10 @@ const forbidden: readonly (readonly [RegExp, string])[] = [
 
 /** Where a rule is broken on purpose, and why. */
 const exceptions: ReadonlyMap<string, string> = new Map([
-  ['machines/base/compile.ts', 'the compiler refuses a chart, and passes a failing action on'],
+  [
+    'machines/base/compile.ts',
+    'the compiler refuses a chart, passes a failing action on, and is lent the clock of the trail',
+  ],
   ['machines/base/compiled-chart.ts', 'the compiler refuses a chart'],
   ['machines/base/compiled-actions.ts', 'an assigner that spawns is refused'],
   ['machines/base/lean-actor.ts', 'an actor stops its own children only, as xstate’s does'],
@@ -31,6 +37,25 @@ t.test('machines touch no clock, chance, process, timer, network or promise, and
       const line = code.split('\n').findIndex((text) => word.test(text));
       t.equal(line, -1, `${path}:${line + 1}: ${why}`);
     }
+  }
+  t.end();
+});
+
+t.test('a rule that is lent a clock, an id, a slot or the log is found', (t) => {
+  for (const line of [
+    'const nowMs = desk.nowMs();',
+    'readonly nowMs: () => number;',
+    'const id = given ?? desk.newDeliveryId();',
+    'readonly newDeliveryId: () => string;',
+    'desk.takeSlot(route, nowMs);',
+    'desk.greetings.take(route, nowMs);',
+    'desk.noteDeprecated(route, scheme);',
+    'ports.log.warnOnce(key, text);',
+  ]) {
+    t.ok(
+      forbidden.some(([word]) => word.test(line)),
+      line,
+    );
   }
   t.end();
 });

@@ -2,11 +2,13 @@ import t, { type Test } from 'tap';
 import { type AnyActorRef, createActor, fromCallback, fromPromise, SimulatedClock } from 'xstate';
 import type { logicHole } from '../../machines/base/declare.ts';
 import {
-  gatewayRestarts,
-  type ReloadVerdict,
-  type SupervisorInput,
-  supervisorMachine,
-} from '../../machines/supervisor.machine.ts';
+  type ListenerPlan,
+  type ReadVerdict,
+  type ReloadInput,
+  type ReloadOutcome,
+  reloadMachine,
+} from '../../machines/reload.machine.ts';
+import { gatewayRestarts, type SupervisorInput, supervisorMachine } from '../../machines/supervisor.machine.ts';
 import { turn } from '../support/turns.ts';
 
 type Logic = ReturnType<typeof logicHole>;
@@ -23,7 +25,7 @@ function part(name: string, steps: string[], refs: Map<string, (event: { type: s
 
 type Staged = ReturnType<typeof stage>;
 
-function stage(t: Test, input: Partial<SupervisorInput> = {}, verdict?: ReloadVerdict) {
+function stage(t: Test, input: Partial<SupervisorInput> = {}, plan?: ListenerPlan) {
   const steps: string[] = [];
   const refs = new Map<string, (event: { type: string }) => void>();
   const clock = new SimulatedClock();
@@ -36,18 +38,23 @@ function stage(t: Test, input: Partial<SupervisorInput> = {}, verdict?: ReloadVe
         servers: part('servers', steps, refs),
         gateway: part('gateway', steps, refs),
         resumeWork: fromPromise<undefined, undefined>(async () => void steps.push('work resumed')),
-        applyConfig: fromPromise<ReloadVerdict, undefined>(() => {
-          steps.push('config applied');
-          return verdict === undefined ? Promise.reject(new Error('findings')) : Promise.resolve(verdict);
-        }),
+        reload: reloadMachine.provide({
+          actors: {
+            readHome: fromPromise<ReadVerdict, ReloadInput>(async () => {
+              steps.push('home read');
+              return plan === undefined ? { kind: 'refused', fault: 'findings' } : { kind: 'read', plan };
+            }),
+            adoptHome: fromPromise<undefined, undefined>(async () => void steps.push('home adopted')),
+          },
+        }) as unknown as ReturnType<typeof logicHole<ReloadOutcome, ReloadInput>>,
       },
       actions: {
         reportCrash: ({ self }) => {
           crashes += 1;
           self.send({ type: 'crash.reported', fault: `crash ${crashes}`, atMs, jitter: 0 });
         },
-        reportReloaded: () => steps.push('reloaded'),
-        reportRefusal: () => steps.push('refused'),
+        reportReload: (_, { inForce, fault }) => steps.push(`${inForce ? 'in force' : 'refused'}: ${fault}`),
+        refuseReloads: () => steps.push('reloads refused'),
       },
     }),
     { clock, input: { listens: true, blocked: null, ...input } },
@@ -81,8 +88,8 @@ function stage(t: Test, input: Partial<SupervisorInput> = {}, verdict?: ReloadVe
 }
 
 /** Up and running, with nothing of the way there left to look at. */
-async function running(t: Test, input: Partial<SupervisorInput> = {}, verdict?: ReloadVerdict) {
-  const one = stage(t, input, verdict);
+async function running(t: Test, input: Partial<SupervisorInput> = {}, plan?: ListenerPlan) {
+  const one = stage(t, input, plan);
   await one.says('journal', { type: 'journal.ready' });
   await one.says('gateway', { type: 'gateway.opened', url: 'http://a:1' });
   t.same(one.value(), { up: 'running' });
@@ -107,7 +114,7 @@ t.test(
 t.test('CON-2 · LIF-9 · stop goes up: the front and its work, then the servers, last the journal', async (t) => {
   const one = await running(t);
   one.root.send({ type: 'daemon.stop' });
-  t.same(one.steps(), ['gateway hears gateway.drain']);
+  t.same(one.steps(), ['reloads refused', 'gateway hears gateway.drain']);
   t.same(one.value(), { up: 'draining' });
   await one.ends('gateway');
   t.same(one.steps(), ['gateway stops', 'servers hears servers.stop']);
@@ -201,41 +208,81 @@ t.test('INS-1 · the servers’ half ends the daemon where it crashes, with the 
   t.match(one.root.getSnapshot(), { status: 'done', output: { fault: /servers' half crashed: boom/ } });
 });
 
+const stays: ListenerPlan = { listens: true, listenerChanged: false, blocked: null };
+const moves: ListenerPlan = { ...stays, listenerChanged: true };
+
 t.test(
-  'CFG-2 · a reload that leaves the listener alone reconciles the servers, one with findings does nothing',
+  'CFG-2 · LIF-12 · a reload is in force once the servers are reconciled; one with findings does nothing',
   async (t) => {
-    const verdict = { listens: true, listenerChanged: false, blocked: null };
-    const good = await running(t, {}, verdict);
+    const good = await running(t, {}, stays);
     good.root.send({ type: 'config.reload' });
     await turn();
-    t.same(good.steps().sort(), ['config applied', 'reloaded', 'servers hears servers.reconcile']);
-    t.same(good.value(), { up: 'running' });
+    t.same(good.steps(), ['home read', 'home adopted', 'servers hears servers.reconcile']);
+    t.same(good.value(), { up: 'reloading' }, 'the servers go by the old configuration until they report');
+    await good.says('servers', { type: 'servers.reconciled', fault: null });
+    t.same([good.steps(), good.value()], [['in force: null'], { up: 'running' }]);
 
     const bad = await running(t);
     bad.root.send({ type: 'config.reload' });
     await turn();
-    t.same(bad.steps(), ['config applied'], 'the wiring has told why');
-    t.same(bad.value(), { up: 'running' });
+    t.same(bad.steps(), ['home read', 'refused: findings']);
+    t.match([bad.value(), bad.context()], [{ up: 'running' }, { refusal: 'findings' }]);
   },
 );
 
-t.test('ADP-1 · CFG-2 · a reload that moves the listener waits for what came of the move', async (t) => {
-  const verdict = { listens: true, listenerChanged: true, blocked: null };
-  const moved = await running(t, {}, verdict);
+t.test('ADP-1 · CFG-2 · a reload that moves the listener adopts nothing before the move has succeeded', async (t) => {
+  const moved = await running(t, {}, moves);
   moved.root.send({ type: 'config.reload' });
   await turn();
-  t.same(moved.steps(), ['config applied', 'gateway hears gateway.reopen']);
-  t.same(moved.value(), { up: 'relistening' });
+  t.same(moved.steps(), ['home read', 'gateway hears gateway.reopen']);
   await moved.says('gateway', { type: 'gateway.opened', url: null });
-  t.same(moved.steps().sort(), ['reloaded', 'servers hears servers.reconcile']);
+  t.same(moved.steps(), ['home adopted', 'servers hears servers.reconcile']);
+  await moved.says('servers', { type: 'servers.reconciled', fault: null });
+  t.same(moved.steps(), ['in force: null']);
   t.match(moved.context(), { listens: false }, 'a front that was switched off is not opened by a restart');
 
-  const stayed = await running(t, {}, verdict);
+  const stayed = await running(t, {}, moves);
   stayed.root.send({ type: 'config.reload' });
   await turn();
   await stayed.says('gateway', { type: 'gateway.refused', fault: 'taken' });
-  t.same(stayed.steps().slice(-2).sort(), ['refused', 'servers hears servers.reconcile']);
-  t.match([stayed.value(), stayed.context()], [{ up: 'running' }, { listens: true, fault: null }]);
+  t.same(stayed.steps(), ['home read', 'gateway hears gateway.reopen', 'refused: taken']);
+  t.match([stayed.value(), stayed.context()], [{ up: 'running' }, { listens: true, fault: null, refusal: 'taken' }]);
+});
+
+t.test(
+  'CFG-2 · a reload that is asked for while another is under way, or before the front stands, has its turn',
+  async (t) => {
+    const early = stage(t, {}, stays);
+    await early.says('journal', { type: 'journal.ready' });
+    early.root.send({ type: 'config.reload' });
+    early.steps();
+    await early.says('gateway', { type: 'gateway.opened', url: 'http://a:1' });
+    t.same([early.steps()[0], early.value()], ['home read', { up: 'reloading' }]);
+    early.root.send({ type: 'config.reload' });
+    await early.says('servers', { type: 'servers.reconciled', fault: null });
+    t.same(early.steps(), ['in force: null', 'home read', 'home adopted', 'servers hears servers.reconcile']);
+    early.root.send({ type: 'daemon.stop' });
+    t.notOk(early.root.getSnapshot().can({ type: 'config.reload' }), 'a gateway that stops takes none');
+  },
+);
+
+t.test('CFG-2 · INS-1 · a crash of the gateway ends the reload under way, which is not forgotten', async (t) => {
+  const one = await running(t, {}, moves);
+  one.root.send({ type: 'config.reload' });
+  await turn();
+  await one.crashes('gateway');
+  t.match(
+    [one.value(), one.context()],
+    ['restarting', { reloads: false, reloading: false, refusal: /crashed during a/ }],
+  );
+  one.clock.increment(200);
+  await turn();
+  await one.says('gateway', { type: 'gateway.opened', url: 'http://a:1' });
+  one.root.send({ type: 'config.reload' });
+  await turn();
+  await one.says('gateway', { type: 'gateway.opened', url: 'http://a:2' });
+  await one.says('servers', { type: 'servers.reconciled', fault: null });
+  t.match(one.context(), { refusal: null });
 });
 
 t.test('DUR-1 · a journal that heals has its work taken up, whatever was under way when it did', async (t) => {
@@ -251,16 +298,16 @@ t.test('DUR-1 · a journal that heals has its work taken up, whatever was under 
   await late.says('gateway', { type: 'gateway.opened', url: 'http://a:1' });
   t.same([late.steps(), late.value()], [['work resumed'], { up: 'running' }], 'while the front was opening');
 
-  const verdict = { listens: true, listenerChanged: true, blocked: null };
-  const moving = await running(t, {}, verdict);
+  const moving = await running(t, {}, moves);
   moving.root.send({ type: 'config.reload' });
   await turn();
   await moving.says('journal', { type: 'journal.ready' });
   moving.steps();
   await moving.says('gateway', { type: 'gateway.opened', url: 'http://a:2' });
+  await moving.says('servers', { type: 'servers.reconciled', fault: null });
   t.same(
-    moving.steps().sort(),
-    ['reloaded', 'servers hears servers.reconcile', 'work resumed'],
+    moving.steps(),
+    ['home adopted', 'servers hears servers.reconcile', 'in force: null', 'work resumed'],
     'while the front moved',
   );
   t.match([moving.value(), moving.context()], [{ up: 'running' }, { recovers: false }], 'once');

@@ -3,16 +3,20 @@ import { type AnyStateMachine, createMachine, type EventObject } from 'xstate';
 import { type SupervisorContext, supervisorMachine } from '../../machines/supervisor.machine.ts';
 import { edgesOf } from '../support/edges.ts';
 
-const verdict = { listens: true, listenerChanged: false, blocked: null };
+const plan = { listens: true, listenerChanged: true, blocked: null };
+const outcome = { inForce: true, hasFindings: false, fault: null };
 const events = [
   ...['journal.ready', 'daemon.stop', 'config.reload'].map((type) => ({ type })),
   { type: 'journal.unavailable', fault: 'disk full' },
   { type: 'gateway.opened', url: 'http://a:1' },
   { type: 'gateway.refused', fault: 'cannot bind' },
   { type: 'crash.reported', fault: 'boom', atMs: 0, jitter: 0 },
-  { type: 'xstate.done.actor.applyConfig', output: verdict },
-  { type: 'xstate.done.actor.applyConfig', output: { ...verdict, listenerChanged: true } },
-  ...['gateway', 'servers', 'resumeWork', 'applyConfig'].map((id) => ({
+  { type: 'listener.wanted', plan },
+  { type: 'servers.outdated' },
+  { type: 'servers.reconciled', fault: null },
+  { type: 'xstate.done.actor.reload', output: outcome },
+  { type: 'xstate.done.actor.reload', output: { ...outcome, inForce: false, fault: 'findings' } },
+  ...['gateway', 'servers', 'resumeWork', 'reload'].map((id) => ({
     type: `xstate.error.actor.${id}`,
     error: new Error('boom'),
   })),
@@ -44,12 +48,15 @@ function unnamed(config: unknown): unknown {
 const machine = createMachine(unnamed(supervisorMachine.config) as never, supervisorMachine.implementations as never);
 const steps = edgesOf<SupervisorContext>(
   machine.provide({
-    actors: { journal: inert, servers: inert, gateway: inert },
+    actors: { journal: inert, servers: inert, gateway: inert, reload: inert },
   } as never) as unknown as AnyStateMachine,
   {
     input: { listens: true, blocked: null },
     events,
-    key: ({ value, context }) => [value, context.recovers, context.budget.spentAtMs.length, context.fault],
+    key: ({ value, context: { recovers, reloads, reloading, refusal, budget, fault } }) => [
+      ...[value, recovers, reloads, reloading, refusal],
+      ...[budget.spentAtMs.length, fault],
+    ],
   },
 )
   // What has ended takes no event any more.
@@ -74,7 +81,6 @@ t.test('CON-2 · DUR-1 · CFG-2 · INS-1 · every state is reached', (t) => {
     'up.draining',
     'up.opening',
     'up.recovering',
-    'up.relistening',
     'up.reloading',
     'up.resuming',
     'up.running',
@@ -137,3 +143,25 @@ t.test('DUR-1 · a journal that recovers while the supervisor is busy is not for
   );
   t.end();
 });
+
+t.test(
+  'CFG-2 · a reload that is asked for while the supervisor is busy is not forgotten, except by a stop or a crash',
+  (t) => {
+    for (const { from, event, to, before, after } of steps) {
+      const way = `${from} ${event} ${to}`;
+      if (to === 'up.reloading' && from !== to) t.notOk(after.reloads, `${way}: it is the one asked for`);
+      if (event === 'config.reload' && /^up\.(resuming|opening|re)/.test(from)) t.ok(after.reloads && from === to, way);
+      if (before.reloads && !after.reloads) t.ok(to === 'up.reloading' || to === 'crashed', way);
+      // Its end and a crash of the gateway are the only ways out after which it no longer counts as under way.
+      if (to === 'up.reloading' || from !== 'up.reloading') {
+        t.equal(after.reloading, to === 'up.reloading' || (before.reloading && to !== 'crashed'), way);
+      }
+      if (to === 'crashed' && before.reloading) t.match(after.refusal, /crashed during a reload/, way);
+    }
+    t.notOk(
+      steps.some(({ to, after }) => to === 'up.running' && after.reloads),
+      'running never leaves it undone',
+    );
+    t.end();
+  },
+);

@@ -44,6 +44,8 @@ async function walk({
       runScript: fromPromise<ScriptResult, ScriptInput>(() => Promise.resolve({ kind: 'exited', code: 0, stdout: '' })),
     },
     actions: {
+      takeAllowance: () => {},
+      noteDeprecated: () => {},
       checkSize: rule('checkSize'),
       findRoute: rule('findRoute', {
         route: { name: 'r', deliver: 'sms', ...(script ? { script: 's.sh' } : {}) } as unknown as Route,
@@ -88,6 +90,8 @@ function open(state: 'readingBody' | 'scripting' | 'claiming' | 'dispatching', p
       }),
     },
     actions: {
+      takeAllowance: nothing,
+      noteDeprecated: nothing,
       checkSize: nothing,
       findRoute: known({ route: route as unknown as Route }),
       checkRate: nothing,

@@ -9,7 +9,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import v8 from 'node:v8';
 import { Actor, type AnyActorRef, createActor, createMachine } from 'xstate';
-import { type DaemonParts, runDaemon } from '../../runtime/daemon.ts';
+import type { DaemonParts } from '../../runtime/assemble.ts';
+import { runDaemon } from '../../runtime/daemon.ts';
 import { countActors } from '../../runtime/inspector/census.ts';
 import { timerOwners } from '../../runtime/system/timers.ts';
 

@@ -1,7 +1,7 @@
 /** Wards for specs: one whose children only write down what they hear, and a real one around a chart. */
 
 import type { Test } from 'tap';
-import { type AnyActorLogic, createActor } from 'xstate';
+import { type AnyActorLogic, type AnyStateMachine, createActor } from 'xstate';
 import { createWard, type WardHandle, type WardOptions, wardHandle } from '../../machines/base/ward.ts';
 
 export interface FakeChild<Input> {
@@ -25,6 +25,8 @@ export interface FakeWard<Input> {
 
 export function fakeWard<Input>(
   shown: (input: Input) => Partial<FakeChild<Input>['snapshot']> = () => ({}),
+  /** Whose tags its states have. */
+  chart?: AnyStateMachine,
 ): FakeWard<Input> {
   const living = new Map<string, FakeChild<Input>>();
   const spawned: FakeChild<Input>[] = [];
@@ -32,7 +34,10 @@ export function fakeWard<Input>(
   const refOf = (child: FakeChild<Input>) => ({
     id: child.key,
     send: (event: { readonly type: string }) => void child.heard.push(event),
-    getSnapshot: () => child.snapshot,
+    getSnapshot: () => ({
+      ...child.snapshot,
+      hasTag: (tag: string) => chart?.states[child.snapshot.value]?.tags.includes(tag) === true,
+    }),
     subscribe(watcher: { next(): void; complete(): void }) {
       const all = watchers.get(child.key) ?? new Set();
       watchers.set(child.key, all.add(watcher));

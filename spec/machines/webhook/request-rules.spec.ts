@@ -4,21 +4,31 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import type { Route, RouteSecret } from '../../../machines/config/route.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
-import {
-  checkRate,
-  checkSize,
-  findRoute,
-  matchEvent,
-  type Part,
-  parsePayload,
-  type RequestDesk,
-  readScript,
-  renderTexts,
-  type SignatureHolder,
-  verifySignature,
-} from '../../../machines/webhook/request-rules.ts';
+import * as rules from '../../../machines/webhook/request-rules.ts';
+import { isDeprecated } from '../../../machines/webhook/signature.ts';
 import type { RequestContext } from '../../../machines/webhook/webhook-request.machine.ts';
 import { plainRoute } from '../../support/records.ts';
+
+const { checkSize, matchEvent, readScript, renderTexts } = rules;
+type Known = Partial<RequestContext>;
+type Desk = rules.RequestFacts & { readonly done: string[] };
+const input: rules.RuleInput = { nowMs: 7_000, freshId: 'made' };
+
+/** A rule with what the request takes after it, as the chart's actions take it. */
+const taking =
+  (decide: (context: RequestContext, facts: rules.RequestFacts, input: rules.RuleInput) => Known) =>
+  (context: RequestContext, desk: Desk): Known => {
+    const { takes, ...known } = decide(context, desk, input);
+    const { name } = known.route ?? context.route ?? { name: 'none' };
+    if (takes === 'slot') desk.done.push(`slot of ${name} at ${input.nowMs}`);
+    if (takes === 'greeting') desk.done.push(`greeting of ${name}`);
+    if (takes === 'slot' && isDeprecated(known.scheme)) desk.done.push(`${known.scheme} on ${name}`);
+    return known;
+  };
+const findRoute = taking(rules.findRoute);
+const checkRate = taking(rules.checkRate);
+const verifySignature = taking(rules.verifySignature);
+const parsePayload = taking(rules.parsePayload);
 
 const secret = 'a-secret-of-rules';
 const plain = plainRoute;
@@ -31,15 +41,15 @@ interface Stage {
   /** Answers of the window, one for each time it is asked. */
   readonly windows?: readonly (number | undefined)[];
   readonly known?: Partial<RequestContext>;
-  readonly holder?: SignatureHolder;
-  readonly part?: Part;
+  readonly holder?: rules.SignatureHolder;
+  readonly part?: rules.Part;
   /** Digests that are held; unless given all are, where there is a holder. */
   readonly held?: (digest: string) => boolean;
   /** Answers of the allowance for handshakes. */
   readonly greetings?: (number | undefined)[];
 }
 
-/** A desk that notes what it was asked to do, and the request as it stands before a rule. */
+/** The facts of a request, what it has taken, and the request as it is before a rule. */
 function stage({
   route: more = {},
   secret: given,
@@ -56,8 +66,8 @@ function stage({
   const done: string[] = [];
   const sought: string[] = [];
   let asked = 0;
-  const desk: RequestDesk = {
-    nowMs: () => 7_000,
+  const desk: Desk = {
+    done,
     maxBodyBytes: () => 10,
     findRoute: (path) => (path === '/webhooks/r' ? compiled : undefined),
     compiled: () => compiled,
@@ -71,11 +81,7 @@ function stage({
       asked += 1;
       return windows[asked - 1];
     },
-    takeSlot: ({ name }, nowMs) => void done.push(`slot of ${name} at ${nowMs}`),
-    greetings: {
-      secondsUntilFree: () => greetings.shift(),
-      take: ({ name }) => void done.push(`greeting of ${name}`),
-    },
+    secondsUntilGreeting: () => greetings.shift(),
     signatureHolder: (profile, digest, nowMs) => {
       sought.push(`${profile} ${digest.length} ${nowMs}`);
       return held(digest) ? holder : undefined;
@@ -84,8 +90,6 @@ function stage({
       if (file === 'unread.txt') return { has: () => undefined };
       return profile === defaultProfile && file === 'vip.txt' ? new Set(['mona']) : undefined;
     },
-    newDeliveryId: () => 'made',
-    noteDeprecated: ({ name }, scheme) => void done.push(`${scheme} on ${name}`),
   };
   const context: RequestContext = {
     id: 'k1',
@@ -493,7 +497,7 @@ t.test('SRC-4 · an array is refused, split or kept as the route says', (t) => {
 t.test(
   'SRC-4 · IDM-2 · SEC-6 · an event of an array has its own id or its number, and its part of the signature',
   (t) => {
-    const part: Part = { index: 2, deliveryId: 'd', scheme: 'declared', signatureDigest: 'sig.2' };
+    const part: rules.Part = { index: 2, deliveryId: 'd', scheme: 'declared', signatureDigest: 'sig.2' };
     const known = { origin: 'part' } as const;
     const route = { body: 'each', deliveryIdAt: { field: 'id' } } as const;
     const headers = { 'x-github-delivery': 'of-the-request' };

@@ -24,9 +24,10 @@ function desks(t: Test, files: Readonly<Record<string, string>>) {
     random: () => 0,
     log: { log: () => {}, warnOnce: () => {} },
   });
-  const all = createProfileDesks(loadHome({ home: home.path, env: { PATH: process.env.PATH } }), runners);
-  const desk = all.get(defaultProfile);
-  const atWork = all.get(work);
+  const loaded = loadHome({ home: home.path, env: { PATH: process.env.PATH } });
+  const all = createProfileDesks(() => loaded, runners);
+  const desk = all(defaultProfile);
+  const atWork = all(work);
   if (desk === undefined) throw new Error('no desk');
   return { desk, atWork };
 }

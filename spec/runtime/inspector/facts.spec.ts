@@ -1,5 +1,5 @@
 import t from 'tap';
-import { factsOf, reasonOf, tagsOf } from '../../../runtime/inspector/facts.ts';
+import { factsOf, reasonOf } from '../../../runtime/inspector/facts.ts';
 import { fc } from '../../support/property.ts';
 
 t.test('INS-1 · what an actor works on is read from its context, at the top or in its record', (t) => {
@@ -71,14 +71,6 @@ t.test('INS-1 · why an actor is as it is comes from its own words', (t) => {
   t.equal(reasonOf({ fault: { code: 'timed_out', message: 'no answer' } }), 'no answer');
   t.equal(reasonOf({ record: { reason: 'target said no' } }), 'target said no');
   t.equal(reasonOf({ why: null, reason: '' }), undefined);
-  t.end();
-});
-
-t.test('INS-1 · states that mean trouble are tagged so, the charts’ own tags stay', (t) => {
-  t.same(tagsOf('failed', ['ended']), ['ended', 'failed']);
-  t.same(tagsOf('backingOff', ['working']), ['working', 'retrying']);
-  t.same(tagsOf('up.recovering', []), ['retrying']);
-  t.same(tagsOf('connected', ['resting']), ['resting']);
   t.end();
 });
 

@@ -29,7 +29,7 @@ const child = setup({
       tags: ['resting'],
       on: { go: 'done', fail: { target: 'failed', actions: assign({ why: ({ event }) => event.why }) } },
     },
-    failed: { on: { go: 'done' } },
+    failed: { tags: ['failed'], on: { go: 'done' } },
     done: { type: 'final' },
   },
 });

@@ -4,8 +4,6 @@ import type { LogLevel } from '../../../actors/ports.ts';
 import { createKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { done, failed } from '../../../machines/base/fault.ts';
-import type { ReloadVerdict } from '../../../machines/supervisor.machine.ts';
-import { Refusal } from '../../../runtime/control/refusal.ts';
 import { wireJournal, wireSupervisor } from '../../../runtime/system/supervisor.ts';
 import { turn } from '../../support/turns.ts';
 
@@ -15,7 +13,7 @@ function part(saids: Map<string, (event: object) => void>, name: string): AnyAct
   }) as unknown as AnyActorLogic;
 }
 
-async function stage(t: Test, applyConfig: () => Promise<ReloadVerdict>) {
+async function stage(t: Test) {
   const says = new Map<string, (event: object) => void>();
   const steps: unknown[] = [];
   const root = createActor(
@@ -24,8 +22,9 @@ async function stage(t: Test, applyConfig: () => Promise<ReloadVerdict>) {
       servers: part(says, 'servers'),
       gateway: part(says, 'gateway'),
       resumeWork: async () => {},
-      applyConfig,
-      reloadEnded: (error) => void steps.push(['ended', error]),
+      reload: part(says, 'reload'),
+      reloadEnded: (outcome) => void steps.push(['ended', outcome]),
+      refuseReloads: (why) => void steps.push(['refused', why]),
       abandonWork: () => void steps.push('abandoned'),
       steadyMs: () => 5,
       random: () => 0,
@@ -43,52 +42,25 @@ async function stage(t: Test, applyConfig: () => Promise<ReloadVerdict>) {
   return { root, gateway, says, steps };
 }
 
-const moves: ReloadVerdict = { listens: true, listenerChanged: true, blocked: null };
-
-t.test('CFG-2 · whoever asked for a reload hears how it ended', async (t) => {
-  const good = await stage(t, () => Promise.resolve({ ...moves, listenerChanged: false }));
-  good.root.send({ type: 'config.reload' });
-  await turn();
-  t.same(good.steps, [['ended', undefined]]);
-
-  const refusal = new Refusal('reload-refused', 'it has findings');
-  const bad = await stage(t, () => Promise.reject(refusal));
-  bad.root.send({ type: 'config.reload' });
-  await turn();
-  t.same(bad.steps, [
-    ['error', 'reload: it has findings'],
-    ['ended', refusal],
-  ]);
-
-  const stayed = await stage(t, () => Promise.resolve(moves));
-  stayed.root.send({ type: 'config.reload' });
-  await turn();
-  stayed.says.get('gateway')?.({ type: 'gateway.refused', fault: 'cannot bind' });
-  await turn();
-  t.match(stayed.steps, [
-    ['error', 'reload: cannot bind'],
-    ['ended', { code: 'reload-refused', message: 'cannot bind' }],
-  ]);
-  t.equal(stayed.steps.length, 2);
+t.test('CFG-2 · who asked for a reload is answered with its outcome', async (t) => {
+  const one = await stage(t);
+  one.root.send({ type: 'config.reload' });
+  const outcome = { inForce: false, hasFindings: false, fault: 'cannot bind' };
+  one.root.send({ type: `xstate.done.actor.reload`, output: outcome } as never);
+  t.same(one.steps, [['ended', outcome]]);
+  one.root.send({ type: 'config.reload' });
+  one.root.send({ type: `xstate.error.actor.reload`, error: new Error('boom') } as never);
+  t.match(one.steps[1], ['ended', { inForce: false, fault: 'the reload crashed: boom' }]);
 });
 
-t.test(
-  'INS-1 · CFG-2 · a gateway that crashes leaves nothing behind, and a reload that waits on it hears of it',
-  async (t) => {
-    const one = await stage(t, () => Promise.resolve(moves));
-    one.root.send({ type: 'config.reload' });
-    await turn();
-    one.root.send({ type: `xstate.error.actor.${one.gateway.id}`, error: new Error('boom') } as never);
-    await turn();
-    t.match(one.steps, [
-      ['error', 'gateway crashed: boom'],
-      'abandoned',
-      ['ended', { code: 'internal-error', message: 'gateway crashed: boom' }],
-    ]);
-    t.equal(one.steps.length, 3);
-    t.match(one.root.getSnapshot(), { value: 'restarting', context: { budget: { spentAtMs: [5] } } });
-  },
-);
+t.test('INS-1 · CFG-2 · a gateway that crashes leaves nothing behind, and a reload under way is refused', async (t) => {
+  const one = await stage(t);
+  one.root.send({ type: 'config.reload' });
+  one.root.send({ type: `xstate.error.actor.${one.gateway.id}`, error: new Error('boom') } as never);
+  await turn();
+  t.same(one.steps, [['error', 'gateway crashed: boom'], 'abandoned', ['refused', 'gateway crashed: boom']]);
+  t.match(one.root.getSnapshot(), { value: 'restarting', context: { budget: { spentAtMs: [5] } } });
+});
 
 t.test('DUR-1 · the journal’s chart opens the real keeper, and says why it cannot', async (t) => {
   const lines: [LogLevel, string, unknown][] = [];

@@ -1,6 +1,9 @@
 import t, { type Test } from 'tap';
 import { type AnyActorLogic, type AnyActorRef, createActor, createMachine, fromTransition } from 'xstate';
 import { createPlaces } from '../../../actors/dispatch/places.ts';
+import { agentRunMachine } from '../../../machines/webhook/agent-run.machine.ts';
+import { coalescingGroupMachine } from '../../../machines/webhook/coalescing-group.machine.ts';
+import { deliveryMachine } from '../../../machines/webhook/delivery.machine.ts';
 import type { FrontMove } from '../../../machines/webhook/gateway.machine.ts';
 import type { FrontKeeper } from '../../../runtime/http/front-keeper.ts';
 import type { Wards } from '../../../runtime/system/wards.ts';
@@ -16,10 +19,10 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
   const time = lentTime(t);
   const steps: string[] = [];
   const lines: unknown[] = [];
-  const groups = fakeWard<unknown>(() => ({ value: 'pending' }));
-  const runs = fakeWard<unknown>(() => ({ value: 'running' }));
+  const groups = fakeWard<unknown>(() => ({ value: 'pending' }), coalescingGroupMachine);
+  const runs = fakeWard<unknown>(() => ({ value: 'running' }), agentRunMachine);
   const requests = fakeWard<unknown>(() => ({ value: 'scripting' }));
-  const deliveries = fakeWard<{ readonly record: object }>(() => ({ value: 'sending' }));
+  const deliveries = fakeWard<{ readonly record: object }>(() => ({ value: 'sending' }), deliveryMachine);
   const places = createPlaces(2);
   const answered = deferred<void>();
   /** The wall clock goes back while time passes: no wait may ask it. */

@@ -9,7 +9,7 @@ import { type ClaimVerdict, createClaimDelivery } from '../../../actors/webhook/
 import { defaultProfile, type RouteName } from '../../../machines/base/names.ts';
 import type { Route } from '../../../machines/config/route.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
-import type { RequestDesk } from '../../../machines/webhook/request-rules.ts';
+import type { RequestFacts } from '../../../machines/webhook/request-rules.ts';
 import type { ScriptResult } from '../../../machines/webhook/script-outcome.ts';
 import type { RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
 import { createBodyBudget } from '../../../runtime/http/body-budget.ts';
@@ -77,8 +77,7 @@ async function stage(
     traceparent: 'of-the-sender',
     ...given.headers,
   };
-  const desk: RequestDesk = {
-    nowMs: () => 1_000,
+  const facts: RequestFacts = {
     maxBodyBytes: () => 100,
     findRoute: () => compiled,
     compiled: () => compiled,
@@ -92,16 +91,18 @@ async function stage(
       return live && textOf(live);
     },
     secondsUntilFree: () => undefined,
-    takeSlot: () => {},
-    greetings: { secondsUntilFree: () => undefined, take: () => {} },
+    secondsUntilGreeting: () => undefined,
     signatureHolder: () => undefined,
     list: () => undefined,
-    newDeliveryId: () => 'random',
-    noteDeprecated: () => {},
   };
   const logic = wireRequest({
     bodies: createBodyBudget(() => 1_000),
-    desk,
+    facts,
+    nowMs: () => 1_000,
+    newDeliveryId: () => 'random',
+    takeSlot: () => {},
+    takeGreeting: () => {},
+    noteDeprecated: () => {},
     exchanges,
     claim:
       verdict === undefined

@@ -1,0 +1,186 @@
+/**
+ * One reload: reads the home again, has the listener moved if the settings want it elsewhere, adopts the configuration and
+ * has the MCP servers reconciled with it. Nothing changes before `adopting`, so the last good configuration stays in force
+ * after a refusal; `inForce` is reached only when all parts go by the new one.
+ * @see CFG-2, ADP-1 and LIF-12 in docs/specification.md
+ */
+
+import { assign, sendParent, setup } from 'xstate';
+import { promiseHole } from './base/declare.ts';
+import { causeOf } from './base/fault.ts';
+import type { ServersFact } from './mcp/servers.machine.ts';
+import type { GatewayFact } from './webhook/gateway.machine.ts';
+
+export interface ReloadInput {
+  /** Whether the adapter has not started because of findings: then there is no last good configuration of it to keep. */
+  readonly wasBlocked: boolean;
+}
+
+/** What the configuration that was read wants of the listener. */
+export interface ListenerPlan {
+  readonly listens: boolean;
+  /** True if the listener must open, move or close. */
+  readonly listenerChanged: boolean;
+  /** Why the adapter must not start; null if it may. */
+  readonly blocked: string | null;
+}
+
+export type ReadVerdict =
+  | { readonly kind: 'refused'; readonly fault: string }
+  | { readonly kind: 'read'; readonly plan: ListenerPlan };
+
+export interface ReloadContext extends ReloadInput {
+  readonly plan: ListenerPlan | null;
+  readonly hasFindings: boolean;
+  readonly adopted: boolean;
+  readonly fault: string | null;
+}
+
+export type ReloadEvent = GatewayFact | ServersFact;
+
+/** What a reload asks of its supervisor, which passes it to the gateway or to the servers. */
+export type ReloadRequest =
+  | { readonly type: 'listener.wanted'; readonly plan: ListenerPlan }
+  | { readonly type: 'servers.outdated' };
+
+export interface ReloadOutcome {
+  /** Whether the configuration that was read is the one in force now. */
+  readonly inForce: boolean;
+  /** Whether findings prevented that; the fault names the first. */
+  readonly hasFindings: boolean;
+  /** What prevented it, or a part that does not work with it; null if there is nothing to report. */
+  readonly fault: string | null;
+}
+
+export const reloadMachine = setup({
+  types: {
+    input: {} as ReloadInput,
+    context: {} as ReloadContext,
+    events: {} as ReloadEvent,
+    output: {} as ReloadOutcome,
+  },
+  actors: {
+    readHome: promiseHole<ReadVerdict, ReloadInput>('readHome'),
+    adoptHome: promiseHole<undefined, undefined>('adoptHome'),
+  },
+  actions: {
+    rememberPlan: assign((_, params: { plan: ListenerPlan | null }) => params),
+    rememberFindings: assign((_, params: { fault: string | null }) => ({ ...params, hasFindings: true })),
+    rememberFault: assign((_, params: { fault: string | null }) => params),
+    rememberAdoption: assign({ adopted: true }),
+    requestMove: sendParent(
+      ({ context }): ReloadRequest => ({ type: 'listener.wanted', plan: context.plan ?? noPlan }),
+    ),
+    requestReconciling: sendParent((): ReloadRequest => ({ type: 'servers.outdated' })),
+  },
+  guards: {
+    isRefused: (_, verdict: ReadVerdict) => verdict.kind === 'refused',
+    movesListener: (_, verdict: ReadVerdict) => verdict.kind === 'read' && verdict.plan.listenerChanged,
+    isBlocked: ({ context }) => context.plan?.blocked != null,
+  },
+}).createMachine({
+  id: 'reload',
+  context: ({ input }) => ({ ...input, plan: null, hasFindings: false, adopted: false, fault: null }),
+  initial: 'reading',
+  states: {
+    reading: {
+      description: 'The files of the home are read and checked.',
+      meta: { rule: 'CFG-2' },
+      tags: ['working'],
+      invoke: {
+        id: 'readHome',
+        src: 'readHome',
+        input: ({ context }) => ({ wasBlocked: context.wasBlocked }),
+        onDone: [
+          {
+            guard: { type: 'isRefused', params: ({ event }) => event.output },
+            target: 'refused',
+            actions: { type: 'rememberFindings', params: ({ event }) => faultOf(event.output) },
+          },
+          {
+            guard: { type: 'movesListener', params: ({ event }) => event.output },
+            target: 'moving',
+            actions: { type: 'rememberPlan', params: ({ event }) => planOf(event.output) },
+          },
+          { target: 'adopting', actions: { type: 'rememberPlan', params: ({ event }) => planOf(event.output) } },
+        ],
+        onError: {
+          target: 'refused',
+          actions: { type: 'rememberFault', params: ({ event }) => ({ fault: causeOf(event.error) }) },
+        },
+      },
+    },
+    moving: {
+      description: 'The listener opens, moves or closes; if the new address cannot be bound, the reload is refused.',
+      meta: { rule: 'ADP-1' },
+      tags: ['working'],
+      entry: 'requestMove',
+      on: {
+        'gateway.opened': 'adopting',
+        'gateway.refused': [
+          {
+            guard: 'isBlocked',
+            target: 'adopting',
+            actions: { type: 'rememberFault', params: ({ event }) => ({ fault: event.fault }) },
+          },
+          { target: 'refused', actions: { type: 'rememberFault', params: ({ event }) => ({ fault: event.fault }) } },
+        ],
+      },
+    },
+    adopting: {
+      description: 'Settings, routes, targets and the inspector go by the new configuration from one moment on.',
+      meta: { rule: 'CFG-2' },
+      tags: ['working'],
+      invoke: {
+        id: 'adoptHome',
+        src: 'adoptHome',
+        input: undefined,
+        onDone: { target: 'reconciling', actions: 'rememberAdoption' },
+        onError: {
+          target: 'refused',
+          actions: { type: 'rememberFault', params: ({ event }) => ({ fault: causeOf(event.error) }) },
+        },
+      },
+    },
+    reconciling: {
+      description:
+        'Added MCP servers begin to connect, removed ones are stopped, and changed ones are stopped and begun again.',
+      meta: { rule: 'LIF-12' },
+      tags: ['working'],
+      entry: 'requestReconciling',
+      on: {
+        'servers.reconciled': [
+          {
+            guard: ({ event }) => event.fault !== null,
+            target: 'inForce',
+            actions: { type: 'rememberFault', params: ({ event }) => ({ fault: event.fault }) },
+          },
+          { target: 'inForce' },
+        ],
+      },
+    },
+    inForce: {
+      description: 'All parts of the gateway go by the configuration that was read.',
+      meta: { rule: 'CFG-2' },
+      tags: ['ended'],
+      type: 'final',
+    },
+    refused: {
+      description: 'The configuration that was read is not adopted; the last good one stays in force.',
+      meta: { rule: 'CFG-2' },
+      tags: ['ended', 'failed'],
+      type: 'final',
+    },
+  },
+  output: ({ context }) => ({ inForce: context.adopted, hasFindings: context.hasFindings, fault: context.fault }),
+});
+
+const noPlan: ListenerPlan = { listens: false, listenerChanged: false, blocked: null };
+
+function planOf(verdict: ReadVerdict): { plan: ListenerPlan | null } {
+  return { plan: verdict.kind === 'read' ? verdict.plan : null };
+}
+
+function faultOf(verdict: ReadVerdict): { fault: string | null } {
+  return { fault: verdict.kind === 'refused' ? verdict.fault : null };
+}

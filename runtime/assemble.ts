@@ -1,0 +1,240 @@
+/**
+ * Assembles the daemon: creates its parts, connects them to each other and to the supervisor, and starts none of them.
+ * Decides nothing.
+ * @see CON-2 and CFG-2 in docs/specification.md
+ */
+
+import { type AnyActorRef, createActor } from 'xstate';
+import type { LoadedHome } from '../actors/config/load-config.ts';
+import { compile } from '../machines/base/compile.ts';
+import type { Fault } from '../machines/base/fault.ts';
+import type { ProfileName } from '../machines/base/names.ts';
+import type { HomePaths } from '../machines/config/profile.ts';
+import type { GatewayContext } from '../machines/webhook/gateway.machine.ts';
+import { createChatView } from './agent/chat-view.ts';
+import { createProfileDesks } from './agent/profile-tools.ts';
+import { createRunners } from './agent/runners.ts';
+import { createConfigHistory } from './config/config-history.ts';
+import { createReloads, type Homes, wireReload } from './config/reload.ts';
+import type { CommandHost } from './control/command.ts';
+import { createDaemonView } from './control/daemon-view.ts';
+import { createEventStats } from './dispatch/event-stats.ts';
+import { createInspector } from './inspector/inspector.ts';
+import { createOverview } from './inspector/overview.ts';
+import { assembleServers } from './mcp/servers.ts';
+import { createMcpView } from './mcp/view.ts';
+import { createVitals } from './observe/health.ts';
+import type { Log } from './observe/log.ts';
+import type { Metrics } from './observe/metrics.ts';
+import { countRestarts } from './observe/metrics-counts.ts';
+import type { Redactor } from './observe/redact.ts';
+import { createTracing } from './observe/tracing.ts';
+import { createClock } from './system/clock.ts';
+import { pageFolder } from './system/package-files.ts';
+import { wireSupervisor } from './system/supervisor.ts';
+import { createTicks } from './system/ticks.ts';
+import { indexTimers } from './system/timers.ts';
+import { assembleWebhooks } from './webhook/webhooks.ts';
+
+export interface AssemblyPorts {
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly mostWaiting: number | undefined;
+  readonly paths: HomePaths;
+  readonly homes: Homes;
+  /** Why the webhook adapter must not start; null if it may. */
+  readonly blocked: string | null;
+  readonly redactor: Redactor;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  /** Takes the home before something is written to it; resolves with what prevents that. */
+  readonly hold: () => Promise<Fault | undefined>;
+}
+
+export type DaemonParts = Awaited<ReturnType<typeof assembleDaemon>>;
+
+/** Steps that an actor remembers of itself. */
+const trailLength = 24;
+
+export async function assembleDaemon(ports: AssemblyPorts) {
+  const { home, env, version, mostWaiting, paths, homes, redactor, metrics, log } = ports;
+  const nowMs = (): number => Date.now();
+  /** For waits and windows, which must not grow by what the clock is set back. */
+  const steadyMs = (): number => performance.now();
+  const startedAtMs = nowMs();
+  const rootOf = (): AnyActorRef => root;
+  const settings = () => homes.inForce().main.settings;
+  const every = createTicks();
+  const reloads = createReloads(homes, log);
+  const reload = (): Promise<void> => reloads.ask(root);
+  const runners = createRunners({
+    paths,
+    host: () => host,
+    servers: () => servers,
+    redact: redactor.text,
+    nowMs,
+    random: Math.random,
+    log,
+  });
+  await runners.sweep();
+  const profiles = createProfileDesks(homes.inForce, runners);
+  const tracing = createTracing({ env, version, redact: redactor.text, learn: redactor.learn, nowMs, log });
+  const inspector = createInspector({
+    root: rootOf,
+    redactor,
+    host: () => host,
+    deliveryOf: (key) => webhooks.deliveryOf(key),
+    vitals: () => health.vitals(),
+    readiness: () => health.readiness(),
+    metrics: () => metrics.render(health.measure()),
+    pageFolder,
+    nowMs,
+    log,
+  });
+  const compiling = { now: nowMs, trail: trailLength, watched: inspector.watched };
+  /** Another gateway may have taken the home while its disk was full: then this one ends. */
+  const hold = async (): Promise<Fault | undefined> => {
+    const refused = await ports.hold();
+    if (refused?.code === 'gateway-running') root.send({ type: 'daemon.stop' });
+    return refused;
+  };
+  const shared = { paths, root: rootOf, home: homes.inForce, redactor, compiling, metrics, tracing, nowMs, steadyMs };
+  const webhooks = assembleWebhooks({
+    ...shared,
+    hold,
+    whileAsked: (run, changed) => servers.approvals.whileAsked(run, changed),
+    deskOf: profiles,
+    wanted: () => homes.wanted().main.settings,
+    every,
+    mostWaiting,
+    log,
+  });
+  const servers = assembleServers({ ...shared, env, version, log });
+  servers.approvals.onAsked(webhooks.asked);
+  const mcp = createMcpView(servers, redactor, steadyMs);
+  const health = createVitals({
+    root: rootOf,
+    mcp,
+    metrics,
+    load: webhooks.load,
+    concurrency: () => settings().agent.concurrency,
+    webhookEnabled: () => settings().webhook.enabled,
+    redact: redactor.text,
+    viewers: inspector.watching,
+    version,
+    home,
+    startedAtMs,
+    nowMs,
+  });
+  const stats = createEventStats({
+    keeper: webhooks.keeper,
+    refused: webhooks.decisions.refused,
+    seenRun: webhooks.seenRun,
+    runsThatWait: servers.approvals.runsThatWait,
+    nowMs,
+  });
+  const overview = createOverview({
+    root: rootOf,
+    host: () => host,
+    keeper: webhooks.keeper,
+    events: stats,
+    recent: metrics.recent,
+    load: webhooks.load,
+    concurrency: () => settings().agent.concurrency,
+    runsThatWait: servers.approvals.runsThatWait,
+    onStep: inspector.onStep,
+    redact: redactor.record,
+    nowMs,
+  });
+  const configHistory = createConfigHistory(homes.inForce(), nowMs);
+  /** Both move in their own time: neither keeps a configuration from coming into force. */
+  const observe = (): void => {
+    void inspector.apply(settings().inspector);
+    void tracing.apply(settings().telemetry.otlpEndpoint);
+  };
+
+  const reloadChart = wireReload({
+    homes,
+    begun: reloads.begun,
+    // A fault of the gateway is cleared by the gateway alone, so it reopens even if the address is unchanged.
+    listensAs: (wanted) => gatewayContext()?.fault == null && webhooks.listensAs(wanted),
+    apply: () => {
+      configHistory.applied(homes.inForce());
+      webhooks.reconfigure();
+      observe();
+    },
+    refused: configHistory.refused,
+    redact: redactor.text,
+    log,
+  });
+  const supervisor = wireSupervisor({
+    journal: webhooks.journal,
+    servers: servers.logic,
+    gateway: webhooks.gateway,
+    reload: compile(reloadChart, compiling),
+    resumeWork: webhooks.resume,
+    reloadEnded: reloads.ended,
+    refuseReloads: reloads.refuse,
+    abandonWork: webhooks.abandon,
+    steadyMs,
+    random: Math.random,
+    log,
+  });
+  const root = createActor(inspector.sinces.remembering(supervisor), {
+    input: { listens: settings().webhook.enabled, blocked: ports.blocked },
+    clock: createClock(),
+  });
+  indexTimers(root, nowMs);
+  countRestarts(root, metrics);
+  const gatewayContext = (): GatewayContext | undefined => root.system.get('gateway')?.getSnapshot().context;
+
+  const host: CommandHost = {
+    source: { home, env },
+    desk: () => ({ home: homes.inForce(), sources: webhooks.sources(), problems: homes.problems() }),
+    version,
+    daemon: createDaemonView({
+      root,
+      home,
+      version,
+      inspector,
+      keeper: webhooks.keeper,
+      decisions: webhooks.decisions,
+      replay: webhooks.replay,
+      check: webhooks.check,
+      sendings: webhooks.sendings,
+      pauseOf: webhooks.pauseOf,
+      cancelRun: webhooks.cancelRun,
+      seenRun: webhooks.seenRun,
+      stats,
+      mcp,
+      chat: createChatView({ servers, settings: (profile) => profileOf(homes.inForce(), profile)?.settings.agent }),
+      cron: webhooks.cron,
+      overview,
+      configHistory,
+      workOf: (run) => ({
+        calls: servers.memory.ofRun(run),
+        callsUnderWay: servers.calls.ofRun(run),
+        questions: servers.approvals.ofRun(run),
+      }),
+      runsThatWait: servers.approvals.runsThatWait,
+      url: () => gatewayContext()?.url ?? undefined,
+      webhookEnabled: () => settings().webhook.enabled,
+      webhookFault: () => gatewayContext()?.fault ?? undefined,
+      configFault: () => {
+        const { refusal } = root.getSnapshot().context;
+        return refusal === null ? undefined : redactor.text(refusal);
+      },
+      redact: redactor.record,
+      redactText: redactor.text,
+      reload,
+      startedAtMs,
+      nowMs,
+    }),
+  };
+  return { root, webhooks, inspector, tracing, every, hold, host, reload, observe };
+}
+
+function profileOf({ profiles }: LoadedHome, name: string) {
+  return profiles.get(name as ProfileName);
+}

@@ -1,0 +1,156 @@
+/**
+ * The home in force, the one that a reload has read, and the reload's chart with its effects: reading the files and adopting
+ * what they say. Those who asked for a reload are answered when it has ended.
+ * @see CFG-2 and CFG-3 in docs/specification.md
+ */
+
+import { type AnyActorRef, fromPromise } from 'xstate';
+import { type HomeSource, type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
+import type { Logger } from '../../actors/ports.ts';
+import type { Diagnostic } from '../../machines/config/diagnostic.ts';
+import type { Settings } from '../../machines/config/settings.ts';
+import {
+  type ReadVerdict,
+  type ReloadInput,
+  type ReloadOutcome,
+  reloadMachine,
+} from '../../machines/reload.machine.ts';
+import { Refusal } from '../control/refusal.ts';
+import type { Redactor } from '../observe/redact.ts';
+import { adapterBlock, createProblemDesk, emptiedFault, learnSecrets, reportDiagnostics } from './loaded-home.ts';
+
+export interface Homes {
+  inForce(): LoadedHome;
+  /** The home that a reload has read, until it has ended; else the one in force. */
+  wanted(): LoadedHome;
+  /** Reads the files anew; `wanted` has them from then on. */
+  read(): LoadedHome;
+  adopt(): void;
+  /** Returns to the home in force. */
+  dismiss(): void;
+  /** Findings of the files as they are now. */
+  problems(): readonly Diagnostic[];
+}
+
+export function createHomes(source: HomeSource, redactor: Redactor, log: Logger): Homes {
+  let wanted = loadHome(source);
+  let inForce = wanted;
+  const problems = createProblemDesk(source, wanted);
+  const report = (home: LoadedHome): void => {
+    reportDiagnostics(home, log);
+    learnSecrets(home, redactor);
+  };
+  report(wanted);
+  return {
+    inForce: () => inForce,
+    wanted: () => wanted,
+    read() {
+      wanted = loadHome(source);
+      problems.seen(wanted);
+      report(wanted);
+      return wanted;
+    },
+    adopt() {
+      inForce = wanted;
+    },
+    dismiss() {
+      wanted = inForce;
+    },
+    problems: problems.now,
+  };
+}
+
+export interface ReloadPorts {
+  readonly homes: Homes;
+  /** Those who have asked until now get what is read now. */
+  readonly begun: () => void;
+  /** Whether the listener is where these settings want it, or closed if they want none. */
+  readonly listensAs: (settings: Settings) => boolean;
+  /** Lets every part go by the home that is in force now. */
+  readonly apply: () => void;
+  readonly refused: (why: string) => void;
+  readonly redact: (text: string) => string;
+  readonly log: Logger;
+}
+
+export function wireReload({ homes, begun, listensAs, apply, refused, redact, log }: ReloadPorts) {
+  function read(wasBlocked: boolean): ReadVerdict {
+    begun();
+    const inForce = homes.inForce();
+    const next = homes.read();
+    const found = adapterBlock(next);
+    const isBlocked = found.kind === 'home' || (found.kind === 'adapter' && !wasBlocked);
+    const fault = emptiedFault(next, inForce) ?? (isBlocked ? found.fault : undefined);
+    if (fault !== undefined) {
+      const why = redact(fault);
+      refused(why);
+      return { kind: 'refused', fault: why };
+    }
+    const { settings } = next.main;
+    const blocked = found.kind === 'free' ? null : found.fault;
+    return {
+      kind: 'read',
+      plan: { listens: settings.webhook.enabled, listenerChanged: !listensAs(settings), blocked },
+    };
+  }
+
+  return reloadMachine.provide({
+    actors: {
+      readHome: fromPromise<ReadVerdict, ReloadInput>(async ({ input }) => read(input.wasBlocked)),
+      adoptHome: fromPromise<undefined, undefined>(async () => {
+        homes.adopt();
+        apply();
+        log.log('info', 'configuration reloaded');
+        return undefined;
+      }),
+    },
+  });
+}
+
+export interface Reloads {
+  /** Resolves when what was on disk at the call is in force; rejects with why it is not. */
+  ask(root: AnyActorRef): Promise<void>;
+  begun(): void;
+  ended(outcome: ReloadOutcome): void;
+  /** Nothing comes of those that were asked for; without a reason the gateway stops. */
+  refuse(why?: string): void;
+}
+
+type Answer = (refusal: Refusal | undefined) => void;
+
+/** Those who wait for a reload: one that is asked for while another is under way has its turn after it. */
+export function createReloads(homes: Homes, log: Logger): Reloads {
+  const asked: Answer[] = [];
+  const underWay: Answer[] = [];
+  const busy = (): Refusal =>
+    new Refusal('gateway-busy', 'the gateway is busy starting or stopping; try again in a moment');
+
+  function answer(refusal: Refusal | undefined): void {
+    homes.dismiss();
+    for (const settle of underWay.splice(0)) settle(refusal);
+  }
+
+  return {
+    ask: (root) =>
+      new Promise((resolve, reject) => {
+        if (!root.getSnapshot().can({ type: 'config.reload' })) {
+          reject(busy());
+          return;
+        }
+        asked.push((refusal) => (refusal === undefined ? resolve() : reject(refusal)));
+        root.send({ type: 'config.reload' });
+      }),
+    begun: () => void underWay.push(...asked.splice(0)),
+    ended({ fault, hasFindings }) {
+      const why = hasFindings ? withFindings : fault;
+      if (why !== null) log.log('error', `reload: ${why}`);
+      answer(why === null ? undefined : new Refusal('reload-refused', why));
+    },
+    refuse(why) {
+      underWay.push(...asked.splice(0));
+      answer(why === undefined ? busy() : new Refusal('internal-error', why));
+    },
+  };
+}
+
+const withFindings = 'the configuration has findings; the last good one stays in force (see `agent config check`)';
