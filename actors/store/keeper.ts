@@ -12,7 +12,6 @@ export interface KeeperSettings {
   /** Names the gateway that owns the session: the same after a crash, so that its old session ends at once. */
   readonly owner: string;
   readonly sessionTtlMs: number;
-  readonly nowMs: () => number;
   /** Hears of every refused commit. */
   readonly refused: (reason: Fault) => void;
 }
@@ -48,14 +47,14 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   let session: SessionId | undefined;
 
   async function openSession(opened: Journal): Promise<Fault | undefined> {
-    const begun = await opened.openSession(settings.owner, settings.sessionTtlMs, settings.nowMs());
+    const begun = await opened.openSession(settings.owner, settings.sessionTtlMs);
     if (!begun.ok) return begun.fault;
     session = begun.value;
     return undefined;
   }
 
   async function renew(opened: Journal, standing: SessionId): Promise<Fault | undefined> {
-    const renewed = await opened.renewSession(standing, settings.sessionTtlMs, settings.nowMs());
+    const renewed = await opened.renewSession(standing, settings.sessionTtlMs);
     if (renewed.ok) return undefined;
     // An ended session cannot be renewed; the next opening begins another.
     if (renewed.fault.code === 'journal-session-ended') session = undefined;
@@ -97,7 +96,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       if (journal === undefined || session === undefined) return notOpen;
       const ended = await renew(journal, session);
       if (ended !== undefined) return ended;
-      const pruned = await journal.prune({ ...history, nowMs: settings.nowMs() });
+      const pruned = await journal.prune(history);
       return pruned.ok ? undefined : pruned.fault;
     },
 

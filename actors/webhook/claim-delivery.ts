@@ -174,7 +174,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
 
   /** The job's own settings apply; what the route rendered is context for this one run (CRN-2). */
   function claimCron(request: ClaimRequest, jobName: string, settled: Settled): void {
-    const { key, nowMs, event } = request;
+    const { key, event } = request;
     const job = ports.findJob(event.profile as ProfileName, jobName);
     if (job.kind === 'dropped') {
       const { id, reason } = job;
@@ -199,7 +199,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     // The claim that the scheduler takes for a firing too: no firing happens twice.
     const name = `cron/${event.profile}/${job.id}/${key}`;
     const value = { eventKey: key };
-    const also: Write[] = [{ kind: 'claim', name, value, nowMs, expiresAtMs: nowMs + claimLifeMs }];
+    const also: Write[] = [{ kind: 'claim', name, value, forMs: claimLifeMs }];
     claimRun(request, firing, { also }, settled);
   }
 

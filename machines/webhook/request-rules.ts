@@ -48,7 +48,7 @@ export interface RequestDesk {
     readonly take: (route: Route, nowMs: number) => void;
   };
   /** The event that claimed a signature and keeps it: a request that bears it again is a duplicate of that event. */
-  readonly signatureHolder: (profile: ProfileName, digest: string, nowMs: number) => SignatureHolder | undefined;
+  readonly signatureHolder: (profile: ProfileName, digest: string) => SignatureHolder | undefined;
   readonly list: (profile: ProfileName, file: string) => ListMembership | undefined;
   readonly newDeliveryId: () => string;
   /** Says that the deprecated scheme was used; the log says it once per route. */
@@ -184,15 +184,14 @@ function unsignedGreeting({ payload }: SignedRequest, { route }: RequestContext,
 function holderOf(digest: string, context: RequestContext, desk: RequestDesk): SignatureHolder | undefined {
   const { route, id } = context;
   if (route === undefined) return undefined;
-  const nowMs = desk.nowMs();
   const { body } = desk.compiled(route);
-  if (body.shape !== 'each') return desk.signatureHolder(route.profile, digest, nowMs);
+  if (body.shape !== 'each') return desk.signatureHolder(route.profile, digest);
   const parsed = parseBody(desk.text(id), desk.headers(id)['content-type'], body.shape);
   const split = parsed.ok ? splitItems(parsed, body.items) : undefined;
-  if (split?.ok !== true) return desk.signatureHolder(route.profile, digest, nowMs);
+  if (split?.ok !== true) return desk.signatureHolder(route.profile, digest);
   let first: SignatureHolder | undefined;
   for (const index of split.items.keys()) {
-    const holder = desk.signatureHolder(route.profile, partDigest(digest, index), nowMs);
+    const holder = desk.signatureHolder(route.profile, partDigest(digest, index));
     if (holder === undefined) return undefined;
     first ??= holder;
   }
@@ -277,7 +276,7 @@ function parsePart({ id, route }: RequestContext, desk: RequestDesk): Known {
   const deliveryId = idOf({}, parsed.value, desk.body(id), false) ?? `${part.deliveryId}#${index + 1}`;
   const known = { scheme, deliveryId, payload: parsed.value, event: eventType(headers, parsed.value) };
   if (signatureDigest === undefined) return known;
-  const holder = desk.signatureHolder(route.profile, signatureDigest, desk.nowMs());
+  const holder = desk.signatureHolder(route.profile, signatureDigest);
   if (holder === undefined) return { ...known, signatureDigest };
   const reason = sameSignature(holder, { deliveryId, route: route.name });
   return { ...known, outcome: { kind: 'duplicate', deliveryId }, ...(reason === undefined ? {} : { reason }) };

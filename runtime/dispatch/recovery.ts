@@ -6,7 +6,7 @@
 
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '../../actors/ports.ts';
-import type { Journal, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
+import type { Journal, SessionId, StoredRecord, Taken, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
@@ -95,7 +95,9 @@ async function takeDeliveries(
   await inTurns(taken, { ports, signal }, ({ value: record }) => {
     if (record.status === 'waitingToRetry') ports.hold(record);
   });
-  await inTurns(taken, { ports, signal }, (stored) => resumeDelivery(stored, ports));
+  await inTurns(taken, { ports, signal }, async (stored) => {
+    await resumeDelivery(stored, ports);
+  });
 }
 
 /** Notes every delivery that waits, before any is taken up. */
@@ -177,16 +179,19 @@ async function take<In extends 'deliveries' | 'groups' | 'runs'>(
   ports: ResumePorts,
   // A pending burst is due in the future; its timer runs here, so it is taken now.
   dueBeforeMs = Number.MAX_SAFE_INTEGER,
-): Promise<StoredRecord<In>[]> {
-  const nowMs = ports.nowMs();
-  const taken = await journal.take(collection, { session, dueBeforeMs, nowMs, limit });
+): Promise<Taken<In>[]> {
+  const taken = await journal.take(collection, { session, dueBeforeMs, limit });
   if (taken.ok) return taken.value;
   ports.log.log('error', taken.fault.message, { code: taken.fault.code });
   return [];
 }
 
-/** A delivery whose run still waits for it is spawned by the run; the others go on by themselves. */
-async function resumeDelivery(stored: StoredRecord<'deliveries'>, ports: ResumePorts): Promise<void> {
+/** A delivery that was taken by itself goes on; one that was taken with its run is spawned by that. */
+async function resumeDelivery(
+  stored: StoredRecord<'deliveries'>,
+  ports: ResumePorts,
+  takenWith?: 'run',
+): Promise<'ended' | 'goesOn'> {
   const { key } = stored;
   const record = stored.value;
   const nowMs = ports.nowMs();
@@ -204,17 +209,22 @@ async function resumeDelivery(stored: StoredRecord<'deliveries'>, ports: ResumeP
       route: record.route,
       target: record.target,
     });
-    return;
+    return 'ended';
   }
   if (next !== record) await put(ports, { collection: 'deliveries', key, value: next, dueAtMs: orderOf(next) }, []);
-  const run = next.runKey === undefined ? undefined : await ports.keeper.journal()?.get('runs', next.runKey);
-  if (run?.dueAtMs === undefined) ports.wards().open({ kind: 'direct', key, record: next });
+  if (takenWith === undefined) ports.wards().open({ kind: 'direct', key, record: next });
+  return 'goesOn';
 }
 
-async function resumeRun(stored: StoredRecord<'runs'>, ports: ResumePorts): Promise<void> {
+async function resumeRun(stored: Taken<'runs'>, ports: ResumePorts): Promise<void> {
   const record = stored.value;
-  const { key } = stored;
+  const { key, deliveries = [] } = stored;
   ports.writer.adopt('runs', key, stored.version);
+  for (const one of deliveries) {
+    if (one.value.status === 'waitingToRetry') ports.hold(one.value);
+    // Its end is written with that of the run.
+    if ((await resumeDelivery(one, ports, 'run')) === 'ended' && (await isFinished(key, ports))) return;
+  }
   const delivery = (await ports.keeper.journal()?.get('deliveries', key))?.value;
   const next = interruptedRun(record, delivery, ports.onInterrupted(record.profile));
   const event = (await ports.keeper.journal()?.get('events', record.eventKey))?.value;
@@ -231,6 +241,10 @@ async function resumeRun(stored: StoredRecord<'runs'>, ports: ResumePorts): Prom
     const { profile, route } = next;
     groups.spawn(group, { key: group, profile, route, inFlight: key, atMs: ports.nowMs() });
   }
+}
+
+async function isFinished(run: string, { keeper }: ResumePorts): Promise<boolean> {
+  return (await keeper.journal()?.get('runs', run))?.dueAtMs === undefined;
 }
 
 async function resumeGroup(stored: StoredRecord<'groups'>, ports: ResumePorts): Promise<void> {

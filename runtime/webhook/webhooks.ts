@@ -149,7 +149,6 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     owner: paths.home,
     sessionTtlMs,
-    nowMs,
     refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
   });
   const keeper = timedKeeper(opened, metrics);
@@ -217,7 +216,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       secondsUntilFree: windows.secondsUntilFree,
       takeSlot: windows.take,
       greetings,
-      signatureHolder: (profile, digest, atMs) => signatureHolder(keeper, signatureClaim(profile, digest), atMs),
+      signatureHolder: (profile, digest) => signatureHolder(keeper, signatureClaim(profile, digest)),
       list: (profile, file) => deskOf(profile)?.lists.list(file),
       newDeliveryId: () => globalThis.crypto.randomUUID(),
       noteDeprecated: (route, scheme) =>

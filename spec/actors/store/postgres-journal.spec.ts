@@ -13,7 +13,15 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     if (!opened.ok) throw new Error(opened.fault.message);
     return opened.value;
   };
-  journalContract(t, 'Postgres', { open: async () => open(await postgres.url()), histories: runs(30) });
+  journalContract(t, 'Postgres', {
+    async open() {
+      const url = await postgres.url();
+      const journal = await open(url);
+      await postgres.lendClock(url);
+      return { journal, clock: { set: (nowMs) => postgres.setClock(url, nowMs) } };
+    },
+    histories: runs(30),
+  });
 
   t.test('DUR-1 · one gateway alone may use a database, and its lock goes with it', async (t) => {
     const url = await postgres.url();
@@ -40,7 +48,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       const rows: readonly (readonly [string, string, RegExp])[] = [
         [readOnly, 'journal-read-only', /only reads .*name the primary/],
         [readOnlyLater, 'journal-read-only', /only reads/],
-        [newer, 'journal-version', /tables are of version 7, this gateway knows version 1/],
+        [newer, 'journal-version', /tables are of version 7, this gateway knows version 2/],
         [
           older.replace(/search_path%3Ds\d+/, 'search_path%3Dnone'),
           'journal-unreadable',

@@ -41,7 +41,7 @@ t.test('DUR-1 · each write goes over the one before, and one that another gatew
 t.test('DUR-1 · changes and what goes with them land whole or not at all', async (t) => {
   const { disk, writer, write } = await stage();
   const delivery = { ...change(1), collection: 'deliveries' } as const;
-  const claim = { kind: 'claim', name: 'c', value: {}, nowMs: 0, expiresAtMs: 9 } as const;
+  const claim = { kind: 'claim', name: 'c', value: {}, forMs: 9_000 } as const;
   t.same(await write([change(1), delivery], [claim]), { kind: 'written' });
   t.same(await write([{ ...change(1), key: 'other' }], [claim]), { kind: 'lost' });
   t.equal(disk.journal.local?.get('runs', 'other'), undefined);

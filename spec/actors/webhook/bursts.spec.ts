@@ -42,7 +42,7 @@ async function gateway(journal: Journal, owner = 'gateway', mode?: 'batch'): Pro
             mode,
           },
           (burst, record): Write[] => [
-            { kind: 'claim', name: id, value: {}, nowMs: 0, expiresAtMs: 1_000_000 },
+            { kind: 'claim', name: id, value: {}, forMs: 1_000_000 },
             { kind: 'put', collection: 'events', key: eventKey, expect: 'absent', value: { work: burst.id } },
             record,
           ],
