@@ -71,8 +71,8 @@ export type Write =
        */
       readonly keptWith?: string;
     }
-  /** Gives a name back, whether or not it was taken. */
-  | { readonly kind: 'release'; readonly name: string }
+  /** Gives a name back, whether or not it was taken; with `holder` only where the claim's value names that. */
+  | { readonly kind: 'release'; readonly name: string; readonly holder?: string }
   /**
    * Writes a record. `expect` is what must stand, left out: anything. `dueAtMs` puts it among the work (null or left
    * out: takes it out); `heldBy` says who works on it.

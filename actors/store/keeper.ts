@@ -5,6 +5,7 @@
  */
 
 import { type Fault, fault, type Result } from '../../machines/base/fault.ts';
+import { withReleases } from './in-flight.ts';
 import type { CommitVerdict, Journal, SessionId, Write } from './journal.ts';
 
 export interface KeeperSettings {
@@ -27,6 +28,8 @@ export interface JournalKeeper {
    * while no journal is open.
    */
   beginAnew(): Promise<Fault | undefined>;
+  /** Renews the session where it is short, because another gateway waits for its end. */
+  beat(): Promise<void>;
   /** Renews the session and forgets history. */
   keep(history: { readonly keepAfterKey: string; readonly maxBytes: number }): Promise<Fault | undefined>;
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
@@ -66,7 +69,8 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       settled({ kind: 'unavailable', fault: notOpen });
       return;
     }
-    journal.submit(writes, (verdict) => {
+    const ofOne = journal.local !== undefined;
+    journal.submit(ofOne ? writes : withReleases(writes), (verdict) => {
       if (verdict.kind === 'unavailable') settings.refused(verdict.fault);
       settled(verdict);
     });
@@ -90,6 +94,12 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
 
     async beginAnew() {
       return journal === undefined ? undefined : openSession(journal);
+    },
+
+    async beat() {
+      if (journal === undefined || journal.local !== undefined || session === undefined) return;
+      const unrenewed = await renew(journal, session);
+      if (unrenewed !== undefined) settings.refused(unrenewed);
     },
 
     async keep(history) {

@@ -149,7 +149,7 @@ function applyOne(tables: Tables, write: Write, at: At, undo: Undo | undefined):
     case 'claim':
       return applyClaim(tables, write, at, undo);
     case 'release':
-      return release(tables, write.name, undo);
+      return release(tables, write.name, undo, write.holder);
     case 'put':
       return applyPut(tables, write, at.index, undo);
     case 'delete':
@@ -176,11 +176,11 @@ function applyClaim(tables: Tables, write: Claim, { index, nowMs }: At, undo: Un
   return undefined;
 }
 
-function release(tables: Tables, name: string, undo: Undo | undefined): undefined {
+function release(tables: Tables, name: string, undo: Undo | undefined, holder?: string): undefined {
   const key = claimKey(name);
   const { claims, expiry, marks } = tables;
   const standing = claims.read(key);
-  if (standing === undefined) return;
+  if (standing === undefined || (holder !== undefined && standing.value?.holder !== holder)) return;
   const ends = expiryKey(key, standing);
   const hadEnd = expiry.head(ends) !== undefined;
   const mark = missingMark(tables, key, standing);

@@ -1,11 +1,11 @@
 /**
  * The journal in a Postgres database. Commits that arrive while a group is under way share the next one: one transaction
  * locks the rows they touch, the ledger applies them, one statement writes what changed. The connection that writes holds a
- * lock of the database for as long as it lives, so that one gateway alone writes.
+ * lock of the database for as long as it lives, so that one gateway alone writes
+ * (`postgres-turn.ts`).
  * @see DUR-1 in docs/specification.md
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Pool } from 'pg';
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import { tellUncaught } from './job.ts';
@@ -27,6 +27,7 @@ import {
 } from './postgres-rows.ts';
 import { codeOf, postgresFault, prepareSchema } from './postgres-schema.ts';
 import { createSessions, tell } from './postgres-sessions.ts';
+import { takeTurn, type Waiting } from './postgres-turn.ts';
 import { letters } from './work-index.ts';
 
 interface Commit {
@@ -39,8 +40,7 @@ const groupSize = 400;
 const readers = 4;
 const connectTimeoutMs = 10_000;
 /** The lock of a killed gateway goes with its connection, which the database notices within this time. */
-const lockPatienceMs = 3_000;
-const lockPauseMs = 100;
+const lockPatienceMs = 1_000;
 /** How long a commit waits for a connection that says whether it landed. */
 const outcomePatienceMs = 5_000;
 const pieceSize = 1_000;
@@ -97,15 +97,18 @@ export interface PostgresJournalSettings {
   readonly url: string;
   /** The lock of an earlier gateway on the database is waited for this long. */
   readonly patienceMs?: number;
+  /** Ends the waiting for that lock. */
+  readonly signal?: AbortSignal;
 }
 
 /** Opens the journal, and makes its tables where there are none. Fails where another gateway uses the database. */
 export async function openPostgresJournal({
   url,
   patienceMs = lockPatienceMs,
+  signal = new AbortController().signal,
 }: PostgresJournalSettings): Promise<Result<Journal>> {
   const place = placeOf(url);
-  const writer = await connect(url, place, patienceMs);
+  const writer = await connect(url, place, { patienceMs, own: [], signal });
   return writer.ok ? done(createPostgresJournal({ url, place, first: writer.value, patienceMs })) : writer;
 }
 
@@ -133,7 +136,7 @@ async function reach(url: string): Promise<Client> {
   return client;
 }
 
-async function connect(url: string, place: string, patienceMs: number): Promise<Result<Client>> {
+async function connect(url: string, place: string, waiting: Waiting): Promise<Result<Client>> {
   let client: Client | undefined;
   try {
     client = await reach(url);
@@ -142,19 +145,14 @@ async function connect(url: string, place: string, patienceMs: number): Promise<
       await client.end();
       return { ok: false, fault: obstacle };
     }
-    for (let waitedMs = 0; ; waitedMs += lockPauseMs) {
-      const { rows } = await client.query(`select pg_try_advisory_lock(hashtext('agent_gateway'),
-        hashtext(current_schema)) as mine, current_setting('transaction_read_only') as reads`);
-      if (rows[0]?.reads === 'on') throw Object.assign(new Error('transactions are read-only'), { code: '25006' });
-      if (rows[0]?.mine === true) break;
-      if (waitedMs >= patienceMs) {
-        await client.end();
-        return failed(
-          'journal-unavailable',
-          `${place}: another gateway uses this database; stop it, since one gateway alone may use one yet`,
-        );
-      }
-      await sleep(lockPauseMs);
+    const { rows } = await client.query(`select current_setting('transaction_read_only') as reads`);
+    if (rows[0]?.reads === 'on') throw Object.assign(new Error('transactions are read-only'), { code: '25006' });
+    if (!(await takeTurn(client, waiting))) {
+      await client.end();
+      return failed(
+        'journal-reserve',
+        `${place}: another gateway uses this database; this one is in reserve and takes over when that ends`,
+      );
     }
     // A plan made while the tables were empty would read them whole for ever.
     await client.query('set enable_seqscan = off');
@@ -180,6 +178,9 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
   let writer = first;
   let stopped: Fault | undefined;
   let closing: Promise<void> | undefined;
+  /** A probe has found another gateway at the database: the next one waits for its end. */
+  let isInReserve = false;
+  const ending = new AbortController();
   let waiting: (readonly Commit[])[] = [];
   let underWay: Promise<void> | undefined;
   let gathered: Commit[] | undefined;
@@ -303,7 +304,11 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
       await writer.query('commit');
     } catch (thrown) {
       if (/^[0-9A-Z]{5}$/.test(codeOf(thrown)) && !codeOf(thrown).startsWith('57')) throw thrown;
-      const again = await connect(url, place, outcomePatienceMs);
+      const again = await connect(url, place, {
+        patienceMs: outcomePatienceMs,
+        own: sessions.own(),
+        signal: ending.signal,
+      });
       if (!again.ok) throw thrown;
       void writer.end().catch(() => {});
       writer = again.value;
@@ -336,7 +341,12 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
     const isWell = stopped === undefined && (await writer.query('select 1').then(...always));
     if (isWell) return undefined;
     void writer.end().catch(() => {});
-    const again = await connect(url, place, patienceMs);
+    const again = await connect(url, place, {
+      patienceMs: isInReserve ? Number.POSITIVE_INFINITY : patienceMs,
+      own: sessions.own(),
+      signal: ending.signal,
+    });
+    isInReserve = !again.ok && again.fault.code === 'journal-reserve';
     if (!again.ok) return again.fault;
     writer = again.value;
     stopped = undefined;
@@ -491,6 +501,7 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
     },
     probe: () => (closing === undefined ? inTurn(probe) : Promise.resolve(closedFault)),
     close() {
+      ending.abort();
       closing ??= (async () => {
         await underWay;
         await turns;

@@ -16,6 +16,8 @@ export interface PostgresSessions {
   renew(session: SessionId, ttlMs: number): Promise<boolean>;
   end(session: SessionId): Promise<void>;
   reap(): Promise<number>;
+  /** The ids of the sessions that this process has begun and not ended. */
+  own(): readonly SessionId[];
   watch(heard: (news: News) => void): () => void;
   close(): Promise<void>;
 }
@@ -146,6 +148,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       if ((rowCount ?? 0) > 0) await client.query(tell('session'));
       return rowCount ?? 0;
     },
+    own: () => [...own.keys()].map((number) => `s${number}`),
     watch(heard) {
       listeners.add(heard);
       return () => void listeners.delete(heard);

@@ -244,8 +244,9 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     ports.bursts.join(
       { key, profile, route, groupKey, eventKey, nowMs, windowMs, maxWaitMs, mode, isDirect },
       (burst, record) => [...claimsOf(request), putEvent(eventKey, event, burst.id), record],
-      ({ verdict, burst, absorbed }) => {
-        const opened: Opened = absorbed ? { kind: 'nothing' } : { kind: 'group', key, profile, route, burst };
+      ({ verdict, burst, absorbed, isElsewhere }) => {
+        const opened: Opened =
+          absorbed || isElsewhere ? { kind: 'nothing' } : { kind: 'group', key, profile, route, burst };
         settle(verdict, { kind: 'granted', opened, work: burst.id }, { event, settled });
       },
     );

@@ -6,7 +6,7 @@
 
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '../../actors/ports.ts';
-import type { Journal, SessionId, StoredRecord, Taken, Write } from '../../actors/store/journal.ts';
+import type { Collection, Journal, Put, SessionId, StoredRecord, Taken, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
@@ -61,7 +61,7 @@ export async function resumeWork(ports: ResumePorts, signal = ports.signal()): P
   await noteAll(journal, ports, signal);
   await takeDeliveries(journal, session, ports, signal, Number.MAX_SAFE_INTEGER);
   await refillRuns(ports, signal);
-  await takeGroups(journal, session, ports, signal);
+  await refillGroups(ports, signal);
   if (!signal.aborted) await ports.older.look();
 }
 
@@ -158,12 +158,11 @@ export async function refillRuns(ports: ResumePorts, signal = ports.signal()): P
   }
 }
 
-async function takeGroups(
-  journal: Journal,
-  session: SessionId,
-  ports: ResumePorts,
-  signal: AbortSignal,
-): Promise<void> {
+/** Takes up batches that no gateway holds. */
+export async function refillGroups(ports: ResumePorts, signal = ports.signal()): Promise<void> {
+  const journal = ports.keeper.journal();
+  const session = ports.keeper.session();
+  if (journal === undefined || session === undefined) return;
   while (!signal.aborted) {
     const taken = await take(journal, session, 'groups', sliceSize, ports);
     await inTurns(taken, { ports, signal }, (stored) => resumeGroup(stored, ports));
@@ -195,6 +194,10 @@ async function resumeDelivery(
   const { key } = stored;
   const record = stored.value;
   const nowMs = ports.nowMs();
+  if (ports.wards().deliveries.get(key) !== undefined) {
+    await regain(stored.version, putOf('deliveries', stored), ports);
+    return 'goesOn';
+  }
   ports.writer.adopt('deliveries', key, stored.version);
   const next = interruptedDelivery(record, { nowMs, deduplicatesForMs: ports.deduplicatesForMs(record) });
   if (isOver(next)) {
@@ -219,6 +222,11 @@ async function resumeDelivery(
 async function resumeRun(stored: Taken<'runs'>, ports: ResumePorts): Promise<void> {
   const record = stored.value;
   const { key, deliveries = [] } = stored;
+  if (ports.wards().runs.get(key) !== undefined) {
+    await regain(stored.version, putOf('runs', stored), ports);
+    for (const one of deliveries) await regain(one.version, putOf('deliveries', one), ports);
+    return;
+  }
   ports.writer.adopt('runs', key, stored.version);
   for (const one of deliveries) {
     if (one.value.status === 'waitingToRetry') ports.hold(one.value);
@@ -242,6 +250,29 @@ async function resumeRun(stored: Taken<'runs'>, ports: ResumePorts): Promise<voi
     groups.spawn(group, { key: group, profile, route, inFlight: key, atMs: ports.nowMs() });
   }
 }
+
+/**
+ * Keeps work whose chart lives here, taken after the session that held it ran out. Where another gateway has written it
+ * since, it is put back, and taken up again once that chart has found out and ended.
+ */
+async function regain(
+  version: number,
+  free: Put<'runs'> | Put<'deliveries'>,
+  { keeper, writer }: ResumePorts,
+): Promise<void> {
+  if (!writer.regain(free.collection, free.key, version)) await keeper.commit([{ ...free, expect: version }]);
+}
+
+const putOf = <In extends Collection>(
+  collection: In,
+  { key, value, dueAtMs }: StoredRecord<In>,
+): { kind: 'put'; collection: In; key: string; value: StoredRecord<In>['value']; dueAtMs: number | undefined } => ({
+  kind: 'put',
+  collection,
+  key,
+  value,
+  dueAtMs,
+});
 
 async function isFinished(run: string, { keeper }: ResumePorts): Promise<boolean> {
   return (await keeper.journal()?.get('runs', run))?.dueAtMs === undefined;

@@ -176,6 +176,12 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     t.equal(await journal.claimed('a'), undefined);
     t.same(await journal.commit([claim('a')]), { kind: 'committed' });
     t.same(await journal.commit([{ kind: 'release', name: 'nobody' }]), { kind: 'committed' });
+
+    await journal.commit([claim('held', { value: { holder: 'r1' } })]);
+    await journal.commit([{ kind: 'release', name: 'held', holder: 'r2' }]);
+    t.same(await journal.claimed('held'), { holder: 'r1' }, 'only its holder releases it');
+    await journal.commit([{ kind: 'release', name: 'held', holder: 'r1' }]);
+    t.equal(await journal.claimed('held'), undefined);
   });
 
   check('IDM-2 · tells long and odd names apart', async (t, journal) => {

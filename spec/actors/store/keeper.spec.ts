@@ -1,7 +1,10 @@
 import t from 'tap';
+import { inFlightClaim } from '../../../actors/store/in-flight.ts';
+import type { Write } from '../../../actors/store/journal.ts';
 import { createKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { done, type Fault, failed } from '../../../machines/base/fault.ts';
+import { openKeeper } from '../../support/keeper.ts';
 
 const write = [{ kind: 'put', collection: 'events', key: 'k', value: {} }] as const;
 const history = { keepAfterKey: '', maxBytes: 1_000_000 };
@@ -115,3 +118,28 @@ t.test('DUR-1 · closing ends the session first, so that the next gateway finds 
   await keeper.close();
   t.same([ended, keeper.journal(), keeper.session()], [[session], undefined, undefined]);
 });
+
+t.test(
+  'COA-3 · SCA-1 · where several may use a journal, the end of a run releases its group, and no other does',
+  async (t) => {
+    const memory = openMemoryJournal();
+    const { local: _, ...shared } = memory;
+    const { keeper } = await openKeeper(shared);
+    const run = (key: string, dueAtMs: number | null): Write => ({
+      kind: 'put',
+      collection: 'runs',
+      key,
+      value: { group: 'g' },
+      dueAtMs,
+    });
+    const open = (key: string) => keeper.commit([...inFlightClaim(keeper, 'g', key), run(key, 1)]);
+
+    t.same(await open('r1'), { kind: 'committed' });
+    t.match(await open('r2'), { kind: 'claimed', holder: { holder: 'r1' } });
+    await keeper.commit([run('r0', null)]);
+    t.match(await open('r2'), { kind: 'claimed' }, 'an earlier run of the group that ends again');
+    await keeper.commit([run('r1', null)]);
+    t.same(await open('r2'), { kind: 'committed' });
+    t.same(inFlightClaim((await openKeeper(memory)).keeper, 'g', 'r3'), [], 'the group’s chart knows its run');
+  },
+);
