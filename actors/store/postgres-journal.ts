@@ -151,7 +151,7 @@ async function connect(url: string, place: string, waiting: Waiting): Promise<Re
       await client.end();
       return failed(
         'journal-reserve',
-        `${place}: another gateway uses this database; this one is in reserve and takes over when that ends`,
+        `${place}: another gateway uses this database; this one is in reserve and becomes active when that ends`,
       );
     }
     // A plan made while the tables were empty would read them whole for ever.

@@ -16,7 +16,7 @@ export const faultCatalogue = {
   },
   'journal-reserve': {
     what: 'Another gateway uses the database. This gateway is in reserve: it takes nothing and answers 503.',
-    remedy: 'Nothing: it takes over when the other gateway ends, dies or stops renewing its session.',
+    remedy: 'Nothing: it becomes active when the other gateway ends, dies or stops renewing its session.',
   },
   'journal-full': {
     what: 'The disk, a quota or a file size limit leaves the journal no room.',

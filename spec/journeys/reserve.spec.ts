@@ -109,7 +109,7 @@ async function passDatabaseOn(t: Test, faults: readonly ('SIGKILL' | 'SIGSTOP' |
 }
 
 t.test(
-  'SCA-2 · a gateway in reserve takes over from one that is killed and from one that drains',
+  'SCA-1 · SCA-2 · a gateway in reserve takes over from one that is killed and from one that drains',
   { skip: withoutPostgres },
   (t) => passDatabaseOn(t, ['SIGKILL', 'SIGTERM']),
 );
