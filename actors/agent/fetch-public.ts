@@ -116,12 +116,17 @@ function open(url: URL, addresses: readonly LookupAddress[], signal: AbortSignal
   });
 }
 
-/** Answers with the addresses that were checked, whatever the name says now. */
+/**
+ * Returns the addresses that were checked, whatever the name resolves to now. Asynchronously: the system refuses some
+ * addresses at once, and the request listens for the socket's error only in a later tick.
+ */
 function pinned(addresses: readonly LookupAddress[]): LookupFunction {
   return (_, options, callback) => {
     const [first] = addresses;
-    if (options.all === true) callback(null, [...addresses]);
-    else callback(null, first?.address ?? '', first?.family);
+    setImmediate(() => {
+      if (options.all === true) callback(null, [...addresses]);
+      else callback(null, first?.address ?? '', first?.family);
+    });
   };
 }
 

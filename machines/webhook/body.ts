@@ -66,7 +66,7 @@ function parseForm(text: string): ParsedBody {
     const object = parseObject(text);
     if (object.ok) return object;
   }
-  if (hasMoreThan(mostFields, text)) return { ok: false, why: `the form has more than ${mostFields} fields` };
+  if (hasMoreFieldsThan(mostFields, text)) return { ok: false, why: `the form has more than ${mostFields} fields` };
   const fields = new URLSearchParams(text);
   const payload = fields.get('payload');
   if (payload !== null) return parseObject(payload);
@@ -81,7 +81,7 @@ function parseForm(text: string): ParsedBody {
 }
 
 /** Counted before anything is decoded. */
-function hasMoreThan(most: number, form: string): boolean {
+export function hasMoreFieldsThan(most: number, form: string): boolean {
   let count = 1;
   for (let at = form.indexOf('&'); at >= 0 && count <= most; at = form.indexOf('&', at + 1)) count += 1;
   return count > most;

@@ -8,6 +8,7 @@ import { createHash, createHmac, createPublicKey, type KeyObject, verify as veri
 import { compilePath, isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import type { Place, SignatureScheme, Timestamp } from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
+import { hasMoreFieldsThan, mostFields } from './body.ts';
 import { type CertifiedForm, certificateUrl, certifiedContent, keyOfCertificate } from './certificate.ts';
 import { hmacSha256 } from './hmac.ts';
 import {
@@ -87,7 +88,7 @@ export function compileScheme(scheme: SignatureScheme, use: SchemeUse): SchemeVe
     const contents = scheme.form === 'twilio' ? twilioContents(url, request) : [contentOf(texts, request.body)];
     if (contents.length === 0)
       return refused(
-        'its signature does not cover the body: that is no form, and bodySHA256 in the query is not its digest',
+        `its signature does not cover the body: that is no form of at most ${mostFields} fields, and bodySHA256 in the query is not its digest`,
       );
     if (!isSigned && timestamp === undefined && scheme.algorithm !== 'token' && isTimedContent(request.body))
       return refused('the body is the signed content of a scheme with a time');
@@ -229,21 +230,24 @@ function twilioContents(url: string, { headers, body, query }: SignedRequest): r
   const isForm = formType.test(headers['content-type'] ?? '');
   if (given === null ? !isForm : given !== createHash('sha256').update(body).digest('hex')) return [];
   const form = given === null ? sortedForm(Buffer.from(body).toString('utf8')) : '';
-  return [url, otherPort(url)].map((one) => ({ before: latin1(`${one}${form}`), body: noBody, after: '' }));
+  if (form === undefined) return [];
+  const bytes = Buffer.from(form, 'utf8');
+  return [url, otherPort(url)].map((one) => ({ before: latin1(one), body: bytes, after: '' }));
 }
 
-function sortedForm(text: string): string {
-  const fields = new Map<string, string[]>();
-  for (const [name, value] of new URLSearchParams(text)) fields.set(name, [...(fields.get(name) ?? []), value]);
-  const names = [...fields.keys()].sort();
-  return names
-    .map((name) =>
-      [...new Set(fields.get(name))]
-        .sort()
-        .map((value) => name + value)
-        .join(''),
-    )
-    .join('');
+/** Undefined where it has more fields than a payload may have: it has not been verified yet (SEC-3). */
+function sortedForm(text: string): string | undefined {
+  if (hasMoreFieldsThan(mostFields, text)) return undefined;
+  const fields = new Map<string, Set<string>>();
+  for (const [name, value] of new URLSearchParams(text)) {
+    const values = fields.get(name);
+    if (values === undefined) fields.set(name, new Set([value]));
+    else values.add(value);
+  }
+  let sorted = '';
+  for (const name of [...fields.keys()].sort())
+    for (const value of [...(fields.get(name) ?? [])].sort()) sorted += name + value;
+  return sorted;
 }
 
 /** The same URL with its scheme's own port where it names none, and without its port where it names one. */

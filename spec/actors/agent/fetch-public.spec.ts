@@ -64,6 +64,17 @@ t.test('DIS-5 · a redirect to a private address is refused, and a public one fo
   t.match(why(await get(`${server.url}/odd`)), /no URL/);
 });
 
+t.test('DIS-5 · an address that the system refuses at once is a refusal', async (t) => {
+  const fetch = createFetchPublic({
+    resolve: () => Promise.resolve([{ address: '255.255.255.255', family: 4 }]),
+    isAllowed: () => true,
+  });
+  t.match(await get('http://broadcast.invalid/', fetch), {
+    kind: 'refused',
+    why: /^it could not be fetched \(E[A-Z]+\)$/,
+  });
+});
+
 t.test('DIS-5 · a name that changes its mind after the check changes nothing', async (t) => {
   const { port, asked } = await startPageServer(t, { '/': page('text/plain', 'inside') });
   let asks = 0;
