@@ -64,7 +64,7 @@ export interface FireCronJob {
   note(entry: Entry, reason: string, once: string): Promise<NoteVerdict>;
   /** Makes a schedule begin now: nothing of it was due before. */
   begin(entry: Omit<Entry, 'key'>, print: string): Promise<NoteVerdict>;
-  mark(profile: string, job: string, nowMs: number): Promise<CronMark | undefined>;
+  mark(profile: string, job: string): Promise<CronMark | undefined>;
   /** The run of the last firing while it waits, runs or delivers. */
   inFlight(mark: CronMark | undefined): Promise<string | undefined>;
 }
@@ -123,11 +123,11 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
         ...markWrites(entry, { dueAtMs: due.dueAtMs, print, run: entry.key }),
       ]),
     byHand(entry, context) {
-      const { key, nowMs, profile, job } = entry;
+      const { key, profile, job } = entry;
       const prompt = context === undefined ? job.prompt : `${job.prompt}\n\n${context}`.trimStart();
       const event = { ...eventOf(entry, 'cron.manual', 'cron'), deliveryId: `cron-${job.id}-${key}`, prompt };
       // The claim that webhooks take for a firing too.
-      return fire(entry, event, [claim(`cron/${profile}/${job.id}/${key}`, { eventKey: key }, nowMs, claimLifeMs)]);
+      return fire(entry, event, [claim(`cron/${profile}/${job.id}/${key}`, { eventKey: key }, claimLifeMs)]);
     },
     pass: async (entry, due, print, reason) =>
       write([
@@ -136,9 +136,9 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
         putEvent(entry.key, dueEvent(entry, due, 'ignored', reason)),
       ]),
     note(entry, reason, once) {
-      const { key, nowMs, profile, job } = entry;
+      const { key, profile, job } = entry;
       return write([
-        claim(`cron-note/${profile}/${job.id}/${once}`, { eventKey: key }, nowMs, markLifeMs),
+        claim(`cron-note/${profile}/${job.id}/${once}`, { eventKey: key }, markLifeMs),
         putEvent(key, { ...eventOf(entry, 'cron.note', 'ignored'), deliveryId: `cron-${job.id}-${key}`, reason }),
       ]);
     },
@@ -152,30 +152,30 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
     },
   };
 
-  async function lastRun({ profile, job, nowMs }: Omit<Entry, 'key'>): Promise<{ readonly run?: string }> {
-    const run = (await mark(profile, job.id, nowMs))?.run;
+  async function lastRun({ profile, job }: Omit<Entry, 'key'>): Promise<{ readonly run?: string }> {
+    const run = (await mark(profile, job.id))?.run;
     return run === undefined ? {} : { run };
   }
 
-  async function mark(profile: string, job: string, nowMs: number): Promise<CronMark | undefined> {
-    return (await keeper.journal()?.claimed(markName(profile, job), nowMs)) as CronMark | undefined;
+  async function mark(profile: string, job: string): Promise<CronMark | undefined> {
+    return (await keeper.journal()?.claimed(markName(profile, job))) as CronMark | undefined;
   }
 }
 
 /** The claim's name is the job and the due time, so it is the same in every gateway and after every restart. */
 function dueClaim({ key, nowMs, profile, job }: Entry, { dueAtMs }: DueTime): Write {
   const lifeMs = Math.max(0, dueAtMs - nowMs) + (job.graceMs ?? usualGraceMs) + claimLifeMs;
-  return claim(`cron/${profile}/${job.id}/${dueAtMs}`, { eventKey: key }, nowMs, lifeMs);
+  return claim(`cron/${profile}/${job.id}/${dueAtMs}`, { eventKey: key }, lifeMs);
 }
 
 /** A mark is a claim that is given back and taken anew: claims are what the journal keeps beside records. */
-function markWrites({ nowMs, profile, job }: Omit<Entry, 'key'>, mark: CronMark): Write[] {
+function markWrites({ profile, job }: Omit<Entry, 'key'>, mark: CronMark): Write[] {
   const name = markName(profile, job.id);
-  return [{ kind: 'release', name }, claim(name, { ...mark }, nowMs, markLifeMs)];
+  return [{ kind: 'release', name }, claim(name, { ...mark }, markLifeMs)];
 }
 
-function claim(name: string, value: JsonObject, nowMs: number, lifeMs: number): Write {
-  return { kind: 'claim', name, value, nowMs, expiresAtMs: nowMs + lifeMs };
+function claim(name: string, value: JsonObject, forMs: number): Write {
+  return { kind: 'claim', name, value, forMs };
 }
 
 function markName(profile: string, job: string): string {

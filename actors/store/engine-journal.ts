@@ -5,6 +5,7 @@
 
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { responseKeys } from '../../machines/webhook/responses.ts';
 import { type Job, joined, promised } from './job.ts';
 import type {
   Collection,
@@ -15,6 +16,7 @@ import type {
   LocalReader,
   SessionId,
   StoredRecord,
+  Taken,
   Write,
 } from './journal.ts';
 import { claimKey } from './keys.ts';
@@ -24,7 +26,7 @@ import { ageing, type Piece, pruneClaims, type Spent, shrinking } from './prune.
 import { beginSession, isLiving, prolongSession, removeSession } from './sessions.ts';
 import { sweeping } from './sweep.ts';
 import type { Engine, Tables } from './tables.ts';
-import { addWork, dueKeys, freeWork, removeWork, workKey } from './work-index.ts';
+import { addWork, dueKeys, freeWork, removeWork, type Work, workKey } from './work-index.ts';
 
 /** Records taken in one job. */
 const takeSize = 100;
@@ -33,12 +35,20 @@ const pieceMs = 5;
 /** Marks that lead nowhere cost no more than their bytes. */
 const sweepEveryMs = 600_000;
 
-export function createJournal(engine: Engine, now: () => number): Journal {
+export interface EngineClocks {
+  /** Unix milliseconds: sessions and claims are timed by it. */
+  readonly nowMs: () => number;
+  /** Milliseconds that only rise, to cut long work into pieces. */
+  readonly steadyMs: () => number;
+}
+
+export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks): Journal {
   /** Whether no record was forgotten since the marks were swept. */
   let hasSwept = false;
   let sweepAtMs = Number.NEGATIVE_INFINITY;
   /** The commits of a call of `together`, while it runs. */
   let gathered: Job[] | undefined;
+  const host: CommitHost = { engine, nowMs };
   const enqueue = <Value>(work: () => Value): Promise<Result<Value>> => promised(engine.submit, work);
 
   function submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void {
@@ -47,7 +57,7 @@ export function createJournal(engine: Engine, now: () => number): Journal {
       settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) });
       return;
     }
-    const commit = new Commit(engine, writes, settled);
+    const commit = new Commit(host, writes, settled);
     if (gathered === undefined) engine.submit(commit);
     else gathered.push(commit);
   }
@@ -63,13 +73,13 @@ export function createJournal(engine: Engine, now: () => number): Journal {
     if (jobs.length > 0) engine.submit(joined(jobs));
   }
 
-  async function take<In extends Collection>(collection: In, query: TakeQuery): Promise<Result<StoredRecord<In>[]>> {
-    const taken: StoredRecord<In>[] = [];
+  async function take<In extends Collection>(collection: In, query: TakeQuery): Promise<Result<Taken<In>[]>> {
+    const taken: Taken<In>[] = [];
     // Most looks find nothing; a read tells, and costs the writers nothing.
-    if (!hasFree(engine.tables, collection, query)) return done(taken);
+    if (!hasFree(engine.tables, collection, query, nowMs())) return done(taken);
     while (taken.length < query.limit) {
       const limit = Math.min(takeSize, query.limit - taken.length);
-      const piece = await enqueue(() => takeSome(engine.tables, collection, { ...query, limit }));
+      const piece = await enqueue(() => takeSome(engine.tables, collection, { ...query, limit }, nowMs()));
       // What an earlier job took is held already, so it is handed out rather than lost in the fault.
       if (!piece.ok) return taken.length > 0 ? done(taken) : piece;
       if (piece.value === undefined) return taken.length > 0 ? done(taken) : ended(query.session);
@@ -80,20 +90,21 @@ export function createJournal(engine: Engine, now: () => number): Journal {
   }
 
   async function prune(...[query]: Parameters<Journal['prune']>): Promise<Result<number>> {
-    const { keepAfterKey, maxBytes, nowMs } = query;
-    const claims = await inPieces((spent) => pruneClaims(engine.tables, nowMs, spent));
+    const { keepAfterKey, maxBytes } = query;
+    const atMs = nowMs();
+    const claims = await inPieces((spent) => pruneClaims(engine.tables, atMs, spent));
     if (!claims.ok) return claims;
-    const aged = await inPieces(ageing(engine, keepAfterKey, nowMs));
+    const aged = await inPieces(ageing(engine, keepAfterKey, atMs));
     if (!aged.ok) return aged;
-    const shrunk = await inPieces(shrinking(engine, maxBytes, nowMs));
+    const shrunk = await inPieces(shrinking(engine, maxBytes, atMs));
     if (!shrunk.ok) return shrunk;
     const removed = aged.value + shrunk.value;
     hasSwept &&= removed === 0;
-    if (!hasSwept && nowMs >= sweepAtMs) {
+    if (!hasSwept && atMs >= sweepAtMs) {
       const swept = await inPieces(sweeping(engine));
       if (!swept.ok) return swept;
       hasSwept = true;
-      sweepAtMs = nowMs + sweepEveryMs;
+      sweepAtMs = atMs + sweepEveryMs;
     }
     return done(removed);
   }
@@ -102,8 +113,8 @@ export function createJournal(engine: Engine, now: () => number): Journal {
     let removed = 0;
     for (;;) {
       const piece = await enqueue(() => {
-        const endsAt = now() + pieceMs;
-        return job(() => now() > endsAt);
+        const endsAt = steadyMs() + pieceMs;
+        return job(() => steadyMs() > endsAt);
       });
       if (!piece.ok) return piece;
       removed += piece.value.removed;
@@ -112,9 +123,9 @@ export function createJournal(engine: Engine, now: () => number): Journal {
   }
 
   return {
-    openSession: (owner, ttlMs, nowMs) => enqueue(() => beginSession(engine.tables, owner, ttlMs, nowMs)),
-    async renewSession(session, ttlMs, nowMs) {
-      const renewed = await enqueue(() => prolongSession(engine.tables, session, ttlMs, nowMs));
+    openSession: (owner, ttlMs) => enqueue(() => beginSession(engine.tables, owner, ttlMs, nowMs())),
+    async renewSession(session, ttlMs) {
+      const renewed = await enqueue(() => prolongSession(engine.tables, session, ttlMs, nowMs()));
       if (!renewed.ok) return renewed;
       return renewed.value ? done(true) : ended(session);
     },
@@ -126,8 +137,10 @@ export function createJournal(engine: Engine, now: () => number): Journal {
     submit,
     together,
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
-    ...createReader(() => engine.tables),
+    ...createReader(() => engine.tables, nowMs),
     take,
+    reap: async () => done(0),
+    watch: () => () => {},
     prune,
     probe: () => engine.probe(),
     close: () => engine.close(),
@@ -135,19 +148,22 @@ export function createJournal(engine: Engine, now: () => number): Journal {
 }
 
 /** The reads of a journal over tables, which are asked for anew at each read. */
-export function createReader(tables: () => Tables): JournalReader & { readonly local: LocalReader } {
-  const local = createLocalReader(tables);
+export function createReader(
+  tables: () => Tables,
+  nowMs: () => number,
+): JournalReader & { readonly local: LocalReader } {
+  const local = createLocalReader(tables, nowMs);
   return {
     local,
     get: async (collection, key) => local.get(collection, key),
     list: async (collection, query) => local.list(collection, query),
     marked: async (collection, query) => local.marked(collection, query),
     dueKeys: async (collection) => local.dueKeys(collection),
-    claimed: async (name, nowMs) => local.claimed(name, nowMs),
+    claimed: async (name) => local.claimed(name),
   };
 }
 
-function createLocalReader(tables: () => Tables): LocalReader {
+function createLocalReader(tables: () => Tables, nowMs: () => number): LocalReader {
   return {
     get: (collection, key) => (isKey(key) ? storedRecord(tables(), collection, key) : undefined),
     list(collection, query) {
@@ -159,9 +175,9 @@ function createLocalReader(tables: () => Tables): LocalReader {
       return page(tables(), collection, query, (part) => markedKeys(tables(), collection, { marks, ...part }));
     },
     dueKeys: (collection) => dueKeys(tables().due, collection).sort().reverse(),
-    claimed(name, nowMs) {
+    claimed(name) {
       const claim = tables().claims.read(claimKey(name));
-      return (claim?.dueAtMs ?? 0) > nowMs ? (claim?.value ?? {}) : undefined;
+      return (claim?.dueAtMs ?? 0) > nowMs() ? (claim?.value ?? {}) : undefined;
     },
   };
 }
@@ -192,13 +208,29 @@ function page<In extends Collection>(
 }
 
 /** Whether a job of taking has anything to do, or a session to find over. */
-function hasFree(tables: Tables, collection: Collection, query: TakeQuery): boolean {
-  const { session, dueBeforeMs, nowMs } = query;
+function hasFree(tables: Tables, collection: Collection, query: TakeQuery, nowMs: number): boolean {
+  const { session, dueBeforeMs } = query;
   if (!isLiving(tables, session, nowMs)) return true;
-  return (
-    freeWork(tables.due, collection, { dueBeforeMs, limit: 1, isLiving: (id) => isLiving(tables, id, nowMs) }).length >
-    0
-  );
+  return freeOf(tables, collection, { dueBeforeMs, limit: 1 }, nowMs).length > 0;
+}
+
+/** Free work; of deliveries those alone whose run is not due. */
+function freeOf(
+  tables: Tables,
+  collection: Collection,
+  query: Pick<TakeQuery, 'dueBeforeMs' | 'limit'>,
+  nowMs: number,
+): Work[] {
+  return freeWork(tables.due, collection, {
+    ...query,
+    isLiving: (id) => isLiving(tables, id, nowMs),
+    isPassedOver: (key) => collection === 'deliveries' && waitsForRun(tables, key),
+  });
+}
+
+function waitsForRun(tables: Tables, key: string): boolean {
+  const run = tables.deliveries.read(key)?.value?.runKey;
+  return typeof run === 'string' && isKey(run) && tables.runs.head(run)?.dueAtMs !== undefined;
 }
 
 /** Takes records due for a session; undefined where the session is over. */
@@ -206,42 +238,68 @@ function takeSome<In extends Collection>(
   tables: Tables,
   collection: In,
   query: TakeQuery,
-): { readonly records: StoredRecord<In>[]; readonly more: boolean } | undefined {
-  const { session, dueBeforeMs, nowMs, limit } = query;
+  nowMs: number,
+): { readonly records: Taken<In>[]; readonly more: boolean } | undefined {
+  const { session, dueBeforeMs, limit } = query;
   if (!isLiving(tables, session, nowMs)) return undefined;
-  const living = (id: SessionId) => isLiving(tables, id, nowMs);
-  const works = freeWork(tables.due, collection, { dueBeforeMs, limit, isLiving: living });
-  const records: StoredRecord<In>[] = [];
+  const works = freeOf(tables, collection, { dueBeforeMs, limit }, nowMs);
+  const records: Taken<In>[] = [];
   for (const { key, indexKey } of works) {
     // A record that a damaged disk made unreadable stays where it is, but is no longer offered as work.
     removeWork(tables.due, indexKey);
     const record = storedRecord(tables, collection, key);
     if (record === undefined) continue;
-    const { dueAtMs } = record;
-    // A take is a write: whoever held the record before finds its version stale.
-    const version = record.version + 1;
-    tables[collection].write(key, { version, dueAtMs, heldBy: session, value: record.value as JsonObject });
-    addWork(tables.due, workKey(collection, key, { dueAtMs, heldBy: session }));
-    records.push({ ...record, version, heldBy: session });
+    const taken = hold(tables, collection, record, session);
+    const deliveries = collection === 'runs' ? takeDeliveriesOf(tables, key, session) : [];
+    records.push(deliveries.length === 0 ? taken : { ...taken, deliveries });
   }
   return { records, more: works.length === limit };
 }
 
+/** A take is a write: whoever held the record before finds its version stale. */
+function hold<In extends Collection>(
+  tables: Tables,
+  collection: In,
+  record: StoredRecord<In>,
+  session: SessionId,
+): StoredRecord<In> {
+  const { key, dueAtMs } = record;
+  const version = record.version + 1;
+  tables[collection].write(key, { version, dueAtMs, heldBy: session, value: record.value as JsonObject });
+  addWork(tables.due, workKey(collection, key, { dueAtMs, heldBy: session }));
+  return { ...record, version, heldBy: session };
+}
+
+function takeDeliveriesOf(tables: Tables, run: string, session: SessionId): StoredRecord<'deliveries'>[] {
+  const { of } = tables.deliveries.read(run)?.value ?? {};
+  return responseKeys(run, typeof of === 'number' ? of : 1).flatMap((key) => {
+    const record = storedRecord(tables, 'deliveries', key);
+    if (record?.dueAtMs === undefined || record.value.runKey !== run) return [];
+    removeWork(tables.due, workKey('deliveries', key, { dueAtMs: record.dueAtMs, heldBy: record.heldBy }));
+    return [hold(tables, 'deliveries', record, session)];
+  });
+}
+
+interface CommitHost {
+  readonly engine: Engine;
+  readonly nowMs: () => number;
+}
+
 /** A class, because one is made per request. */
 class Commit implements Job {
-  readonly #engine: Engine;
+  readonly #host: CommitHost;
   readonly #writes: readonly Write[];
   readonly #settled: (verdict: CommitVerdict) => void;
   #verdict: CommitVerdict | undefined;
 
-  constructor(engine: Engine, writes: readonly Write[], settled: (verdict: CommitVerdict) => void) {
-    this.#engine = engine;
+  constructor(host: CommitHost, writes: readonly Write[], settled: (verdict: CommitVerdict) => void) {
+    this.#host = host;
     this.#writes = writes;
     this.#settled = settled;
   }
 
   run(): void {
-    this.#verdict = apply(this.#engine.tables, this.#writes);
+    this.#verdict = apply(this.#host.engine.tables, this.#writes, this.#host.nowMs());
   }
 
   landed(): void {

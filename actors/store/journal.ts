@@ -2,7 +2,7 @@
  * The journal's port: what a durable engine must do so that nothing acknowledged is lost. A commit is a list of
  * conditional writes that lands whole or not at all and resolves only once it would survive `kill -9` and a power cut.
  * Work is found by its due time and held by a session, never by "this process": several gateways may stand on one
- * engine. Knows nothing of webhooks; the records' meaning is `machines/webhook/record.ts`'s.
+ * engine. Sessions and claims are timed by the engine's clock, since the clocks of several machines differ. Knows nothing of webhooks; the records' meaning is `machines/webhook/record.ts`'s.
  *
  * Every implementation passes `spec/conformance/journal.ts`.
  * @see DUR-1, DUR-2 and IDM-2 in docs/specification.md
@@ -23,6 +23,9 @@ export interface Records {
 
 export type Collection = keyof Records;
 
+/** What other gateways on the same engine do: they leave work free, or a session of theirs ends. */
+export type News = 'work' | 'session';
+
 /** A session stands for one living gateway. What it holds becomes free when it ends or is not renewed in time. */
 export type SessionId = string;
 
@@ -37,6 +40,11 @@ export interface StoredRecord<In extends Collection = Collection> {
   readonly heldBy?: SessionId;
 }
 
+/** A run is taken together with those of its deliveries that are due. */
+export type Taken<In extends Collection = Collection> = StoredRecord<In> & {
+  readonly deliveries?: readonly StoredRecord<'deliveries'>[];
+};
+
 /**
  * What must stand for a write to land: a version, or no record. A version counts anew with each new record of a key, so
  * where records of one key come and go, a text that lies at a dotted path of the value tells them apart.
@@ -45,13 +53,13 @@ export type Expected = number | 'absent' | { readonly version: number; readonly 
 
 /** Each write sees those before it, in the same commit too. */
 export type Write =
-  /** Takes a name until a time, or refuses the whole commit while an earlier claim's time runs, whoever made that. */
+  /** Takes a name for a time, or refuses the whole commit while an earlier claim's time runs, whoever made that. */
   | {
       readonly kind: 'claim';
       readonly name: string;
       readonly value: JsonObject;
-      readonly nowMs: number;
-      readonly expiresAtMs: number;
+      /** How long it stands, in milliseconds. */
+      readonly forMs: number;
       /**
        * The key of the event that the same commit puts and whose id this is; the value names it as `eventKey`. The event
        * is found by its claim, which is therefore kept as long as the event, though it refuses nobody after its time.
@@ -63,8 +71,8 @@ export type Write =
        */
       readonly keptWith?: string;
     }
-  /** Gives a name back, whether or not it was taken. */
-  | { readonly kind: 'release'; readonly name: string }
+  /** Gives a name back, whether or not it was taken; with `holder` only where the claim's value names that. */
+  | { readonly kind: 'release'; readonly name: string; readonly holder?: string }
   /**
    * Writes a record. `expect` is what must stand, left out: anything. `dueAtMs` puts it among the work (null or left
    * out: takes it out); `heldBy` says who works on it.
@@ -129,14 +137,14 @@ export interface LocalReader {
   list<In extends Collection>(collection: In, query: ListQuery): StoredRecord<In>[];
   marked<In extends MarkedCollection>(collection: In, query: MarkQuery): StoredRecord<In>[];
   dueKeys(collection: Collection): string[];
-  claimed(name: string, nowMs: number): JsonObject | undefined;
+  claimed(name: string): JsonObject | undefined;
 }
 
 export interface Journal {
   /** Begins a session for an owner, ending any earlier session of the same owner at once (the owner is known dead). */
-  openSession(owner: string, ttlMs: number, nowMs: number): Promise<Result<SessionId>>;
+  openSession(owner: string, ttlMs: number): Promise<Result<SessionId>>;
   /** Also for a session that has run out but not ended, as after a suspended machine wakes. */
-  renewSession(session: SessionId, ttlMs: number, nowMs: number): Promise<Result<true>>;
+  renewSession(session: SessionId, ttlMs: number): Promise<Result<true>>;
   endSession(session: SessionId): Promise<Result<true>>;
 
   /**
@@ -163,24 +171,29 @@ export interface Journal {
   marked<In extends MarkedCollection>(collection: In, query: MarkQuery): Promise<StoredRecord<In>[]>;
   /** The keys of all records with a due time, newest first. */
   dueKeys(collection: Collection): Promise<string[]>;
-  /** The value of a claim that stands at `nowMs`. */
-  claimed(name: string, nowMs: number): Promise<JsonObject | undefined>;
+  /** The value of a claim that stands. */
+  claimed(name: string): Promise<JsonObject | undefined>;
   /** Reads that a request makes before its commit, without a promise; absent where the records are behind a network. */
   readonly local?: LocalReader;
 
   /**
    * Takes work for a living session: records due by `dueBeforeMs` that nobody living holds, oldest due first; each is
-   * held by the session when the promise resolves. The holder renews by keeping its session alive.
+   * held by the session when the promise resolves. The holder renews by keeping its session alive. The deliveries of a
+   * run that is due are taken with it, and never without it.
    */
   take<In extends Collection>(
     collection: In,
     query: {
       readonly session: SessionId;
       readonly dueBeforeMs: number;
-      readonly nowMs: number;
       readonly limit: number;
     },
-  ): Promise<Result<StoredRecord<In>[]>>;
+  ): Promise<Result<Taken<In>[]>>;
+
+  /** Ends the sessions of gateways that died. Returns how many; 0 where one gateway alone uses the engine. */
+  reap(): Promise<Result<number>>;
+  /** Calls back with what other gateways do, until the returned function is called. May miss some of it. */
+  watch(heard: (news: News) => void): () => void;
 
   /**
    * Forgets history: finished records (no due time) whose key is older than `keepAfterKey`, then the oldest finished
@@ -189,11 +202,7 @@ export interface Journal {
    * pieces between commits.
    * @returns how many records went
    */
-  prune(query: {
-    readonly keepAfterKey: string;
-    readonly maxBytes: number;
-    readonly nowMs: number;
-  }): Promise<Result<number>>;
+  prune(query: { readonly keepAfterKey: string; readonly maxBytes: number }): Promise<Result<number>>;
 
   /** Undefined while the engine can write; the fault that stops it otherwise. Tries the engine, so it can heal. */
   probe(): Promise<Fault | undefined>;

@@ -5,6 +5,7 @@
  */
 
 import { type Fault, fault, type Result } from '../../machines/base/fault.ts';
+import { withReleases } from './in-flight.ts';
 import type { CommitVerdict, Journal, SessionId, Write } from './journal.ts';
 
 export interface KeeperSettings {
@@ -12,7 +13,6 @@ export interface KeeperSettings {
   /** Names the gateway that owns the session: the same after a crash, so that its old session ends at once. */
   readonly owner: string;
   readonly sessionTtlMs: number;
-  readonly nowMs: () => number;
   /** Hears of every refused commit. */
   readonly refused: (reason: Fault) => void;
 }
@@ -28,6 +28,8 @@ export interface JournalKeeper {
    * while no journal is open.
    */
   beginAnew(): Promise<Fault | undefined>;
+  /** Renews the session where it is short, because another gateway waits for its end. */
+  beat(): Promise<void>;
   /** Renews the session and forgets history. */
   keep(history: { readonly keepAfterKey: string; readonly maxBytes: number }): Promise<Fault | undefined>;
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
@@ -51,14 +53,14 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   const watchers = new Set<(writes: readonly Write[]) => void>();
 
   async function openSession(opened: Journal): Promise<Fault | undefined> {
-    const begun = await opened.openSession(settings.owner, settings.sessionTtlMs, settings.nowMs());
+    const begun = await opened.openSession(settings.owner, settings.sessionTtlMs);
     if (!begun.ok) return begun.fault;
     session = begun.value;
     return undefined;
   }
 
   async function renew(opened: Journal, standing: SessionId): Promise<Fault | undefined> {
-    const renewed = await opened.renewSession(standing, settings.sessionTtlMs, settings.nowMs());
+    const renewed = await opened.renewSession(standing, settings.sessionTtlMs);
     if (renewed.ok) return undefined;
     // An ended session cannot be renewed; the next opening begins another.
     if (renewed.fault.code === 'journal-session-ended') session = undefined;
@@ -70,7 +72,8 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       settled({ kind: 'unavailable', fault: notOpen });
       return;
     }
-    journal.submit(writes, (verdict) => {
+    const ofOne = journal.local !== undefined;
+    journal.submit(ofOne ? writes : withReleases(writes), (verdict) => {
       if (verdict.kind === 'unavailable') settings.refused(verdict.fault);
       settled(verdict);
       if (verdict.kind === 'committed') for (const landed of watchers) landed(writes);
@@ -97,11 +100,17 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       return journal === undefined ? undefined : openSession(journal);
     },
 
+    async beat() {
+      if (journal === undefined || journal.local !== undefined || session === undefined) return;
+      const unrenewed = await renew(journal, session);
+      if (unrenewed !== undefined) settings.refused(unrenewed);
+    },
+
     async keep(history) {
       if (journal === undefined || session === undefined) return notOpen;
       const ended = await renew(journal, session);
       if (ended !== undefined) return ended;
-      const pruned = await journal.prune({ ...history, nowMs: settings.nowMs() });
+      const pruned = await journal.prune(history);
       return pruned.ok ? undefined : pruned.fault;
     },
 

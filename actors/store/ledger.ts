@@ -41,8 +41,8 @@ export function isKey(key: string): boolean {
 /** What puts each write back, last first. */
 type Undo = (() => void)[];
 
-/** Applies the writes in order, or none of them. */
-export function apply(tables: Tables, writes: readonly Write[]): CommitVerdict {
+/** Applies the writes in order, or none of them. `nowMs` is the engine's time, by which claims run out. */
+export function apply(tables: Tables, writes: readonly Write[], nowMs: number): CommitVerdict {
   const undo: Undo = [];
   let overwritten: Overwritten;
   // What follows the last write that can refuse needs no way back.
@@ -51,7 +51,7 @@ export function apply(tables: Tables, writes: readonly Write[]): CommitVerdict {
     const write = writes[index];
     if (write === undefined) break;
     overwritten = beforeWrite(tables, write, index, overwritten);
-    const refusal = applyOne(tables, write, index, index < lastRefusable ? undo : undefined);
+    const refusal = applyOne(tables, write, { index, nowMs }, index < lastRefusable ? undo : undefined);
     if (refusal !== undefined) {
       for (const takeBack of undo.reverse()) takeBack();
       return withStanding(tables, write, refusal);
@@ -138,26 +138,32 @@ function canRefuse(write: Write): boolean {
   return write.kind === 'claim' || (write.kind !== 'release' && write.expect !== undefined);
 }
 
-function applyOne(tables: Tables, write: Write, index: number, undo: Undo | undefined): Refusal | undefined {
+/** Where a write stands in its commit, and when that is applied. */
+interface At {
+  readonly index: number;
+  readonly nowMs: number;
+}
+
+function applyOne(tables: Tables, write: Write, at: At, undo: Undo | undefined): Refusal | undefined {
   switch (write.kind) {
     case 'claim':
-      return applyClaim(tables, write, index, undo);
+      return applyClaim(tables, write, at, undo);
     case 'release':
-      return release(tables, write.name, undo);
+      return release(tables, write.name, undo, write.holder);
     case 'put':
-      return applyPut(tables, write, index, undo);
+      return applyPut(tables, write, at.index, undo);
     case 'delete':
-      return applyDelete(tables, write, index, undo);
+      return applyDelete(tables, write, at.index, undo);
   }
 }
 
-function applyClaim(tables: Tables, write: Claim, index: number, undo: Undo | undefined): Refusal | undefined {
+function applyClaim(tables: Tables, write: Claim, { index, nowMs }: At, undo: Undo | undefined): Refusal | undefined {
   const { claims, expiry } = tables;
   const name = claimKey(write.name);
-  const row: Row = { version: 0, dueAtMs: write.expiresAtMs, heldBy: undefined, value: write.value };
+  const row: Row = { version: 0, dueAtMs: nowMs + write.forMs, heldBy: undefined, value: write.value };
   if (!claims.create(name, row)) {
     const standing = claims.read(name);
-    if ((standing?.dueAtMs ?? 0) > write.nowMs) return { kind: 'claimed', index, holder: standing?.value ?? {} };
+    if ((standing?.dueAtMs ?? 0) > nowMs) return { kind: 'claimed', index, holder: standing?.value ?? {} };
     release(tables, write.name, undo);
     claims.write(name, row);
   }
@@ -170,11 +176,11 @@ function applyClaim(tables: Tables, write: Claim, index: number, undo: Undo | un
   return undefined;
 }
 
-function release(tables: Tables, name: string, undo: Undo | undefined): undefined {
+function release(tables: Tables, name: string, undo: Undo | undefined, holder?: string): undefined {
   const key = claimKey(name);
   const { claims, expiry, marks } = tables;
   const standing = claims.read(key);
-  if (standing === undefined) return;
+  if (standing === undefined || (holder !== undefined && standing.value?.holder !== holder)) return;
   const ends = expiryKey(key, standing);
   const hadEnd = expiry.head(ends) !== undefined;
   const mark = missingMark(tables, key, standing);

@@ -18,15 +18,21 @@ import { type Engine, plainRow, type Tables } from './tables.ts';
 export interface LmdbJournalSettings {
   /** Holds `data.mdb`, `lock.mdb` and, while nobody has it open, `closed`; made, with mode 0700, where it is missing. */
   readonly directory: string;
+  /** Its clock in Unix milliseconds: the system's unless another is lent. */
+  readonly nowMs?: () => number;
   /** A clock in milliseconds, only to cut long work into pieces. */
-  readonly now?: () => number;
+  readonly steadyMs?: () => number;
 }
 
 /** Opens the journal in a folder. Never changes a store that is damaged or of another version. */
-export async function openLmdbJournal({ directory, now }: LmdbJournalSettings): Promise<Result<Journal>> {
+export async function openLmdbJournal({
+  directory,
+  nowMs = Date.now,
+  steadyMs = () => performance.now(),
+}: LmdbJournalSettings): Promise<Result<Journal>> {
   const opened = await openStore(directory);
   if (!opened.ok) return opened;
-  return done(createJournal(createEngine(directory, opened.value), now ?? (() => performance.now())));
+  return done(createJournal(createEngine(directory, opened.value), { nowMs, steadyMs }));
 }
 
 export interface OpenReader extends JournalReader {
@@ -41,7 +47,7 @@ export async function readLmdbJournal(directory: string): Promise<Result<OpenRea
   const opened = await openForReading(directory);
   if (!opened.ok || opened.value === undefined) return opened.ok ? done(undefined) : opened;
   const { tables, close } = opened.value;
-  return done({ ...createReader(() => tables), close });
+  return done({ ...createReader(() => tables, Date.now), close });
 }
 
 function createEngine(directory: string, first: Environment): Engine {

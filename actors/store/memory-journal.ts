@@ -11,7 +11,8 @@ import type { Engine } from './tables.ts';
 
 const closedFault = fault('journal-unavailable', 'journal: closed; nothing can be acknowledged');
 
-export function openMemoryJournal(): Journal {
+/** `nowMs` is its clock: the system's unless another is lent. */
+export function openMemoryJournal(nowMs: () => number = Date.now): Journal {
   let closed = false;
   let waiting: Job[] = [];
   const { tables, usedBytes } = createMemoryTables();
@@ -38,7 +39,7 @@ export function openMemoryJournal(): Journal {
       land();
     },
   };
-  return createJournal(engine, () => performance.now());
+  return createJournal(engine, { nowMs, steadyMs: () => performance.now() });
 }
 
 function runs(job: Job): boolean {

@@ -1,15 +1,15 @@
 /**
  * The journal in a Postgres database. Commits that arrive while a group is under way share the next one: one transaction
  * locks the rows they touch, the ledger applies them, one statement writes what changed. The connection that writes holds a
- * lock of the database for as long as it lives, so that one gateway alone writes.
+ * lock of the database for as long as it lives, so that one gateway alone writes
+ * (`postgres-turn.ts`).
  * @see DUR-1 in docs/specification.md
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Pool } from 'pg';
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import { tellUncaught } from './job.ts';
-import type { Collection, CommitVerdict, Journal, StoredRecord, Write } from './journal.ts';
+import type { Collection, CommitVerdict, Journal, StoredRecord, Taken, Write } from './journal.ts';
 import { isKey, unstorable } from './ledger.ts';
 import {
   applied,
@@ -23,10 +23,11 @@ import {
   type RecordRow,
   recordColumns,
   recordOf,
-  storable,
   touchedBy,
 } from './postgres-rows.ts';
 import { codeOf, postgresFault, prepareSchema } from './postgres-schema.ts';
+import { createSessions, tell } from './postgres-sessions.ts';
+import { takeTurn, type Waiting } from './postgres-turn.ts';
 import { letters } from './work-index.ts';
 
 interface Commit {
@@ -39,8 +40,7 @@ const groupSize = 400;
 const readers = 4;
 const connectTimeoutMs = 10_000;
 /** The lock of a killed gateway goes with its connection, which the database notices within this time. */
-const lockPatienceMs = 3_000;
-const lockPauseMs = 100;
+const lockPatienceMs = 1_000;
 /** How long a commit waits for a connection that says whether it landed. */
 const outcomePatienceMs = 5_000;
 const pieceSize = 1_000;
@@ -72,6 +72,21 @@ const writeRows = `with
     from unnest($26::text[], $27::text[], $28::bigint[], $29::text[]) n(name, value, ends, event) where a.name = n.name)
   select (select count(*) from new_r) + (select count(*) from new_c) as made`;
 
+/** A run is taken with its deliveries, in one statement, so that no other gateway gets a part of them. */
+const takeRows = `with
+  free as (
+    select collection, key from agent_record f where collection = $2 and due_at <= $3
+      and (held_by is null or not exists (select 1 from agent_session where id = held_by and expires_at > agent_now()))
+      and not (collection = 'd' and work is not null and exists (
+        select 1 from agent_record w where w.collection = 'r' and w.key = f.work and w.due_at is not null))
+    order by due_at, key limit $4 for update skip locked),
+  taken as (select * from free union all
+    select d.collection, d.key from agent_record d join free f on f.collection = 'r' and d.collection = 'd' and d.work = f.key
+      and d.due_at is not null and (d.key = f.key or starts_with(d.key, f.key || '~')))
+  update agent_record r set version = r.version + 1, held_by = $1 from taken t
+  where r.collection = t.collection and r.key = t.key
+  returning r.collection, r.key, r.version, r.due_at, r.held_by, r.value`;
+
 const markEvents = `update agent_record e set marks = e.marks || string_to_array(u.marks, '${markEnd}')
   from unnest($1::text[], $2::text[], $3::bool[]) u(work, marks, of_run)
   where e.collection = 'e' and e.work = u.work and (u.of_run or not exists (
@@ -82,15 +97,18 @@ export interface PostgresJournalSettings {
   readonly url: string;
   /** The lock of an earlier gateway on the database is waited for this long. */
   readonly patienceMs?: number;
+  /** Ends the waiting for that lock. */
+  readonly signal?: AbortSignal;
 }
 
 /** Opens the journal, and makes its tables where there are none. Fails where another gateway uses the database. */
 export async function openPostgresJournal({
   url,
   patienceMs = lockPatienceMs,
+  signal = new AbortController().signal,
 }: PostgresJournalSettings): Promise<Result<Journal>> {
   const place = placeOf(url);
-  const writer = await connect(url, place, patienceMs);
+  const writer = await connect(url, place, { patienceMs, own: [], signal });
   return writer.ok ? done(createPostgresJournal({ url, place, first: writer.value, patienceMs })) : writer;
 }
 
@@ -104,35 +122,37 @@ export function placeOf(url: string): string {
   }
 }
 
-async function connect(url: string, place: string, patienceMs: number): Promise<Result<Client>> {
+/** Rejects as the client does. */
+async function reach(url: string): Promise<Client> {
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeoutMs,
+    application_name: 'agent',
+    keepAlive: true,
+  });
+  // A connection that breaks while nothing is asked of it is noticed by the next question.
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+async function connect(url: string, place: string, waiting: Waiting): Promise<Result<Client>> {
   let client: Client | undefined;
   try {
-    client = new Client({
-      connectionString: url,
-      connectionTimeoutMillis: connectTimeoutMs,
-      application_name: 'agent',
-    });
-    // A connection that breaks while nothing is asked of it is noticed by the next question.
-    client.on('error', () => {});
-    await client.connect();
+    client = await reach(url);
     const obstacle = await prepareSchema(client, place);
     if (obstacle !== undefined) {
       await client.end();
       return { ok: false, fault: obstacle };
     }
-    for (let waitedMs = 0; ; waitedMs += lockPauseMs) {
-      const { rows } = await client.query(`select pg_try_advisory_lock(hashtext('agent_gateway'),
-        hashtext(current_schema)) as mine, current_setting('transaction_read_only') as reads`);
-      if (rows[0]?.reads === 'on') throw Object.assign(new Error('transactions are read-only'), { code: '25006' });
-      if (rows[0]?.mine === true) break;
-      if (waitedMs >= patienceMs) {
-        await client.end();
-        return failed(
-          'journal-unavailable',
-          `${place}: another gateway uses this database; stop it, since one gateway alone may use one yet`,
-        );
-      }
-      await sleep(lockPauseMs);
+    const { rows } = await client.query(`select current_setting('transaction_read_only') as reads`);
+    if (rows[0]?.reads === 'on') throw Object.assign(new Error('transactions are read-only'), { code: '25006' });
+    if (!(await takeTurn(client, waiting))) {
+      await client.end();
+      return failed(
+        'journal-reserve',
+        `${place}: another gateway uses this database; this one is in reserve and becomes active when that ends`,
+      );
     }
     // A plan made while the tables were empty would read them whole for ever.
     await client.query('set enable_seqscan = off');
@@ -154,9 +174,13 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
   const closedFault = fault('journal-unavailable', `${place}: the journal is closed; nothing can be acknowledged`);
   const pool = new Pool({ connectionString: url, max: readers, connectionTimeoutMillis: connectTimeoutMs });
   pool.on('error', () => {});
+  const sessions = createSessions(() => reach(url));
   let writer = first;
   let stopped: Fault | undefined;
   let closing: Promise<void> | undefined;
+  /** A probe has found another gateway at the database: the next one waits for its end. */
+  let isInReserve = false;
+  const ending = new AbortController();
   let waiting: (readonly Commit[])[] = [];
   let underWay: Promise<void> | undefined;
   let gathered: Commit[] | undefined;
@@ -182,6 +206,16 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
     });
   }
 
+  /** A broken connection of the sessions is made anew with the next question. */
+  async function ofSessions<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
+    if (closing !== undefined) return { ok: false, fault: closedFault };
+    try {
+      return done(await work());
+    } catch (thrown) {
+      return { ok: false, fault: postgresFault(place, thrown) };
+    }
+  }
+
   async function drain(): Promise<void> {
     while (waiting.length > 0) await inTurn(landGroup);
     underWay = undefined;
@@ -195,13 +229,24 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
     let verdicts: readonly CommitVerdict[] | undefined;
     if (stopped === undefined) {
       try {
-        verdicts = await transact(group.map(({ writes }) => writes));
+        verdicts = await landed(group.map(({ writes }) => writes));
       } catch (thrown) {
         stopped = postgresFault(place, thrown);
       }
     }
     const refused: CommitVerdict = { kind: 'unavailable', fault: stopped ?? closedFault };
-    for (const [index, { settled }] of group.entries()) tellUncaught(() => settled(verdicts?.[index] ?? refused));
+    for (const [index, one] of group.entries()) tellUncaught(() => one.settled(verdicts?.[index] ?? refused));
+  }
+
+  /** Where another gateway wrote the same records at the same time, the commits are judged again by what it wrote. */
+  async function landed(commits: readonly (readonly Write[])[]): Promise<readonly CommitVerdict[]> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await transact(commits);
+      } catch (thrown) {
+        if (tries === mostTries || !overtaken.has(codeOf(thrown))) throw thrown;
+      }
+    }
   }
 
   /** Resolves once the commits are durable. Rejects where nothing of them stands, or where the database cannot say. */
@@ -209,11 +254,15 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
     const { names, records } = touchedBy(commits);
     await writer.query('begin');
     try {
-      const { rows } = await ask('xid', 'select pg_current_xact_id()::text as xid');
+      const { rows } = await ask('xid', 'select pg_current_xact_id()::text as xid, agent_now() as now');
       const claims = names.length === 0 ? [] : (await ask<ClaimRow>('claims', lockRows.claims, [names])).rows;
       const columns = [records.map(([letter]) => letter), records.map(([, key]) => key)];
       const found = records.length === 0 ? [] : (await ask<RecordRow>('records', lockRows.records, columns)).rows;
-      const { verdicts, made, changed, removed, keptWith } = applied(commits, { records: found, claims });
+      const { verdicts, made, changed, removed, keptWith } = applied(commits, {
+        records: found,
+        claims,
+        nowMs: Number(rows[0]?.now),
+      });
       if (made.length + changed.length + removed.length > 0) {
         const isRecord = ({ at }: Change): boolean => at !== 'claims';
         const gone = removed.filter(isRecord);
@@ -226,9 +275,12 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
           ...recordColumns(changed),
           ...claimColumns(changed, keptWith),
         ]);
-        if (Number(written.rows[0]?.made) !== made.length) throw new Error('another gateway wrote the same records');
+        if (Number(written.rows[0]?.made) !== made.length) {
+          throw Object.assign(new Error('another gateway wrote the same records'), { code: '40001' });
+        }
         const shown = finishedColumns([...made, ...changed], removed);
         if (shown[0].length > 0) await ask('marks', markEvents, shown);
+        if ([...made, ...changed].some(isFree)) await ask('tell', tell('work'));
       }
       await land(String(rows[0]?.xid));
       return verdicts;
@@ -252,7 +304,11 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
       await writer.query('commit');
     } catch (thrown) {
       if (/^[0-9A-Z]{5}$/.test(codeOf(thrown)) && !codeOf(thrown).startsWith('57')) throw thrown;
-      const again = await connect(url, place, outcomePatienceMs);
+      const again = await connect(url, place, {
+        patienceMs: outcomePatienceMs,
+        own: sessions.own(),
+        signal: ending.signal,
+      });
       if (!again.ok) throw thrown;
       void writer.end().catch(() => {});
       writer = again.value;
@@ -285,7 +341,12 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
     const isWell = stopped === undefined && (await writer.query('select 1').then(...always));
     if (isWell) return undefined;
     void writer.end().catch(() => {});
-    const again = await connect(url, place, patienceMs);
+    const again = await connect(url, place, {
+      patienceMs: isInReserve ? Number.POSITIVE_INFINITY : patienceMs,
+      own: sessions.own(),
+      signal: ending.signal,
+    });
+    isInReserve = !again.ok && again.fault.code === 'journal-reserve';
     if (!again.ok) return again.fault;
     writer = again.value;
     stopped = undefined;
@@ -300,7 +361,7 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
     }
   }
 
-  async function prune(...[{ keepAfterKey, maxBytes, nowMs }]: Parameters<Journal['prune']>): Promise<number> {
+  async function prune(...[{ keepAfterKey, maxBytes }]: Parameters<Journal['prune']>): Promise<number> {
     let removed = await removeAll(
       `delete from agent_record where (collection, key) in (
         select r.collection, r.key from agent_record r where ${finished} and r.key < $1 limit ${pieceSize})`,
@@ -322,62 +383,57 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
       for (const { bytes } of gone) excess -= bytes;
     }
     await removeAll(
-      `delete from agent_claim where name in (select name from agent_claim c where expires_at <= $1 and (event_key is null
+      `delete from agent_claim where name in (select name from agent_claim c where expires_at <= agent_now() and (event_key is null
         or not exists (select 1 from agent_record where collection = 'e' and key = c.event_key)) limit ${pieceSize})`,
-      [Math.floor(nowMs)],
+      [],
     );
     return removed;
   }
 
   async function take<In extends Collection>(
     collection: In,
-    { session, dueBeforeMs, nowMs, limit }: Parameters<Journal['take']>[1],
-  ): Promise<Result<StoredRecord<In>[]>> {
+    { session, dueBeforeMs, limit }: Parameters<Journal['take']>[1],
+  ): Promise<Result<Taken<In>[]>> {
     if (limit <= 0) return done([]);
     const taken = await asked(async () => {
-      const living = await ask('living', 'select 1 from agent_session where id = $1 and expires_at > $2', [
+      const living = await ask('living', 'select 1 from agent_session where id = $1 and expires_at > agent_now()', [
         session,
-        nowMs,
       ]);
       if (living.rows.length === 0) return undefined;
-      const { rows } = await ask<RecordRow>(
-        'take',
-        `update agent_record r set version = r.version + 1, held_by = $1 from (
-          select collection, key from agent_record where collection = $2 and due_at <= $3 and (held_by is null or not exists (
-            select 1 from agent_session where id = held_by and expires_at > $4))
-          order by due_at, key limit $5 for update skip locked) free
-        where r.collection = free.collection and r.key = free.key
-        returning r.collection, r.key, r.version, r.due_at, r.held_by, r.value`,
-        [session, letters[collection], Math.floor(dueBeforeMs), Math.floor(nowMs), limit],
-      );
-      return rows.map((row) => recordOf<In>(row)).sort(byDueTime);
+      const { rows } = await ask<RecordRow>('take', takeRows, [
+        session,
+        letters[collection],
+        Math.floor(dueBeforeMs),
+        limit,
+      ]);
+      const of = new Map<unknown, StoredRecord<'deliveries'>[]>();
+      for (const row of rows.filter(({ collection: at }) => at !== letters[collection])) {
+        const delivery = recordOf<'deliveries'>(row);
+        const run = delivery.value.runKey;
+        of.set(run, [...(of.get(run) ?? []), delivery]);
+      }
+      return rows
+        .filter(({ collection: at }) => at === letters[collection])
+        .map((row): Taken<In> => {
+          const deliveries = of.get(row.key);
+          return { ...recordOf<In>(row), ...(deliveries === undefined ? {} : { deliveries: deliveries.sort(byKey) }) };
+        })
+        .sort(byDueTime);
     });
     if (!taken.ok) return taken;
     return taken.value === undefined ? ended(session) : done(taken.value);
   }
 
   return {
-    openSession: (owner, ttlMs, nowMs) =>
-      asked(async () => {
-        await writer.query('delete from agent_session where owner = $1 or expires_at + 86400000 <= $2', [owner, nowMs]);
-        const { rows } = await writer.query(
-          `insert into agent_session values ('s' || nextval('agent_session_number'), $1, $2) returning id`,
-          [owner, nowMs + ttlMs],
-        );
-        return String(rows[0]?.id);
-      }),
-    async renewSession(session, ttlMs, nowMs) {
-      const renewed = await asked(() =>
-        writer.query('update agent_session set expires_at = $2 where id = $1', [storable(session), nowMs + ttlMs]),
-      );
+    openSession: (owner, ttlMs) => ofSessions(() => sessions.open(owner, ttlMs)),
+    async renewSession(session, ttlMs) {
+      const renewed = await ofSessions(() => sessions.renew(session, ttlMs));
       if (!renewed.ok) return renewed;
-      return renewed.value.rowCount === 1 ? done(true) : ended(session);
+      return renewed.value ? done(true) : ended(session);
     },
-    endSession: (session) =>
-      asked(async () => {
-        await writer.query('delete from agent_session where id = $1', [storable(session)]);
-        return true as const;
-      }),
+    endSession: (session) => ofSessions(() => sessions.end(session).then(() => true as const)),
+    reap: () => ofSessions(sessions.reap),
+    watch: sessions.watch,
     submit,
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
     together(submitThem) {
@@ -426,11 +482,11 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
       );
       return rows.map(({ key }) => key);
     },
-    async claimed(name, nowMs) {
+    async claimed(name) {
       const [row] = await read<ClaimRow>(
         'claimed',
-        'select name, value, expires_at from agent_claim where name = $1 and expires_at > $2',
-        [claimName(name), Math.floor(nowMs)],
+        'select name, value, expires_at from agent_claim where name = $1 and expires_at > agent_now()',
+        [claimName(name)],
       );
       return row && JSON.parse(row.value);
     },
@@ -445,11 +501,12 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
     },
     probe: () => (closing === undefined ? inTurn(probe) : Promise.resolve(closedFault)),
     close() {
+      ending.abort();
       closing ??= (async () => {
         await underWay;
         await turns;
         stopped = closedFault;
-        await Promise.allSettled([writer.end(), pool.end()]);
+        await Promise.allSettled([writer.end(), pool.end(), sessions.close()]);
       })();
       return closing;
     },
@@ -460,7 +517,16 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
 const afterAll = '\u{10ffff}';
 const mostRows = 1_000_000_000;
 const bounded = (limit: number): number => Math.min(limit, mostRows);
+/** A serialization failure, a deadlock, and what a new record meets that another gateway has just made. */
+const overtaken: ReadonlySet<string> = new Set(['40001', '40P01']);
+const mostTries = 50;
+const isFree = ({ at, row }: Change): boolean =>
+  at !== 'claims' && row.dueAtMs !== undefined && row.heldBy === undefined;
 const always = [() => true, () => false] as const;
+
+function byKey(one: StoredRecord, other: StoredRecord): number {
+  return one.key < other.key ? -1 : 1;
+}
 
 function byDueTime(one: StoredRecord, other: StoredRecord): number {
   return (one.dueAtMs ?? 0) - (other.dueAtMs ?? 0) || (one.key < other.key ? -1 : 1);

@@ -93,7 +93,7 @@ export function touchedBy(commits: readonly (readonly Write[])[]) {
 /** Applies commits, one after another, to the rows that stand; returns their verdicts and what is to be written. */
 export function applied(
   commits: readonly (readonly Write[])[],
-  standing: { readonly records: readonly RecordRow[]; readonly claims: readonly ClaimRow[] },
+  standing: { readonly records: readonly RecordRow[]; readonly claims: readonly ClaimRow[]; readonly nowMs: number },
 ) {
   const before: Record<string, Held> = Object.fromEntries(
     [...Object.values(letters), 'claims'].map((at) => [at, new Map()]),
@@ -123,7 +123,7 @@ export function applied(
     meta: nothing,
     recentMarks: new Map(),
   } as Tables;
-  const verdicts = commits.map((writes) => apply(tables, writes));
+  const verdicts = commits.map((writes) => apply(tables, writes, standing.nowMs));
   /** The event that each claim is kept as long as. */
   const keptWith = new Map<string, string | undefined>();
   for (const [index, writes] of commits.entries()) {
@@ -165,9 +165,7 @@ export function recordColumns(changes: readonly Change[]): unknown[] {
     rows.map(({ row }) => row.version),
     rows.map(({ row }) => row.dueAtMs ?? null),
     rows.map(({ row }) => row.heldBy ?? null),
-    rows.map(({ at, row }) =>
-      at === letters.events && typeof row.value?.work === 'string' ? storable(row.value.work) : null,
-    ),
+    rows.map(({ at, row }) => workOf(at, row)),
     rows.map(({ at, key, row }) => marksOf(at, key, row).join(markEnd)),
     rows.map(({ key, text }) => key.length + text.length),
     rows.map(({ text }) => text),
@@ -182,6 +180,12 @@ export function claimColumns(changes: readonly Change[], keptWith: ReadonlyMap<s
     rows.map(({ row }) => Math.ceil(row.dueAtMs ?? 0)),
     rows.map(({ key }) => keptWith.get(key) ?? null),
   ];
+}
+
+/** What an event leads to, and the run that a delivery belongs to. */
+function workOf(at: string, { value }: Row): string | null {
+  const work = at === letters.events ? value?.work : at === letters.deliveries ? value?.runKey : undefined;
+  return typeof work === 'string' ? storable(work) : null;
 }
 
 function marksOf(at: string, key: string, { value = {}, dueAtMs }: Row): string[] {

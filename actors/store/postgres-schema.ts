@@ -8,7 +8,7 @@ import type { ClientBase } from 'pg';
 import { causeOf, type Fault, fault } from '../../machines/base/fault.ts';
 
 /** Counts up with each change of the tables. */
-const schemaVersion = 1;
+const schemaVersion = 2;
 
 /** Keys sort by their bytes. Values are text: Postgres's JSON types refuse some of what JSON can hold. */
 const tables = `
@@ -24,18 +24,26 @@ const tables = `
     name text collate "C" primary key, value text not null, expires_at bigint not null, event_key text);
   create index if not exists agent_claim_expiry on agent_claim (expires_at);
   create table if not exists agent_session (id text primary key, owner text not null, expires_at bigint not null);
+  alter table agent_session add column if not exists number bigint not null default 0;
+  alter table agent_session add column if not exists lost_at bigint;
   create sequence if not exists agent_session_number;
-  insert into agent_meta values ('schema', ${schemaVersion}) on conflict do nothing`;
+  create or replace function agent_now() returns bigint language sql volatile
+    as 'select (extract(epoch from clock_timestamp()) * 1000)::bigint';
+  insert into agent_meta values ('schema', ${schemaVersion})
+    on conflict (name) do update set value = greatest(agent_meta.value, excluded.value)`;
 
-/** Makes what is missing; resolves with the fault that keeps the journal from using the database. Rejects as the client does. */
+/** Makes what is missing, of an earlier release too; resolves with the fault that keeps the journal from using the database. Rejects as the client does. */
 export async function prepareSchema(client: ClientBase, place: string): Promise<Fault | undefined> {
   const { rows } = await client.query(`select to_regclass('agent_meta') is not null as made`);
-  if (rows[0]?.made !== true) {
+  const versionNow = async (): Promise<number> => {
+    const found = await client.query(`select value from agent_meta where name = 'schema'`);
+    return Number(found.rows[0]?.value ?? 0);
+  };
+  if (rows[0]?.made !== true || (await versionNow()) < schemaVersion) {
     // One statement list is one transaction: of two gateways that begin, one waits for the other.
     await client.query(`begin; select pg_advisory_xact_lock(hashtext('agent_schema')); ${tables}; commit`);
   }
-  const found = await client.query(`select value from agent_meta where name = 'schema'`);
-  const version = Number(found.rows[0]?.value ?? 0);
+  const version = await versionNow();
   if (version === schemaVersion) return undefined;
   return fault(
     'journal-version',

@@ -29,6 +29,13 @@ export type WriteVerdict =
 export interface RecordWriter {
   /** Commits the changes, and the writes beside them, whole or not at all. */
   write(changes: readonly RecordChange[], also?: readonly Write[]): Promise<WriteVerdict>;
+  /** A record that another commit of this gateway has just made: nothing else has written it yet. */
+  begin(collection: RecordChange['collection'], key: string): void;
+  /**
+   * Learns the version of a record that was taken although its chart lives here, as after a session that ran out. Returns
+   * false where another gateway has written it since, so that the chart has lost it.
+   */
+  regain(collection: RecordChange['collection'], key: string, version: number): boolean;
   /** Learns the version of a record found in the journal. */
   adopt(collection: RecordChange['collection'], key: string, version: number): void;
 }
@@ -65,6 +72,18 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
         case 'unavailable':
           return { kind: 'refused', reason: verdict.fault.message };
       }
+    },
+
+    begin(collection, key) {
+      const name = `${collection}/${key}`;
+      if (!versions.has(name)) versions.set(name, 1);
+    },
+
+    regain(collection, key, version) {
+      const name = `${collection}/${key}`;
+      if (versions.get(name) !== version - 1) return false;
+      versions.set(name, version);
+      return true;
     },
 
     adopt(collection, key, version) {

@@ -41,7 +41,7 @@ export function removeWork(due: Table, indexKey: string | undefined): void {
   if (indexKey !== undefined) due.remove(indexKey);
 }
 
-/** Finds work due by a time that no living session holds, oldest due first. */
+/** Finds work due by a time that no living session holds, oldest due first; some of it may be passed over. */
 export function freeWork(
   due: Table,
   collection: Collection,
@@ -49,6 +49,7 @@ export function freeWork(
     readonly dueBeforeMs: number;
     readonly limit: number;
     readonly isLiving: (session: string) => boolean;
+    readonly isPassedOver?: (key: string) => boolean;
   },
 ): Work[] {
   const found: { readonly order: string; readonly indexKey: string }[] = [];
@@ -56,15 +57,25 @@ export function freeWork(
     if (holder !== '' && query.isLiving(holder)) continue;
     const prefix = `${letters[collection]}/${holder}/`;
     const until = prefix + timeText(Math.floor(query.dueBeforeMs) + 1);
-    for (const indexKey of due.keys({ from: prefix, until, limit: query.limit })) {
-      found.push({ order: indexKey.slice(prefix.length), indexKey });
+    let missing = query.limit;
+    for (let from = prefix; missing > 0; ) {
+      const indexKeys = due.keys({ from, until, limit: missing });
+      const asked = missing;
+      for (const indexKey of indexKeys) {
+        const order = indexKey.slice(prefix.length);
+        if (query.isPassedOver?.(keyIn(order)) === true) continue;
+        found.push({ order, indexKey });
+        missing -= 1;
+      }
+      if (indexKeys.length < asked) break;
+      from = indexKeys.at(-1) ?? until;
     }
   }
   found.sort((one, other) => (one.order < other.order ? -1 : 1));
-  return found
-    .slice(0, query.limit)
-    .map(({ order, indexKey }) => ({ indexKey, key: order.slice(order.indexOf('/') + 1) }));
+  return found.slice(0, query.limit).map(({ order, indexKey }) => ({ indexKey, key: keyIn(order) }));
 }
+
+const keyIn = (order: string): string => order.slice(order.indexOf('/') + 1);
 
 /** The holders that have work, nobody first as ''. One look-up for each, since a look-up skips to the next holder. */
 function holders(due: Table, collection: Collection): string[] {

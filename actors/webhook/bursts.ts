@@ -8,12 +8,14 @@
 import { causeOf, fault } from '../../machines/base/fault.ts';
 import { type Burst, joinBurst } from '../../machines/webhook/coalesce.ts';
 import type { GroupRecord } from '../../machines/webhook/record.ts';
-import type { CommitVerdict, Expected, StoredRecord, Write } from '../store/journal.ts';
+import type { CommitVerdict, Expected, SessionId, StoredRecord, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 
 interface Entry {
   readonly record: GroupRecord;
   readonly version: number;
+  /** Whose chart waits for it to settle. */
+  readonly heldBy: SessionId | undefined;
   /** The entry that it is put over, while both are on their way to disk: where that one fails, this one fails too. */
   over: Entry | undefined;
 }
@@ -37,6 +39,8 @@ export interface Joined {
   readonly burst: Burst;
   /** True where the burst was closed while the event was on its way to disk: its run already takes the event. */
   readonly absorbed: boolean;
+  /** True where another gateway holds the burst: its chart is there. */
+  readonly isElsewhere: boolean;
 }
 
 export type WritesWith = (burst: Burst, record: Write) => readonly Write[];
@@ -47,8 +51,14 @@ export interface Bursts {
    * the write of its record. Calls back exactly once, possibly before it returns.
    */
   join(request: JoinRequest, writesWith: WritesWith, settled: (joined: Joined) => void): void;
-  /** Turns the gathered burst into other writes and deletes its record, in one commit. */
-  close(key: string, writesFor: (burst: Burst) => readonly Write[]): Promise<CommitVerdict>;
+  /**
+   * Turns the gathered burst into other writes and deletes its record, in one commit. `writesFor` may decline a burst that
+   * an event of another gateway has changed meanwhile (`isNews`): that stays, and the verdict is `stale`.
+   */
+  close(
+    key: string,
+    writesFor: (burst: Burst, isNews: boolean) => readonly Write[] | undefined,
+  ): Promise<CommitVerdict>;
   /** Learns of a burst found in the journal at start. */
   adopt(key: string, record: GroupRecord, version: number): void;
 }
@@ -74,7 +84,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
   }
 
   /** Due when it is settled at the latest, which stays the same while events join: the index of work is written once. */
-  function put(key: string, { record, over }: Entry, maxWaitMs: number): Write {
+  function put(key: string, { record, over, heldBy }: Entry, maxWaitMs: number): Write {
     return {
       kind: 'put',
       collection: 'groups',
@@ -82,7 +92,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
       value: record,
       expect: over === undefined ? 'absent' : expected(over),
       dueAtMs: record.burst.firstAtMs + maxWaitMs,
-      heldBy: keeper.session(),
+      heldBy,
     };
   }
 
@@ -90,21 +100,28 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     const { key, profile, route, groupKey } = request;
     const over = entries.get(key);
     const burst = joinBurst(over?.record.burst, request);
-    const entry: Entry = { record: { profile, route, groupKey, burst }, version: (over?.version ?? 0) + 1, over };
+    const heldBy = over?.heldBy ?? keeper.session();
+    const entry: Entry = {
+      record: { profile, route, groupKey, burst },
+      version: (over?.version ?? 0) + 1,
+      heldBy,
+      over,
+    };
     entries.set(key, entry);
     const record = put(key, entry, request.maxWaitMs);
     const writes = writesWith(burst, record);
     keeper.submit(writes, (verdict) => {
       if (verdict.kind === 'committed') {
         entry.over = undefined;
-        settled({ verdict, burst, absorbed: burstOf(closings, key) === burst.id });
+        const absorbed = burstOf(closings, key) === burst.id;
+        settled({ verdict, burst, absorbed, isElsewhere: heldBy !== keeper.session() });
         return;
       }
       // Where the burst itself was as expected, what the entry was put over still stands.
       const isOwn = verdict.kind === 'stale' && writes[verdict.index] === record;
       forget(key, entry, isOwn ? foundBy(verdict) : entry.over);
       if (verdict.kind === 'stale' && tries < mostTries) join(request, writesWith, settled, tries + 1);
-      else settled({ verdict, burst, absorbed: false });
+      else settled({ verdict, burst, absorbed: false, isElsewhere: false });
     });
   }
 
@@ -113,19 +130,28 @@ export function createBursts(keeper: JournalKeeper): Bursts {
 
     async close(key, writesFor) {
       let standing = entries.get(key);
+      const isKnown = standing !== undefined;
       try {
         standing ??= entryOf(await keeper.journal()?.get('groups', key));
       } catch (thrown) {
         return { kind: 'unavailable', fault: fault('journal-unavailable', causeOf(thrown)) };
       }
+      let isNews = false;
       for (let tries = 1; standing !== undefined; tries += 1) {
         const { burst } = standing.record;
+        // Its chart is another gateway's now.
+        const isElsewhere = (isKnown || isNews) && standing.heldBy !== keeper.session();
+        const writes = isElsewhere ? undefined : writesFor(burst, isNews);
+        if (writes === undefined) {
+          if (!entries.has(key)) entries.set(key, standing);
+          return { kind: 'stale', index: 0 };
+        }
         closings.set(key, standing);
         // Gone from the table at once: an event that comes while the commit is under way begins the next burst.
         if (burstOf(entries, key) === burst.id) entries.delete(key);
         const verdict = await keeper.commit([
           { kind: 'delete', collection: 'groups', key, expect: expected(standing) },
-          ...writesFor(burst),
+          ...writes,
         ]);
         closings.delete(key);
         if (verdict.kind === 'committed') return verdict;
@@ -135,13 +161,16 @@ export function createBursts(keeper: JournalKeeper): Bursts {
           return verdict;
         }
         if (burstOf(entries, key) === burst.id) standing = entries.get(key);
-        else if (verdict.index === 0) standing = foundBy(verdict);
+        else if (verdict.index === 0) {
+          standing = foundBy(verdict);
+          isNews = true;
+        }
       }
       return { kind: 'stale', index: 0 };
     },
 
     adopt(key, record, version) {
-      entries.set(key, { record, version, over: undefined });
+      entries.set(key, { record, version, heldBy: keeper.session(), over: undefined });
     },
   };
 }
@@ -152,12 +181,12 @@ function foundBy({ standing }: Extract<CommitVerdict, { kind: 'stale' }>): Entry
 }
 
 function entryOf(found: StoredRecord<'groups'> | undefined): Entry | undefined {
-  return found && { record: found.value, version: found.version, over: undefined };
+  return found && { record: found.value, version: found.version, heldBy: found.heldBy, over: undefined };
 }
 
-/** A version alone could be that of another burst, which another gateway began under the same key. */
+/** A version alone could be that of another event, which joined at another gateway. */
 function expected({ record, version }: Entry): Exclude<Expected, 'absent'> {
-  return { version, path: 'burst.id', text: record.burst.id };
+  return { version, path: 'burst.latestEventKey', text: record.burst.latestEventKey };
 }
 
 function burstOf(table: ReadonlyMap<string, Entry>, key: string): string | undefined {

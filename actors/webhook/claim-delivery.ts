@@ -186,7 +186,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
 
   /** The job's own settings apply; what the route rendered is context for this one run (CRN-2). */
   function claimCron(request: ClaimRequest, jobName: string, settled: Settled): void {
-    const { key, nowMs, event } = request;
+    const { key, event } = request;
     const job = ports.findJob(event.profile as ProfileName, jobName);
     if (job.kind === 'dropped') {
       const { id, reason } = job;
@@ -211,7 +211,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     // The claim that the scheduler takes for a firing too: no firing happens twice.
     const name = `cron/${event.profile}/${job.id}/${key}`;
     const value = { eventKey: key };
-    const also: Write[] = [{ kind: 'claim', name, value, nowMs, expiresAtMs: nowMs + claimLifeMs }];
+    const also: Write[] = [{ kind: 'claim', name, value, forMs: claimLifeMs }];
     claimRun(request, firing, { also }, settled);
   }
 
@@ -260,8 +260,9 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
         report = acceptance(request, burst.id);
         return [...claimsOf(request), putEvent(eventKey, event, burst.id), record, ...report.writes];
       },
-      ({ verdict, burst, absorbed }) => {
-        const opened: Opened = absorbed ? { kind: 'nothing' } : { kind: 'group', key, profile, route, burst };
+      ({ verdict, burst, absorbed, isElsewhere }) => {
+        const opened: Opened =
+          absorbed || isElsewhere ? { kind: 'nothing' } : { kind: 'group', key, profile, route, burst };
         settle(verdict, { kind: 'granted', opened, work: burst.id }, { event, settled: report.opening(settled) });
       },
     );

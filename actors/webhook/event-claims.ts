@@ -37,14 +37,13 @@ export interface Claimant {
 }
 
 /** Returns the writes that claim the names of an event, after those that must come before. */
-export function claimsOf({ key, nowMs, event, first }: Claimant): readonly Write[] {
+export function claimsOf({ key, event, first }: Claimant): readonly Write[] {
   const value = { eventKey: key };
-  const expiresAtMs = nowMs + claimLifeMs;
   const [ofId = '', ofSignature] = claimNames(event);
   const writes: Write[] = first === undefined ? [] : [...first];
-  writes.push({ kind: 'claim', name: ofId, value, nowMs, expiresAtMs, event: key });
+  writes.push({ kind: 'claim', name: ofId, value, forMs: claimLifeMs, event: key });
   if (ofSignature !== undefined) {
-    writes.push({ kind: 'claim', name: ofSignature, value, nowMs, expiresAtMs, keptWith: key });
+    writes.push({ kind: 'claim', name: ofSignature, value, forMs: claimLifeMs, keptWith: key });
   }
   return writes;
 }
@@ -74,16 +73,13 @@ function heldAtHand(local: LocalReader, eventKey: string): Held {
  * of these did not fail. The run's record is written over the version that was read, so that of two events one finds the
  * claim of the other. Rejects where the journal cannot be read.
  */
-export async function releasing(
-  journal: Journal | undefined,
-  { key, nowMs, event }: Claimant,
-): Promise<readonly Write[]> {
+export async function releasing(journal: Journal | undefined, { key, event }: Claimant): Promise<readonly Write[]> {
   /** By the run that failed: a burst has several events and one record. */
   const puts = new Map<string, Write>();
   let repeats: string | undefined;
   const releases: Write[] = [];
   for (const name of claimNames(event)) {
-    const before = (await journal?.claimed(name, nowMs))?.eventKey;
+    const before = (await journal?.claimed(name))?.eventKey;
     if (journal === undefined || typeof before !== 'string') continue;
     const put = repeating(await heldOf(journal, before), key);
     if (put === undefined) return [];
@@ -115,10 +111,9 @@ function repeating({ event, run, delivery }: Held, key: string): Extract<Write, 
 export function signatureHolder(
   keeper: JournalKeeper,
   name: string,
-  nowMs: number,
 ): Pick<EventRecord, 'deliveryId' | 'route'> | undefined {
   const local = keeper.journal()?.local;
-  const holder = local?.claimed(name, nowMs)?.eventKey;
+  const holder = local?.claimed(name)?.eventKey;
   if (local === undefined || typeof holder !== 'string') return undefined;
   const held = heldAtHand(local, holder);
   return isPending(held) || repeating(held, '') !== undefined ? undefined : held.event;

@@ -14,6 +14,10 @@ export const faultCatalogue = {
     remedy:
       'Read the line before it: it names the folder and what prevents writing. The journal is tried again by itself.',
   },
+  'journal-reserve': {
+    what: 'Another gateway uses the database. This gateway is in reserve: it takes nothing and answers 503.',
+    remedy: 'Nothing: it becomes active when the other gateway ends, dies or stops renewing its session.',
+  },
   'journal-full': {
     what: 'The disk, a quota or a file size limit leaves the journal no room.',
     remedy: 'Free space in the folder that the message names, or lower the size of the history.',

@@ -43,7 +43,7 @@ export interface RequestFacts {
   /** Seconds until the route's allowance of handshakes is there again, if none is left. */
   readonly secondsUntilGreeting: (route: Route, nowMs: number) => number | undefined;
   /** The event that claimed a signature and keeps it: a request that bears it again is a duplicate of that event. */
-  readonly signatureHolder: (profile: ProfileName, digest: string, nowMs: number) => SignatureHolder | undefined;
+  readonly signatureHolder: (profile: ProfileName, digest: string) => SignatureHolder | undefined;
   readonly list: (profile: ProfileName, file: string) => ListMembership | undefined;
 }
 
@@ -153,7 +153,7 @@ export function verifySignature(context: RequestContext, facts: RequestFacts, in
   const greeting = greetingByBody(request, context, facts);
   if (greeting !== undefined) return { scheme, ...greeting };
   const isOnce = signed !== undefined && (signed.isTimed || !route.allowIdenticalBodies);
-  const holder = signed && holderOf(signed.digest, context, facts, nowMs);
+  const holder = signed && holderOf(signed.digest, context, facts);
   // A route that runs events with the same body runs its own again, but none of its neighbours'.
   if (holder !== undefined && (isOnce || holder.route !== route.name))
     return { scheme, ...repeated(context, holder, facts, input) };
@@ -186,22 +186,17 @@ function unsignedGreeting(
 }
 
 /** The event that claimed a signature; of an array the first one's, where each of its events has claimed its own. */
-function holderOf(
-  digest: string,
-  context: RequestContext,
-  facts: RequestFacts,
-  nowMs: number,
-): SignatureHolder | undefined {
+function holderOf(digest: string, context: RequestContext, facts: RequestFacts): SignatureHolder | undefined {
   const { route, id } = context;
   if (route === undefined) return undefined;
   const { body } = facts.compiled(route);
-  if (body.shape !== 'each') return facts.signatureHolder(route.profile, digest, nowMs);
+  if (body.shape !== 'each') return facts.signatureHolder(route.profile, digest);
   const parsed = parseBody(facts.text(id), facts.headers(id)['content-type'], body.shape);
   const split = parsed.ok ? splitItems(parsed, body.items) : undefined;
-  if (split?.ok !== true) return facts.signatureHolder(route.profile, digest, nowMs);
+  if (split?.ok !== true) return facts.signatureHolder(route.profile, digest);
   let first: SignatureHolder | undefined;
   for (const index of split.items.keys()) {
-    const holder = facts.signatureHolder(route.profile, partDigest(digest, index), nowMs);
+    const holder = facts.signatureHolder(route.profile, partDigest(digest, index));
     if (holder === undefined) return undefined;
     first ??= holder;
   }
@@ -241,10 +236,10 @@ function repeated(context: RequestContext, holder: SignatureHolder, facts: Reque
   return { ...read, outcome: { kind: 'duplicate', deliveryId }, ...(reason === undefined ? {} : { reason }) };
 }
 
-export function parsePayload(context: RequestContext, facts: RequestFacts, { nowMs, freshId }: RuleInput): Known {
+export function parsePayload(context: RequestContext, facts: RequestFacts, { freshId }: RuleInput): Known {
   const { id, origin, route, scheme, replay } = context;
   if (route === undefined) return nothing;
-  if (origin === 'part') return parsePart(context, facts, nowMs);
+  if (origin === 'part') return parsePart(context, facts);
   const headers = facts.headers(id);
   const { deliveryId: idOf, eventType, body } = facts.compiled(route);
   const parsed = parseBody(facts.text(id), headers['content-type'], body.shape);
@@ -275,7 +270,7 @@ function unpacked(payload: JsonObject, key: string | undefined): JsonObject {
 }
 
 /** An event of an array has its own id, or its number in the request; a header's id is the request's. */
-function parsePart({ id, route }: RequestContext, facts: RequestFacts, nowMs: number): Known {
+function parsePart({ id, route }: RequestContext, facts: RequestFacts): Known {
   const part = facts.partOf(id);
   if (route === undefined || part === undefined) return nothing;
   const headers = facts.headers(id);
@@ -286,7 +281,7 @@ function parsePart({ id, route }: RequestContext, facts: RequestFacts, nowMs: nu
   const deliveryId = idOf({}, parsed.value, facts.body(id), false) ?? `${part.deliveryId}#${index + 1}`;
   const known = { scheme, deliveryId, payload: parsed.value, event: eventType(headers, parsed.value) };
   if (signatureDigest === undefined) return known;
-  const holder = facts.signatureHolder(route.profile, signatureDigest, nowMs);
+  const holder = facts.signatureHolder(route.profile, signatureDigest);
   if (holder === undefined) return { ...known, signatureDigest };
   const reason = sameSignature(holder, { deliveryId, route: route.name });
   return { ...known, outcome: { kind: 'duplicate', deliveryId }, ...(reason === undefined ? {} : { reason }) };

@@ -61,7 +61,7 @@ export function wireCronJob(ports: CronJobPorts) {
         const { profile, job, run } = context;
         if (run === null || !ports.isReady()) return;
         ports.fire
-          .mark(profile, job, ports.nowMs())
+          .mark(profile, job)
           .then(ports.fire.inFlight)
           .then((inFlight) => {
             if (inFlight !== run) self.send({ type: 'run.finished', run });

@@ -41,7 +41,7 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
     if (resting !== undefined) return { kind: 'pauses', why: resting };
     return { kind: 'idles', why: timing.kind === 'none' ? noSchedule : timing.problem };
   }
-  const mark = await ports.fire.mark(profile, job.id, nowMs);
+  const mark = await ports.fire.mark(profile, job.id);
   const run = await ports.fire.inFlight(mark);
   if (run !== undefined && resting === undefined) return { kind: 'runs', run };
   // Where nothing says since when, or a clock that went wrong did, the schedule begins now, and that is written down.

@@ -138,6 +138,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
         deliveries: wardHandle(deliveries),
       },
       nowMs,
+      writer.begin,
     );
     return standing;
   };

@@ -6,7 +6,7 @@
 
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '../../actors/ports.ts';
-import type { Journal, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
+import type { Collection, Journal, Put, SessionId, StoredRecord, Taken, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
@@ -61,7 +61,7 @@ export async function resumeWork(ports: ResumePorts, signal = ports.signal()): P
   await noteAll(journal, ports, signal);
   await takeDeliveries(journal, session, ports, signal, Number.MAX_SAFE_INTEGER);
   await refillRuns(ports, signal);
-  await takeGroups(journal, session, ports, signal);
+  await refillGroups(ports, signal);
   if (!signal.aborted) await ports.older.look();
 }
 
@@ -95,7 +95,9 @@ async function takeDeliveries(
   await inTurns(taken, { ports, signal }, ({ value: record }) => {
     if (record.status === 'waitingToRetry') ports.hold(record);
   });
-  await inTurns(taken, { ports, signal }, (stored) => resumeDelivery(stored, ports));
+  await inTurns(taken, { ports, signal }, async (stored) => {
+    await resumeDelivery(stored, ports);
+  });
 }
 
 /** Notes every delivery that waits, before any is taken up. */
@@ -156,12 +158,11 @@ export async function refillRuns(ports: ResumePorts, signal = ports.signal()): P
   }
 }
 
-async function takeGroups(
-  journal: Journal,
-  session: SessionId,
-  ports: ResumePorts,
-  signal: AbortSignal,
-): Promise<void> {
+/** Takes up batches that no gateway holds. */
+export async function refillGroups(ports: ResumePorts, signal = ports.signal()): Promise<void> {
+  const journal = ports.keeper.journal();
+  const session = ports.keeper.session();
+  if (journal === undefined || session === undefined) return;
   while (!signal.aborted) {
     const taken = await take(journal, session, 'groups', sliceSize, ports);
     await inTurns(taken, { ports, signal }, (stored) => resumeGroup(stored, ports));
@@ -177,19 +178,26 @@ async function take<In extends 'deliveries' | 'groups' | 'runs'>(
   ports: ResumePorts,
   // A pending burst is due in the future; its timer runs here, so it is taken now.
   dueBeforeMs = Number.MAX_SAFE_INTEGER,
-): Promise<StoredRecord<In>[]> {
-  const nowMs = ports.nowMs();
-  const taken = await journal.take(collection, { session, dueBeforeMs, nowMs, limit });
+): Promise<Taken<In>[]> {
+  const taken = await journal.take(collection, { session, dueBeforeMs, limit });
   if (taken.ok) return taken.value;
   ports.log.log('error', taken.fault.message, { code: taken.fault.code });
   return [];
 }
 
-/** A delivery whose run still waits for it is spawned by the run; the others go on by themselves. */
-async function resumeDelivery(stored: StoredRecord<'deliveries'>, ports: ResumePorts): Promise<void> {
+/** A delivery that was taken by itself goes on; one that was taken with its run is spawned by that. */
+async function resumeDelivery(
+  stored: StoredRecord<'deliveries'>,
+  ports: ResumePorts,
+  takenWith?: 'run',
+): Promise<'ended' | 'goesOn'> {
   const { key } = stored;
   const record = stored.value;
   const nowMs = ports.nowMs();
+  if (ports.wards().deliveries.get(key) !== undefined) {
+    await regain(stored.version, putOf('deliveries', stored), ports);
+    return 'goesOn';
+  }
   ports.writer.adopt('deliveries', key, stored.version);
   const next = interruptedDelivery(record, { nowMs, deduplicatesForMs: ports.deduplicatesForMs(record) });
   if (isOver(next)) {
@@ -204,17 +212,27 @@ async function resumeDelivery(stored: StoredRecord<'deliveries'>, ports: ResumeP
       route: record.route,
       target: record.target,
     });
-    return;
+    return 'ended';
   }
   if (next !== record) await put(ports, { collection: 'deliveries', key, value: next, dueAtMs: orderOf(next) }, []);
-  const run = next.runKey === undefined ? undefined : await ports.keeper.journal()?.get('runs', next.runKey);
-  if (run?.dueAtMs === undefined) ports.wards().open({ kind: 'direct', key, record: next });
+  if (takenWith === undefined) ports.wards().open({ kind: 'direct', key, record: next });
+  return 'goesOn';
 }
 
-async function resumeRun(stored: StoredRecord<'runs'>, ports: ResumePorts): Promise<void> {
+async function resumeRun(stored: Taken<'runs'>, ports: ResumePorts): Promise<void> {
   const record = stored.value;
-  const { key } = stored;
+  const { key, deliveries = [] } = stored;
+  if (ports.wards().runs.get(key) !== undefined) {
+    await regain(stored.version, putOf('runs', stored), ports);
+    for (const one of deliveries) await regain(one.version, putOf('deliveries', one), ports);
+    return;
+  }
   ports.writer.adopt('runs', key, stored.version);
+  for (const one of deliveries) {
+    if (one.value.status === 'waitingToRetry') ports.hold(one.value);
+    // Its end is written with that of the run.
+    if ((await resumeDelivery(one, ports, 'run')) === 'ended' && (await isFinished(key, ports))) return;
+  }
   const delivery = (await ports.keeper.journal()?.get('deliveries', key))?.value;
   const next = interruptedRun(record, delivery, ports.onInterrupted(record.profile));
   const event = (await ports.keeper.journal()?.get('events', record.eventKey))?.value;
@@ -231,6 +249,33 @@ async function resumeRun(stored: StoredRecord<'runs'>, ports: ResumePorts): Prom
     const { profile, route } = next;
     groups.spawn(group, { key: group, profile, route, inFlight: key, atMs: ports.nowMs() });
   }
+}
+
+/**
+ * Keeps work whose chart lives here, taken after the session that held it ran out. Where another gateway has written it
+ * since, it is put back, and taken up again once that chart has found out and ended.
+ */
+async function regain(
+  version: number,
+  free: Put<'runs'> | Put<'deliveries'>,
+  { keeper, writer }: ResumePorts,
+): Promise<void> {
+  if (!writer.regain(free.collection, free.key, version)) await keeper.commit([{ ...free, expect: version }]);
+}
+
+const putOf = <In extends Collection>(
+  collection: In,
+  { key, value, dueAtMs }: StoredRecord<In>,
+): { kind: 'put'; collection: In; key: string; value: StoredRecord<In>['value']; dueAtMs: number | undefined } => ({
+  kind: 'put',
+  collection,
+  key,
+  value,
+  dueAtMs,
+});
+
+async function isFinished(run: string, { keeper }: ResumePorts): Promise<boolean> {
+  return (await keeper.journal()?.get('runs', run))?.dueAtMs === undefined;
 }
 
 async function resumeGroup(stored: StoredRecord<'groups'>, ports: ResumePorts): Promise<void> {

@@ -8,7 +8,7 @@
 
 import type { Every } from '../system/ticks.ts';
 import { createTurns } from '../system/turns.ts';
-import { type ResumePorts, refillDeliveries, refillRuns, resumeWork, sliceSize } from './recovery.ts';
+import { type ResumePorts, refillDeliveries, refillGroups, refillRuns, resumeWork, sliceSize } from './recovery.ts';
 import { tellUnforeseen } from './work-log.ts';
 
 export interface RefillPorts {
@@ -59,6 +59,7 @@ export function createRefill({ resume, isUp, every }: RefillPorts): Refill {
     // What filled the room may have left others behind.
     runsWait ||= resume.room() <= 0;
     if (isUp()) await refillDeliveries(resume, signal);
+    if (isUp()) await refillGroups(resume, signal);
   }
 
   function lookOnce(): void {

@@ -25,16 +25,23 @@ export interface Wards {
 
 export type WardHandles = Pick<Wards, 'requests' | 'groups' | 'runs' | 'deliveries'>;
 
-export function createWards(handles: WardHandles, nowMs: () => number): Wards {
+/** `began` hears of each run and delivery that a commit of this gateway made. */
+export function createWards(
+  handles: WardHandles,
+  nowMs: () => number,
+  began: (collection: 'runs' | 'deliveries', key: string) => void = () => {},
+): Wards {
   const { groups, runs, deliveries, requests } = handles;
   return {
     ...handles,
     open(opened) {
       switch (opened.kind) {
         case 'run':
+          began('runs', opened.key);
           runs.spawn(opened.key, { key: opened.key, record: opened.record });
           return;
         case 'direct':
+          began('deliveries', opened.key);
           deliveries.spawn(opened.key, { key: opened.key, record: opened.record, atMs: nowMs() });
           return;
         case 'group': {

@@ -1,8 +1,10 @@
 /** Fills the one hole of the group chart: a settled burst becomes a run, in one commit with the end of its record. */
 
 import type { Logger } from '../../actors/ports.ts';
+import { inFlightClaim } from '../../actors/store/in-flight.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
+import type { Burst } from '../../machines/webhook/coalesce.ts';
 import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { RunRecord } from '../../machines/webhook/record.ts';
 import { tellUnforeseen } from '../dispatch/work-log.ts';
@@ -24,8 +26,14 @@ export function wireGroup(ports: GroupPorts) {
         const session = ports.keeper.session();
         let opened: { key: string; record: RunRecord } | undefined;
         let hasLanded = false;
+        let news: Burst | undefined;
         ports.bursts
-          .close(context.key, (burst) => {
+          .close(context.key, (burst, isNews) => {
+            // An event came to another gateway, and the burst gathers on.
+            if (isNews && burst.dueAtMs > nowMs) {
+              news = burst;
+              return undefined;
+            }
             const record: RunRecord = {
               eventKey: burst.latestEventKey,
               profile: context.profile,
@@ -43,6 +51,7 @@ export function wireGroup(ports: GroupPorts) {
             opened = { key: burst.id, record };
             const value = record;
             return [
+              ...inFlightClaim(ports.keeper, context.key, burst.id),
               {
                 kind: 'put',
                 collection: 'runs',
@@ -60,6 +69,7 @@ export function wireGroup(ports: GroupPorts) {
               self.send({ type: 'run.opened', run: opened.key, atMs });
               ports.wards().open({ kind: 'run', ...opened });
             } else if (opened === undefined) {
+              if (news !== undefined) self.send({ type: 'event.joined', burst: news, atMs });
               self.send({ type: 'burst.gone', atMs });
             } else {
               self.send({ type: 'run.refused', atMs });

@@ -130,6 +130,9 @@ const draining = replyTo({ kind: 'draining' });
 
 /** How long an owner's session lives without a heartbeat: three heartbeats. */
 const sessionTtlMs = 60_000;
+/** The same on a database, where another gateway takes over as soon as it runs out. */
+const sharedSessionTtlMs = 10_000;
+const beatMs = 3_000;
 /** However short the drain is, exchanges under way get this long to be answered. */
 const shortestGraceMs = 5_000;
 /** A front stands so much longer, for the answers that those get who had none in that time. */
@@ -144,6 +147,9 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const nextId = createIds();
   const exchanges: Exchanges = new Roster<string, LiveRequest>();
 
+  /** Another gateway has the database: the next try waits for its end. */
+  let isInReserve = false;
+  const ending = new AbortController();
   const opened = createKeeper({
     open: async () => {
       const refused = await ports.hold();
@@ -152,14 +158,20 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       if (journal === 'memory') return done(openMemoryJournal());
       if (journal === 'lmdb') return openLmdbJournal({ directory: paths.state });
       const { openPostgresJournal } = await import('../../actors/store/postgres-journal.ts');
-      return openPostgresJournal({ url: postgres?.url ?? '' });
+      const opened = await openPostgresJournal({
+        url: postgres?.url ?? '',
+        signal: ending.signal,
+        ...(isInReserve ? { patienceMs: Number.POSITIVE_INFINITY } : {}),
+      });
+      isInReserve = !opened.ok && opened.fault.code === 'journal-reserve';
+      return opened;
     },
     owner: paths.home,
-    sessionTtlMs,
-    nowMs,
+    sessionTtlMs: settings().gateway.journal === 'postgres' ? sharedSessionTtlMs : sessionTtlMs,
     refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
   });
   const keeper = timedKeeper(opened, metrics);
+  const stopBeat = every(() => void keeper.beat(), beatMs);
   const countRequest = createRequestCount(metrics);
   const answerGraceMs = (): number => Math.max(shortestGraceMs, settings().gateway.drainTimeoutMs);
   const windows = createRateWindows(() => settings().webhook.rateLimit);
@@ -223,7 +235,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       },
       secondsUntilFree: windows.secondsUntilFree,
       secondsUntilGreeting: greetings.secondsUntilFree,
-      signatureHolder: (profile, digest, atMs) => signatureHolder(keeper, signatureClaim(profile, digest), atMs),
+      signatureHolder: (profile, digest) => signatureHolder(keeper, signatureClaim(profile, digest)),
       list: (profile, file) => deskOf(profile)?.lists.list(file),
     },
     nowMs,
@@ -359,6 +371,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       return { runs: runs.size, deliveries: deliveries.length };
     },
     close() {
+      ending.abort();
+      stopBeat();
       decisions.close();
       work.close();
       return keeper.close();

@@ -89,7 +89,7 @@ async function measureClaims(ids: number): Promise<readonly ScaleFinding[]> {
     for (; writes.length < 500 && at < ids; at += 1) {
       last = claimName('default', 'held', randomUUID());
       const value = { eventKey: nextId(nowMs + at / 1_000) };
-      writes.push({ kind: 'claim', name: last, value, nowMs, expiresAtMs: nowMs + 3_600_000 + at });
+      writes.push({ kind: 'claim', name: last, value, forMs: 3_600_000 + at });
     }
     await committed(first, writes);
   }
@@ -98,7 +98,7 @@ async function measureClaims(ids: number): Promise<readonly ScaleFinding[]> {
   const before = process.memoryUsage.rss();
   const began = performance.now();
   const again = await opened(directory);
-  const known = again.claimed(last, nowMs) !== undefined;
+  const known = again.claimed(last) !== undefined;
   const openMs = performance.now() - began;
   globalThis.gc?.();
   const grown = process.memoryUsage.rss() - before;

@@ -70,7 +70,6 @@ async function play(t: Test, journal: Journal, steps: readonly Step[]): Promise<
     open: async () => done(journal),
     owner: 'gateway',
     sessionTtlMs: 86_400_000,
-    nowMs: () => nowMs,
     refused: (fault) => t.fail(fault.message),
   });
   await keeper.open();
@@ -121,7 +120,7 @@ async function play(t: Test, journal: Journal, steps: readonly Step[]): Promise<
         break;
       }
       case 'removed':
-        await journal.prune({ keepAfterKey: timeKey(nowMs - 20 * minuteMs), maxBytes: 1e12, nowMs });
+        await journal.prune({ keepAfterKey: timeKey(nowMs - 20 * minuteMs), maxBytes: 1e12 });
         // The counts are looked through for what was removed once a minute.
         nowMs += minuteMs;
         break;

@@ -13,6 +13,7 @@ import type {
 } from '../../actors/store/journal.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { fc } from '../support/property.ts';
+import type { SetClock } from './journal.ts';
 
 /** A record of any collection as the plain JSON that the model keeps. */
 type PlainRecord = Omit<StoredRecord, 'value'> & { readonly value: JsonObject };
@@ -50,7 +51,7 @@ const collection = fc.constantFrom<Collection>('runs', 'runs', 'runs', 'events',
 const key = fc.constantFrom('k0', 'k1', 'k2');
 const name = fc.constantFrom('n0', 'n1', 'n2');
 const value = fc.record(
-  { n: fc.nat(9), work: key },
+  { n: fc.nat(9), work: key, runKey: key },
   { requiredKeys: [], noNullPrototype: true },
 ) as fc.Arbitrary<JsonObject>;
 const session = fc.integer({ min: 0, max: 3 });
@@ -64,8 +65,7 @@ const write: fc.Arbitrary<WriteForm> = fc.oneof(
     kind: fc.constant('claim' as const),
     name,
     value,
-    nowMs: fc.integer({ min: 0, max: 40 }),
-    expiresAtMs: fc.integer({ min: 0, max: 60 }),
+    forMs: fc.integer({ min: 0, max: 60 }),
   }),
   fc.record({ kind: fc.constant('release' as const), name }),
   fc.record(
@@ -126,11 +126,12 @@ interface Model {
 }
 
 /** Plays a history on a journal and on the model, and compares every answer and all that is left. */
-export async function checkHistory(journal: Journal, history: readonly Step[]): Promise<void> {
+export async function checkHistory(journal: Journal, clock: SetClock, history: readonly Step[]): Promise<void> {
   let model: Model = { records: new Map(), claims: new Map(), sessions: new Map() };
   const ids: SessionId[] = [];
   let nowMs = 0;
   const idOf = (session: number) => ids[session] ?? 'nobody';
+  await clock.set(nowMs);
 
   for (const step of history) {
     switch (step.kind) {
@@ -138,14 +139,14 @@ export async function checkHistory(journal: Journal, history: readonly Step[]): 
         const commits = step.commits.map((writes) => writes.map((form) => writeOf(form, idOf)));
         const verdicts = await Promise.all(commits.map((writes) => journal.commit(writes)));
         for (const [index, writes] of commits.entries()) {
-          const [verdict, next] = commitTo(model, writes);
+          const [verdict, next] = commitTo(model, writes, nowMs);
           same(verdicts[index], verdict, step);
           model = next;
         }
         break;
       }
       case 'open': {
-        const opened = await journal.openSession(step.owner, step.ttlMs, nowMs);
+        const opened = await journal.openSession(step.owner, step.ttlMs);
         if (!opened.ok) throw new Error(opened.fault.message);
         for (const [id, { owner }] of model.sessions) if (owner === step.owner) model.sessions.delete(id);
         model.sessions.set(opened.value, { owner: step.owner, expiresAtMs: nowMs + step.ttlMs });
@@ -155,7 +156,7 @@ export async function checkHistory(journal: Journal, history: readonly Step[]): 
       case 'renew': {
         const id = idOf(step.session);
         const session = model.sessions.get(id);
-        same((await journal.renewSession(id, step.ttlMs, nowMs)).ok, session !== undefined, step);
+        same((await journal.renewSession(id, step.ttlMs)).ok, session !== undefined, step);
         if (session !== undefined) model.sessions.set(id, { ...session, expiresAtMs: nowMs + step.ttlMs });
         break;
       }
@@ -164,9 +165,9 @@ export async function checkHistory(journal: Journal, history: readonly Step[]): 
         model.sessions.delete(idOf(step.session));
         break;
       case 'take': {
-        const query = { ...step, session: idOf(step.session), nowMs };
+        const query = { ...step, session: idOf(step.session) };
         const taken = await journal.take(step.collection, query);
-        same(taken.ok ? taken.value : undefined, takeFrom(model, query), step);
+        same(taken.ok ? taken.value : undefined, takeFrom(model, { ...query, nowMs }), step);
         break;
       }
       case 'list':
@@ -181,13 +182,14 @@ export async function checkHistory(journal: Journal, history: readonly Step[]): 
         }
         break;
       case 'prune': {
-        const query = { keepAfterKey: step.keepAfterKey, maxBytes: Number.MAX_SAFE_INTEGER, nowMs };
+        const query = { keepAfterKey: step.keepAfterKey, maxBytes: Number.MAX_SAFE_INTEGER };
         const pruned = await journal.prune(query);
         same(pruned.ok && pruned.value, pruneFrom(model, step.keepAfterKey, nowMs), step);
         break;
       }
       case 'wait':
         nowMs += step.ms;
+        await clock.set(nowMs);
         break;
     }
     await compareAll(journal, model, nowMs, step);
@@ -203,20 +205,20 @@ async function compareAll(journal: Journal, model: Model, nowMs: number, step: S
   for (const name of ['n0', 'n1', 'n2']) {
     const claim = model.claims.get(name);
     const standing = claim !== undefined && claim.expiresAtMs > nowMs ? claim.value : undefined;
-    same(await journal.claimed(name, nowMs), standing, step);
+    same(await journal.claimed(name), standing, step);
   }
 }
 
-function commitTo(model: Model, writes: readonly Write[]): readonly [CommitVerdict, Model] {
+function commitTo(model: Model, writes: readonly Write[], nowMs: number): readonly [CommitVerdict, Model] {
   const next: Model = { ...model, records: new Map(model.records), claims: new Map(model.claims) };
   for (const [index, write] of writes.entries()) {
     switch (write.kind) {
       case 'claim': {
         const standing = next.claims.get(write.name);
-        if (standing !== undefined && standing.expiresAtMs > write.nowMs) {
+        if (standing !== undefined && standing.expiresAtMs > nowMs) {
           return [{ kind: 'claimed', index, holder: standing.value }, model];
         }
-        next.claims.set(write.name, { value: write.value, expiresAtMs: write.expiresAtMs });
+        next.claims.set(write.name, { value: write.value, expiresAtMs: nowMs + write.forMs });
         break;
       }
       case 'release':
@@ -269,18 +271,29 @@ function takeFrom(
     readonly nowMs: number;
     readonly limit: number;
   },
-): PlainRecord[] | undefined {
+): (PlainRecord & { readonly deliveries?: readonly PlainRecord[] })[] | undefined {
   const { collection, session, dueBeforeMs, nowMs, limit } = query;
   const isLiving = (id: string) => (model.sessions.get(id)?.expiresAtMs ?? 0) > nowMs;
   if (limit === 0) return [];
   if (!isLiving(session)) return undefined;
+  const waitsForRun = ({ value }: PlainRecord): boolean =>
+    collection === 'deliveries' && model.records.get(`runs/${value.runKey}`)?.dueAtMs !== undefined;
+  const isFree = ({ dueAtMs, heldBy }: PlainRecord): boolean =>
+    dueAtMs !== undefined && dueAtMs <= dueBeforeMs && !isLiving(heldBy ?? '');
   const taken = recordsOf(model, collection)
-    .filter(({ dueAtMs, heldBy }) => dueAtMs !== undefined && dueAtMs <= dueBeforeMs && !isLiving(heldBy ?? ''))
+    .filter((record) => isFree(record) && !waitsForRun(record))
     .sort((one, other) => (one.dueAtMs ?? 0) - (other.dueAtMs ?? 0) || (one.key < other.key ? -1 : 1))
     .slice(0, limit)
     .map((record) => ({ ...record, version: record.version + 1, heldBy: session }));
   for (const record of taken) model.records.set(`${collection}/${record.key}`, record);
-  return taken;
+  if (collection !== 'runs') return taken;
+  return taken.map((run) => {
+    const delivery = model.records.get(`deliveries/${run.key}`);
+    if (delivery?.dueAtMs === undefined || delivery.value.runKey !== run.key) return run;
+    const held = { ...delivery, version: delivery.version + 1, heldBy: session };
+    model.records.set(`deliveries/${run.key}`, held);
+    return { ...run, deliveries: [held] };
+  });
 }
 
 function pruneFrom(model: Model, keepAfterKey: string, nowMs: number): number {

@@ -9,9 +9,30 @@ import type { Result } from '../../machines/base/fault.ts';
 import { fc } from '../support/property.ts';
 import { checkHistory, histories } from './journal-model.ts';
 
+/** The time of an engine, which a spec sets. */
+export interface SetClock {
+  set(nowMs: number): Promise<void>;
+}
+
+export interface OpenedJournal {
+  readonly journal: Journal;
+  readonly clock: SetClock;
+}
+
+/** A clock that is a number, for engines that are lent one. */
+export function lentClock(startMs = 0): SetClock & { readonly nowMs: () => number } {
+  let time = startMs;
+  return {
+    nowMs: () => time,
+    async set(nowMs) {
+      time = nowMs;
+    },
+  };
+}
+
 export interface ContractSettings {
   /** Opens a journal on a fresh store. */
-  readonly open: () => Promise<Journal>;
+  readonly open: () => Promise<OpenedJournal>;
   /** Histories tried against the model. */
   readonly histories: number;
 }
@@ -20,11 +41,12 @@ const nowMs = 1_700_000_000_000;
 const hourMs = 3_600_000;
 
 export function journalContract(t: Test, name: string, settings: ContractSettings): void {
-  const check = (title: string, body: (t: Test, journal: Journal) => Promise<void>) =>
+  const check = (title: string, body: (t: Test, journal: Journal, clock: SetClock) => Promise<void>) =>
     t.test(`${title} (${name})`, async (t) => {
-      const journal = await settings.open();
+      const { journal, clock } = await settings.open();
       t.teardown(() => journal.close());
-      await body(t, journal);
+      await clock.set(nowMs);
+      await body(t, journal, clock);
     });
 
   check('DUR-1 · commits several writes whole or not at all', async (t, journal) => {
@@ -41,7 +63,7 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
 
     t.same(verdict, { kind: 'claimed', index: 5, holder: { by: 'taken' } });
     t.same(await journal.list('events', { order: 'oldest', limit: 9 }), [{ key: 'e1', version: 1, value: { n: 1 } }]);
-    t.equal(await journal.claimed('fresh', nowMs), undefined);
+    t.equal(await journal.claimed('fresh'), undefined);
     t.same(await journal.commit([claim('fresh')]), { kind: 'committed' });
   });
 
@@ -56,32 +78,30 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     });
     t.same(await journal.commit([claim('a'), claim('a')]), { kind: 'claimed', index: 1, holder: { by: 'a' } });
     t.equal((await journal.get('events', 'e1'))?.version, 2);
-    t.equal(await journal.claimed('a', nowMs), undefined);
+    t.equal(await journal.claimed('a'), undefined);
   });
 
-  check('DUR-1 · puts a refused commit back byte for byte, due work included', async (t, journal) => {
-    const session = got(await journal.openSession('me', 1000, nowMs));
-    await journal.commit([
-      put('e1', { n: 1 }, { dueAtMs: 5, heldBy: session }),
-      claim('a', { expiresAtMs: nowMs + 1 }),
-    ]);
+  check('DUR-1 · puts a refused commit back byte for byte, due work included', async (t, journal, clock) => {
+    const session = got(await journal.openSession('me', 1000));
+    await journal.commit([put('e1', { n: 1 }, { dueAtMs: 5, heldBy: session }), claim('a', { forMs: 1 })]);
     const before = await journal.get('events', 'e1');
 
-    const later = { nowMs: nowMs + 1, expiresAtMs: nowMs + hourMs };
+    await clock.set(nowMs + 1);
     const refused = await journal.commit([
       put('e1', { n: 2 }, { dueAtMs: 9 }),
       put('e1', { n: 3 }),
-      claim('a', later),
+      claim('a'),
       { kind: 'release', name: 'a' },
       put('e2', {}, { expect: 7 }),
     ]);
 
     t.same(refused, { kind: 'stale', index: 4 });
     t.same(await journal.get('events', 'e1'), before);
-    t.same(await journal.claimed('a', nowMs), { by: 'a' });
+    await clock.set(nowMs);
+    t.same(await journal.claimed('a'), { by: 'a' });
     await journal.endSession(session);
-    const other = got(await journal.openSession('other', 1000, nowMs));
-    const taken = got(await journal.take('events', { session: other, dueBeforeMs: 5, nowMs, limit: 9 }));
+    const other = got(await journal.openSession('other', 1000));
+    const taken = got(await journal.take('events', { session: other, dueBeforeMs: 5, limit: 9 }));
     t.same(
       taken.map(({ key, value }) => ({ key, value })),
       [{ key: 'e1', value: { n: 1 } }],
@@ -138,36 +158,37 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     },
   );
 
-  check('IDM-2 · holds a claim until its time and not a millisecond longer', async (t, journal) => {
-    const expiresAtMs = nowMs + hourMs;
-    await journal.commit([claim('a', { expiresAtMs })]);
+  check('IDM-2 · holds a claim until its time and not a millisecond longer', async (t, journal, clock) => {
+    await journal.commit([claim('a')]);
 
-    t.same(await journal.commit([claim('a', { nowMs: expiresAtMs - 1 })]), {
-      kind: 'claimed',
-      index: 0,
-      holder: { by: 'a' },
-    });
-    t.same(await journal.claimed('a', expiresAtMs - 1), { by: 'a' });
-    t.equal(await journal.claimed('a', expiresAtMs), undefined);
-    t.same(await journal.commit([claim('a', { nowMs: expiresAtMs, expiresAtMs: expiresAtMs + 5 })]), {
-      kind: 'committed',
-    });
+    await clock.set(nowMs + hourMs - 1);
+    t.same(await journal.commit([claim('a')]), { kind: 'claimed', index: 0, holder: { by: 'a' } });
+    t.same(await journal.claimed('a'), { by: 'a' });
+    await clock.set(nowMs + hourMs);
+    t.equal(await journal.claimed('a'), undefined);
+    t.same(await journal.commit([claim('a')]), { kind: 'committed' });
   });
 
   check('IDM-2 · gives a released name to the next', async (t, journal) => {
     await journal.commit([claim('a')]);
 
     t.same(await journal.commit([{ kind: 'release', name: 'a' }]), { kind: 'committed' });
-    t.equal(await journal.claimed('a', nowMs), undefined);
+    t.equal(await journal.claimed('a'), undefined);
     t.same(await journal.commit([claim('a')]), { kind: 'committed' });
     t.same(await journal.commit([{ kind: 'release', name: 'nobody' }]), { kind: 'committed' });
+
+    await journal.commit([claim('held', { value: { holder: 'r1' } })]);
+    await journal.commit([{ kind: 'release', name: 'held', holder: 'r2' }]);
+    t.same(await journal.claimed('held'), { holder: 'r1' }, 'only its holder releases it');
+    await journal.commit([{ kind: 'release', name: 'held', holder: 'r1' }]);
+    t.equal(await journal.claimed('held'), undefined);
   });
 
   check('IDM-2 · tells long and odd names apart', async (t, journal) => {
     const names = ['', 'é', 'e\u0301', 'a\u0000b', 'a', `${'x'.repeat(5000)}1`, `${'x'.repeat(5000)}2`, '/', 'sha256:'];
 
     for (const odd of names) t.same(await journal.commit([claim(odd)]), { kind: 'committed' }, JSON.stringify(odd));
-    for (const odd of names) t.same(await journal.claimed(odd, nowMs), { by: odd });
+    for (const odd of names) t.same(await journal.claimed(odd), { by: odd });
   });
 
   check('DUR-1 · expects the version that it is told', async (t, journal) => {
@@ -252,7 +273,7 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
   });
 
   check('DUR-1 · hands out due work, oldest first, and holds it for the session', async (t, journal) => {
-    const session = got(await journal.openSession('me', 1000, nowMs));
+    const session = got(await journal.openSession('me', 1000));
     await journal.commit([
       run('r1', { dueAtMs: 30 }),
       run('r2', { dueAtMs: 10 }),
@@ -262,7 +283,7 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
       put('e1', {}, { dueAtMs: 1 }),
     ]);
 
-    const query = { session, dueBeforeMs: 30, nowMs };
+    const query = { session, dueBeforeMs: 30 };
     const first = got(await journal.take('runs', { ...query, limit: 2 }));
     const rest = got(await journal.take('runs', { ...query, limit: 9 }));
 
@@ -273,44 +294,81 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     t.same(got(await journal.take('runs', { ...query, limit: 9 })), []);
   });
 
+  check('SCA-1 · takes a run with its deliveries, and these never without it', async (t, journal) => {
+    const session = got(await journal.openSession('me', 1000));
+    const delivery = (key: string, value: object, more: Partial<Put> = {}) =>
+      put(key, { ...value }, { collection: 'deliveries', dueAtMs: 1, ...more });
+    await journal.commit([
+      run('r1', { dueAtMs: 5 }),
+      delivery('r1', { runKey: 'r1', of: 3 }, { heldBy: session }),
+      delivery('r1~2', { runKey: 'r1', of: 3 }),
+      delivery('r1~3', { runKey: 'r1', of: 3 }, { dueAtMs: null }),
+      run('r2', {}),
+      delivery('r2', { runKey: 'r2' }),
+      delivery('r3', {}),
+    ]);
+
+    const query = { session, dueBeforeMs: 9, limit: 9 };
+    t.same(keysOf(got(await journal.take('deliveries', { ...query, limit: 1 }))), ['r2']);
+    t.same(keysOf(got(await journal.take('deliveries', query))), ['r3'], 'those of a run that is due are left to it');
+    const [taken, ...others] = got(await journal.take('runs', query));
+    t.same(others, []);
+    t.same(
+      taken?.deliveries?.map(({ key, version, heldBy }) => [key, version, heldBy]),
+      [
+        ['r1', 2, session],
+        ['r1~2', 2, session],
+      ],
+    );
+    t.same(await journal.get('deliveries', 'r1'), taken?.deliveries?.[0]);
+    t.same(got(await journal.take('deliveries', query)), []);
+  });
+
   check('DUR-1 · takes hundreds of records in one call', async (t, journal) => {
-    const session = got(await journal.openSession('me', 1000, nowMs));
+    const session = got(await journal.openSession('me', 1000));
     const keys = Array.from({ length: 350 }, (_, n) => `r${String(n).padStart(3, '0')}`);
     await journal.commit(keys.map((key, n) => run(key, { dueAtMs: n })));
 
-    const query = { session, dueBeforeMs: 1000, nowMs };
+    const query = { session, dueBeforeMs: 1000 };
     t.same(keysOf(got(await journal.take('runs', { ...query, limit: 320 }))), keys.slice(0, 320));
     t.same(keysOf(got(await journal.take('runs', { ...query, limit: 320 }))), keys.slice(320));
   });
 
-  check('DUR-1 · frees the work of a session that ended, ran out, was replaced or never was', async (t, journal) => {
-    const endings: Readonly<Record<string, (session: SessionId) => Promise<unknown>>> = {
-      ended: (session) => journal.endSession(session),
-      replaced: () => journal.openSession('owner/replaced', 1000, nowMs),
-      'run out': (session) => journal.renewSession(session, 1, nowMs - 1),
-    };
-    for (const [name, end] of Object.entries(endings)) {
-      const session = got(await journal.openSession(`owner/${name}`, 1000, nowMs));
-      await journal.commit([run(name, { dueAtMs: 1, heldBy: session })]);
-      const other = got(await journal.openSession(`other/${name}`, 1000, nowMs));
-      const query = { session: other, dueBeforeMs: 1, nowMs, limit: 9 };
+  check(
+    'DUR-1 · frees the work of a session that ended, ran out, was replaced or never was',
+    async (t, journal, clock) => {
+      const endings: Readonly<Record<string, (session: SessionId) => Promise<unknown>>> = {
+        ended: (session) => journal.endSession(session),
+        replaced: () => journal.openSession('owner/replaced', 1000),
+        'run out': async (session) => {
+          await journal.renewSession(session, 1);
+          await clock.set(nowMs + 1);
+        },
+      };
+      for (const [name, end] of Object.entries(endings)) {
+        const session = got(await journal.openSession(`owner/${name}`, 1000));
+        await journal.commit([run(name, { dueAtMs: 1, heldBy: session })]);
+        const other = got(await journal.openSession(`other/${name}`, 1000));
+        const query = { session: other, dueBeforeMs: 1, limit: 9 };
 
-      t.same(got(await journal.take('runs', query)), [], `${name}: not yet`);
-      await end(session);
-      t.same(keysOf(got(await journal.take('runs', query))), [name], `${name}: free`);
-    }
-    await journal.commit([run('r1', { dueAtMs: 1, heldBy: 'nobody' }), run('r2', { dueAtMs: 1, heldBy: 'no/body' })]);
-    const last = got(await journal.openSession('last', 1000, nowMs));
-    const query = { session: last, dueBeforeMs: 1, nowMs, limit: 9 };
-    t.same(keysOf(got(await journal.take('runs', query))), ['r1', 'r2']);
-  });
+        t.same(got(await journal.take('runs', query)), [], `${name}: not yet`);
+        await end(session);
+        t.same(keysOf(got(await journal.take('runs', query))), [name], `${name}: free`);
+      }
+      await journal.commit([run('r1', { dueAtMs: 1, heldBy: 'nobody' }), run('r2', { dueAtMs: 1, heldBy: 'no/body' })]);
+      const last = got(await journal.openSession('last', 1000));
+      const query = { session: last, dueBeforeMs: 1, limit: 9 };
+      t.same(keysOf(got(await journal.take('runs', query))), ['r1', 'r2']);
+    },
+  );
 
-  check('DUR-1 · makes the earlier holder of taken work find it stale', async (t, journal) => {
-    const first = got(await journal.openSession('first', 10, nowMs));
+  check('DUR-1 · makes the earlier holder of taken work find it stale', async (t, journal, clock) => {
+    const first = got(await journal.openSession('first', 10));
     await journal.commit([run('r1', { dueAtMs: 1, heldBy: first })]);
-    const second = got(await journal.openSession('second', 1000, nowMs + 10));
+    await clock.set(nowMs + 10);
+    const second = got(await journal.openSession('second', 1000));
 
-    await journal.take('runs', { session: second, dueBeforeMs: 1, nowMs: nowMs + 10, limit: 1 });
+    await journal.take('runs', { session: second, dueBeforeMs: 1, limit: 1 });
 
     t.match(await journal.commit([run('r1', { expect: 1, heldBy: first })]), {
       kind: 'stale',
@@ -319,22 +377,22 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     });
   });
 
-  check('DUR-1 · renews a session that ran out, but none that ended', async (t, journal) => {
-    const session = got(await journal.openSession('me', 10, nowMs));
-    const late = nowMs + 60_000;
+  check('DUR-1 · renews a session that ran out, but none that ended', async (t, journal, clock) => {
+    const session = got(await journal.openSession('me', 10));
+    await clock.set(nowMs + 60_000);
 
-    t.match(await journal.take('runs', { session, dueBeforeMs: 1, nowMs: late, limit: 1 }), {
+    t.match(await journal.take('runs', { session, dueBeforeMs: 1, limit: 1 }), {
       ok: false,
       fault: { code: 'journal-session-ended' },
     });
-    t.same(await journal.renewSession(session, 1000, late), { ok: true, value: true });
-    t.same(await journal.take('runs', { session, dueBeforeMs: 1, nowMs: late, limit: 1 }), { ok: true, value: [] });
+    t.same(await journal.renewSession(session, 1000), { ok: true, value: true });
+    t.same(await journal.take('runs', { session, dueBeforeMs: 1, limit: 1 }), { ok: true, value: [] });
     await journal.endSession(session);
     for (const id of [session, 'never', '', 's/1', 'x'.repeat(5000)]) {
-      t.match(await journal.renewSession(id, 1000, late), { ok: false, fault: { code: 'journal-session-ended' } });
+      t.match(await journal.renewSession(id, 1000), { ok: false, fault: { code: 'journal-session-ended' } });
       t.same(await journal.endSession(id), { ok: true, value: true });
     }
-    const next = got(await journal.openSession('me', 10, late));
+    const next = got(await journal.openSession('me', 10));
     t.not(next, session, 'no id is given out twice');
   });
 
@@ -355,7 +413,7 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
       put('b1', {}, { collection: 'transcripts' }),
     ]);
 
-    const gone = got(await journal.prune({ keepAfterKey: 'b', maxBytes: Number.MAX_SAFE_INTEGER, nowMs }));
+    const gone = got(await journal.prune({ keepAfterKey: 'b', maxBytes: Number.MAX_SAFE_INTEGER }));
 
     t.equal(gone, 5);
     t.same(keysOf(await journal.list('events', { order: 'oldest', limit: 9 })), ['a2', 'a3', 'a6', 'b1']);
@@ -376,8 +434,8 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     }
     await journal.commit([]);
 
-    t.same(await journal.prune({ keepAfterKey: '', maxBytes: 100_000_000, nowMs }), { ok: true, value: 0 });
-    const gone = got(await journal.prune({ keepAfterKey: '', maxBytes: 1_000_000, nowMs }));
+    t.same(await journal.prune({ keepAfterKey: '', maxBytes: 100_000_000 }), { ok: true, value: 0 });
+    const gone = got(await journal.prune({ keepAfterKey: '', maxBytes: 1_000_000 }));
 
     const events = keysOf(await journal.list('events', { order: 'oldest', limit: 600 }));
     const runs = keysOf(await journal.list('runs', { order: 'oldest', limit: 600 }));
@@ -385,21 +443,24 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     t.equal(events.length + runs.length, 1200 - gone);
     t.same(events, ['k0000', ...keys.slice(-(events.length - 1))], 'the newest stay, and the work');
     t.ok(Math.abs(events.length - runs.length) <= 2, 'all collections age together');
-    got(await journal.prune({ keepAfterKey: '', maxBytes: 0, nowMs }));
+    got(await journal.prune({ keepAfterKey: '', maxBytes: 0 }));
     t.same(keysOf(await journal.list('events', { order: 'oldest', limit: 9 })), ['k0000']);
     t.same(await journal.list('runs', { order: 'oldest', limit: 9 }), []);
   });
 
-  check('IDM-2 · forgets expired claims and no others', async (t, journal) => {
-    await journal.commit(Array.from({ length: 450 }, (_, n) => claim(`n${n}`, { expiresAtMs: nowMs + n })));
+  check('IDM-2 · forgets expired claims and no others', async (t, journal, clock) => {
+    await journal.commit(Array.from({ length: 450 }, (_, n) => claim(`n${n}`, { forMs: n })));
     // Claimed anew after it ran out: the earlier time must not end the later claim.
-    await journal.commit([claim('n1', { nowMs: nowMs + 2, expiresAtMs: nowMs + hourMs })]);
+    await clock.set(nowMs + 2);
+    await journal.commit([claim('n1')]);
 
-    got(await journal.prune({ keepAfterKey: '', maxBytes: Number.MAX_SAFE_INTEGER, nowMs: nowMs + 440 }));
+    await clock.set(nowMs + 440);
+    got(await journal.prune({ keepAfterKey: '', maxBytes: Number.MAX_SAFE_INTEGER }));
 
-    // Asking for an earlier time shows what is still in the store.
+    // An earlier time shows what is still in the store.
+    await clock.set(0);
     const left: string[] = [];
-    for (let n = 0; n < 450; n += 1) if ((await journal.claimed(`n${n}`, 0)) !== undefined) left.push(`n${n}`);
+    for (let n = 0; n < 450; n += 1) if ((await journal.claimed(`n${n}`)) !== undefined) left.push(`n${n}`);
     t.same(left, ['n1', ...Array.from({ length: 9 }, (_, n) => `n${441 + n}`)]);
   });
 
@@ -408,7 +469,7 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     for (const key of keys) void journal.commit([put(key, {})]);
     await journal.commit([]);
 
-    const pruning = journal.prune({ keepAfterKey: 'k0999', maxBytes: Number.MAX_SAFE_INTEGER, nowMs });
+    const pruning = journal.prune({ keepAfterKey: 'k0999', maxBytes: Number.MAX_SAFE_INTEGER });
     const order: string[] = [];
     const pruned = pruning.then(() => order.push('pruned'));
     const committed = journal.commit([put('z', {})]).then(() => order.push('committed'));
@@ -430,15 +491,15 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
       fault: { code: 'journal-unavailable' },
     });
     t.match(await journal.probe(), { code: 'journal-unavailable' });
-    t.match(await journal.openSession('me', 1, nowMs), { ok: false, fault: { code: 'journal-unavailable' } });
+    t.match(await journal.openSession('me', 1), { ok: false, fault: { code: 'journal-unavailable' } });
   });
 
   t.test(`DUR-1 · behaves as the model in any history (${name})`, async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {
-        const journal = await settings.open();
+        const { journal, clock } = await settings.open();
         try {
-          await checkHistory(journal, history);
+          await checkHistory(journal, clock, history);
         } finally {
           await journal.close();
         }
@@ -465,7 +526,7 @@ function remove(key: string, expect?: Extract<Write, { kind: 'delete' }>['expect
 }
 
 function claim(name: string, more: Partial<Extract<Write, { kind: 'claim' }>> = {}): Write {
-  return { kind: 'claim', name, value: { by: name }, nowMs, expiresAtMs: nowMs + hourMs, ...more };
+  return { kind: 'claim', name, value: { by: name }, forMs: hourMs, ...more };
 }
 
 function keysOf(records: readonly StoredRecord[]): string[] {

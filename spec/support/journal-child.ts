@@ -33,14 +33,14 @@ async function load(): Promise<void> {
       count += 1;
       const key = prefix + String(count).padStart(8, '0');
       const verdict = await journal.commit([
-        { kind: 'claim', name: key, value: { key }, nowMs: 0, expiresAtMs: 1 },
+        { kind: 'claim', name: key, value: { key }, forMs: 3_600_000 },
         { kind: 'put', collection: 'events', key, value: { filling: 'x'.repeat(count % 5000) }, expect: 'absent' },
         { kind: 'put', collection: 'runs', key, value: {}, dueAtMs: count, expect: 'absent' },
         { kind: 'put', collection: 'deliveries', key, value: {} },
       ]);
       if (verdict.kind !== 'committed') throw new Error(JSON.stringify(verdict));
       say(key);
-      if (count % 50 === 0) await journal.prune({ keepAfterKey: '', maxBytes: 1e12, nowMs: 0 });
+      if (count % 50 === 0) await journal.prune({ keepAfterKey: '', maxBytes: 1e12 });
     }
   };
   await Promise.all(Array.from({ length: 16 }, writer));
@@ -53,9 +53,7 @@ async function race(): Promise<void> {
   await new Promise((resolve) => process.stdin.once('data', resolve));
   const names = Array.from({ length: 300 }, (_, n) => `name-${n}`);
   const verdicts = await Promise.all(
-    names.map((name) =>
-      journal.commit([{ kind: 'claim', name, value: { pid: process.pid }, nowMs: 0, expiresAtMs: 1 }]),
-    ),
+    names.map((name) => journal.commit([{ kind: 'claim', name, value: { pid: process.pid }, forMs: 3_600_000 }])),
   );
   say(names.filter((_, index) => verdicts[index]?.kind === 'committed'));
   await journal.close();

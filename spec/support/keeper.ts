@@ -68,7 +68,6 @@ export async function openKeeper(journal: Journal = openMemoryJournal(), owner =
     open: async () => done(journal),
     owner,
     sessionTtlMs: 60_000,
-    nowMs: () => 0,
     refused: (reason) => refused.push(reason),
   });
   const stopped = await keeper.open();

@@ -3,8 +3,8 @@
 import type { Journal } from '../../actors/store/journal.ts';
 import { openLmdbJournal } from '../../actors/store/lmdb-journal.ts';
 
-export async function openJournal(directory: string): Promise<Journal> {
-  const opened = await openLmdbJournal({ directory });
+export async function openJournal(directory: string, nowMs = Date.now): Promise<Journal> {
+  const opened = await openLmdbJournal({ directory, nowMs });
   if (!opened.ok) throw new Error(opened.fault.message);
   return opened.value;
 }

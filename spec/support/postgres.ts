@@ -31,6 +31,9 @@ export interface SpecPostgres {
   url(more?: string): Promise<string>;
   /** Runs a statement in the schema of a URL. */
   run(url: string, statement: string): Promise<Record<string, unknown>[]>;
+  /** Has the journal in the schema of a URL ask for a time that is set, instead of the database's clock. */
+  lendClock(url: string): Promise<void>;
+  setClock(url: string, nowMs: number): Promise<void>;
   /** Ends it as a power cut would, and starts it again. */
   restart(): Promise<void>;
 }
@@ -111,6 +114,16 @@ export async function startPostgres(t: Test): Promise<SpecPostgres> {
       return at(`&options=${encodeURIComponent(`-c search_path=${name}${more}`)}`);
     },
     run,
+    async lendClock(url) {
+      await run(
+        url,
+        `insert into agent_meta values ('time', 0); create or replace function agent_now() returns bigint language sql
+          volatile as $$ select value from agent_meta where name = 'time' $$`,
+      );
+    },
+    async setClock(url, nowMs) {
+      await run(url, `update agent_meta set value = ${nowMs} where name = 'time'`);
+    },
     async restart() {
       await stop();
       await start();

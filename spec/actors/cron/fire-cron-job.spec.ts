@@ -22,12 +22,11 @@ const job: CronJob = {
 };
 
 /** A gateway of its own on a journal that others may share. */
-async function gateway(journal: Journal, owner: string, nowMs = 1_000_000, hasRoom = true) {
+async function gateway(journal: Journal, owner: string, hasRoom = true) {
   const keeper: JournalKeeper = createKeeper({
     open: () => Promise.resolve(done(journal)),
     owner,
     sessionTtlMs: 60_000,
-    nowMs: () => nowMs,
     refused: () => {},
   });
   await keeper.open();
@@ -63,7 +62,7 @@ t.test('CRN-1 · DUR-1 · a firing puts claim, event, run and mark on disk at on
     heldBy: keeper.session(),
     value: { status: 'queued', attempt: 0, kind: 'cron', route: 'cron/digest' },
   });
-  const mark = await fire.mark('default', 'j', 1_000_000);
+  const mark = await fire.mark('default', 'j');
   t.same(mark, { dueAtMs: 1_000_000, print: 'print', run: 'k1' });
   t.equal(await fire.inFlight(mark), 'k1');
   await keeper.commit([{ kind: 'put', collection: 'runs', key: 'k1', value: {}, dueAtMs: null }]);
@@ -117,7 +116,7 @@ t.test('CRN-1 · DUR-2 · what is not fired is in the history with its reason, a
   });
   t.equal(journal.local?.get('events', 'k1')?.value.work, undefined);
   t.same(await fire.due(entry('k2'), due, 'print'), { kind: 'taken' });
-  t.match(await fire.mark('default', 'j', 1_000_000), { dueAtMs: 1_000_000 });
+  t.match(await fire.mark('default', 'j'), { dueAtMs: 1_000_000 });
   t.same(await fire.note(entry('k3'), 'never due', 'print'), { kind: 'noted' });
   t.same(await fire.note(entry('k4'), 'never due', 'print'), { kind: 'taken' }, 'said once');
   t.match(journal.local?.get('events', 'k3')?.value, { event: 'cron.note', status: 'ignored', reason: 'never due' });
@@ -144,7 +143,7 @@ t.test('CRN-2 · a firing by hand bears its context and moves no mark', async (t
   t.equal(journal.local?.get('events', 'k2')?.value.prompt, 'All.');
   t.match(await fire.byHand(entry('k3'), undefined), { kind: 'granted' });
   t.equal(journal.local?.get('events', 'k3')?.value.prompt, 'Sum up.');
-  t.equal(await fire.mark('default', 'j', 1_000_000), undefined);
+  t.equal(await fire.mark('default', 'j'), undefined);
   t.match(await fire.due(entry('k4'), due, 'print'), { kind: 'granted' }, 'the schedule is not touched');
 });
 
@@ -184,16 +183,16 @@ t.test('CRN-1 · a schedule that begins anew forgets what was due before, but no
   const { fire } = await gateway(openMemoryJournal(), 'one');
   await fire.due(entry('k1'), due, 'old');
   t.same(await fire.begin({ nowMs: 1_500_000, profile: 'default', job }, 'new'), { kind: 'noted' });
-  t.same(await fire.mark('default', 'j', 1_500_000), { dueAtMs: 1_500_000, print: 'new', run: 'k1' });
+  t.same(await fire.mark('default', 'j'), { dueAtMs: 1_500_000, print: 'new', run: 'k1' });
 });
 
 t.test('DUR-1 · a run without room stays on disk for whoever has some, and a closed journal refuses', async (t) => {
   const journal = openMemoryJournal();
-  const full = await gateway(journal, 'one', 1_000_000, false);
+  const full = await gateway(journal, 'one', false);
   t.match(await full.fire.due(entry('k1'), due, 'print'), { kind: 'granted', opened: { kind: 'nothing' } });
   t.equal(journal.local?.get('runs', 'k1')?.heldBy, undefined);
   await full.keeper.close();
   t.match(await full.fire.due(entry('k2'), { dueAtMs: 2_000_000 }, 'print'), { kind: 'refused', reason: /not open/ });
   t.match(await full.fire.pass(entry('k2'), { dueAtMs: 2_000_000 }, 'print', 'x'), { kind: 'refused' });
-  t.equal(await full.fire.mark('default', 'j', 0), undefined);
+  t.equal(await full.fire.mark('default', 'j'), undefined);
 });

@@ -1,17 +1,20 @@
 import t from 'tap';
+import { inFlightClaim } from '../../../actors/store/in-flight.ts';
+import type { Write } from '../../../actors/store/journal.ts';
 import { createKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { done, type Fault, failed } from '../../../machines/base/fault.ts';
+import { openKeeper } from '../../support/keeper.ts';
 
 const write = [{ kind: 'put', collection: 'events', key: 'k', value: {} }] as const;
 const history = { keepAfterKey: '', maxBytes: 1_000_000 };
 
 function stage() {
-  const journal = openMemoryJournal();
+  let nowMs = 0;
+  const journal = openMemoryJournal(() => nowMs);
   const refused: string[] = [];
   let opens = 0;
   let broken: Fault | undefined;
-  let nowMs = 0;
   const keeper = createKeeper({
     open: async () => {
       opens += 1;
@@ -19,7 +22,6 @@ function stage() {
     },
     owner: 'me',
     sessionTtlMs: 60_000,
-    nowMs: () => nowMs,
     refused: ({ code }) => refused.push(code),
   });
   return {
@@ -72,13 +74,13 @@ t.test('DUR-1 · its session is renewed, and begun anew once it has ended', asyn
   passes(50_000);
   t.equal(await keeper.keep(history), undefined);
   passes(50_000);
-  const query = { dueBeforeMs: 0, nowMs: 100_000, limit: 1 };
+  const query = { dueBeforeMs: 0, limit: 1 };
   t.match(await journal.take('runs', { ...query, session: first }), { ok: true }, 'alive after a hundred seconds');
   passes(50_000);
   t.equal(await keeper.open(), undefined, 'an opening that asks whether it can write again renews it too');
   t.equal(keeper.session(), first);
   passes(50_000);
-  t.match(await journal.take('runs', { ...query, nowMs: 200_000, session: first }), { ok: true });
+  t.match(await journal.take('runs', { ...query, session: first }), { ok: true });
 
   await journal.endSession(first);
   t.match(await keeper.keep(history), { code: 'journal-session-ended' });
@@ -116,3 +118,28 @@ t.test('DUR-1 · closing ends the session first, so that the next gateway finds 
   await keeper.close();
   t.same([ended, keeper.journal(), keeper.session()], [[session], undefined, undefined]);
 });
+
+t.test(
+  'COA-3 · SCA-1 · where several may use a journal, the end of a run releases its group, and no other does',
+  async (t) => {
+    const memory = openMemoryJournal();
+    const { local: _, ...shared } = memory;
+    const { keeper } = await openKeeper(shared);
+    const run = (key: string, dueAtMs: number | null): Write => ({
+      kind: 'put',
+      collection: 'runs',
+      key,
+      value: { group: 'g' },
+      dueAtMs,
+    });
+    const open = (key: string) => keeper.commit([...inFlightClaim(keeper, 'g', key), run(key, 1)]);
+
+    t.same(await open('r1'), { kind: 'committed' });
+    t.match(await open('r2'), { kind: 'claimed', holder: { holder: 'r1' } });
+    await keeper.commit([run('r0', null)]);
+    t.match(await open('r2'), { kind: 'claimed' }, 'an earlier run of the group that ends again');
+    await keeper.commit([run('r1', null)]);
+    t.same(await open('r2'), { kind: 'committed' });
+    t.same(inFlightClaim((await openKeeper(memory)).keeper, 'g', 'r3'), [], 'the group’s chart knows its run');
+  },
+);

@@ -19,8 +19,7 @@ const write: fc.Arbitrary<Write> = fc.oneof(
     kind: fc.constant('claim' as const),
     name: fc.constantFrom('n0', 'n1'),
     value: fc.constant({}),
-    nowMs: time,
-    expiresAtMs: time,
+    forMs: time,
   }),
   fc.record({
     kind: fc.constant('release' as const),
@@ -52,12 +51,12 @@ const ofId = fc.record({
 });
 /** An event as a gateway accepts it, with the claim of its id; also one that takes the place of another. */
 const accepted: fc.Arbitrary<Write[]> = fc
-  .record({ value: ofId, key, nowMs: time, expiresAtMs: time, instead: fc.constantFrom('put', 'delete', undefined) })
-  .map(({ value, key, nowMs, expiresAtMs, instead }) => {
+  .record({ value: ofId, key, forMs: time, instead: fc.constantFrom('put', 'delete', undefined) })
+  .map(({ value, key, forMs, instead }) => {
     const name = claimName(value.profile, value.route, value.deliveryId);
     const put: Write = { kind: 'put', collection: 'events', key, value };
     return [
-      { kind: 'claim', name, value: { eventKey: key }, nowMs, expiresAtMs, event: key },
+      { kind: 'claim', name, value: { eventKey: key }, forMs, event: key },
       ...(instead === 'delete' ? [{ kind: 'delete' as const, collection: 'events' as const, key }] : []),
       instead === 'put' ? put : { ...put, expect: 'absent' },
     ];
@@ -84,7 +83,7 @@ t.test('DUR-1 · leaves not a byte of a refused commit', async () => {
       const { tables } = createMemoryTables();
       return commits.every((writes) => {
         const before = contents(tables);
-        const { kind } = apply(tables, writes);
+        const { kind } = apply(tables, writes, 0);
         return kind === 'committed' || before.join() === contents(tables).join();
       });
     }),
@@ -97,7 +96,7 @@ t.test('DUR-1 · keeps in its indexes what the records and claims say, and nothi
   fc.assert(
     fc.property(commits, (commits) => {
       const { tables } = createMemoryTables();
-      for (const writes of commits) apply(tables, writes);
+      for (const writes of commits) apply(tables, writes, 0);
       const work = (['events', 'runs'] as const).flatMap((collection) =>
         tables[collection].keys(all).flatMap((key) => {
           const head = tables[collection].head(key);
@@ -129,9 +128,8 @@ t.test('IDM-1 · DUR-2 · an id is taken until its time, and leads to its events
         if (step === 'prune') {
           pruneClaims(tables, nowMs, () => false);
         } else {
-          const writes = step.map((write) => at(write, nowMs));
-          const after = claimsAfter(taken, writes);
-          const { kind } = apply(tables, writes);
+          const after = claimsAfter(taken, step, nowMs);
+          const { kind } = apply(tables, step, nowMs);
           if (kind !== 'stale' && (kind === 'claimed') !== (after === undefined)) return false;
           if (kind === 'committed') taken = after ?? taken;
         }
@@ -144,18 +142,18 @@ t.test('IDM-1 · DUR-2 · an id is taken until its time, and leads to its events
 });
 
 /** A write as it is made at a time. */
-function at(write: Write, nowMs: number): Write {
-  return write.kind === 'claim' ? { ...write, nowMs, expiresAtMs: nowMs + write.expiresAtMs } : write;
-}
-
 /** The names that are taken after a commit; undefined where one of them refuses it. */
-function claimsAfter(taken: ReadonlyMap<string, number>, writes: readonly Write[]): Map<string, number> | undefined {
+function claimsAfter(
+  taken: ReadonlyMap<string, number>,
+  writes: readonly Write[],
+  nowMs: number,
+): Map<string, number> | undefined {
   const after = new Map(taken);
   for (const write of writes) {
     if (write.kind === 'release') after.delete(write.name);
     if (write.kind !== 'claim') continue;
-    if ((after.get(write.name) ?? -1) > write.nowMs) return undefined;
-    after.set(write.name, write.expiresAtMs);
+    if ((after.get(write.name) ?? -1) > nowMs) return undefined;
+    after.set(write.name, nowMs + write.forMs);
   }
   return after;
 }

@@ -36,10 +36,10 @@ t.test('DUR-1 · keeps every acknowledged commit whole when it is killed at any 
   t.same(keysOf('runs'), events, 'no commit is half there');
   t.same(keysOf('deliveries'), events);
   t.same(
-    events.filter((key) => journal.local?.claimed(key, 0) === undefined),
+    events.filter((key) => journal.local?.claimed(key) === undefined),
     [],
   );
-  const session = await journal.openSession('me', 1000, 0);
+  const session = await journal.openSession('me', 1000);
   if (!session.ok) throw new Error(session.fault.message);
   const query = { session: session.value, dueBeforeMs: 1e9, nowMs: 0, limit: 1_000_000 };
   const taken = await journal.take('runs', query);
@@ -106,7 +106,7 @@ t.test('IDM-2 · grants a name to one of two processes on one store', async (t) 
   const journal = await openJournal(directory);
   t.teardown(() => journal.close());
   for (const [index, process] of processes.entries()) {
-    for (const name of won[index] ?? []) t.same(journal.local?.claimed(name, 0), { pid: process.pid });
+    for (const name of won[index] ?? []) t.same(journal.local?.claimed(name), { pid: process.pid });
   }
 });
 

@@ -19,10 +19,10 @@ async function fill(): Promise<Buffer> {
     const value = { filling: 'x'.repeat((n % 5) * 2000) };
     void journal.commit([
       { kind: 'put', collection: 'events', key, value },
-      { kind: 'claim', name: `name-${(n * 7919) % 1000}`, value: {}, nowMs: n, expiresAtMs: n + 1 },
+      { kind: 'claim', name: `name-${(n * 7919) % 1000}`, value: {}, forMs: n % 7 === 0 ? 3_600_000 : 0 },
     ]);
   }
-  await journal.prune({ keepAfterKey: `k${String(records).padStart(5, '0')}`, maxBytes: 1e12, nowMs: 100 });
+  await journal.prune({ keepAfterKey: `k${String(records).padStart(5, '0')}`, maxBytes: 1e12 });
   await journal.commit([{ kind: 'put', collection: 'runs', key: 'r', value: {} }]);
   await journal.close();
   return readFileSync(path);
@@ -38,7 +38,7 @@ async function use(): Promise<number | undefined> {
   const listed = journal.local?.list('events', { order: 'newest', limit: 10_000 }).length;
   journal.local?.list('events', { order: 'oldest', limit: 10_000 });
   await journal.commit([{ kind: 'put', collection: 'runs', key: 'r', value: { filling: 'y'.repeat(20_000) } }]);
-  await journal.prune({ keepAfterKey: 'k', maxBytes: 0, nowMs: 1e9 });
+  await journal.prune({ keepAfterKey: 'k', maxBytes: 0 });
   await journal.close();
   return listed;
 }

@@ -1,13 +1,14 @@
 import t from 'tap';
-import { journalContract } from '../../conformance/journal.ts';
+import { journalContract, lentClock } from '../../conformance/journal.ts';
 import { openJournal } from '../../support/open-journal.ts';
 
 let stores = 0;
 const home = t.testdir();
 journalContract(t, 'lmdb', {
-  open() {
+  async open() {
     stores += 1;
-    return openJournal(`${home}/${stores}`);
+    const clock = lentClock();
+    return { journal: await openJournal(`${home}/${stores}`, clock.nowMs), clock };
   },
   histories: 100,
 });
@@ -27,10 +28,10 @@ t.test('DUR-1 · answers reads while it is being mended, and heals many askers a
 t.test('DUR-1 · finds everything again after it was closed', async (t) => {
   const directory = `${home}/again`;
   const journal = await openJournal(directory);
-  const session = await journal.openSession('me', 1000, 0);
+  const session = await journal.openSession('me', 1000);
   const heldBy = session.ok ? session.value : '';
   await journal.commit([
-    { kind: 'claim', name: 'a', value: { by: 'a' }, nowMs: 0, expiresAtMs: 9 },
+    { kind: 'claim', name: 'a', value: { by: 'a' }, forMs: 3_600_000 },
     { kind: 'put', collection: 'runs', key: 'r1', value: { n: 1 }, dueAtMs: 5, heldBy },
   ]);
   const before = journal.local?.get('runs', 'r1');
@@ -42,11 +43,11 @@ t.test('DUR-1 · finds everything again after it was closed', async (t) => {
   t.teardown(() => again.close());
 
   t.same(await again.get('runs', 'r1'), before);
-  t.same(await again.claimed('a', 0), { by: 'a' });
-  t.same(await again.take('runs', { session: heldBy, dueBeforeMs: 5, nowMs: 0, limit: 9 }), { ok: true, value: [] });
-  const next = await again.openSession('me', 1000, 0);
+  t.same(await again.claimed('a'), { by: 'a' });
+  t.same(await again.take('runs', { session: heldBy, dueBeforeMs: 5, limit: 9 }), { ok: true, value: [] });
+  const next = await again.openSession('me', 1000);
   if (!next.ok) throw new Error(next.fault.message);
   t.not(next.value, heldBy);
-  const taken = await again.take('runs', { session: next.value, dueBeforeMs: 5, nowMs: 0, limit: 9 });
+  const taken = await again.take('runs', { session: next.value, dueBeforeMs: 5, limit: 9 });
   t.match(taken, { ok: true, value: [{ key: 'r1', version: 2 }] });
 });

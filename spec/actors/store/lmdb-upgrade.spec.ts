@@ -43,11 +43,11 @@ t.test('DUR-2 · marks what an older gateway has written, once', async (t) => {
 
 t.test('DUR-2 · DLV-5 · finds by their target what an older gateway has marked with the alias', async (t) => {
   const directory = `${t.testdir()}/state`;
-  const first = await openJournal(directory);
+  const first = await openJournal(directory, () => 0);
   const delivery = { route: 'r', status: 'delivered', target: 'slack' };
   await first.commit([
     { kind: 'put', collection: 'deliveries', key: 'k1', value: delivery },
-    { kind: 'claim', name: claimName('default', 'r', 'd1'), value: { eventKey: 'k1' }, nowMs: 0, expiresAtMs: 100 },
+    { kind: 'claim', name: claimName('default', 'r', 'd1'), value: { eventKey: 'k1' }, forMs: 100 },
   ]);
   await first.close();
   const root = openLmdb({ path: directory, noSubdir: false, encoding: 'binary', maxDbs: 20 });
@@ -57,9 +57,9 @@ t.test('DUR-2 · DLV-5 · finds by their target what an older gateway has marked
   await marks.clearAsync();
   await root.close();
 
-  const journal = await openJournal(directory);
+  const journal = await openJournal(directory, () => 0);
   t.match(journal.local?.marked('deliveries', { marks: [targetMark('team_chat_a')], limit: 9 }), [{ key: 'k1' }]);
-  t.same(journal.local?.claimed(claimName('default', 'r', 'd1'), 99), { eventKey: 'k1' }, 'claims of that layout stay');
+  t.same(journal.local?.claimed(claimName('default', 'r', 'd1')), { eventKey: 'k1' }, 'claims of that layout stay');
   await journal.close();
 });
 
@@ -77,7 +77,7 @@ t.test('IDM-1 · DUR-2 · an id that an older gateway claimed stays taken until 
     ['delivery/z/x/y', 'second'],
     ['delivery/y/z/x', 'third'],
   ] as const;
-  const first = await openJournal(directory);
+  const first = await openJournal(directory, () => 0);
   await first.commit([
     { kind: 'put', collection: 'events', key: 'k1', value: { profile: 'default', route: 'r', deliveryId: 'd1' } },
     { kind: 'put', collection: 'events', key: 'k2', value: { profile: 'default', route: 'r', deliveryId: long } },
@@ -85,8 +85,7 @@ t.test('IDM-1 · DUR-2 · an id that an older gateway claimed stays taken until 
       kind: 'claim' as const,
       name,
       value: { eventKey },
-      nowMs: 0,
-      expiresAtMs: 100,
+      forMs: 100,
     })),
   ]);
   await first.close();
@@ -96,16 +95,16 @@ t.test('IDM-1 · DUR-2 · an id that an older gateway claimed stays taken until 
   await root.close();
 
   for (const what of ['upgraded', 'as it is']) {
-    const journal = await openJournal(directory);
-    t.same(journal.local?.claimed(claimName('default', 'r', 'd1'), 99), { eventKey: 'k1' }, what);
-    t.same(journal.local?.claimed(claimName('a/b', 'r%', 'd/2'), 99), { eventKey: 'gone' }, what);
-    t.same(journal.local?.claimed(claimName('default', 'r', long), 99), { eventKey: 'k2' }, what);
-    t.same(journal.local?.claimed('cron/default/j/k', 99), { eventKey: 'k1' }, what);
-    t.same(journal.local?.claimed(cron, 99), { eventKey: 'k1' }, what);
-    t.same(journal.local?.claimed(claimName('x', 'y', 'z'), 99), { eventKey: 'first' }, what);
-    t.same(journal.local?.claimed(claimName('z', 'x', 'y'), 99), { eventKey: 'second' }, what);
-    t.same(journal.local?.claimed(claimName('y', 'z', 'x'), 99), { eventKey: 'third' }, what);
-    t.equal(journal.local?.claimed('delivery/default/r/d1', 99), undefined, what);
+    const journal = await openJournal(directory, () => 0);
+    t.same(journal.local?.claimed(claimName('default', 'r', 'd1')), { eventKey: 'k1' }, what);
+    t.same(journal.local?.claimed(claimName('a/b', 'r%', 'd/2')), { eventKey: 'gone' }, what);
+    t.same(journal.local?.claimed(claimName('default', 'r', long)), { eventKey: 'k2' }, what);
+    t.same(journal.local?.claimed('cron/default/j/k'), { eventKey: 'k1' }, what);
+    t.same(journal.local?.claimed(cron), { eventKey: 'k1' }, what);
+    t.same(journal.local?.claimed(claimName('x', 'y', 'z')), { eventKey: 'first' }, what);
+    t.same(journal.local?.claimed(claimName('z', 'x', 'y')), { eventKey: 'second' }, what);
+    t.same(journal.local?.claimed(claimName('y', 'z', 'x')), { eventKey: 'third' }, what);
+    t.equal(journal.local?.claimed('delivery/default/r/d1'), undefined, what);
     const found = [idMark('d1'), idMark(long)].map((mark) =>
       journal.local?.marked('events', { marks: [mark], limit: 9 }),
     );
@@ -116,9 +115,11 @@ t.test('IDM-1 · DUR-2 · an id that an older gateway claimed stays taken until 
     );
     await journal.close();
   }
-  const journal = await openJournal(directory);
-  await journal.prune({ nowMs: 100, keepAfterKey: '', maxBytes: 1e9 });
-  t.equal(journal.local?.claimed(claimName('a/b', 'r%', 'd/2'), 0), undefined, 'no longer than its time');
+  let time = 100;
+  const journal = await openJournal(directory, () => time);
+  await journal.prune({ keepAfterKey: '', maxBytes: 1e9 });
+  time = 0;
+  t.equal(journal.local?.claimed(claimName('a/b', 'r%', 'd/2')), undefined, 'no longer than its time');
   await journal.close();
 });
 

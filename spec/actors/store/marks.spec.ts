@@ -21,7 +21,7 @@ function event(key: string, value: object): Write {
 
 t.test('DUR-2 · writes one shared mark for all records of a few milliseconds', (t) => {
   const { tables } = createMemoryTables();
-  for (let at = 0; at < 1_000; at += 1) apply(tables, [event(`${timeKey(startMs + at / 20)}${1_000 + at}`, {})]);
+  for (let at = 0; at < 1_000; at += 1) apply(tables, [event(`${timeKey(startMs + at / 20)}${1_000 + at}`, {})], 0);
   const shared = tables.marks.keys(all).filter((mark) => !mark.startsWith('e/i'));
   // 50 ms, in stretches of eight milliseconds or less; the marks of the route, the status and both.
   t.ok(shared.length <= 3 * 12, `${shared.length} marks for 1,000 events`);
@@ -32,7 +32,7 @@ t.test('DUR-2 · writes one shared mark for all records of a few milliseconds', 
 t.test('DUR-2 · finds the events that led to work of another key, by ids and names of any spelling', (t) => {
   const { tables } = createMemoryTables();
   const odd = `a/b%2F/${'é'.repeat(400)}`;
-  apply(tables, [event('first', { work: 'first' }), event('second', { work: 'first', deliveryId: odd })]);
+  apply(tables, [event('first', { work: 'first' }), event('second', { work: 'first', deliveryId: odd })], 0);
   t.same(markedKeys(tables, 'events', { marks: [workMark('first')], limit: 9 }), ['second']);
   t.same(markedKeys(tables, 'events', { marks: [idMark(odd)], limit: 9 }), ['second']);
   t.same(markedKeys(tables, 'events', { marks: [idMark('a')], limit: 9 }), []);
@@ -45,22 +45,19 @@ t.test('DUR-2 · an id is found by its claims, page by page, and bears no mark w
     const key = `k${at}`;
     const value = { profile: 'p', route: `r${at}`, deliveryId: 'a/b' };
     const name = claimName('p', `r${at}`, 'a/b');
-    apply(tables, [
-      { kind: 'claim', name, value: { eventKey: key }, nowMs: 0, expiresAtMs: 9, event: key },
-      event(key, value),
-    ]);
+    apply(tables, [{ kind: 'claim', name, value: { eventKey: key }, forMs: 9, event: key }, event(key, value)], 0);
   };
   for (let at = 10; at < 40; at += 1) accept(at);
   const marksOfIds = () => tables.marks.keys(all).filter((mark) => mark.startsWith('e/i'));
   t.same(marksOfIds(), []);
 
   const name = 'cron/p/j/k11';
-  apply(tables, [{ kind: 'claim', name, value: { eventKey: 'k12' }, nowMs: 0, expiresAtMs: 9 }]);
-  apply(tables, [{ kind: 'release', name }]);
+  apply(tables, [{ kind: 'claim', name, value: { eventKey: 'k12' }, forMs: 9 }], 0);
+  apply(tables, [{ kind: 'release', name }], 0);
   t.same(marksOfIds(), [], 'a name of something else leads to no event');
   // A third of the events go, another third give their id back.
-  for (let at = 10; at < 40; at += 3) apply(tables, [{ kind: 'delete', collection: 'events', key: `k${at}` }]);
-  for (let at = 11; at < 40; at += 3) apply(tables, [{ kind: 'release', name: claimName('p', `r${at}`, 'a/b') }]);
+  for (let at = 10; at < 40; at += 3) apply(tables, [{ kind: 'delete', collection: 'events', key: `k${at}` }], 0);
+  for (let at = 11; at < 40; at += 3) apply(tables, [{ kind: 'release', name: claimName('p', `r${at}`, 'a/b') }], 0);
 
   const expected = Array.from({ length: 30 }, (_, at) => `k${39 - at}`).filter((_, at) => at % 3 !== 2);
   for (const limit of [1, 2, 3, 7, 99]) {
@@ -83,11 +80,16 @@ t.test('DUR-2 · marks all events of some work by what became of it, however man
   apply(
     tables,
     members.map((member) => event(member, { work: key(0, 0), status: 'coalesced' })),
+    0,
   );
   const other = { version: 1, dueAtMs: undefined, heldBy: undefined, value: { route: 'idle', work: 'other' } };
   for (let at = 1; at < 105_000; at += 1) tables.events.create(key(90, at), other);
 
-  apply(tables, [{ kind: 'put', collection: 'runs', key: key(0, 0), value: { route: 'busy', status: 'delivered' } }]);
+  apply(
+    tables,
+    [{ kind: 'put', collection: 'runs', key: key(0, 0), value: { route: 'busy', status: 'delivered' } }],
+    0,
+  );
 
   const found = new Set(markedKeys(tables, 'events', { marks: [statusMark('delivered', 'busy')], limit: 999_999 }));
   t.same(
@@ -118,7 +120,7 @@ t.test(
           const keys = events.map(({ ms }, index) => `${timeKey(startMs + ms)}${1_000 + index}`);
           for (const [index, { work }] of events.entries()) {
             const key = keys[index] ?? '';
-            apply(pair && index % 3 === 0 ? other : tables, [event(key, { work: work === 'none' ? key : work })]);
+            apply(pair && index % 3 === 0 ? other : tables, [event(key, { work: work === 'none' ? key : work })], 0);
           }
           return ['w0', 'w1'].every((work) => {
             const found: string[] = [];
@@ -137,7 +139,7 @@ t.test(
     );
     const { tables } = createMemoryTables();
     for (let at = 0; at < 400; at += 1) {
-      apply(tables, [event(`${timeKey(startMs + at / 2)}${1_000 + at}`, { work: at % 40 === 0 ? 'rare' : 'busy' })]);
+      apply(tables, [event(`${timeKey(startMs + at / 2)}${1_000 + at}`, { work: at % 40 === 0 ? 'rare' : 'busy' })], 0);
     }
     const placesOf = (work: string): number =>
       tables.marks.keys({ ...all, from: `e/${workMark(work)}/`, until: `e/${workMark(work)}0` }).length;
@@ -158,7 +160,7 @@ t.test('DUR-2 · gives no record twice or in another order, whatever the page', 
   fc.assert(
     fc.property(keys, fc.integer({ min: 1, max: 7 }), (keys, limit) => {
       const { tables } = createMemoryTables();
-      for (const key of keys) apply(tables, [event(key, {})]);
+      for (const key of keys) apply(tables, [event(key, {})], 0);
       const found: string[] = [];
       for (let from: string | undefined; ; from = found.at(-1)) {
         const page = markedKeys(tables, 'events', {
@@ -180,7 +182,7 @@ t.test('DUR-2 · forgets the marks of the records that are forgotten, in pieces'
   const engine = { tables } as Engine;
   for (let at = 0; at < 500; at += 1) {
     const key = `${timeKey(startMs + at * 10)}0000`;
-    apply(tables, [event(key, { route: `route-${at % 50}`, ...(at % 2 === 0 ? { work: timeKey(startMs) } : {}) })]);
+    apply(tables, [event(key, { route: `route-${at % 50}`, ...(at % 2 === 0 ? { work: timeKey(startMs) } : {}) })], 0);
   }
   // As layout 3 has them: work that had events, and its events each by its key.
   tables.marks.write(`e/${workMark(timeKey(startMs))}/`, bareKey);

@@ -1,11 +1,17 @@
 import t from 'tap';
 import type { Write } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
-import { journalContract } from '../../conformance/journal.ts';
+import { journalContract, lentClock } from '../../conformance/journal.ts';
 import { runs } from '../../support/property.ts';
 import { turn } from '../../support/turns.ts';
 
-journalContract(t, 'memory', { open: async () => openMemoryJournal(), histories: runs(300) });
+journalContract(t, 'memory', {
+  async open() {
+    const clock = lentClock();
+    return { journal: openMemoryJournal(clock.nowMs), clock };
+  },
+  histories: runs(300),
+});
 
 const put = (key: string): Write => ({ kind: 'put', collection: 'runs', key, value: {}, expect: 'absent' });
 

@@ -14,7 +14,15 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     if (!opened.ok) throw new Error(opened.fault.message);
     return opened.value;
   };
-  journalContract(t, 'Postgres', { open: async () => open(await postgres.url()), histories: runs(30) });
+  journalContract(t, 'Postgres', {
+    async open() {
+      const url = await postgres.url();
+      const journal = await open(url);
+      await postgres.lendClock(url);
+      return { journal, clock: { set: (nowMs) => postgres.setClock(url, nowMs) } };
+    },
+    histories: runs(30),
+  });
   eventCountsContract(t, 'Postgres', { open: async () => open(await postgres.url()), histories: runs(10, 2) });
 
   t.test('DUR-1 · one gateway alone may use a database, and its lock goes with it', async (t) => {
@@ -23,10 +31,57 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     const other = await openPostgresJournal({ url, patienceMs: 0 });
     t.match(other, {
       ok: false,
-      fault: { code: 'journal-unavailable', message: /another gateway uses this database/ },
+      fault: { code: 'journal-reserve', message: /another gateway uses this database/ },
     });
+    await one.openSession('one', 60_000);
+    const waiting = open(url, Number.POSITIVE_INFINITY);
     await one.close();
-    await (await open(url)).close();
+    await (await waiting).close();
+
+    const ending = new AbortController();
+    const holder = await open(url);
+    await holder.openSession('holder', 60_000);
+    const given = openPostgresJournal({ url, patienceMs: Number.POSITIVE_INFINITY, signal: ending.signal });
+    ending.abort();
+    t.match(await given, { ok: false, fault: { code: 'journal-reserve' } }, 'a gateway that ends waits no longer');
+    await holder.close();
+  });
+
+  t.test('SCA-2 · the sessions of a gateway that lost the database end with the next one there', async (t) => {
+    const url = await postgres.url();
+    const one = await open(url);
+    const session = await one.openSession('one', 60_000);
+    const id = session.ok ? session.value : '';
+    await one.commit([{ kind: 'put', collection: 'runs', key: 'k', value: {}, dueAtMs: 1, heldBy: id }]);
+    const waiting = open(url, Number.POSITIVE_INFINITY);
+    const heard: string[] = [];
+    const news = new Promise<void>((resolve) => {
+      one.watch((one) => {
+        heard.push(one);
+        resolve();
+      });
+    });
+    // As where its machine is cut off: its connections end, and it does not know it yet.
+    await postgres.run(
+      url,
+      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = hashtext('agent_gateway')::oid`,
+    );
+    const other = await waiting;
+    const next = await other.openSession('other', 60_000);
+    const mine = next.ok ? next.value : '';
+    t.match(await other.take('runs', { session: mine, dueBeforeMs: 9, limit: 9 }), {
+      ok: true,
+      value: [{ version: 2 }],
+    });
+    t.match(await one.commit([{ kind: 'put', collection: 'runs', key: 'k', value: {}, expect: 1 }]), {
+      kind: 'unavailable',
+    });
+    t.match(await one.renewSession(id, 60_000), { ok: false, fault: { code: 'journal-session-ended' } });
+    t.match(await other.reap(), { ok: true, value: 0 });
+    await other.endSession(mine);
+    await news;
+    t.same(heard, ['session']);
+    await Promise.all([one.close(), other.close()]);
   });
 
   t.test(
@@ -42,7 +97,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       const rows: readonly (readonly [string, string, RegExp])[] = [
         [readOnly, 'journal-read-only', /only reads .*name the primary/],
         [readOnlyLater, 'journal-read-only', /only reads/],
-        [newer, 'journal-version', /tables are of version 7, this gateway knows version 1/],
+        [newer, 'journal-version', /tables are of version 7, this gateway knows version 2/],
         [
           older.replace(/search_path%3Ds\d+/, 'search_path%3Dnone'),
           'journal-unreadable',

@@ -11,7 +11,7 @@ const endless: Spent = () => false;
 
 function stage(...writes: readonly Write[]) {
   const { tables, usedBytes } = createMemoryTables();
-  for (const write of writes) apply(tables, [write]);
+  for (const write of writes) apply(tables, [write], 0);
   const engine = { tables, usedBytes } as unknown as Engine;
   return { tables, engine, usedBytes, keys: (collection: Collection) => tables[collection].keys(all) };
 }
@@ -98,16 +98,14 @@ t.test('DUR-2 · forgetting is done in pieces, and ends at once where its time i
     next(() => true),
     { removed: 0, more: true },
   );
-  apply(engine.tables, [put('events', 'k1999')]);
+  apply(engine.tables, [put('events', 'k1999')], 0);
   t.equal(toTheEnd(next), 251, 'with what came meanwhile');
   t.same(keys('events'), []);
   t.end();
 });
 
 t.test('IDM-2 · a claim is forgotten when its time has passed, and not before', (t) => {
-  const claims = [10, 20, 30].map(
-    (expiresAtMs): Write => ({ kind: 'claim', name: `n/${expiresAtMs}`, value: {}, nowMs: 0, expiresAtMs }),
-  );
+  const claims = [10, 20, 30].map((forMs): Write => ({ kind: 'claim', name: `n/${forMs}`, value: {}, forMs }));
   const { tables } = stage(...claims);
   t.same(pruneClaims(tables, 9, endless), { removed: 0, more: false });
   t.same(pruneClaims(tables, 20, endless), { removed: 2, more: false });
@@ -124,10 +122,14 @@ t.test('IDM-2 · a claim is forgotten when its time has passed, and not before',
 t.test('IDM-1 · an id stays taken for its time, though its event is forgotten before', (t) => {
   const name = claimName('p', 'r', 'id');
   const { tables, engine } = stage();
-  apply(tables, [
-    { kind: 'claim', name, value: { eventKey: 'a' }, nowMs: 0, expiresAtMs: 50, event: 'a' },
-    put('events', 'a', { profile: 'p', route: 'r', deliveryId: 'id' }),
-  ]);
+  apply(
+    tables,
+    [
+      { kind: 'claim', name, value: { eventKey: 'a' }, forMs: 50, event: 'a' },
+      put('events', 'a', { profile: 'p', route: 'r', deliveryId: 'id' }),
+    ],
+    0,
+  );
   t.equal(
     toTheEnd((spent) => pruneClaims(tables, 60, spent)),
     0,
@@ -155,17 +157,20 @@ t.test('DUR-2 · an id whose time is over goes with its event, so that no other 
   for (let at = 1_000; at < 1_400; at += 1) {
     const eventKey = `k${at}`;
     const value = { profile: 'p', route: 'r', deliveryId: eventKey };
-    apply(tables, [
-      {
-        kind: 'claim',
-        name: claimName('p', 'r', eventKey),
-        value: { eventKey },
-        nowMs: 0,
-        expiresAtMs: 50,
-        event: eventKey,
-      },
-      put('events', eventKey, value),
-    ]);
+    apply(
+      tables,
+      [
+        {
+          kind: 'claim',
+          name: claimName('p', 'r', eventKey),
+          value: { eventKey },
+          forMs: 50,
+          event: eventKey,
+        },
+        put('events', eventKey, value),
+      ],
+      0,
+    );
   }
   const half = usedBytes() / 2;
 
@@ -177,7 +182,7 @@ t.test('DUR-2 · an id whose time is over goes with its event, so that no other 
 
   // As an earlier layout has it: the end of its time is written beside the claim, and would end the next one.
   const earlier = stage(
-    { kind: 'claim', name: claimName('p', 'r', 'id'), value: { eventKey: 'a' }, nowMs: 0, expiresAtMs: 50 },
+    { kind: 'claim', name: claimName('p', 'r', 'id'), value: { eventKey: 'a' }, forMs: 50 },
     put('events', 'a', { profile: 'p', route: 'r', deliveryId: 'id' }),
   );
   toTheEnd(ageing(earlier.engine, 'z', 50));

@@ -41,7 +41,7 @@ t.test('DUR-1 · each write goes over the one before, and one that another gatew
 t.test('DUR-1 · changes and what goes with them land whole or not at all', async (t) => {
   const { disk, writer, write } = await stage();
   const delivery = { ...change(1), collection: 'deliveries' } as const;
-  const claim = { kind: 'claim', name: 'c', value: {}, nowMs: 0, expiresAtMs: 9 } as const;
+  const claim = { kind: 'claim', name: 'c', value: {}, forMs: 9_000 } as const;
   t.same(await write([change(1), delivery], [claim]), { kind: 'written' });
   t.same(await write([{ ...change(1), key: 'other' }], [claim]), { kind: 'lost' });
   t.equal(disk.journal.local?.get('runs', 'other'), undefined);
@@ -61,3 +61,27 @@ t.test('DUR-1 · what the disk refused is written over the same version when it 
   await refused;
   t.same(await write([change(2)]), { kind: 'written' });
 });
+
+t.test(
+  'SCA-2 · what a gateway began is written over its first version, and regained only from its own hands',
+  async (t) => {
+    const { disk, keeper, writer, write } = await stage();
+    const commit = async (n: number): Promise<void> => {
+      const landed = keeper.commit([{ kind: 'put', collection: 'runs', key: 'k', value: { n } }]);
+      await disk.settle();
+      await landed;
+    };
+    await commit(1);
+    writer.begin('runs', 'k');
+    t.same(await write([change(2)]), { kind: 'written' });
+    writer.begin('runs', 'k');
+    t.same(await write([change(3)]), { kind: 'written' }, 'what is known stays known');
+    await commit(4);
+    t.ok(writer.regain('runs', 'k', 4));
+    t.same(await write([change(5)]), { kind: 'written' });
+    await commit(6);
+    await commit(7);
+    t.notOk(writer.regain('runs', 'k', 7), 'another gateway wrote it in between');
+    t.same(await write([change(8)]), { kind: 'lost' });
+  },
+);

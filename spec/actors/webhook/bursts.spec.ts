@@ -42,7 +42,7 @@ async function gateway(journal: Journal, owner = 'gateway', mode?: 'batch'): Pro
             mode,
           },
           (burst, record): Write[] => [
-            { kind: 'claim', name: id, value: {}, nowMs: 0, expiresAtMs: 1_000_000 },
+            { kind: 'claim', name: id, value: {}, forMs: 1_000_000 },
             { kind: 'put', collection: 'events', key: eventKey, expect: 'absent', value: { work: burst.id } },
             record,
           ],
@@ -78,7 +78,11 @@ t.test('COA-1 · the newest event replaces, the window restarts, the cap counts 
     ['d', 240, { id: 'a', count: 4, firstAtMs: 0, latestEventKey: 'd', dueAtMs: 250 }],
   ] as const;
   for (const [event, nowMs, burst] of rows) {
-    t.same(await landed(stage, join(event, nowMs)), { verdict: { kind: 'committed' }, burst, absorbed: false }, event);
+    t.same(
+      await landed(stage, join(event, nowMs)),
+      { verdict: { kind: 'committed' }, burst, absorbed: false, isElsewhere: false },
+      event,
+    );
 
     const record = stage.journal.local?.get('groups', key);
     t.match(record, { dueAtMs: 250, heldBy: session, version: burst.count }, 'due when it is settled at the latest');
@@ -414,3 +418,23 @@ for (const [title, kinds, gateways] of [
     await fc.assert(played, { numRuns: runs(1_000) });
   });
 }
+
+t.test('SCA-1 · a batch is its holder’s: others join it there, and their news keeps it open', async (t) => {
+  const stage = gate();
+  const [one, other] = [await gateway(stage.journal, 'one'), await gateway(stage.journal, 'other')];
+  await landed(stage, one.join('a'));
+
+  t.match(await landed(stage, other.join('b', 50)), { burst: { id: 'a', count: 2 }, isElsewhere: true });
+  t.equal(stage.journal.local?.get('groups', key)?.heldBy, one.session);
+
+  const declined: string[] = [];
+  const closing = one.bursts.close(key, ({ latestEventKey }, isNews) => {
+    declined.push(`${latestEventKey} ${isNews}`);
+    return isNews ? undefined : [];
+  });
+  t.match(await landed(stage, closing), { kind: 'stale' });
+  t.same(declined, ['a false', 'b true'], 'what it finds is news to it');
+  t.match(standing(stage.journal), { count: 2 }, 'and stays');
+  t.same(await landed(stage, one.close()), { kind: 'committed' });
+  t.match(stage.journal.local?.get('runs', 'a')?.value, { latestEventKey: 'b' });
+});

@@ -72,7 +72,6 @@ async function rig(
     open: () => Promise.resolve(done(journal)),
     owner,
     sessionTtlMs: minute,
-    nowMs,
     refused: () => {},
   });
   if (opens) await keeper.open();

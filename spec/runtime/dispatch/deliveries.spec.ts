@@ -41,7 +41,7 @@ async function stage(t: Test, { from = record, outcome, crowded = false, hasPlac
   const { keeper } = await openKeeper(disk.journal);
   const writer = createRecordWriter(keeper);
   if (version !== undefined) writer.adopt('deliveries', 'k', version);
-  const claimed = keeper.commit([{ kind: 'claim', name, value: {}, nowMs: 1, expiresAtMs: 99_000 }]);
+  const claimed = keeper.commit([{ kind: 'claim', name, value: {}, forMs: 99_000 }]);
   await disk.settle();
   await claimed;
   const steps: unknown[] = [];
@@ -126,7 +126,7 @@ t.test(
       value: { status: 'delivered', chat: 'C1', endedAtMs: 9 },
       dueAtMs: undefined,
     });
-    t.ok(one.journal.local?.claimed(name, 9), 'its id stays taken');
+    t.ok(one.journal.local?.claimed(name), 'its id stays taken');
   },
 );
 
@@ -151,7 +151,7 @@ t.test(
     ] as const) {
       const { journal } = await deliver(t, { from: direct, outcome });
       t.match(journal.local?.get('deliveries', 'k')?.value, { status, reason: /\[redacted\]/ });
-      t.equal(journal.local?.claimed(name, 9), undefined, status);
+      t.equal(journal.local?.claimed(name), undefined, status);
     }
   },
 );
@@ -175,7 +175,7 @@ t.test('IDM-2 · DLV-4 · a direct delivery that a person drops tells its sender
   one.actor.send({ type: 'delivery.drop' });
   for (let n = 0; n < 3; n += 1) await one.disk.settle();
   t.match(one.journal.local?.get('deliveries', 'k')?.value, { status: 'dropped' });
-  t.equal(one.journal.local?.claimed(name, 9), undefined, 'the sender’s next try is a new delivery, not a duplicate');
+  t.equal(one.journal.local?.claimed(name), undefined, 'the sender’s next try is a new delivery, not a duplicate');
 });
 
 t.test('DLV-4 · what is tried again waits in memory, or on disk alone where many wait already', async (t) => {

@@ -68,12 +68,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ ...common, kind: fc.constant('pruned' as const) }),
 );
 
+/** The time of the journals. */
+let engineMs = 0;
+
 /** Plays what gateways do to a journal, whatever the order. */
 async function play(journal: Journal, steps: readonly Step[]): Promise<void> {
   let nowMs = 1_700_000_000_000;
   let order = 0;
   for (const { afterMs, route: at, id, nth, ...step } of steps) {
     nowMs += afterMs;
+    engineMs = nowMs;
     order += 1;
     const key = `${timeKey(nowMs)}${String(order).padStart(4, '0')}`;
     const route = routes[at] ?? 'alpha';
@@ -95,20 +99,20 @@ async function play(journal: Journal, steps: readonly Step[]): Promise<void> {
       case 'cron': {
         const status = step.kind;
         const record = { ...event, status, work: key, ...(status === 'cron' ? { cronJob: `job-${nth % 3}` } : {}) };
-        await accept(journal, nowMs, key, record, [put('runs', key, runOf(key, route, 'queued'), nowMs)]);
+        await accept(journal, key, record, [put('runs', key, runOf(key, route, 'queued'), nowMs)]);
         break;
       }
       case 'direct': {
         const record = { ...event, status: 'delivering' as const, work: key };
         const delivery = { ...deliveryOf(key, route, 'sending'), deliveryId: event.deliveryId };
-        await accept(journal, nowMs, key, record, [put('deliveries', key, delivery, nowMs)]);
+        await accept(journal, key, record, [put('deliveries', key, delivery, nowMs)]);
         break;
       }
       case 'joined': {
         const group = journal.local?.get('groups', route)?.value;
         const burst = (group?.burst as { id: string } | undefined) ?? { id: key };
         const record = { ...event, status: 'coalesced' as const, work: burst.id };
-        await accept(journal, nowMs, key, record, [put('groups', route, { burst }, nowMs)]);
+        await accept(journal, key, record, [put('groups', route, { burst }, nowMs)]);
         break;
       }
       case 'closed': {
@@ -162,27 +166,17 @@ async function play(journal: Journal, steps: readonly Step[]): Promise<void> {
         break;
       }
       case 'pruned':
-        await journal.prune({
-          keepAfterKey: timeKey(nowMs - nth * 4),
-          maxBytes: Number.MAX_SAFE_INTEGER,
-          nowMs: nowMs + order * 3_600_000,
-        });
+        engineMs = nowMs + order * 3_600_000;
+        await journal.prune({ keepAfterKey: timeKey(nowMs - nth * 4), maxBytes: Number.MAX_SAFE_INTEGER });
     }
   }
 }
 
 /** Writes an event with the claim of its id and its work; where the id is taken, that it is a duplicate. */
-async function accept(
-  journal: Journal,
-  nowMs: number,
-  key: string,
-  event: EventRecord,
-  work: readonly Write[],
-): Promise<void> {
+async function accept(journal: Journal, key: string, event: EventRecord, work: readonly Write[]): Promise<void> {
   const name = claimName(event.profile, event.route, event.deliveryId);
-  const expiresAtMs = nowMs + claimLifeMs;
   const verdict = await journal.commit([
-    { kind: 'claim', name, value: { eventKey: key }, nowMs, expiresAtMs, event: key },
+    { kind: 'claim', name, value: { eventKey: key }, forMs: claimLifeMs, event: key },
     { ...put('events', key, event), expect: 'absent' } as Write,
     ...work,
   ]);
@@ -319,12 +313,12 @@ async function same<In extends MarkedCollection>(
 let stores = 0;
 const home = t.testdir();
 const engines = [
-  ['memory', () => Promise.resolve(openMemoryJournal()), runs(300)],
+  ['memory', () => Promise.resolve(openMemoryJournal(() => engineMs)), runs(300)],
   [
     'lmdb',
     () => {
       stores += 1;
-      return openJournal(`${home}/${stores}`);
+      return openJournal(`${home}/${stores}`, () => engineMs);
     },
     runs(40, 20),
   ],

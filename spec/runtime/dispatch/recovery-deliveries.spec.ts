@@ -42,7 +42,7 @@ async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
   const clock = { ms: 1_000 };
   const nowMs = () => clock.ms;
   const open = () => Promise.resolve(done(openMemoryJournal()));
-  const keeper = createKeeper({ open, owner: 'spec', sessionTtlMs: 60_000, nowMs, refused: () => {} });
+  const keeper = createKeeper({ open, owner: 'spec', sessionTtlMs: 60_000, refused: () => {} });
   await keeper.open();
   t.teardown(() => keeper.close());
   const runs = fakeWard();

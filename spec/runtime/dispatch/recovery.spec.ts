@@ -179,7 +179,7 @@ t.test(
     const journal = await left(['deliveries', 'k1', { ...delivery, answerByMs: 50, status: 'sending' }]);
     const { ports, spawned, keeper, lines } = await stage(journal);
     const name = claimName('default', 'r', 'd1');
-    await keeper.commit([{ kind: 'claim', name, value: { eventKey: 'k1' }, nowMs: 1, expiresAtMs: 1_000 }]);
+    await keeper.commit([{ kind: 'claim', name, value: { eventKey: 'k1' }, forMs: 99_000 }]);
 
     await resumeWork(ports);
 
@@ -187,7 +187,7 @@ t.test(
     const stored = journal.local?.get('deliveries', 'k1');
     t.match(stored?.value, { status: 'unknown', reason: 'cut off by a crash while sending', endedAtMs: 100 });
     t.equal(stored?.dueAtMs, undefined, 'nothing is left to do');
-    t.equal(journal.local?.claimed(name, 100), undefined);
+    t.equal(journal.local?.claimed(name), undefined);
     t.match(lines, [['warn', /outcome is unknown and it is not sent again/]]);
   },
 );

@@ -218,7 +218,7 @@ t.test('DUR-1 · COA-3 · a recovery that falls over something is made again by 
   t.ok(it.groups.living('g'));
   const takes = it.takes();
   await it.tick();
-  t.same([it.takes() - takes, it.told], [2, ['the work that waits on disk: a flaw']], 'then it looks as before');
+  t.same([it.takes() - takes, it.told], [3, ['the work that waits on disk: a flaw']], 'then it looks as before');
 });
 
 t.test('DUR-1 · DIS-3 · a recovery waits for the look under way, and none begins beside it', async (t) => {

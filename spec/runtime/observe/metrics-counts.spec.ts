@@ -14,7 +14,7 @@ t.test('OBS-1 · a commit is counted once, whether it was awaited or called back
   const { keeper } = await openKeeper();
   const metrics = createMetrics();
   const timed = timedKeeper(keeper, metrics);
-  const claim = { kind: 'claim', name: 'a', value: {}, nowMs: 0, expiresAtMs: 1_000 } as const;
+  const claim = { kind: 'claim', name: 'a', value: {}, forMs: 100_000 } as const;
 
   const verdicts = [
     await timed.commit([claim]),

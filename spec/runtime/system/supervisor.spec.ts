@@ -69,7 +69,6 @@ t.test('DUR-1 · the journal’s chart opens the real keeper, and says why it ca
     open: async () => (broken ? failed('journal-full', 'journal: no room') : done(openMemoryJournal())),
     owner: 'o',
     sessionTtlMs: 60_000,
-    nowMs: () => 0,
     refused: () => {},
   });
   const logic = wireJournal({

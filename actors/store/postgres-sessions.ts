@@ -1,0 +1,162 @@
+/**
+ * The sessions of the gateways on one Postgres database. A session is a row with a time and an advisory lock of the
+ * connection that listens for news: the lock of a process that dies is free at once, and the time of one that is stopped
+ * or cut off runs out.
+ * @see SCA-2 in docs/specification.md
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
+import type { News, SessionId } from './journal.ts';
+import { storable } from './postgres-rows.ts';
+
+export interface PostgresSessions {
+  open(owner: string, ttlMs: number): Promise<SessionId>;
+  /** Resolves with false where the session has ended. */
+  renew(session: SessionId, ttlMs: number): Promise<boolean>;
+  end(session: SessionId): Promise<void>;
+  reap(): Promise<number>;
+  /** The ids of the sessions that this process has begun and not ended. */
+  own(): readonly SessionId[];
+  watch(heard: (news: News) => void): () => void;
+  close(): Promise<void>;
+}
+
+/** A database that restarts cuts all connections: each gateway gets this long to come back. */
+const graceMs = 2_000;
+/** The lock of a killed process goes with its connection, which the database notices within this time. */
+const handOverMs = 1_000;
+const handOverPauseMs = 50;
+const forgottenAfterMs = 86_400_000;
+
+const lockClass = `hashtext('agent_session ' || current_schema)`;
+const holders = `select objid::bigint as number, pid from pg_locks where locktype = 'advisory' and granted
+  and classid = ${lockClass}::oid and database = (select oid from pg_database where datname = current_database())`;
+
+/** What a transaction runs to let other gateways know. */
+export const tell = (news: News): string => `select pg_notify('agent', current_schema || ' ${news}')`;
+
+/** `connect` makes a connection whose tables are prepared; it rejects where the database cannot be reached. */
+export function createSessions(connect: () => Promise<Client>): PostgresSessions {
+  let connecting: Promise<Client> | undefined;
+  /** The numbers of own sessions, and whether the connection has their locks. */
+  const own = new Map<number, boolean>();
+  const listeners = new Set<(news: News) => void>();
+
+  async function listening(): Promise<Client> {
+    const client = await connect();
+    const lost = (): void => {
+      connecting = undefined;
+      for (const number of own.keys()) own.set(number, false);
+    };
+    client.on('end', lost);
+    client.on('error', lost);
+    const { rows } = await client.query('select current_schema as name');
+    client.on('notification', ({ payload = '' }) => {
+      const [schema, news] = payload.split(' ');
+      if (schema !== rows[0]?.name || (news !== 'work' && news !== 'session')) return;
+      for (const heard of listeners) heard(news);
+    });
+    await client.query('listen agent');
+    return client;
+  }
+
+  function connected(): Promise<Client> {
+    connecting ??= listening().catch((thrown: unknown) => {
+      connecting = undefined;
+      throw thrown;
+    });
+    return connecting;
+  }
+
+  async function lock(client: Client, number: number): Promise<void> {
+    if (own.get(number) === true) return;
+    const { rows } = await client.query(`select pg_try_advisory_lock(${lockClass}, $1::int) as mine`, [number]);
+    own.set(number, rows[0]?.mine === true);
+  }
+
+  async function forget(client: Client, numbers: readonly number[]): Promise<void> {
+    for (const number of numbers) {
+      if (own.get(number) === true) await client.query(`select pg_advisory_unlock(${lockClass}, $1::int)`, [number]);
+      own.delete(number);
+    }
+  }
+
+  /** Ends the earlier sessions of an owner, but for those of a living process of the same name. */
+  async function endEarlier(client: Client, owner: string): Promise<boolean> {
+    const { rows } = await client.query<{ number: string }>(
+      `delete from agent_session s where expires_at + ${forgottenAfterMs} <= agent_now()
+        or (owner = $1 and not exists (select 1 from (${holders}) h where h.number = s.number and h.pid <> pg_backend_pid()))
+      returning number`,
+      [owner],
+    );
+    await forget(
+      client,
+      rows.map(({ number }) => Number(number)),
+    );
+    const left = await client.query('select 1 from agent_session where owner = $1', [owner]);
+    return left.rows.length === 0;
+  }
+
+  return {
+    async open(owner, ttlMs) {
+      const client = await connected();
+      for (let waitedMs = 0; !(await endEarlier(client, owner)) && waitedMs < handOverMs; waitedMs += handOverPauseMs) {
+        await sleep(handOverPauseMs);
+      }
+      const { rows } = await client.query(`select nextval('agent_session_number') as number`);
+      const number = Number(rows[0]?.number);
+      // The lock comes first: without it the session would look like that of a dead process.
+      await lock(client, number);
+      await client.query(
+        `insert into agent_session (id, owner, expires_at, number) values ('s' || $1::bigint, $2, agent_now() + $3::bigint, $1::bigint)`,
+        [number, owner, Math.ceil(ttlMs)],
+      );
+      return `s${number}`;
+    },
+    async renew(session, ttlMs) {
+      const client = await connected();
+      const { rows } = await client.query(
+        'update agent_session set expires_at = agent_now() + $2::bigint where id = $1 returning number',
+        [storable(session), Math.ceil(ttlMs)],
+      );
+      const number = Number(rows[0]?.number);
+      if (rows.length > 0 && own.has(number)) await lock(client, number);
+      return rows.length > 0;
+    },
+    async end(session) {
+      const client = await connected();
+      const { rows } = await client.query('delete from agent_session where id = $1 returning number', [
+        storable(session),
+      ]);
+      await forget(
+        client,
+        rows.map(({ number }) => Number(number)),
+      );
+      if (rows.length > 0) await client.query(tell('session'));
+    },
+    async reap() {
+      const client = await connected();
+      await client.query(
+        `update agent_session s set lost_at = case when h.number is null then coalesce(s.lost_at, agent_now()) end
+        from agent_session o left join (${holders}) h on h.number = o.number
+        where o.id = s.id and (h.number is null) <> (s.lost_at is not null)`,
+      );
+      const { rowCount } = await client.query(
+        `delete from agent_session where expires_at <= agent_now() or lost_at + ${graceMs} <= agent_now()`,
+      );
+      if ((rowCount ?? 0) > 0) await client.query(tell('session'));
+      return rowCount ?? 0;
+    },
+    own: () => [...own.keys()].map((number) => `s${number}`),
+    watch(heard) {
+      listeners.add(heard);
+      return () => void listeners.delete(heard);
+    },
+    async close() {
+      listeners.clear();
+      const client = await connecting?.catch(() => undefined);
+      await client?.end().catch(() => {});
+    },
+  };
+}
