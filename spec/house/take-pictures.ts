@@ -13,22 +13,29 @@ import { startScene } from './picture-scene.ts';
 const [, , folder = 'docs/images'] = process.argv;
 const all = folder !== 'docs/images';
 
-/** Each with its place, what tells that it is drawn, and the picture of the documentation that it is. */
+/** Each with its place, what is there once it is drawn, and the picture of the documentation that it is. */
 const views = [
+  ['overview', '#/overview', 'main .panel table', 'inspector-overview'],
+  ['first-steps', '#/overview/first-steps', 'main .panel', ''],
   ['actors', '#/actors', '.it', ''],
   ['statechart', '#/actors/connections/notes', '.box.active', 'inspector-actors'],
-  ['group', '#/actors?q=shop', '.it', ''],
   ['events', '#/events', '.ev:not(.headrow)', ''],
-  ['story', '#/events/issues-7439', '.stair', 'inspector-story'],
-  ['story-waits', '#/events/{release}', '.stair', 'inspector-waits'],
-  ['servers', '#/servers', '.card', ''],
-  ['server', '#/servers/default/notes', '.tool', 'inspector-servers'],
-  ['server-long', '#/servers/default/warehouse-of-the-northern-region', '.tool', ''],
+  ['event', '#/events/issues-7439', 'main .headline', 'inspector-event'],
+  ['event-waits', '#/events/{release}', 'main .headline', 'inspector-waits'],
+  ['failures', '#/failures', 'main h1', ''],
+  ['routes', '#/routes', 'main h1', ''],
+  ['servers', '#/servers', 'main h1', ''],
+  ['server', '#/servers/default/notes', 'main h2', 'inspector-servers'],
+  ['server-broken', '#/servers/default/calendar', 'main h2', ''],
   ['add-server', '#/servers?add=1', 'dialog[open]', ''],
-  ['approvals', '#/approvals', '.question .btns', 'inspector-approvals'],
-  ['schedules', '#/schedules/default/digest', 'article', ''],
+  ['approvals', '#/approvals', 'main button', 'inspector-approvals'],
+  ['schedules', '#/schedules/default/digest', 'main h1', ''],
   ['targets', '#/targets', '.panel', ''],
+  ['config', '#/config', 'main h1', ''],
 ] as const;
+
+/** The documentation shows these dark too. */
+const bothSchemes: readonly string[] = ['inspector-actors', 'inspector-overview'];
 
 t.setTimeout(600_000);
 t.test('the pictures', async (t) => {
@@ -41,12 +48,12 @@ t.test('the pictures', async (t) => {
   }[];
   const release = rows.find(({ route }) => route === 'releases')?.delivery_id ?? '';
   for (const scheme of ['light', 'dark'] as const) {
-    for (const width of all ? [1280, 390] : [1280]) {
+    for (const width of all ? [1440, 390] : [1440]) {
       const open = await openInspector(browser, gateway, { scheme, calm: true });
       const { page } = open;
-      await page.setViewportSize({ width, height: width === 390 ? 844 : 800 });
+      await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
       for (const [name, hash, ready, documented] of views) {
-        if (!all && (documented === '' || (scheme === 'dark' && documented !== 'inspector-actors'))) continue;
+        if (!all && (documented === '' || (scheme === 'dark' && !bothSchemes.includes(documented)))) continue;
         await goTo(open, hash.replace('{release}', release));
         await page.locator(ready).first().waitFor();
         if (name === 'server')
