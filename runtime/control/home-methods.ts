@@ -5,6 +5,9 @@
  */
 
 export const homeMethods: ReadonlySet<string> = new Set([
+  'webhook.disable',
+  'webhook.edit',
+  'webhook.enable',
   'webhook.list',
   'webhook.samples',
   'webhook.show',

@@ -9,7 +9,7 @@ const forbidden: readonly (readonly [RegExp, string])[] = [
   [/\bset(Timeout|Interval|Immediate)\s*\(/, 'waits are `after` in charts'],
   [/\bnow(?:Ms)?(?:\(\)|: \(\) =>)/, 'a function that gives the time is a clock: times come as numbers'],
   [/\b(?:new|next|make|draw)\w*Id(?:\(\)|: \(\) =>)/, 'a function that draws an id is chance: ids come as input'],
-  [/\.(?:take|log|warnOnce|note)\w*\(/, 'a rule returns what is to be done; an action of the chart does it'],
+  [/(?<!\bMath)\.(?:take|log|warnOnce|note)\w*\(/, 'a rule returns what is to be done; an action of the chart does it'],
   [/\bconsole\./, 'only the log writes'],
   [/\bfetch\s*\(/, 'rules ask nobody'],
   [/\basync\b|\bawait\b|\bnew Promise\b/, 'rules do not wait'],

@@ -229,9 +229,9 @@ t.test('files share a process with those of their kind, save those that need it 
   const neighbours = unitOf('runtime/doctor/check-lock');
   t.ok(neighbours.length > 1);
   t.same(neighbours, [...neighbours].sort(), 'of those beside it');
-  t.match(
-    units[0],
-    [/inspector-care/, /inspector-page/, /inspector-seams/, /inspector-thief/],
+  t.ok(units[0]?.includes('dist/spec/journeys/inspector-page.spec.js'));
+  t.ok(
+    units[0]?.every((file) => file.includes('/journeys/inspector-')),
     'one browser for the pages',
   );
   t.ok(unitOf('journeys/token-refresh').includes('dist/spec/journeys/private-login.spec.js'), 'the same ports');

@@ -75,6 +75,12 @@ const keys: readonly (readonly [
   ],
   ['elicitation', 'both', [{ enabled: false, timeout: 1 }], [{ enabled: 'no' }, { timeouts: 1 }]],
   ['trust', 'both', ['full', 'untrusted', 'whatever'], [true]],
+  [
+    'approvals',
+    'both',
+    [[], [{ tool: 'merge' }], [{ tool: 'merge', arguments: { repo: 'acme/web' } }]],
+    ['merge', [{}], [{ tool: 5 }], [{ tool: 'merge', argument: {} }]],
+  ],
   ['max_result_chars', 'both', [1], [0, 'x']],
   ['circuit_breaker', 'both', [{ failures: 1, reset_seconds: 0 }], [{ failures: 0 }, { reset: 1 }]],
 ];
@@ -160,6 +166,7 @@ t.test('CFG-1 · CFG-5 · LIF-4 · defaults, the floor of the keepalive, and the
     supports_parallel_tool_calls: false,
     lazy: false,
     trust: 'full',
+    approvals: [],
     enabled: true,
     args: [],
     env: {},

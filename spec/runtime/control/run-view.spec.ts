@@ -19,7 +19,7 @@ const inRun: Readonly<Record<'allowed' | 'refused', readonly string[]>> = {
     'runs.show',
   ],
   refused: [
-    ...['answer', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
+    ...['answer', 'answered', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
     ...['cancel', 'new', 'open', 'say', 'tools'].map((name) => `chat.${name}`),
     ...['check', 'hints', 'schema', 'show', 'source'].map((name) => `config.${name}`),
     ...['add', 'list', 'pause', 'remove', 'resume', 'run', 'show'].map((name) => `cron.${name}`),
@@ -36,6 +36,7 @@ const inRun: Readonly<Record<'allowed' | 'refused', readonly string[]>> = {
     ...['read', 'watch'].map((name) => `overview.${name}`),
     ...['agent', 'read', 'target', 'webhooks'].map((name) => `setup.${name}`),
     ...['cancel', 'list'].map((name) => `runs.${name}`),
+    ...['disable', 'edit', 'enable'].map((name) => `webhook.${name}`),
     ...['deliveries', 'delivery', 'doctor', 'list', 'remove', 'replay', 'samples', 'show', 'subscribe', 'test'].map(
       (name) => `webhook.${name}`,
     ),
