@@ -64,16 +64,15 @@ const unused: RuleInput = { nowMs: 0, freshId: '' };
 
 export function wireRequest(ports: RequestPorts) {
   const { facts, exchanges, nowMs } = ports;
+  /** Offered to each rule that may need an id, and drawn anew once one has taken it: most requests have their own. */
+  let freshId = ports.newDeliveryId();
   const rule = (decide: Rule, input = (): RuleInput => unused) =>
-    assign<RequestContext, RequestEvent, unknown, RequestEvent, never>(({ context }) =>
-      decide(context, facts, input()),
-    );
-  const withTime = (): RuleInput => ({ nowMs: nowMs(), freshId: '' });
-  const withId = (): RuleInput => ({ nowMs: nowMs(), freshId: ports.newDeliveryId() });
-  /** What an earlier rule took has been taken. */
-  const taking =
-    (decide: Rule): Rule =>
-    (context, known, input) => ({ takes: undefined, ...decide(context, known, input) });
+    assign<RequestContext, RequestEvent, unknown, RequestEvent, never>(({ context }) => {
+      const known = decide(context, facts, input());
+      if (known.deliveryId === freshId) freshId = ports.newDeliveryId();
+      return known;
+    });
+  const withTime = (): RuleInput => ({ nowMs: nowMs(), freshId });
 
   return webhookRequestMachine.provide({
     actors: {
@@ -94,9 +93,9 @@ export function wireRequest(ports: RequestPorts) {
     },
     actions: {
       checkSize: rule(checkSize),
-      findRoute: rule(taking(findRoute), withTime),
-      checkRate: rule(taking(checkRate), withTime),
-      verifySignature: rule(taking(verifySignature), withId),
+      findRoute: rule(findRoute, withTime),
+      checkRate: rule(checkRate, withTime),
+      verifySignature: rule(verifySignature, withTime),
       takeAllowance: ({ context: { takes, route } }) => {
         if (takes === undefined || route === undefined) return;
         if (takes === 'slot') ports.takeSlot(route, nowMs());
@@ -105,7 +104,7 @@ export function wireRequest(ports: RequestPorts) {
       noteDeprecated: ({ context: { takes, route, scheme } }) => {
         if (takes === 'slot' && route !== undefined && isDeprecated(scheme)) ports.noteDeprecated(route, scheme);
       },
-      parsePayload: rule(parsePayload, withId),
+      parsePayload: rule(parsePayload, withTime),
       matchEvent: rule(matchEvent),
       renderTexts: rule(renderTexts),
       readScript: assign(({ context }, result: ScriptResult) => readScript(context, result)),
