@@ -31,6 +31,8 @@ const rows: readonly (readonly [words: readonly string[], code: number, said: Re
   [['webhook', 'subscribe', 'mine', '--prompt', 'p'], 0, /URL +http/],
   [['webhook', 'list'], 0, /ping[\s\S]*mine/],
   [['webhook', 'show', 'mine'], 0, /mine/],
+  [['webhook', 'disable', 'mine'], 0, /mine/],
+  [['webhook', 'enable', 'mine'], 0, /mine/],
   [['webhook', 'test', 'mine'], 0, /HTTP 202/],
   [['events'], 0, /mine/],
   [['events', 'list'], 0, /mine/],

@@ -20,7 +20,7 @@ async function followed(t: Test, words: readonly string[]) {
   const daemon = {
     tree: () => ({}),
     follow: begin,
-    mcp: { onAsked: begin, approvals: () => [] },
+    mcp: { onAsked: () => () => {}, onAnswered: begin, approvals: () => [] },
   } as unknown as DaemonView;
   const server = await createControlServer({
     path: `${path}/gateway.sock`,

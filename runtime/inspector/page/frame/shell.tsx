@@ -11,6 +11,7 @@ import { useCell } from '../data/cell.ts';
 import { connection } from '../data/connection.ts';
 import { heard, vitals } from '../data/live.ts';
 import { go, place } from '../data/place.ts';
+import { useMedia } from '../data/use-media.ts';
 import { rowOf } from '../views.ts';
 import { listenToKeys } from './global-keys.ts';
 import { KeySheet } from './key-sheet.tsx';
@@ -20,14 +21,12 @@ import { folded, Sidebar, TabBar } from './sidebar.tsx';
 import { Banners, NoSession } from './states.tsx';
 import { Toast } from './toast.tsx';
 
-const narrow = matchMedia('(max-width: 1100px)');
-
 export function Shell(): JSX.Element {
   const at = useCell(place);
   const joined = useCell(connection);
   const [opened, setOpened] = useState<'' | 'palette' | 'sheet'>('');
   const isFolded = useCell(folded);
-  const isRail = useIsNarrow() || isFolded;
+  const isRail = useMedia('(max-width: 1100px)') || isFolded;
   const had = useRef(false);
   const row = rowOf(at.view);
   const { component: View } = row;
@@ -67,16 +66,6 @@ export function Shell(): JSX.Element {
       <Toast />
     </>
   );
-}
-
-function useIsNarrow(): boolean {
-  const [isNarrow, setNarrow] = useState(narrow.matches);
-  useEffect(() => {
-    const look = (): void => setNarrow(narrow.matches);
-    narrow.addEventListener('change', look);
-    return () => narrow.removeEventListener('change', look);
-  }, []);
-  return isNarrow;
 }
 
 /** What waited before the page was opened has its count; what comes since is news. */

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
+import { Icon } from './icons.tsx';
 
 type Options<Value extends string> = readonly (readonly [Value, ComponentChildren])[];
 
@@ -124,6 +125,35 @@ export function Field({
       )}
       <Under id={id} hint={hint} fault={fault} />
     </label>
+  );
+}
+
+/** Filters a list. Its name is its placeholder, and what stands at its end follows. */
+export function SearchField({
+  label,
+  value,
+  onInput,
+  children,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly children?: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class="search">
+      <Icon name="search" />
+      <div class="input">
+        <input
+          type="search"
+          aria-label={label}
+          placeholder={label}
+          value={value}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      </div>
+      {children}
+    </div>
   );
 }
 

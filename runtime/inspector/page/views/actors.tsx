@@ -14,6 +14,7 @@ import { go, goFiltered } from '../data/place.ts';
 import { countStandings, isFiltering, type TreeFilter, type TreeLine, treeLines, valuesOf } from '../data/tree.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Mark } from '../parts/chip.tsx';
+import { SearchField } from '../parts/choice.tsx';
 import { Head } from '../parts/head.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Empty } from '../parts/panel.tsx';
@@ -179,19 +180,9 @@ function Filters({ filter, query, shown, total, version }: FiltersProps): JSX.El
   const [isMore, setMore] = useState(isNarrowed);
   return (
     <search class="listhead">
-      <div class="search">
-        <Icon name="search" />
-        <div class="input">
-          <input
-            type="search"
-            placeholder="Filter by name, machine, state or reason"
-            aria-label="Filter by name, machine, state or reason"
-            value={filter.text}
-            onInput={(event) => change({ q: event.currentTarget.value })}
-          />
-        </div>
+      <SearchField label="Filter by name, machine, state or reason" value={filter.text} onInput={(q) => change({ q })}>
         <kbd>/</kbd>
-      </div>
+      </SearchField>
       {isMore ? (
         <div class="narrowed">
           <Choice

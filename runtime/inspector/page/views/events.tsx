@@ -5,7 +5,7 @@
  */
 
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { type ChipName, partsOfQuery, withFilter } from '../../../../machines/base/event-query.ts';
 import type { EventFound, RouteRow } from '../../../control/contract.ts';
 import { mostHeld } from '../data/event-list.ts';
@@ -16,6 +16,7 @@ import { useKeys } from '../data/keys.ts';
 import { go, goFiltered } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { type EventsFound, useEvents } from '../data/use-events.ts';
+import { useMedia } from '../data/use-media.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { withCode } from '../parts/basics.tsx';
 import { StatusMark } from '../parts/chip.tsx';
@@ -48,7 +49,6 @@ const wordsOfRange: Readonly<Record<string, string>> = {
   '7d': 'in the last 7 days',
   all: 'in the history',
 };
-const narrow = matchMedia('(max-width: 760px)');
 
 function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.Element {
   const { range = defaultRange } = query;
@@ -156,7 +156,7 @@ function EventTable(props: TableProps): JSX.Element {
   const { found: events, q, range, chosen, query, fault, onRange, onClear } = props;
   const { found, busy, refused } = events;
   const [marked, setMarked] = useState('');
-  const rowHeight = useNarrow() || chosen !== '' ? 52 : 32;
+  const rowHeight = useMedia('(max-width: 760px)') || chosen !== '' ? 52 : 32;
   const news = useNews(events.key, found?.list.rows ?? [], keyOfRow);
   const rows = news.rows;
   const isOpened = chosen !== '';
@@ -412,16 +412,6 @@ function betweenOf({ counts: { from, to, bucket_ms: widthMs } }: EventsFound): s
 
 function endOf(to: string): string {
   return Date.parse(to) >= Date.now() ? 'now' : spellClock(to, Date.now());
-}
-
-function useNarrow(): boolean {
-  const [isNarrow, setNarrow] = useState(narrow.matches);
-  useEffect(() => {
-    const changed = (): void => setNarrow(narrow.matches);
-    narrow.addEventListener('change', changed);
-    return () => narrow.removeEventListener('change', changed);
-  }, []);
-  return isNarrow;
 }
 
 export const events: ViewRow = {

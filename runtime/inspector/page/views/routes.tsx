@@ -5,16 +5,17 @@
  */
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { RouteMark, RouteRow } from '../../../control/contract.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { go } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
+import { useMedia } from '../data/use-media.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Clock } from '../parts/basics.tsx';
 import { StatusMark } from '../parts/chip.tsx';
-import { Field } from '../parts/choice.tsx';
+import { SearchField } from '../parts/choice.tsx';
 import { Head } from '../parts/head.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Answer, Empty } from '../parts/panel.tsx';
@@ -33,8 +34,18 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
   const [isAdding, setAdding] = useState(false);
   useFresh(changing, again);
   const all = asked.kind === 'there' ? asked.value : [];
-  const found = sorted(all).filter((row) => `${row.name} ${row.deliver}`.toLowerCase().includes(words.toLowerCase()));
-  const opened = all.find((row) => idOf(row) === place.chosen);
+  const found = sorted(all).filter((row) =>
+    `${row.name} ${row.deliver}`.toLowerCase().includes(words.trim().toLowerCase()),
+  );
+  const isWide = !useMedia('(max-width: 1100px)');
+  const first = useRef('');
+  if (first.current === '' || !all.some((row) => idOf(row) === first.current)) {
+    const usable = sorted(all).find(({ profile }) => profile !== undefined);
+    first.current = usable === undefined ? '' : idOf(usable);
+  }
+  // Beside the list the first one is open at once, and stays so when another fails.
+  const at = place.chosen === '' && isWide ? first.current : place.chosen;
+  const opened = all.find((row) => idOf(row) === at);
   return (
     <>
       <Head title="Routes" count={asked.kind === 'there' ? all.length : undefined}>
@@ -43,44 +54,47 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
           New subscription…
         </button>
       </Head>
-      <Split
-        label="Routes"
-        back="All routes"
-        opened={place.chosen !== ''}
-        onBack={() => go('routes')}
-        list={
-          <>
-            <div class="listhead">
-              <Field label="Filter routes" value={words} onInput={setWords} />
-            </div>
-            <div class="scrolls">
-              <Answer asked={asked} again={again} what="The routes">
-                {() =>
-                  all.length === 0 ? (
-                    <Empty title="No routes yet.">Add a subscription, or a route in config.yaml.</Empty>
-                  ) : (
-                    found.map((row) => <RouteLink key={idOf(row)} row={row} isAt={idOf(row) === place.chosen} />)
-                  )
-                }
-              </Answer>
-            </div>
-          </>
+      <Answer asked={asked} again={again} what="The routes">
+        {() =>
+          all.length === 0 ? (
+            <Empty title="No routes yet.">Add a subscription, or a route in config.yaml.</Empty>
+          ) : (
+            <Split
+              label="Routes"
+              back="All routes"
+              opened={place.chosen !== ''}
+              onBack={() => go('routes')}
+              list={
+                <>
+                  <div class="listhead">
+                    <SearchField label="Filter routes" value={words} onInput={setWords} />
+                  </div>
+                  <div class="scrolls">
+                    {found.map((row) => (
+                      <RouteLink key={idOf(row)} row={row} isAt={idOf(row) === at} />
+                    ))}
+                    {found.length === 0 ? <Empty title="No route of that name." /> : null}
+                  </div>
+                </>
+              }
+            >
+              {opened?.profile === undefined ? (
+                <Empty title={at === '' ? 'No route can be opened' : 'No such route'}>
+                  {at === '' ? 'Its row shows the problem.' : `${at} is not configured any more.`}
+                </Empty>
+              ) : (
+                <RoutePane
+                  key={at}
+                  name={opened.name}
+                  profile={opened.profile}
+                  mark={opened.mark ?? 'quiet'}
+                  onChanged={again}
+                />
+              )}
+            </Split>
+          )
         }
-      >
-        {opened?.profile === undefined ? (
-          <Empty
-            title={place.chosen === '' || asked.kind !== 'there' ? 'Choose a route.' : 'There is no such route.'}
-          />
-        ) : (
-          <RoutePane
-            key={place.chosen}
-            name={opened.name}
-            profile={opened.profile}
-            mark={opened.mark ?? 'quiet'}
-            onChanged={again}
-          />
-        )}
-      </Split>
+      </Answer>
       {isAdding ? (
         <SubscriptionDialog
           onClose={() => setAdding(false)}

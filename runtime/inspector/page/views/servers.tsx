@@ -24,6 +24,7 @@ import {
 import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { StatusMark } from '../parts/chip.tsx';
+import { SearchField } from '../parts/choice.tsx';
 import { Head } from '../parts/head.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Answer, Empty, Tag } from '../parts/panel.tsx';
@@ -84,16 +85,7 @@ function Servers({ place }: { readonly place: Place }): JSX.Element {
               list={
                 <>
                   <div class="listhead">
-                    <div class="search">
-                      <Icon name="search" />
-                      <input
-                        type="search"
-                        aria-label="Filter servers"
-                        placeholder="Filter servers"
-                        value={filter}
-                        onInput={(event) => setFilter(event.currentTarget.value)}
-                      />
-                    </div>
+                    <SearchField label="Filter servers" value={filter} onInput={setFilter} />
                   </div>
                   <div class="rows">
                     {rows.map((one) => (

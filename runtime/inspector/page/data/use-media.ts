@@ -1,0 +1,14 @@
+/** Whether a media query holds, and again when that changes. */
+
+import { useEffect, useState } from 'preact/hooks';
+
+export function useMedia(query: string): boolean {
+  const [holds, setHolds] = useState(() => matchMedia(query).matches);
+  useEffect(() => {
+    const media = matchMedia(query);
+    const changed = (): void => setHolds(media.matches);
+    media.addEventListener('change', changed);
+    return () => media.removeEventListener('change', changed);
+  }, [query]);
+  return holds;
+}
