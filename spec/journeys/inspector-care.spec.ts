@@ -65,7 +65,7 @@ t.test('questions', options, async (t) => {
     const box = await approve('first').boundingBox();
     const answers: string[] = [];
     page.on('request', (request) => {
-      if (request.postData()?.includes('approvals.answer')) answers.push(request.postData() ?? '');
+      if (request.postData()?.includes('"approvals.answer"')) answers.push(request.postData() ?? '');
     });
     const click = () => page.mouse.click((box?.x ?? 0) + 4, (box?.y ?? 0) + 4);
 

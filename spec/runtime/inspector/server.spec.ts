@@ -166,8 +166,10 @@ t.test('INS-2 · the cookie alone, which every port of this machine is sent, is 
   t.equal((await ask(`${page.url}/`, { headers: stolen })).status, 200, 'the page itself holds no secret');
   t.equal(sessionIn((await ask(`${page.url}/`, { headers: stolen })).body).key, '');
 
-  t.match(JSON.parse((await page.ask('/rpc', asking)).body), { error: { message: /terminal only/ } }, 'key and all');
   t.equal(existsSync(ran), false);
+  const link = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'inspect.link', params: {} });
+  const refused = JSON.parse((await page.ask('/rpc', { ...asking, body: link })).body);
+  t.match(refused, { error: { message: /terminal only/ } }, 'a session makes no link to itself');
 });
 
 t.test('CLI-3 · DEV-5 · the page asks what the socket answers, and begins no device login', async (t) => {

@@ -84,7 +84,7 @@ export function Banner({
 }): JSX.Element {
   const tone: Readonly<Partial<Record<MarkName, Tone>>> = { failed: 'bad', waiting: 'wait', retrying: 'wait' };
   return (
-    <div class={`banner ${tone[mark] ?? 'working'}`} {...(alert ? { role: 'alert' as const } : {})}>
+    <div class={`banner ${tone[mark] ?? 'working'}`} role={alert ? 'alert' : 'note'}>
       <StatusMark name={mark} />
       <span class="grow">{children}</span>
       {button}

@@ -177,24 +177,22 @@ export function Question({
               <>
                 <JsonCode value={full.detail ?? {}} label="Arguments" />
                 <Background full={full} words={words} />
-                {over === '' ? (
-                  <div class="cols2 answer">
-                    <div class="field">
-                      <span>If approved, remember</span>
-                      <Segmented
-                        label="If approved, remember"
-                        value={remember}
-                        options={[
-                          ['call', 'Only this call'],
-                          ...(row.run === undefined ? [] : [['run', 'This tool, for this run'] as const]),
-                          ['always', 'Always for this tool…'],
-                        ]}
-                        onChoose={setRemember}
-                      />
-                    </div>
-                    <Field label="Note to the agent (optional, sent with a denial)" value={note} onInput={setNote} />
+                <div class="cols2 answer" inert={over !== ''}>
+                  <div class="field">
+                    <span>If approved, remember</span>
+                    <Segmented
+                      label="If approved, remember"
+                      value={remember}
+                      options={[
+                        ['call', 'Only this call'],
+                        ...(row.run === undefined ? [] : [['run', 'This tool, for this run'] as const]),
+                        ['always', 'Always for this tool…'],
+                      ]}
+                      onChoose={setRemember}
+                    />
                   </div>
-                ) : null}
+                  <Field label="Note to the agent (optional, sent with a denial)" value={note} onInput={setNote} />
+                </div>
                 {buttons(
                   <button
                     type="button"

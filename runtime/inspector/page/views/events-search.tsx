@@ -5,7 +5,7 @@
  */
 
 import type { JSX } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { filterNames, knownValues, partsOfQuery } from '../../../../machines/base/event-query.ts';
 import { Icon } from '../parts/icons.tsx';
 
@@ -29,6 +29,13 @@ export function SearchBox({ value, values, fault, onSearch }: SearchBoxProps): J
   const [caret, setCaret] = useState<number | undefined>(undefined);
   const [at, setAt] = useState(-1);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  /** Where a completion leaves the caret, until the box has its text. */
+  const left = useRef<number | undefined>(undefined);
+  // Before the next key can arrive: a later frame would move the caret under the hand that types on.
+  useLayoutEffect(() => {
+    if (left.current !== undefined) input.current?.setSelectionRange(left.current, left.current);
+    left.current = undefined;
+  });
   // A chip has written into the search, or Back has.
   useEffect(() => setTyped(value), [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
@@ -47,7 +54,7 @@ export function SearchBox({ value, values, fault, onSearch }: SearchBoxProps): J
     search(text);
     setAt(-1);
     setCaret(next);
-    requestAnimationFrame(() => input.current?.setSelectionRange(next, next));
+    left.current = next;
   }
 
   function onKeyDown(event: KeyboardEvent): void {
