@@ -29,19 +29,13 @@ export function useSteady(frame: RefObject<HTMLElement | null>): Steady {
   useEffect(() => {
     const observer = new ResizeObserver(watch.look);
     if (frame.current !== null) observer.observe(frame.current);
-    addEventListener('scroll', watch.follow, { capture: true, passive: true });
-    return () => {
-      observer.disconnect();
-      removeEventListener('scroll', watch.follow, { capture: true });
-    };
+    return () => observer.disconnect();
   }, [watch]);
   return watch;
 }
 
 interface Watch extends Steady {
   look(): void;
-  /** Takes where all are for where they were. */
-  follow(): void;
 }
 
 function createWatch(frame: RefObject<HTMLElement | null>, redraw: () => void): Watch {
@@ -52,7 +46,10 @@ function createWatch(frame: RefObject<HTMLElement | null>, redraw: () => void): 
 
   function measured(): ReadonlyMap<string, number> {
     const found = frame.current?.querySelectorAll<HTMLElement>('[data-id]') ?? [];
-    return new Map([...found].map((one) => [one.dataset.id ?? '', one.getBoundingClientRect().top]));
+    // A scroll moves nothing under the hand that makes it.
+    let scrolled = 0;
+    for (let one: Element | null = frame.current; one !== null; one = one.parentElement) scrolled += one.scrollTop;
+    return new Map([...found].map((one) => [one.dataset.id ?? '', one.getBoundingClientRect().top + scrolled]));
   }
 
   function disarmAll(ids: readonly string[]): void {
@@ -76,9 +73,6 @@ function createWatch(frame: RefObject<HTMLElement | null>, redraw: () => void): 
 
   return {
     look,
-    follow() {
-      tops = measured();
-    },
     disarm() {
       tops = measured();
       disarmAll([...tops.keys()]);
