@@ -67,18 +67,20 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
     await goTo(open, '#/events/unsure');
-    const story = page.getByRole('article', { name: 'Delivery unsure' });
-    const retry = story.getByRole('button', { name: 'Retry the delivery' });
+    const deliveries = page.getByRole('region', { name: 'Deliveries and attempts' });
+    const retry = deliveries.getByRole('button', { name: /^Retry / });
+    const question = page.getByRole('alertdialog');
     await retry.waitFor();
     const taken = slack.world.messages.length;
 
-    page.once('dialog', (dialog) => void dialog.dismiss());
     await retry.click();
+    await question.getByText('The message may have arrived.').waitFor();
+    await question.getByRole('button', { name: 'Cancel' }).click();
     t.equal(slack.world.messages.length, taken, 'a no sends nothing');
-    page.once('dialog', (dialog) => void dialog.accept());
     await retry.click();
+    await question.getByRole('button', { name: 'Retry delivery' }).click();
 
-    await story.getByText('delivered', { exact: true }).first().waitFor();
+    await page.getByText(/^Delivered to Slack/).first().waitFor();
     t.equal(slack.world.messages.length, taken + 1);
     await open.context.close();
   });
@@ -118,18 +120,16 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     t.equal(waiting.verdict, 'Accepted: its run waits for your answer.');
     t.match(waiting.cure, /`agent approvals approve a[a-z]+\d+ --values/);
     await question.getByRole('link', { name: 'the event that waits for it' }).click();
-    const asking = page.getByRole('article', { name: 'Delivery asks' });
-    await asking.getByText('question of the agent').waitFor();
-    await asking.getByRole('link', { name: 'Answer it' }).click();
+    await page.getByText('Waiting for your answer to a question.').waitFor();
+    await page.getByRole('link', { name: 'Answer it' }).click();
 
     await question.getByLabel(/Answer/).selectOption('“eu”');
     await question.getByRole('button', { name: 'Send' }).click();
 
     await goTo(open, '#/events/asks');
-    const story = page.getByRole('article', { name: 'Delivery asks' });
-    await story.getByText('calls clarify').waitFor();
-    await story.getByText('slack took it', { exact: false }).waitFor();
-    await eventually(async () => /Accepted, run and delivered to slack/.test(await story.innerText()));
+    await page.getByText(/^Delivered to Slack/).first().waitFor();
+    t.match(await page.getByRole('region', { name: 'Timeline' }).innerText(), /clarify[\s\S]*Slack/);
+    t.match(await page.getByRole('region', { name: 'Response' }).innerText(), /Deployed\./);
     await open.context.close();
   });
 
