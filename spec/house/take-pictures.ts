@@ -30,7 +30,7 @@ const views = [
   ['add-server', '#/servers?add=1', 'dialog[open]', ''],
   ['approvals', '#/approvals', 'main button', 'inspector-approvals'],
   ['schedules', '#/schedules/default/digest', 'main h1', ''],
-  ['targets', '#/targets', '.panel', ''],
+  ['targets', '#/targets', 'main h1', ''],
   ['config', '#/config', 'main h1', ''],
 ] as const;
 
