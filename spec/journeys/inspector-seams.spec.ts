@@ -80,7 +80,10 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     await retry.click();
     await question.getByRole('button', { name: 'Retry delivery' }).click();
 
-    await page.getByText(/^Delivered to Slack/).first().waitFor();
+    await page
+      .getByText(/^Delivered to Slack/)
+      .first()
+      .waitFor();
     t.equal(slack.world.messages.length, taken + 1);
     await open.context.close();
   });
@@ -127,7 +130,10 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     await question.getByRole('button', { name: 'Send' }).click();
 
     await goTo(open, '#/events/asks');
-    await page.getByText(/^Delivered to Slack/).first().waitFor();
+    await page
+      .getByText(/^Delivered to Slack/)
+      .first()
+      .waitFor();
     t.match(await page.getByRole('region', { name: 'Timeline' }).innerText(), /clarify[\s\S]*Slack/);
     t.match(await page.getByRole('region', { name: 'Response' }).innerText(), /Deployed\./);
     await open.context.close();
