@@ -115,7 +115,7 @@ export function Question({
         <button type="button" class="btn tall" aria-disabled={isHeld} onClick={() => void answer(false)}>
           {isForm ? 'Decline' : 'Deny'}
         </button>
-        {isForm ? null : <span class="hint">With the card in focus: A approves, D denies</span>}
+        {isForm ? null : <span class="hint not-s">With the card in focus: A approves, D denies</span>}
       </div>
     ) : (
       <span class="over-words strong">{over}</span>

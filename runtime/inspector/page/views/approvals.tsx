@@ -68,9 +68,9 @@ function NotifyButton(): JSX.Element | null {
   const [state, ask] = useNoticeState();
   if (state !== 'off') return null;
   return (
-    <button type="button" class="btn" onClick={ask}>
+    <button type="button" class="btn" aria-label="Notify me in this browser" onClick={ask}>
       <Icon name="bell" />
-      Notify me in this browser
+      <span class="not-s">Notify me in this browser</span>
     </button>
   );
 }
