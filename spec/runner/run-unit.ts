@@ -64,7 +64,11 @@ export async function runUnit(
   const results: FileResult[] = [];
   const around: FailedAssertion[] = [];
   const parser = new Parser();
-  parser.on('child', (file: Parser) => readFile(file, (result) => results.push(result)));
+  let last = '';
+  const ended = (title: string): void => {
+    last = title;
+  };
+  parser.on('child', (file: Parser) => readFile(file, ended, (result) => results.push(result)));
   // The result of a file repeats what is known of it; any other was thrown outside of every test.
   parser.on('assert', (point: TestPoint) => {
     if (!point.ok && !unit.includes(point.name)) around.push({ title: point.name, details: point.diag });
@@ -85,10 +89,11 @@ export async function runUnit(
   const hasFailed = around.length > 0 || results.some(({ failures }) => failures.length > 0);
   const hung = overdue.aborted && signal === 'SIGKILL';
   if (hung || around.length > 0 || (code !== 0 && !hasFailed)) {
-    const title = hung ? 'hung, and was ended' : `the process ended with ${signal ?? `exit code ${code}`}`;
+    const where = last === '' ? 'in the first test' : `after "${last}"`;
+    const title = hung ? `hung ${where}, and was ended` : `the process ended with ${signal ?? `exit code ${code}`}`;
     // The last file that began is the one in which it happened; before the first, all are in doubt and the first takes it.
-    const last = results.pop() ?? unread(unit[0] ?? '', true);
-    results.push({ ...last, failures: [...last.failures, { title, assertions: around }] });
+    const result = results.pop() ?? unread(unit[0] ?? '', true);
+    results.push({ ...result, failures: [...result.failures, { title, assertions: around }] });
   }
   const [only] = results;
   if (unit.length === 1 && only !== undefined) return [{ ...only, milliseconds: performance.now() - startedAtMs }];
@@ -122,7 +127,7 @@ interface TestPoint {
 }
 
 /** Reads the subtest of a file, whose own subtests are the tests of the file. */
-function readFile(file: Parser, done: (result: FileResult) => void): void {
+function readFile(file: Parser, ended: (title: string) => void, done: (result: FileResult) => void): void {
   let passed = 0;
   const skipped: string[] = [];
   const failures: Failure[] = [];
@@ -131,6 +136,7 @@ function readFile(file: Parser, done: (result: FileResult) => void): void {
     ofTest = failedIn(test, []);
   });
   file.on('assert', ({ ok, name, skip, diag }: TestPoint) => {
+    ended(name);
     if (skip !== false) skipped.push(skip === true ? name : `${name} (${skip})`);
     else if (ok) passed += 1;
     else failures.push({ title: name, assertions: ofTest.length > 0 ? ofTest : [{ title: name, details: diag }] });
