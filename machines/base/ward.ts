@@ -55,7 +55,7 @@ export interface WardHandle<Input, Child = AnyActorRef> {
   /** The name of the children's machine. */
   readonly childMachine: string;
   readonly size: number;
-  /** Spawns and starts a child; undefined where the key is taken. */
+  /** Spawns and starts a child; undefined if the key is taken or the ward has stopped. */
   spawn(key: string, input: Input): Child | undefined;
   get(key: string): Child | undefined;
   /** Calls back for each child until the callback returns false. */
@@ -69,6 +69,7 @@ interface Children {
   readonly byKey: Roster<string, AnyActorRef>;
   readonly context: WardContext;
   readonly logic: AnyActorLogic;
+  isStopped: boolean;
   /** Made once: it is asked for with every spawn and every look. */
   handle: unknown;
 }
@@ -83,7 +84,7 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
 
     getInitialSnapshot({ self }) {
       const context: WardContext = { name: options.name, size: 0, spawned: 0, finished: 0, crashed: 0 };
-      wards.set(self, { byKey: new Roster(), context, logic: options.logic, handle: undefined });
+      wards.set(self, { byKey: new Roster(), context, logic: options.logic, isStopped: false, handle: undefined });
       return { status: 'active', output: undefined, error: undefined, context };
     },
 
@@ -92,6 +93,7 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
       if (children === undefined) return snapshot;
       if (event.type === 'xstate.stop') {
         // Stopped like an interpreter's children: without waiting, their effects aborted by their own signals.
+        children.isStopped = true;
         stopAll(children);
         return { ...snapshot, status: 'stopped' } as WardSnapshot;
       }
@@ -160,7 +162,8 @@ function handleOf<Logic extends AnyActorLogic>(
       return byKey.size;
     },
     spawn(key, input) {
-      if (byKey.has(key)) return undefined;
+      // A child of a ward that has stopped would live for ever, and its timers would keep the process.
+      if (children.isStopped || byKey.has(key)) return undefined;
       const child = createChild(logic, ref, key, input);
       byKey.set(key, child);
       context.size = byKey.size;

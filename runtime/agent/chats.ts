@@ -57,8 +57,9 @@ export function createChats(ward: () => WardHandle<ChatInput> | undefined): Chat
       if (chats === undefined) return undefined;
       const id = globalThis.crypto.randomUUID();
       rows.set(id, { profile, tell, turns: [], turn: 0, outcome: undefined, underWay: undefined, settle: undefined });
-      chats.spawn(id, { id, profile });
-      return id;
+      if (chats.spawn(id, { id, profile }) !== undefined) return id;
+      rows.delete(id);
+      return undefined;
     },
     get: (id) => rows.get(id),
     say(id, text) {

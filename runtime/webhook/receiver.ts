@@ -67,5 +67,8 @@ function receive(exchange: Exchange, { exchanges, wards, nextId, traces, nowMs, 
   const live = liveRequest(exchange);
   traces.begin(live, receivedAtMs);
   exchanges.set(id, live);
-  requests.spawn(id, input);
+  if (requests.spawn(id, input) !== undefined) return;
+  // The gateway stops, or has crashed.
+  exchanges.delete(id);
+  exchange.reply(overloaded);
 }

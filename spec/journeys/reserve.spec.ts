@@ -26,6 +26,7 @@ function makeReserveHome(t: Test, database: string): TestHome {
     '.env': `DATABASE_URL='${database}'\n`,
     'config.yaml': `gateway: {journal: postgres, postgres: {url: "\${DATABASE_URL}"}}
 agent: {runner: command, command: [node, scripts/agent.mjs], concurrency: 2}
+inspector: {enabled: false}
 platforms:
   webhook:
     enabled: true

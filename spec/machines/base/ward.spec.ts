@@ -68,6 +68,16 @@ t.test('INS-1 · spawns, finds and reaps, and refuses a key that is taken', (t) 
   t.end();
 });
 
+t.test('INS-1 · CON-2 · a ward that has stopped has no children, and gets none', (t) => {
+  const { ref, ward } = makeWard();
+  const child = ward.spawn('a', { n: 1 });
+  ref.stop();
+  t.equal((child?.getSnapshot() as { status: string }).status, 'stopped');
+  t.equal(ward.spawn('b', { n: 2 }), undefined);
+  t.equal(ward.size, 0);
+  t.end();
+});
+
 t.test('INS-1 · a crashed child harms neither the ward nor its siblings', (t) => {
   const { ref, ward, told } = makeWard();
   ward.spawn('good', { n: 1 });

@@ -6,7 +6,7 @@ import type { LiveRequest } from '../../../runtime/webhook/exchanges.ts';
 import { createReceiver } from '../../../runtime/webhook/receiver.ts';
 import { fakeWard } from '../../support/wards.ts';
 
-function stage({ living = 0, parts = 0 } = {}) {
+function stage({ living = 0, parts = 0, stopped = false } = {}) {
   const exchanges = new Map<string, LiveRequest>();
   const requests = fakeWard<RequestInput>();
   const traced: unknown[] = [];
@@ -14,7 +14,14 @@ function stage({ living = 0, parts = 0 } = {}) {
   const handle = requests.handle();
   const receive = createReceiver({
     exchanges,
-    wards: () => ({ requests: living === 0 ? handle : { ...handle, size: living } }) as unknown as Wards,
+    wards: () =>
+      ({
+        requests: {
+          ...handle,
+          ...(living === 0 ? {} : { size: living }),
+          ...(stopped ? { spawn: () => undefined } : {}),
+        },
+      }) as unknown as Wards,
     nextId: (atMs) => {
       made += 1;
       return `${atMs}-${made}`;
@@ -68,6 +75,13 @@ t.test('RTE-3 · a path that names no route is unknown, whatever the method, and
       t.same(ask(method, path), [{ status: 404, body: '{"error":"Unknown route"}' }], `${method} ${path}`);
   }
   t.same([spawned.length, exchanges.size], [0, 0]);
+  t.end();
+});
+
+t.test('CON-2 · a request that comes while the gateway stops is answered 503', (t) => {
+  const { ask, exchanges } = stage({ stopped: true });
+  t.match(ask('POST', '/webhooks/a'), [{ status: 503 }]);
+  t.equal(exchanges.size, 0);
   t.end();
 });
 
