@@ -162,7 +162,7 @@ function handleOf<Logic extends AnyActorLogic>(
       return byKey.size;
     },
     spawn(key, input) {
-      // A child of a ward that has stopped would live for ever, and its timers would keep the process.
+      // A stopped ward ends no child, so the timers of a late one would keep the process alive.
       if (children.isStopped || byKey.has(key)) return undefined;
       const child = createChild(logic, ref, key, input);
       byKey.set(key, child);

@@ -68,7 +68,7 @@ function receive(exchange: Exchange, { exchanges, wards, nextId, traces, nowMs, 
   traces.begin(live, receivedAtMs);
   exchanges.set(id, live);
   if (requests.spawn(id, input) !== undefined) return;
-  // The gateway stops, or has crashed.
+  // The gateway is stopping, or its supervisor has crashed.
   exchanges.delete(id);
   exchange.reply(overloaded);
 }

@@ -8,6 +8,7 @@ import { axeFindings, chromiumPath, goTo, noChromium, openBrowser, openInspector
 import { entryOf, eventually, startGateway, webhookSecret, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { postSigned } from '../support/sign.ts';
+import { deferred } from '../support/turns.ts';
 
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
@@ -103,14 +104,27 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     t.match(await gateway.cli('webhook', 'disable', 'deploys'), { code: 0 });
     t.match(await subscribed(), { enabled: false, mark: 'disabled' });
     await page.getByRole('button', { name: 'Remove…' }).click();
+    // A reader who has gone elsewhere before the answer comes is not taken back.
+    const left = deferred<void>();
+    await page.route('**/rpc', async (asked) => {
+      if (!/"webhook\.remove"/.test(asked.request().postData() ?? '')) return asked.continue();
+      const response = await asked.fetch();
+      await left.promise;
+      return asked.fulfill({ response });
+    });
     await page.getByRole('button', { name: 'Remove the subscription' }).click();
     await eventually(async () => (await subscribed()) === undefined || undefined);
+    await goTo(open, '#/approvals');
+    await page.getByText('Nothing waits for you').waitFor();
+    left.resolve();
+    await page.getByText('Subscription removed.').first().waitFor();
+    await page.unroute('**/rpc');
+    t.equal(await page.evaluate('location.hash'), '#/approvals');
   });
 
   await t.test(
     'TRU-3 · SEC-7 · a call is denied with a note, and another is always approved after a question',
     async (t) => {
-      await goTo(open, '#/approvals');
       const first = gateway.call('mcp__peer__write_note', { text: 'first' });
       const card = page.locator('.question').first();
       await card.getByText('peer says: “Writes a note').waitFor();

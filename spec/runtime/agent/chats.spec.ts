@@ -64,3 +64,23 @@ t.test('CLI-4 · CON-2 · a terminal outlives the servers’ half and is told so
   t.equal(chats.get(id), undefined);
   t.end();
 });
+
+t.test('CLI-4 · CON-2 · no session begins while the gateway stops', (t) => {
+  const ward = fakeWard<ChatInput>();
+  let id = '';
+  const chats = createChats(
+    () =>
+      ({
+        ...ward.handle(),
+        spawn: (key: string) => {
+          id = key;
+        },
+      }) as never,
+  );
+  t.equal(
+    chats.open('default', () => {}),
+    undefined,
+  );
+  t.equal(chats.get(id), undefined);
+  t.end();
+});

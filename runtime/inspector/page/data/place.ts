@@ -21,6 +21,11 @@ export function go(view: View, chosen = '', query: Readonly<Record<string, strin
   place.set(readHash(location.hash));
 }
 
+/** Goes to another part of a view when work has ended, unless the reader has left the view meanwhile. */
+export function goWithin(view: View, chosen = ''): void {
+  if (readHash(location.hash).view === view) go(view, chosen);
+}
+
 export function goFiltered(query: Readonly<Record<string, string>>): void {
   const { view, chosen } = place.get();
   history.replaceState(null, '', hashOf(view, chosen, query));

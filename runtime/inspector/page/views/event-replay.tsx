@@ -6,7 +6,7 @@ import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { changedLines, differencesOf } from '../data/differences.ts';
 import { counted } from '../data/format.ts';
-import { go } from '../data/place.ts';
+import { goWithin } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { Field, Segmented, Select } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
@@ -70,7 +70,7 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
       });
       announce(`Replayed: the gateway answered ${status}.`, status >= 400);
       onClose();
-      go('events', key);
+      goWithin('events', key);
     } catch (error) {
       const { why, code } = wordsOf(error);
       setFault(code === 'link-not-fresh' ? `${why} Then replay again: what you typed stays here.` : why);

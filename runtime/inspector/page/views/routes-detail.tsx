@@ -9,7 +9,7 @@ import type { EventBucket, RouteDetail, RouteMark } from '../../../control/contr
 import { announce } from '../data/announce.ts';
 import { spellWord } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
-import { go } from '../data/place.ts';
+import { goWithin } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
@@ -174,7 +174,7 @@ function Headline({ route, mark, chosen, onChanged }: HeadlineProps): JSX.Elemen
           onYes={() =>
             void act('Subscription removed.', async () => {
               await call('webhook.remove', chosen);
-              go('routes');
+              goWithin('routes');
             })
           }
           onClose={() => setAsking(undefined)}

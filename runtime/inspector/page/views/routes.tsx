@@ -8,7 +8,7 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { RouteMark, RouteRow } from '../../../control/contract.ts';
 import { hashOf, type Place } from '../data/hash.ts';
-import { go } from '../data/place.ts';
+import { go, goWithin } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { useMedia } from '../data/use-media.ts';
@@ -100,7 +100,7 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
           onClose={() => setAdding(false)}
           onDone={(name) => {
             again();
-            go('routes', `default/${name}`);
+            goWithin('routes', `default/${name}`);
           }}
         />
       ) : null}

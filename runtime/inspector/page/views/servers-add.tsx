@@ -9,7 +9,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { JsonObject } from '../../../../machines/base/json.ts';
 import type { ProbeReport, ServerDetail } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
-import { go } from '../data/place.ts';
+import { goWithin } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import {
   changesOfForm,
@@ -115,7 +115,7 @@ function Typed({
       const { added, not_in_force: why } = await call('mcp.add', { server: form.name, profile, entry, values: 'all' });
       announce(why === undefined ? `Server ${added} added.` : `Server ${added} is written, but not in force: ${why}`);
       onClose();
-      go('servers', `${profile}/${added}`);
+      goWithin('servers', `${profile}/${added}`);
     });
   };
   const report = work.report;

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import type { ServerRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { counted } from '../data/format.ts';
-import { go } from '../data/place.ts';
+import { goWithin } from '../data/place.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { withCode } from '../parts/basics.tsx';
 import { Confirm } from '../parts/dialog.tsx';
@@ -32,7 +32,7 @@ export function RemoveServer({
       await call('mcp.remove', { server, profile });
       announce(`Server ${server} removed.`);
       onClose();
-      go('servers');
+      goWithin('servers');
     } catch (error) {
       setRefused(wordsOf(error));
       setBusy(false);
