@@ -195,6 +195,10 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   if (own !== undefined && signing.sender === undefined && signing.signature === undefined && !isHeaderSafe(own)) {
     warnings.push({ path: ['secret'], message: `route "${name}" ${unsafeSecret}`, code: 'secret-not-header-safe' });
   }
+  const events = Array.isArray(written.events) ? written.events : [];
+  if (sourceOf(signing.sender)?.sendsBodyTwice === true && events.length === 0) {
+    warnings.push({ path: ['source'], message: `route "${name}" ${unlistedEvents}`, code: 'events-unlisted' });
+  }
   const conditions = Array.isArray(written.filters) ? (written.filters as readonly JsonObject[]) : [];
   for (const found of context.checkFilters(conditions, profile ?? context.profile)) {
     refuse(['filters', ...found.path], `has a filter that cannot be used: ${found.message}`, found.code);
@@ -232,6 +236,9 @@ export function weakOutside(
 /** Why a secret is warned of; HMAC schemes do not mind. */
 export const unsafeSecret =
   'has a secret that signs well but cannot be relied on as a token (X-Gitlab-Token): headers lose spaces and bytes beyond ASCII at their ends; choose visible ASCII';
+
+const unlistedEvents =
+  'lists no events, and its source sends several with the same body, of which one would run, because nothing signs their types; list them in events';
 
 /** Tells whether a secret arrives whole where a sender puts the secret itself into a header (GitLab's scheme). */
 export function isHeaderSafe(secret: RouteSecret): boolean {

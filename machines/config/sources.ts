@@ -23,15 +23,10 @@ export interface Source {
   readonly id: readonly (Place | readonly Place[])[];
   /** What the provider asks before it sends, or now and then; none unless given. */
   readonly handshake?: HandshakeName;
-  /** An object unless given; `items` is the path of the array in an object that holds it. */
-  readonly body?: {
-    readonly shape: BodyShape;
-    readonly items?: string;
-    /** A key whose text is JSON: the event has what it says. */
-    readonly json?: string;
-    /** A key of each item that is a credential: no event has it. */
-    readonly omit?: string;
-  };
+  /** An object unless given. */
+  readonly body?: BodyRule;
+  /** Whether several events may have the same body, and only the type, which nothing signs, tells which. */
+  readonly sendsBodyTwice?: true;
   /** The answer to what is accepted or passed over, where 202 and the gateway's own body do not do. */
   readonly answer?: Answer;
   /** The key of the route that holds the secret; `secret` unless given. */
@@ -46,6 +41,20 @@ export interface Source {
 /** What a route makes of a body that is an array (SRC-4): a refusal, one event for each item, or one event. */
 export const bodyShapes = ['object', 'each', 'raw'] as const;
 export type BodyShape = (typeof bodyShapes)[number];
+
+export interface BodyRule {
+  readonly shape: BodyShape;
+  /** The path of the array in an object that holds it. */
+  readonly items?: string;
+  /** A key whose text is JSON: the event has what it says. */
+  readonly json?: string;
+  /** A key of each item that is a credential: no event has it. */
+  readonly omit?: string;
+  /** A header that is there where the body, whatever it is, is the data of one event. */
+  readonly dataBy?: string;
+  /** Whether a body without a byte is an event, whose payload is `{}`. */
+  readonly mayBeEmpty?: true;
+}
 
 export interface Answer {
   /** Of the gateway unless given. */
@@ -180,6 +189,7 @@ export const sources = {
     schemes: [hmac('sentry-hook-signature'), hmac('sentry-app-signature')],
     event: [[header('sentry-hook-resource'), field('action')]],
     id: [header('request-id')],
+    body: { shape: 'object', mayBeEmpty: true },
     secret: { is: 'the client secret of the integration' },
   },
   pagerduty: {
@@ -228,6 +238,8 @@ export const sources = {
     schemes: [hmac('x-shopify-hmac-sha256', { encoding: 'base64' })],
     event: [header('x-shopify-topic')],
     id: [header('x-shopify-webhook-id')],
+    // An order that is paid at once is sent as `orders/create` and as `orders/paid`.
+    sendsBodyTwice: true,
     secret: { is: 'the client secret of the app, or the secret on the notifications page of the shop' },
   },
   square: {
@@ -374,8 +386,11 @@ export const sources = {
       }),
     ],
     event: [field('subscriptionType')],
-    // The page says that eventId alone is not unique.
-    id: [[field('subscriptionId'), field('eventId'), field('objectId'), field('occurredAt')]],
+    // The page says that eventId alone is not unique. A change of an association names two objects.
+    id: [
+      [field('subscriptionId'), field('eventId'), field('objectId'), field('occurredAt')],
+      [field('subscriptionId'), field('eventId'), field('fromObjectId'), field('toObjectId'), field('occurredAt')],
+    ],
     body: { shape: 'each' },
     secret: { is: 'the client secret of the app' },
   },
@@ -453,7 +468,7 @@ export const sources = {
       [header('ce-source'), header('ce-id')],
       [field('source'), field('id')],
     ],
-    body: { shape: 'each' },
+    body: { shape: 'each', dataBy: 'ce-id' },
     handshake: 'cloudevents',
     secret: { is: 'the access token that the sender sends', typed: true },
   },
@@ -503,6 +518,12 @@ export const sourceNames = Object.keys(sources) as readonly SourceName[];
 /** The source of that name; undefined for another word. */
 export function sourceOf(name: string | undefined): Source | undefined {
   return name !== undefined && Object.hasOwn(sources, name) ? sources[name as SourceName] : undefined;
+}
+
+/** How a route's bodies are read: as its source says, in the shape that the route names. */
+export function bodyRuleOf({ body, sender }: { readonly body?: BodyShape; readonly sender?: string }): BodyRule {
+  const rule = sourceOf(sender)?.body;
+  return body === undefined ? (rule ?? { shape: 'object' }) : { ...rule, shape: body };
 }
 
 /** Whether a source's signatures are checked with a certificate that must be fetched. */

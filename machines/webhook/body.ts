@@ -6,7 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject, lookUp } from '../base/json.ts';
 import { readJson } from '../base/read-json.ts';
-import type { BodyShape } from '../config/sources.ts';
+import type { BodyRule } from '../config/sources.ts';
 
 export type ParsedBody =
   /** `items` where the body is an array. */
@@ -21,16 +21,28 @@ export const mostFields = 1_000;
 
 /**
  * @param text the decoded body; undefined where it is not UTF-8
- * @param shape whether an array is a payload too: it becomes `{items: [...]}` (SRC-4)
+ * @param headers lower-case names; they say whether the body is a form, and whether it is data alone
+ * @param rule whether an array is a payload too: it becomes `{items: [...]}` (SRC-4)
  */
 export function parseBody(
   text: string | undefined,
-  contentType: string | undefined,
-  shape: BodyShape = 'object',
+  headers: Readonly<Record<string, string>>,
+  { shape, dataBy, mayBeEmpty }: BodyRule = { shape: 'object' },
 ): ParsedBody {
   if (text === undefined) return { ok: false, why: 'the body is not UTF-8' };
+  if (dataBy !== undefined && headers[dataBy] !== undefined) return { ok: true, value: dataOf(text) };
+  if (mayBeEmpty === true && text === '') return { ok: true, value: {} };
+  const contentType = headers['content-type'];
   if (contentType !== undefined && formType.test(contentType)) return parseForm(text);
   return shape === 'object' ? parseObject(text) : parseArray(text);
+}
+
+/** Data that is no object gets one around it; what is not JSON is text. */
+function dataOf(text: string): JsonObject {
+  if (text === '') return {};
+  const value = readJson(text) ?? text;
+  if (isJsonObject(value)) return value;
+  return Array.isArray(value) ? { items: value } : { data: value };
 }
 
 /** Events of one body. Azure Event Grid sends 5,000 in a batch, others fewer. */

@@ -6,7 +6,7 @@
 
 import { noticePlace } from '../config/notice-place.ts';
 import type { Route, RouteDelivery, RouteSecret, RouteWithSecret } from '../config/route.ts';
-import { type Answer, type Source, sourceOf } from '../config/sources.ts';
+import { type Answer, type BodyRule, bodyRuleOf, type Source, sourceOf } from '../config/sources.ts';
 import { certificateUrl } from './certificate.ts';
 import { compileCoalesceKey } from './coalesce.ts';
 import { eventMatcher, type IdReader, idReader, type TypeReader, typeReader } from './envelope.ts';
@@ -14,7 +14,7 @@ import { compileFilters, type FilterMatcher } from './filter.ts';
 import { compileHandshake, type Handshake } from './handshake.ts';
 import { compileKeptHeaders } from './kept-headers.ts';
 import { compileScheme } from './scheme.ts';
-import { bySecret, type SignatureVerifier, type SignedRequest, signatureVerifier } from './signature.ts';
+import { bySecret, digestOf, type SignatureVerifier, type SignedRequest, signatureVerifier } from './signature.ts';
 import {
   type CompiledExtra,
   type CompiledTemplate,
@@ -35,9 +35,11 @@ export interface CompiledRoute {
   readonly handshake?: Handshake;
   /** The answer to what is accepted or passed over, where the provider wants one of its own. */
   readonly answer?: Answer;
-  readonly body: NonNullable<Source['body']>;
+  readonly body: BodyRule;
   readonly eventType: TypeReader;
   readonly deliveryId: IdReader;
+  /** What a genuine signature claims: its digest, unless equal bodies are several events (SEC-6). */
+  readonly claimedBy: (digest: string, headers: Readonly<Record<string, string>>) => string;
   readonly acceptsEvent: (type: string) => boolean;
   readonly filters: FilterMatcher;
   /** Chooses what the journal keeps of a request's headers. */
@@ -81,9 +83,10 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     ...certificateOf(source),
     ...(source?.handshake === undefined ? {} : { handshake: compileHandshake(source.handshake, secret) }),
     ...(source?.answer === undefined ? {} : { answer: source.answer }),
-    body: route.body === undefined ? (source?.body ?? { shape: 'object' }) : { ...source?.body, shape: route.body },
+    body: bodyRuleOf(route),
     eventType: typeReader(source),
     deliveryId: idReader(route, source),
+    claimedBy: claimReader(route, source),
     acceptsEvent: eventMatcher(route.events),
     filters,
     keptHeaders: compileKeptHeaders([
@@ -123,6 +126,20 @@ function certificateOf(source: Source | undefined): Pick<CompiledRoute, 'certifi
 /** The headers that tell the event's type, which a replay reads again. */
 function headersOf(source: Source | undefined): readonly string[] {
   return (source?.event.flat() ?? []).flatMap((place) => ('header' in place ? [place.header] : []));
+}
+
+/**
+ * A type that nothing signs tells equal bodies apart only where the route lists it, so that a captured request runs at most
+ * once under each of a few types.
+ */
+function claimReader({ events }: Route, source: Source | undefined): CompiledRoute['claimedBy'] {
+  if (source?.sendsBodyTwice !== true) return (digest) => digest;
+  const type = typeReader(source);
+  const listed = new Set(events);
+  return (digest, headers) => {
+    const given = type(headers, {});
+    return listed.has(given) ? digestOf(Buffer.from(`${digest} ${given}`, 'utf8')) : digest;
+  };
 }
 
 /** A route that names schemes takes no other: what is signed otherwise is refused (SRC-1). */

@@ -9,7 +9,15 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { readJson } from '../base/read-json.ts';
 import { type Route, type RouteWithSecret, textsOfSecret } from '../config/route.ts';
 import type { Place, SignatureScheme } from '../config/signature-scheme.ts';
-import { type Source, type SourceName, sourceNames, sourceOf, sources } from '../config/sources.ts';
+import {
+  type BodyRule,
+  bodyRuleOf,
+  type Source,
+  type SourceName,
+  sourceNames,
+  sourceOf,
+  sources,
+} from '../config/sources.ts';
 import { parseBody } from './body.ts';
 import { compileRoute } from './compile-route.ts';
 import type { Outcome } from './reply.ts';
@@ -112,13 +120,12 @@ function only<Item>(items: readonly Item[]): Item {
 
 function requestOf(refused: RefusedRequest, route: Route): SignedRequest {
   const { headers, receivedAtMs: nowMs, method, path, query, body = new Uint8Array() } = refused;
-  const shape = route.body ?? sourceOf(route.sender)?.body?.shape;
-  return withBody({ headers, body, nowMs, method, path, query }, body, shape);
+  return withBody({ headers, body, nowMs, method, path, query }, body, bodyRuleOf(route));
 }
 
-function withBody(request: SignedRequest, body: Uint8Array, shape?: Route['body']): SignedRequest {
+function withBody(request: SignedRequest, body: Uint8Array, rule: BodyRule): SignedRequest {
   const payload = (): JsonObject | undefined => {
-    const parsed = parseBody(Buffer.from(body).toString('utf8'), request.headers['content-type'], shape);
+    const parsed = parseBody(Buffer.from(body).toString('utf8'), request.headers, rule);
     return parsed.ok ? parsed.value : undefined;
   };
   return { ...request, body, payload };
@@ -313,9 +320,9 @@ function schemeForms({ definition, request, scheme }: Case): readonly Finding[] 
 
 /** Says which change of the body would match: what something between the sender and the gateway did to it. */
 function bodyChanges({ definition, request }: Case): readonly Finding[] {
-  const shape = definition.route.body ?? sourceOf(definition.route.sender)?.body?.shape;
+  const rule = bodyRuleOf(definition.route);
   for (const [what, body] of bodiesLike(Buffer.from(request.body).toString('utf8'))) {
-    if (Buffer.compare(body, request.body) === 0 || !isGenuine(definition, withBody(request, body, shape))) continue;
+    if (Buffer.compare(body, request.body) === 0 || !isGenuine(definition, withBody(request, body, rule))) continue;
     const text = `The body was changed on its way: it would match ${what}. Let the proxy pass the bytes on as they are.`;
     return [{ code: 'body-changed', text }];
   }

@@ -68,7 +68,8 @@ export type SignatureHolder = Pick<EventRecord, 'deliveryId' | 'route'>;
 
 type Known = Partial<RequestContext>;
 const nothing: Known = {};
-const takesGreeting = { takes: 'greeting' } as const;
+/** The longest body that is read in search of a handshake while the window is full. */
+const longestGreeting = 16_384;
 
 export function checkSize(context: RequestContext, facts: RequestFacts): Known {
   const declared = context.declaredBytes;
@@ -103,11 +104,14 @@ function greetingByHead(
     headers: facts.headers(context.id),
   });
   if (greeting === undefined || !route.enabled) return undefined;
-  return {
-    route,
-    profile: route.profile,
-    ...(noGreetingLeft(route, facts, nowMs) ?? { ...greetedBy(greeting), ...takesGreeting }),
-  };
+  // One that is refused takes nothing, or anybody could use up what the provider needs.
+  const taken = greeting.status >= 400 ? greetedBy(greeting) : answered(greeting, route, facts, nowMs);
+  return { route, profile: route.profile, ...taken };
+}
+
+/** Takes one of the allowance for a handshake, or says when there is one again. */
+function answered(greeting: Greeting, route: Route, facts: RequestFacts, nowMs: number): Known {
+  return noGreetingLeft(route, facts, nowMs) ?? { ...greetedBy(greeting), takes: 'greeting' };
 }
 
 function greetedBy({ what, ...reply }: Greeting): Known {
@@ -120,14 +124,15 @@ function noGreetingLeft(route: Route, facts: RequestFacts, nowMs: number): Known
   return seconds === undefined ? undefined : { outcome: { kind: 'rateLimited', retryAfterSeconds: seconds } };
 }
 
-/** What may be a question is read while the window is full, as far as the allowance goes. */
+/** What may be a question is read while the window is full and one may still be answered. */
 export function checkRate(context: RequestContext, facts: RequestFacts, { nowMs }: RuleInput): Known {
-  const { route } = context;
+  const { route, declaredBytes = Number.POSITIVE_INFINITY } = context;
   if (route === undefined) return nothing;
   const turnedAway = rateVerdict(route, facts, nowMs);
   const { handshake } = facts.compiled(route);
   if (turnedAway.outcome === undefined || (handshake?.byBody ?? handshake?.byUnsigned) === undefined) return turnedAway;
-  return noGreetingLeft(route, facts, nowMs) === undefined ? takesGreeting : turnedAway;
+  const mayGreet = declaredBytes <= longestGreeting && noGreetingLeft(route, facts, nowMs) === undefined;
+  return mayGreet ? nothing : turnedAway;
 }
 
 /**
@@ -139,7 +144,7 @@ export function verifySignature(context: RequestContext, facts: RequestFacts, in
   if (route === undefined) return nothing;
   const { nowMs } = input;
   const { id } = context;
-  const { verify, isPinned } = facts.compiled(route);
+  const { verify, isPinned, claimedBy } = facts.compiled(route);
   const plain = { headers: facts.headers(id), body: facts.body(id), nowMs };
   const request: SignedRequest = isPinned ? widened(plain, context, facts) : plain;
   const verdict = verify(request);
@@ -150,16 +155,19 @@ export function verifySignature(context: RequestContext, facts: RequestFacts, in
     return { scheme: verdict.scheme, outcome: { kind }, reason: verdict.why };
   }
   const { scheme, signed } = verdict;
+  const turnedAway = rateVerdict(route, facts, nowMs);
   const greeting = greetingByBody(request, context, facts);
-  if (greeting !== undefined) return { scheme, ...greeting };
+  if (greeting !== undefined) {
+    return { scheme, ...(turnedAway.outcome ? answered(greeting, route, facts, nowMs) : greetedBy(greeting)) };
+  }
   const isOnce = signed !== undefined && (signed.isTimed || !route.allowIdenticalBodies);
-  const holder = signed && holderOf(signed.digest, context, facts);
+  const digest = signed && claimedBy(signed.digest, request.headers);
+  const holder = digest === undefined ? undefined : holderOf(digest, context, facts);
   // A route that runs events with the same body runs its own again, but none of its neighbours'.
   if (holder !== undefined && (isOnce || holder.route !== route.name))
     return { scheme, ...repeated(context, holder, facts, input) };
-  const turnedAway = rateVerdict(route, facts, nowMs);
   if (turnedAway.outcome !== undefined) return turnedAway;
-  return { scheme, takes: 'slot', ...(isOnce ? { signatureDigest: signed.digest } : {}) };
+  return { scheme, takes: 'slot', ...(isOnce ? { signatureDigest: digest } : {}) };
 }
 
 /** The certificate that judges a request and is not at hand yet; undefined where none is needed. */
@@ -182,7 +190,7 @@ function unsignedGreeting(
   const byUnsigned = route && facts.compiled(route).handshake?.byUnsigned;
   const read = byUnsigned && payload?.();
   const greeting = read && byUnsigned(read);
-  return route && greeting && (noGreetingLeft(route, facts, nowMs) ?? { ...greetedBy(greeting), ...takesGreeting });
+  return route && greeting && answered(greeting, route, facts, nowMs);
 }
 
 /** The event that claimed a signature; of an array the first one's, where each of its events has claimed its own. */
@@ -191,7 +199,7 @@ function holderOf(digest: string, context: RequestContext, facts: RequestFacts):
   if (route === undefined) return undefined;
   const { body } = facts.compiled(route);
   if (body.shape !== 'each') return facts.signatureHolder(route.profile, digest);
-  const parsed = parseBody(facts.text(id), facts.headers(id)['content-type'], body.shape);
+  const parsed = parseBody(facts.text(id), facts.headers(id), body);
   const split = parsed.ok ? splitItems(parsed, body.items) : undefined;
   if (split?.ok !== true) return facts.signatureHolder(route.profile, digest);
   let first: SignatureHolder | undefined;
@@ -208,11 +216,14 @@ export function partDigest(digest: string, index: number): string {
   return `${digest}.${index}`;
 }
 
-function greetingByBody({ payload }: SignedRequest, { route }: RequestContext, facts: RequestFacts): Known | undefined {
+function greetingByBody(
+  { payload }: SignedRequest,
+  { route }: RequestContext,
+  facts: RequestFacts,
+): Greeting | undefined {
   const byBody = route && facts.compiled(route).handshake?.byBody;
   const read = byBody && payload?.();
-  const greeting = read && byBody(read);
-  return greeting && greetedBy(greeting);
+  return read && byBody(read);
 }
 
 /** What the schemes of a source and those of a route's own may read besides. */
@@ -222,8 +233,7 @@ function widened(
   facts: RequestFacts,
 ): SignedRequest {
   const payload = (): JsonObject | undefined => {
-    const shape = route && facts.compiled(route).body.shape;
-    const parsed = parseBody(facts.text(id), request.headers['content-type'], shape);
+    const parsed = parseBody(facts.text(id), request.headers, route && facts.compiled(route).body);
     return parsed.ok ? parsed.value : undefined;
   };
   return { ...request, method, path, query: facts.query(id), payload, certificate: facts.certificate };
@@ -242,7 +252,7 @@ export function parsePayload(context: RequestContext, facts: RequestFacts, { fre
   if (origin === 'part') return parsePart(context, facts);
   const headers = facts.headers(id);
   const { deliveryId: idOf, eventType, body } = facts.compiled(route);
-  const parsed = parseBody(facts.text(id), headers['content-type'], body.shape);
+  const parsed = parseBody(facts.text(id), headers, body);
   const payload = parsed.ok ? parsed.value : undefined;
   const isIdSigned = scheme?.startsWith('standard-webhooks') === true;
   const given = origin === 'http' ? idOf(headers, payload, facts.body(id), isIdSigned) : undefined;
@@ -275,7 +285,7 @@ function parsePart({ id, route }: RequestContext, facts: RequestFacts): Known {
   if (route === undefined || part === undefined) return nothing;
   const headers = facts.headers(id);
   const { deliveryId: idOf, eventType } = facts.compiled(route);
-  const parsed = parseBody(facts.text(id), undefined);
+  const parsed = parseBody(facts.text(id), {});
   if (!parsed.ok) return { deliveryId: part.deliveryId, outcome: { kind: 'badBody' }, reason: parsed.why };
   const { scheme, signatureDigest, index } = part;
   const deliveryId = idOf({}, parsed.value, facts.body(id), false) ?? `${part.deliveryId}#${index + 1}`;

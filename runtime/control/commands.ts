@@ -177,15 +177,15 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<
     const asked = `${path}${query === undefined ? '' : `?${query}`}`;
     return daemon.check({ path: asked, headers: { 'content-type': 'application/json', ...headers }, body });
   }
-  const { verify, body: shape } = compileRoute({ route, secret });
+  const { verify, body: rule, claimedBy } = compileRoute({ route, secret });
   const payload = (): JsonObject | undefined => {
-    const parsed = parseBody(body, headers['content-type'], shape.shape);
+    const parsed = parseBody(body, headers, rule);
     return parsed.ok ? parsed.value : undefined;
   };
   const verdict = verify({ headers, body: Buffer.from(body), nowMs: Date.now(), path, query, payload });
   if (verdict.kind === 'genuine' && verdict.signed !== undefined) {
-    const { digest } = verdict.signed;
-    await daemon.forgetSignature(route.profile, shape.shape === 'each' ? partDigest(digest, 0) : digest);
+    const digest = claimedBy(verdict.signed.digest, headers);
+    await daemon.forgetSignature(route.profile, rule.shape === 'each' ? partDigest(digest, 0) : digest);
   }
   const response = await fetch(`${base}${path}${query === undefined ? '' : `?${query}`}`, {
     method: 'POST',

@@ -103,6 +103,6 @@ export function textOf(live: LiveRequest): string | undefined {
 
 /** The text of a field of a body that is an object; empty where it has none. */
 export function fieldOf(live: LiveRequest, path: string): string {
-  const parsed = parseBody(textOf(live), undefined);
+  const parsed = parseBody(textOf(live), {});
   return parsed.ok ? scalarText(lookUp(parsed.value, path)) : '';
 }

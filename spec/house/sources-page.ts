@@ -36,6 +36,8 @@ at all: it shows a token, so serve these routes by HTTPS only.
 
 Some providers need one more step:
 
+- **Shopify** sends an order that is paid at once as \`orders/create\` and as \`orders/paid\`, with the same body and the same
+  signature. List the topics in \`events\`, so that each runs; of others with the same body one runs.
 - **Meta**: \`verify_token\` on the route is the text that you type beside the callback URL.
 - **Microsoft Graph**: \`verify_token\` on the route is the \`clientState\` of the subscription; the route has no \`secret\`. Each
   item of a request must have it, and no event, prompt or history shows it.
@@ -122,6 +124,8 @@ routes:
 | \`object\` (default) | refused with 400 |
 | \`each\` | split: each item is an event with its own type, filters, run and delivery id |
 | \`raw\` | one event, whose payload is \`{"items": [...]}\`; templates read \`{items.0.id}\` |
+
+A CloudEvent in binary mode, with \`ce-\` headers, is one event; data that is no object is \`{items}\` or \`{data}\`.
 
 With \`each\`, \`delivery_id: { field: id }\` is read from each item; an item without one has the id of the request and its
 number, such as \`9f1c#3\`. All events of an array are accepted in one commit or none is, at most 10,000 of them; a longer array

@@ -141,13 +141,13 @@ const parsers: readonly HostileParser[] = [
     name: 'LIM-3 · bodies of JSON',
     parts: jsonParts,
     fields: ['a', 'payload', 'event_type', 'type'],
-    read: (text) => parseBody(text, 'application/json'),
+    read: (text) => parseBody(text, { 'content-type': 'application/json' }),
   },
   {
     name: 'LIM-3 · bodies of forms',
     parts: ['payload=', 'a=1&', '&', '=', '%7B', '%', '+', '%F0%9F', '__proto__=1&'],
     frames: [(inner) => `payload=${encodeURIComponent(inner.toWellFormed())}`],
-    read: (text) => parseBody(text, 'application/x-www-form-urlencoded'),
+    read: (text) => parseBody(text, { 'content-type': 'application/x-www-form-urlencoded' }),
   },
   {
     name: 'TPL-1 · templates',

@@ -1,11 +1,14 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { parseDocument } from '../../../machines/config/document.ts';
-import { decodeBody, mostFields, parseBody } from '../../../machines/webhook/body.ts';
+import { decodeBody, mostFields, parseBody, splitItems } from '../../../machines/webhook/body.ts';
 import { compileCoalesceKey } from '../../../machines/webhook/coalesce.ts';
 import { compileFilters } from '../../../machines/webhook/filter.ts';
 import { compilePrompt } from '../../../machines/webhook/template.ts';
 import { fc } from '../../support/property.ts';
+
+const typed = (type: string | undefined): Readonly<Record<string, string>> =>
+  type === undefined ? {} : { 'content-type': type };
 
 t.test('LIM-3 · only a UTF-8 JSON object is a payload', (t) => {
   const rows: readonly (readonly [string | Buffer, string | undefined, unknown])[] = [
@@ -29,7 +32,7 @@ t.test('LIM-3 · only a UTF-8 JSON object is a payload', (t) => {
     ['[1]', 'application/x-www-form-urlencoded', { '[1]': '' }],
   ];
   for (const [body, type, expected] of rows) {
-    const parsed = parseBody(decodeBody(Buffer.from(body as string)), type);
+    const parsed = parseBody(decodeBody(Buffer.from(body as string)), typed(type));
     t.same(parsed.ok ? parsed.value : undefined, expected, `${String(body)} as ${type}`);
   }
   for (const [text, type, why] of [
@@ -43,17 +46,41 @@ t.test('LIM-3 · only a UTF-8 JSON object is a payload', (t) => {
     ],
     ['{', undefined, 'the body is not JSON'],
   ] as const) {
-    t.same(parseBody(text, type), { ok: false, why });
+    t.same(parseBody(text, typed(type)), { ok: false, why });
   }
-  const polluted = parseBody('{"__proto__":{"x":1}}', undefined);
+  const polluted = parseBody('{"__proto__":{"x":1}}', {});
   t.equal(({} as { x?: unknown }).x, undefined, 'no prototype is touched');
   t.ok(polluted.ok);
-  fc.assert(fc.property(fc.uint8Array(), (bytes) => typeof parseBody(decodeBody(bytes), undefined).ok === 'boolean'));
+  fc.assert(fc.property(fc.uint8Array(), (bytes) => typeof parseBody(decodeBody(bytes), {}).ok === 'boolean'));
   t.end();
 });
 
+t.test(
+  'SRC-4 · what a header calls data is one event, whatever it is; nothing is an event where a source sends that',
+  (t) => {
+    const rule = { shape: 'each', dataBy: 'ce-id' } as const;
+    for (const [body, payload] of [
+      ['{"a":1}', { a: 1 }],
+      ['[{"a":1},2]', { items: [{ a: 1 }, 2] }],
+      ['"text"', { data: 'text' }],
+      ['7', { data: 7 }],
+      ['<a/>', { data: '<a/>' }],
+      ['', {}],
+    ] as const) {
+      const parsed = parseBody(body, { 'ce-id': '1', 'content-type': 'application/xml' }, rule);
+      t.same(parsed, { ok: true, value: payload }, body);
+      t.same(parsed.ok && splitItems(parsed), undefined, 'and never split');
+    }
+    t.match(parseBody('[1]', {}, rule), { items: [1] }, 'without the header an array is several events');
+    t.same(parseBody('', {}, { shape: 'object', mayBeEmpty: true }), { ok: true, value: {} });
+    for (const body of [' ', 'null'])
+      t.match(parseBody(body, {}, { shape: 'object', mayBeEmpty: true }), { ok: false }, JSON.stringify(body));
+    t.end();
+  },
+);
+
 t.test('SEC-3 · a form has at most a thousand fields, and each is read once', (t) => {
-  const form = 'application/x-www-form-urlencoded';
+  const form = typed('application/x-www-form-urlencoded');
   const fields = (count: number): string => Array.from({ length: count }, (_, at) => `a${at}=${at}`).join('&');
   const full = parseBody(fields(mostFields), form);
   t.ok(full.ok);
@@ -102,7 +129,7 @@ t.test('COA-1 · FIL-2 · TPL-1 · ids beyond 2^53 stay apart in keys, condition
       [json, 'application/x-www-form-urlencoded'],
       [`payload=${encodeURIComponent(json)}`, 'application/x-www-form-urlencoded'],
     ] as const) {
-      const parsed = parseBody(body, type);
+      const parsed = parseBody(body, typed(type));
       const payload = parsed.ok ? parsed.value : {};
       const view = { payload, event: 'x', eventType: 'x', headers: {}, list: () => undefined };
       t.equal(key(view), id);

@@ -186,6 +186,32 @@ t.test(
   },
 );
 
+t.test(
+  'SEC-6 · equal bodies are several events where the source sends them so and the route lists their types',
+  (t) => {
+    const digests = (sender: 'shopify' | 'github', events: readonly string[], types: readonly string[]) =>
+      types.map((type) => {
+        const seal = createHmac('sha256', secret)
+          .update('{}')
+          .digest(sender === 'github' ? 'hex' : 'base64');
+        const headers =
+          sender === 'github'
+            ? { 'x-github-event': type, 'x-hub-signature-256': `sha256=${seal}` }
+            : { 'x-shopify-topic': type, 'x-shopify-hmac-sha256': seal };
+        const { context, desk } = stage({ route: { sender, events }, headers });
+        return verifySignature(context, desk).signatureDigest;
+      });
+    const listed = ['orders/create', 'orders/paid'];
+    const count = (all: readonly unknown[]): number => new Set(all).size;
+    t.equal(count(digests('shopify', listed, [...listed, ...listed])), 2);
+    t.equal(count(digests('shopify', listed, ['made-up/1', 'made-up/2', 'made-up/3'])), 1, 'of the rest one runs');
+    t.equal(count(digests('shopify', [], listed)), 1, 'a list bounds how often a captured request runs');
+    t.equal(count(digests('github', listed, listed)), 1);
+    t.notOk(digests('shopify', listed, listed).includes(undefined));
+    t.end();
+  },
+);
+
 t.test('SRC-3 · a handshake takes no slot of the window, and one of a small allowance where that is full', (t) => {
   const key = '0f1e2d3c4b5a69788796a5b4c3d2e1f0';
   const body = '{"type":"url_verification","challenge":"c"}';
@@ -206,16 +232,22 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
   });
   t.same(asked.done, []);
 
-  const full = stage({ ...sealed(body), windows: [9, 9, 9], greetings: [undefined, 30] });
-  t.same(checkRate(full.context, full.desk), {}, 'it is read');
-  t.same(full.done, ['greeting of r']);
-  t.match(checkRate(full.context, full.desk), { outcome: { kind: 'rateLimited', retryAfterSeconds: 9 } });
-  const event = stage({ ...sealed('{"type":"event_callback"}'), windows: [9] });
-  t.match(
-    verifySignature(event.context, event.desk),
-    { outcome: { kind: 'rateLimited' } },
-    'an event has no part in it',
-  );
+  const full = (of: Stage) => stage({ ...sealed(body), windows: [9], known: { declaredBytes: 50 }, ...of });
+  const read = full({});
+  t.same(checkRate(read.context, read.desk), {}, 'it is read');
+  t.same(read.done, [], 'which takes nothing yet');
+  for (const none of [{ greetings: [30] }, { known: {} }, { known: { declaredBytes: 16_385 } }]) {
+    const { context, desk } = full(none);
+    t.match(checkRate(context, desk), { outcome: { kind: 'rateLimited', retryAfterSeconds: 9 } });
+  }
+  const greeted = full({});
+  t.match(verifySignature(greeted.context, greeted.desk), { outcome: { kind: 'handshake' } });
+  t.same(greeted.done, ['greeting of r']);
+  const late = full({ greetings: [30] });
+  t.match(verifySignature(late.context, late.desk), { outcome: { kind: 'rateLimited', retryAfterSeconds: 30 } });
+  const event = full(sealed('{"type":"event_callback"}'));
+  t.match(verifySignature(event.context, event.desk), { outcome: { kind: 'rateLimited' } });
+  t.same(event.done, [], 'an event has no part in it');
   const other = stage({ windows: [9] });
   t.match(checkRate(other.context, other.desk), { outcome: { kind: 'rateLimited' } });
   t.same(other.done, []);
@@ -228,11 +260,18 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
       greetings,
     });
     const query = `hub.mode=subscribe&hub.challenge=7&hub.verify_token=${token}`;
-    return findRoute(context, { ...desk, query: () => query }).outcome;
+    const { outcome } = findRoute(context, { ...desk, query: () => query });
+    return { outcome, done: desk.done };
   };
-  t.same(meta('right'), { kind: 'handshake', status: 200, body: '7', contentType: 'text/plain; charset=utf-8' });
-  t.match(meta('wrong'), { kind: 'handshake', status: 403 });
-  t.same(meta('right', [30]), { kind: 'rateLimited', retryAfterSeconds: 30 });
+  t.match(meta('right'), {
+    outcome: { kind: 'handshake', status: 200, body: '7', contentType: 'text/plain; charset=utf-8' },
+    done: ['greeting of r'],
+  });
+  t.match(meta('right', [30]), { outcome: { kind: 'rateLimited', retryAfterSeconds: 30 }, done: [] });
+  for (const greetings of [[], [30]]) {
+    const wrong = meta('wrong', greetings);
+    t.match(wrong, { outcome: { kind: 'handshake', status: 403 }, done: [] }, 'strangers use nothing up');
+  }
   t.end();
 });
 
@@ -249,7 +288,7 @@ t.test('SRC-3 · a handshake that cannot be signed yet always takes one of the a
   t.match(notion({ greetings: [30] })[0], { outcome: { kind: 'rateLimited', retryAfterSeconds: 30 } });
   t.match(notion({ secret: { kind: 'shared', secret: 'secret_0' } })[0], { outcome: { kind: 'badSignature' } });
   t.match(notion({ body: '{"type":"page.created"}' })[0], { outcome: { kind: 'badSignature' } });
-  const full = stage({ route: { sender: 'notion' }, body, windows: [9] });
+  const full = stage({ route: { sender: 'notion' }, body, windows: [9], known: { declaredBytes: 50 } });
   t.same(checkRate(full.context, full.desk), {}, 'it is read while the window is full');
   t.end();
 });

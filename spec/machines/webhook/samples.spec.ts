@@ -86,7 +86,7 @@ t.test('SUB-4 · SRC-1 · each source has samples of two events, which it takes 
       );
       const read = ids.map((id) => {
         const { headers, body, query } = seal(sample, isSealed ? { secret: given, id } : { id });
-        const parsed = parseBody(body, headers['content-type'], route.body.shape);
+        const parsed = parseBody(body, headers, route.body);
         if (!parsed.ok) throw new Error(parsed.why);
         const split = route.body.shape === 'each' ? splitItems(parsed, route.body.items) : undefined;
         const payload = (split?.ok === true ? split.items[0] : undefined) ?? parsed.value;

@@ -72,14 +72,14 @@ execFileSync(
 const pem = readFileSync(join(folder, 'pem'), 'utf8');
 const rsaKey = readFileSync(join(folder, 'key'), 'utf8');
 
-function payloadOf({ body: { shape } }: CompiledRoute, { headers, body }: Sent): JsonObject | undefined {
-  const parsed = parseBody(body, headers['content-type'], shape);
+function payloadOf({ body: rule }: CompiledRoute, { headers, body }: Sent): JsonObject | undefined {
+  const parsed = parseBody(body, headers, rule);
   return parsed.ok ? parsed.value : undefined;
 }
 
 /** The one event of a request, as the gateway would take it from an array. */
 function eventOf(route: CompiledRoute, { headers, body }: Sent): JsonObject {
-  const parsed = parseBody(body, headers['content-type'], route.body.shape);
+  const parsed = parseBody(body, headers, route.body);
   if (!parsed.ok) throw new Error(parsed.why);
   const split = route.body.shape === 'each' ? splitItems(parsed, route.body.items) : undefined;
   return (split?.ok === true ? split.items[0] : undefined) ?? parsed.value;
