@@ -73,12 +73,11 @@ export async function callTool(client: ControlClient, params: Params<'mcp.call'>
 async function runHere(method: string, params: JsonObject, { gateway, env, complain }: CallSource): Promise<Json> {
   const { home } = gateway;
   if (home === undefined || !homeMethods.has(method)) throw new NotRunning(gateway);
-  const { commands } = await import('../runtime/control/commands.ts');
-  const command = commands.get(method);
-  if (command?.access !== 'home') throw new NotRunning(gateway);
+  const { commands, runAtHome } = await import('../runtime/control/commands.ts');
+  if (commands.get(method)?.access !== 'home') throw new NotRunning(gateway);
   const notify = (kind: string, note: object | string): void => {
     if (kind === 'note' && isJsonObject(note)) complain(`${oneLine(String(note.text))}\n`);
   };
-  const result = await command.run(params, { source: { home, env } }, { notify, onEnd: () => () => {} });
+  const result = await runAtHome(method, params, { home, env }, { notify, onEnd: () => () => {} });
   return JSON.parse(JSON.stringify(result ?? null)) as Json;
 }

@@ -886,6 +886,8 @@ export const catalogue: readonly CliCommand[] = [
     args: [],
     flags: [
       { name: 'web', help: 'Print a link that opens the inspector page once, and open it.' },
+      { name: 'read-only', help: 'With --web: a link whose session may only read.' },
+      { name: 'as', value: 'name', help: 'With --web: for whom, as the audit log then says (owner).', form: 'text' },
       { name: 'end-sessions', help: 'End every session of the page, and its links that are not used yet.' },
       json,
     ],
@@ -928,6 +930,13 @@ export const catalogue: readonly CliCommand[] = [
     flags: [{ name: 'texts', help: 'The prompt, the response and the delivered text too.' }, route, ofProfile, json],
     help: 'Tell what became of a delivery: every state that it passed, and why.',
     load: async () => (await inspectWhy()).explainDelivery,
+  },
+  {
+    path: ['audit'],
+    args: [],
+    flags: [limit, since, { name: 'search', value: 'text', help: 'Only rows with this text.', form: 'text' }, json],
+    help: 'Show who changed what, by the command line or the page, newest first.',
+    load: async () => (await import('./commands/audit.ts')).showAudit,
   },
   {
     path: ['doctor'],

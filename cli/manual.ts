@@ -638,10 +638,22 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     examples: [
       ['inspect', 'everything that lives, as a tree'],
       ['inspect --web', 'the page in a browser'],
+      ['inspect --web --read-only --as maya', 'a link for somebody who looks on'],
       ['inspect --end-sessions', 'close the page everywhere'],
     ],
     needsGateway: true,
     see: ['inspect why', 'inspect follow', 'inspect show', 'docs/inspect.md', 'docs/inspector.md'],
+  },
+  audit: {
+    about: [
+      'Reads logs/audit.log of the home, also while no gateway runs. A row names what was changed, never a prompt, a payload or a secret. What agents do is in `agent events` and `agent runs`.',
+    ],
+    examples: [
+      ['audit --since 1d', 'what was changed since yesterday'],
+      ['audit --search mcp.', 'changes of MCP servers'],
+    ],
+    files: ['logs/'],
+    see: ['inspect', 'docs/inspector.md'],
   },
   'inspect tree': {
     about: ['Prints once what `agent inspect` shows live.'],

@@ -16,6 +16,7 @@ import { createProfileDesks } from './agent/profile-tools.ts';
 import { createRunners } from './agent/runners.ts';
 import { createConfigHistory } from './config/config-history.ts';
 import { createReloads, type Homes, wireReload } from './config/reload.ts';
+import { createAuditLog } from './control/audit.ts';
 import type { CommandHost } from './control/command.ts';
 import { createDaemonView } from './control/daemon-view.ts';
 import { createEventStats } from './dispatch/event-stats.ts';
@@ -189,7 +190,9 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   countRestarts(root, metrics);
   const gatewayContext = (): GatewayContext | undefined => root.system.get('gateway')?.getSnapshot().context;
 
+  const audit = createAuditLog(paths.logs, redactor.text);
   const host: CommandHost = {
+    audit,
     source: { home, env },
     desk: () => ({ home: homes.inForce(), sources: webhooks.sources(), problems: homes.problems() }),
     version,

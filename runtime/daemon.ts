@@ -107,5 +107,6 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   logStopped(left, log);
   log.flush();
   await control.close();
+  await parts.host.audit?.close();
   return fault === null && !lock.value.isLost() ? 0 : 1;
 }

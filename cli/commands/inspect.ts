@@ -6,7 +6,7 @@
 import type { ActorRow, DeltaMessage, Vitals } from '../../runtime/inspector/wire.ts';
 import { connectGateway, NotRunning } from '../call.ts';
 import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag } from '../context.ts';
+import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { drawTree, line, type Piece } from '../draw.ts';
 import { openForward } from '../forward-file.ts';
 import { openScreen } from '../screen.ts';
@@ -99,7 +99,11 @@ async function openPage(context: CommandContext): Promise<ExitCode> {
   const client = await connectGateway(context.gateway);
   try {
     const opened = new Promise<boolean>((resolve) => client.on('inspect.opened', () => resolve(true)));
-    const { url } = await client.ask('inspect.link');
+    const as = textFlag(context, 'as');
+    const { url } = await client.ask('inspect.link', {
+      ...(as === undefined ? {} : { as }),
+      ...(hasFlag(context, 'read-only') ? { read_only: true } : {}),
+    });
     const { env, out } = context;
     if (hasFlag(context, 'json')) {
       printJson(context, { url });

@@ -165,6 +165,14 @@ export const faultCatalogue = {
     what: "The inspector's listener does not stand.",
     remedy: 'The message tells why: it is switched off, its port is taken, or its host is no loopback address.',
   },
+  'guest-name': {
+    what: 'The name for whom a link to the page is made has another form.',
+    remedy: 'Use 1 to 64 letters, digits and the characters `. _ @ + -`.',
+  },
+  'page-read-only': {
+    what: 'The session of the page may only read.',
+    remedy: 'Open the page by a link of `agent inspect --web` without `--read-only`.',
+  },
   'link-not-fresh': {
     what: 'From the page, what starts a program, sets a prompt, or has no control on the page needs a session whose link was opened in the last 10 minutes.',
     remedy: 'Run `agent inspect --web`, open its link in the same browser, then do it again.',

@@ -25,6 +25,10 @@ export interface Introduction {
   readonly nonce: string;
   /** The daemon's HMAC over the nonce and the challenge, base64url. */
   readonly proof: string;
+  /** For whom the session is. */
+  readonly who: string;
+  /** What the session may do: everything unless given. */
+  readonly role?: 'reader';
 }
 
 export interface ProofWords {

@@ -6,16 +6,20 @@
 
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
+import type { Asker } from './audit.ts';
 import type { CommandHost, CommandPeer } from './command.ts';
 import { commands } from './commands.ts';
 import { type RpcRequest, rpcCodes, spellError, spellResult } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 
-/** Resolves with what serializes the line that answers, and does not throw; notifications go to the peer meanwhile. */
+/**
+ * Resolves with what serializes the line that answers, and does not throw; notifications go to the peer meanwhile. What a
+ * person changes, the asker, is written down.
+ */
 export async function answerRequest(
   { id, method, params }: RpcRequest,
   host: CommandHost,
-  peer: CommandPeer & { readonly redact: (text: string) => string },
+  peer: CommandPeer & { readonly redact: (text: string) => string; readonly asker?: Asker | undefined },
 ): Promise<() => string> {
   const { commandOf = (name) => commands.get(name) } = host;
   const command = commandOf(method);
@@ -30,6 +34,7 @@ export async function answerRequest(
   };
   try {
     const result = ((await command.run(params, host, peer)) ?? null) as Json;
+    if (peer.asker !== undefined) host.audit?.add(peer.asker, { method, params });
     return () => {
       try {
         return spellResult(id, result);
@@ -38,6 +43,7 @@ export async function answerRequest(
       }
     };
   } catch (thrown) {
+    if (peer.asker !== undefined) host.audit?.add(peer.asker, { method, params }, thrown);
     return () => failed(thrown);
   }
 }

@@ -6,6 +6,7 @@
 
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { AuditLog } from './audit.ts';
 import type { Method, Result } from './contract.ts';
 import type { HomeDesk, HomeSource } from './home-view.ts';
 import { Refusal } from './refusal.ts';
@@ -19,6 +20,8 @@ export interface CommandHost {
   readonly daemon?: DaemonView;
   /** The home that the daemon has in force; absent likewise. */
   readonly desk?: () => HomeDesk;
+  /** Absent where nothing is written down. */
+  readonly audit?: AuditLog;
   /** Finds the command of a method; in the whole table unless given. */
   readonly commandOf?: (method: string) => Command | undefined;
 }

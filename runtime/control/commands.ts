@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { loadHome } from '../../actors/config/load-config.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { hintsOf } from '../../machines/config/hints.ts';
+import { homePaths } from '../../machines/config/profile.ts';
 import type { Route } from '../../machines/config/route.ts';
 import { configSchema } from '../../machines/config/schema.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
@@ -18,10 +19,12 @@ import { findSample, samplesFor, sealSample } from '../../machines/webhook/sampl
 import { type Sealed, sealEvent } from '../../machines/webhook/scheme.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
 import { approvalCommands } from './approval-commands.ts';
+import { atTerminal, createAuditLog, readAudit } from './audit.ts';
 import { chatCommands } from './chat-commands.ts';
 import {
   type Command,
   type CommandHost,
+  type CommandPeer,
   type Commands,
   daemonOf,
   ofDaemon,
@@ -36,7 +39,7 @@ import { cronCommands } from './cron-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
 import { choiceOf, queryOf, spellChoice } from './event-choice.ts';
 import { eventCommands } from './event-commands.ts';
-import { askedRouteOf, profileOf, subscribe, unsubscribe } from './home-view.ts';
+import { askedRouteOf, type HomeSource, profileOf, subscribe, unsubscribe } from './home-view.ts';
 import { importCommands } from './import-commands.ts';
 import { inspectCommands } from './inspect-commands.ts';
 import { linkCommands } from './link-commands.ts';
@@ -64,6 +67,13 @@ const table: Commands = {
   ...overviewCommands,
   ...setupCommands,
   ...eventCommands,
+  'audit.list': ofHome(async ({ source, audit }, { limit = 100, since, search = '' }) => {
+    await audit?.settled();
+    const from = typeof since === 'string' ? Date.parse(since) : 0;
+    const rows = await readAudit(homePaths(source.home).logs, from);
+    const words = String(search).toLowerCase();
+    return rows.filter((row) => JSON.stringify(row).toLowerCase().includes(words)).slice(0, Number(limit));
+  }),
   'gateway.status': ofDaemon((daemon) => daemon.status()),
   'gateway.stop': ofDaemon((daemon) => {
     daemon.stop();
@@ -247,4 +257,18 @@ async function cancelRun(daemon: DaemonView, asked: string): Promise<Result<'run
     case 'unknown':
       return refuse('run-unknown', `no run "${id}" is in the history; \`agent runs list\` lists them`);
   }
+}
+
+/** Runs a command of a home in which no gateway runs, and writes down what it changed. */
+export async function runAtHome(
+  method: string,
+  params: JsonObject,
+  source: HomeSource,
+  peer: CommandPeer,
+): Promise<unknown> {
+  const result = await commands.get(method)?.run(params, { source }, peer);
+  const audit = createAuditLog(homePaths(source.home).logs, (line) => line);
+  audit.add(atTerminal, { method, params });
+  await audit.close();
+  return result;
 }

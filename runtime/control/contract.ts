@@ -56,6 +56,11 @@ export interface Contract {
   'approvals.list': { params: object; result: readonly ApprovalRow[] };
   'approvals.show': { params: ById; result: ApprovalDetail };
   'approvals.watch': { params: object; result: { readonly pending: readonly ApprovalRow[] } };
+  /** What people changed, newest first. */
+  'audit.list': {
+    params: { readonly limit?: number; readonly since?: string; readonly search?: string };
+    result: readonly AuditRow[];
+  };
   'chat.cancel': { params: InChat; result: { readonly cancelling: boolean } };
   'chat.new': { params: InChat; result: { readonly forgotten: true } };
   'chat.open': { params: InProfile; result: ChatOpened };
@@ -122,7 +127,11 @@ export interface Contract {
   'inspect.chart': { params: { readonly machine: string }; result: Chart };
   'inspect.endSessions': { params: object; result: { readonly ended: number } };
   'inspect.follow': { params: FollowQuery; result: { readonly snapshot: ActorNode } };
-  'inspect.link': { params: object; result: { readonly url: string } };
+  /** `as`: whose session the link opens, `owner` unless given. */
+  'inspect.link': {
+    params: { readonly as?: string; readonly read_only?: boolean };
+    result: { readonly url: string };
+  };
   'inspect.show': { params: { readonly actor: string }; result: ActorShown };
   'inspect.tree': { params: object; result: ActorNode };
   'inspect.watch': { params: object; result: SnapshotMessage };
@@ -273,6 +282,20 @@ export interface Diagnosis {
   readonly received_at: string;
   readonly outcome: string;
   readonly findings: NonNullable<Story['findings']>;
+}
+
+export interface AuditRow {
+  readonly at: string;
+  /** The name that a link was made for; `owner` for other links and at the terminal. */
+  readonly who: string;
+  readonly from: 'terminal' | 'page';
+  /** `dropped deliveries`. */
+  readonly what: string;
+  readonly method: string;
+  /** The parameters that name what was changed and how. */
+  readonly on: JsonObject;
+  /** Why it was not done. */
+  readonly refused?: string;
 }
 
 export interface InProfile {

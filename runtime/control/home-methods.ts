@@ -5,6 +5,7 @@
  */
 
 export const homeMethods: ReadonlySet<string> = new Set([
+  'audit.list',
   'webhook.disable',
   'webhook.edit',
   'webhook.enable',

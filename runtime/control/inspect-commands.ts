@@ -14,6 +14,9 @@ import { choiceOf, spellChoice } from './event-choice.ts';
 import { Refusal } from './refusal.ts';
 import { findingsOf } from './webhook-doctor.ts';
 
+/** It goes into the audit log and onto the page. */
+const guestName = /^[\w.@+-]{1,64}$/;
+
 export const inspectCommands = {
   'inspect.tree': ofDaemon((daemon) => daemon.tree()),
   'inspect.show': ofDaemon((daemon, params) => {
@@ -47,14 +50,21 @@ export const inspectCommands = {
 
   'inspect.link': {
     access: 'daemon',
-    run: (_, host, peer) => {
+    run: (params, host, peer) => {
+      const who = optionalText(params, 'as') ?? 'owner';
+      if (!guestName.test(who))
+        throw new Refusal(
+          'guest-name',
+          `"as" is a name of 1 to 64 letters, digits and . _ @ + -, not ${JSON.stringify(who)}`,
+        );
+      const guest = params.read_only === true ? ({ who, role: 'reader' } as const) : { who };
       let isThere = true;
       peer.onEnd(() => {
         isThere = false;
       });
       const verdict = daemonOf(host).link(() => {
         if (isThere) peer.notify('inspect.opened', {});
-      });
+      }, guest);
       if (verdict.kind === 'link') return Promise.resolve({ url: verdict.url });
       throw new Refusal('inspector-closed', verdict.why);
     },

@@ -13,6 +13,7 @@ import { causeOf, type Fault } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { liesAside } from '../../machines/config/profile.ts';
 import { answerRequest } from './answer.ts';
+import { type Asker, atTerminal } from './audit.ts';
 import type { CommandHost } from './command.ts';
 import { createLineSplitter } from './lines.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
@@ -49,7 +50,7 @@ export async function createControlServer({ path, host, hold, log, redact }: Con
   const sockets = new Map<Socket, Outbox>();
   const server = createServer((socket) => {
     socket.on('close', () => sockets.delete(socket));
-    sockets.set(socket, serveConnection(socket, host, { log, redact }));
+    sockets.set(socket, serveConnection(socket, host, { log, redact, asker: atTerminal }));
   });
   // A connection that cannot be accepted for want of descriptors is an error event too.
   server.on('error', () => {});
@@ -134,7 +135,7 @@ export function freePath(path: string): void {
 export function serveConnection(
   socket: Socket,
   host: CommandHost,
-  { log, redact }: Pick<ControlSettings, 'log' | 'redact'>,
+  { log, redact, asker }: Pick<ControlSettings, 'log' | 'redact'> & { readonly asker?: Asker },
 ): Outbox {
   const ends = new Set<() => void>();
   const outbox = createOutbox(socket, (reason) => {
@@ -143,6 +144,7 @@ export function serveConnection(
   });
   const peer = {
     redact,
+    asker,
     notify: (name: string, sent: JsonObject | string) => outbox.notify(notificationParts(name, sent)),
     onEnd(end: () => void) {
       ends.add(end);

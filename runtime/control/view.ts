@@ -13,7 +13,7 @@ import type { EventStats } from '../dispatch/event-stats.ts';
 import type { FailureView } from '../dispatch/failure-view.ts';
 import type { OpenedEvent } from '../inspector/event-wire.ts';
 import type { Feed } from '../inspector/feed.ts';
-import type { EndedSessions } from '../inspector/sessions.ts';
+import type { EndedSessions, PageGuest } from '../inspector/sessions.ts';
 import type { Chart, Story } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { CheckedRequest } from '../webhook/check-request.ts';
@@ -97,8 +97,8 @@ export interface DaemonView extends RunHistory, EventView {
   introduce(query: FollowQuery): readonly JsonObject[];
   /** Calls back with the JSON of every record that fits until the returned function is called. */
   follow(query: FollowQuery, listener: (record: string) => void): () => void;
-  /** A link that opens the inspector's page once; `onUsed` is called when it does. */
-  link(onUsed?: () => void): LinkVerdict;
+  /** A link that opens the inspector's page once for a guest; `onUsed` is called when it does. */
+  link(onUsed?: () => void, guest?: PageGuest): LinkVerdict;
   /** Ends every session of the inspector's page. */
   endSessions(): Promise<EndedSessions>;
 }

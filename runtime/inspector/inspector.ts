@@ -21,7 +21,7 @@ import { createHistory } from './history.ts';
 import { createRows } from './rows.ts';
 import type { InspectorServer } from './server.ts';
 import { createSessionFile, sessionsPath } from './session-file.ts';
-import { createPageSessions, type EndedSessions } from './sessions.ts';
+import { createPageSessions, type EndedSessions, type PageGuest } from './sessions.ts';
 import { createSinces, type Sinces } from './sinces.ts';
 import { createSubjects } from './subjects.ts';
 import { createTap } from './tap.ts';
@@ -65,8 +65,8 @@ export interface Inspector {
   apply(settings: InspectorSettings): Promise<void>;
   /** Where its listener stands, or why it does not though it is wanted. */
   listener(): ListenerState;
-  /** A link that opens the page once; `onUsed` is called when it does. */
-  link(onUsed?: () => void): LinkVerdict;
+  /** A link that opens the page once for a guest; `onUsed` is called when it does. */
+  link(onUsed?: () => void, guest?: PageGuest): LinkVerdict;
   /** Ends every session of the page, and every link. */
   endSessions(): Promise<EndedSessions>;
   close(): Promise<void>;
@@ -154,10 +154,10 @@ export function createInspector(ports: InspectorPorts): Inspector {
       const url = standing?.server.url ?? null;
       return { enabled: isWanted, url, ...(isWanted && url === null ? { fault: why } : {}) };
     },
-    link: (onUsed) =>
+    link: (onUsed, guest) =>
       standing === undefined
         ? { kind: 'refused', why }
-        : { kind: 'link', url: `${standing.server.url}/open?token=${sessions.invite(onUsed)}` },
+        : { kind: 'link', url: `${standing.server.url}/open?token=${sessions.invite(onUsed, guest)}` },
     endSessions: sessions.endAll,
     close: () =>
       inTurn(async () => {

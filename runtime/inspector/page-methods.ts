@@ -18,6 +18,7 @@ const rules: Readonly<Record<string, Rule>> = {
   ...all('approvals', ['answered', 'list', 'show', 'watch']),
   // A rule outlives the session that writes it.
   'approvals.answer': ({ remember }) => (remember === 'always' ? 'fresh' : 'open'),
+  'audit.list': 'open',
   ...all('config', ['check', 'hints', 'schema', 'show', 'source']),
   ...all('cron', ['list', 'pause', 'resume', 'show']),
   // The context is a part of the prompt.

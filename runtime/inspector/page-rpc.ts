@@ -8,6 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { answerRequest } from '../control/answer.ts';
+import { onlyReads } from '../control/audit.ts';
 import type { CommandHost } from '../control/command.ts';
 import {
   longestLine,
@@ -18,7 +19,7 @@ import {
   spellNotification,
 } from '../control/protocol.ts';
 import { pageAccessOf } from './page-methods.ts';
-import { freshMs } from './sessions.ts';
+import { freshMs, type PageGuest } from './sessions.ts';
 
 export interface PageRpcPorts {
   readonly host: () => CommandHost;
@@ -38,7 +39,7 @@ const lines = 'application/x-ndjson';
 export async function answerPage(
   request: IncomingMessage,
   response: ServerResponse,
-  { host, redact, isFresh }: PageRpcPorts & { readonly isFresh: () => boolean },
+  { host, redact, isFresh, guest }: PageRpcPorts & { readonly isFresh: () => boolean; readonly guest: PageGuest },
 ): Promise<void> {
   if (request.headers['content-type']?.split(';')[0] !== 'application/json') {
     end(response, 415, spellError(null, { code: rpcCodes.request, message: 'the body must be application/json' }));
@@ -62,6 +63,11 @@ export async function answerPage(
     end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: terminal only` }));
     return;
   }
+  if (guest.role === 'reader' && !onlyReads(asked.method)) {
+    const data = { code: 'page-read-only' satisfies FaultCode };
+    end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: ${readOnly}`, data }));
+    return;
+  }
   if (access === 'fresh' && !isFresh()) {
     const data = { code: 'link-not-fresh' satisfies FaultCode };
     end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: ${notFresh}`, data }));
@@ -75,6 +81,7 @@ export async function answerPage(
   if (streams) response.writeHead(200, { 'content-type': lines });
   const serialize = await answerRequest(asked, host(), {
     redact,
+    asker: { who: guest.who, from: 'page' },
     notify: (name, params) => {
       if (streams && !response.writableEnded) response.write(spellNotification(name, params));
     },
@@ -93,6 +100,8 @@ export async function answerPage(
 
 const minutes = freshMs / 60_000;
 const notFresh = `needs a link that was opened in the last ${minutes} minutes; run \`agent inspect --web\`, open its link in this browser, then do this again`;
+
+const readOnly = 'this session may only read; `agent inspect --web` opens one that may act';
 
 function asFromPage(request: RpcRequest): RpcRequest {
   const said = Object.hasOwn(fromPage, request.method) ? fromPage[request.method] : undefined;

@@ -202,7 +202,9 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
   }
   if (path === '/rpc') {
     const isFresh = (): boolean => session !== undefined && sessions.isFresh(session);
-    if (method === 'POST') await answerPage(request, response, { ...ports.rpc, isFresh });
+    const guest = session && sessions.guest(session);
+    if (guest === undefined) plain(response, 401, 'the session has ended');
+    else if (method === 'POST') await answerPage(request, response, { ...ports.rpc, isFresh, guest });
     else notAllowed(response, 'POST');
     return;
   }

@@ -57,7 +57,8 @@ async function write(path: string, text: string): Promise<void> {
 
 function sessionOf([digest, held]: readonly [string, Json]): (readonly [string, KeptSession])[] {
   if (!isJsonObject(held)) return [];
-  const { key, origin, openedMs } = held;
+  const { key, origin, openedMs, who, role } = held;
   if (typeof key !== 'string' || typeof origin !== 'string' || typeof openedMs !== 'number') return [];
-  return [[digest, { key, origin, openedMs }]];
+  if (typeof who !== 'string' || (role !== undefined && role !== 'reader')) return [];
+  return [[digest, { key, origin, openedMs, who, ...(role === undefined ? {} : { role }) }]];
 }

@@ -23,14 +23,24 @@ export interface SessionClaim {
   readonly origin: string;
 }
 
+/** For whom a session is, and what it may do. */
+export interface PageGuest {
+  /** As the audit log names who acts. */
+  readonly who: string;
+  /** Absent: everything that the page offers. */
+  readonly role?: 'reader';
+}
+
 export interface PageSessions {
   /** Makes the token of a one-time link; `onUsed` is called when it opens a session. */
-  invite(onUsed?: () => void): string;
+  invite(onUsed?: () => void, guest?: PageGuest): string;
   /** Returns whether a token would open a session, and leaves it as it is. */
   invites(token: string): boolean;
   /** Takes a token for a session at an origin; undefined for one that is unknown, used or old. */
   open(token: string, origin: string): PageSession | undefined;
   knows(claim: SessionClaim): boolean;
+  /** For whom the session is; undefined without such a session. */
+  guest(claim: SessionClaim): PageGuest | undefined;
   /** The daemon's answer to a page's challenge; undefined without such a session. */
   introduce(claim: SessionClaim, challenge: string): Introduction | undefined;
   /** Returns whether the proof is the page's HMAC over this process's nonce. */
@@ -50,7 +60,7 @@ export interface EndedSessions {
 }
 
 /** One session as it outlives the process. */
-export interface KeptSession {
+export interface KeptSession extends PageGuest {
   readonly key: string;
   readonly origin: string;
   /** Unix milliseconds. */
@@ -63,6 +73,9 @@ export interface SessionKeep {
   /** Resolves with whether they were written. */
   save(sessions: Iterable<readonly [string, KeptSession]>): Promise<boolean>;
 }
+
+/** Who may make a link at the terminal, and opens one that names nobody. */
+export const owner: PageGuest = { who: 'owner' };
 
 /** A person opens the link at once; over ssh it is copied by hand. */
 export const inviteLifeMs = 300_000;
@@ -77,6 +90,7 @@ const maxSessions = 64;
 const secretBytes = 32;
 
 interface Invite {
+  readonly guest: PageGuest;
   readonly madeMs: number;
   readonly onUsed: () => void;
 }
@@ -121,39 +135,50 @@ export function createPageSessions(nowMs: () => number, keep: SessionKeep): Page
   }
 
   return {
-    invite(onUsed = () => {}) {
+    invite(onUsed = () => {}, guest = owner) {
       for (const [digest, { madeMs }] of invited) if (!isWithin(madeMs, inviteLifeMs)) invited.delete(digest);
       for (const oldest of invited.keys()) {
         if (invited.size < maxInvites) break;
         invited.delete(oldest);
       }
       const token = freshSecret();
-      invited.set(digestOf(token), { madeMs: nowMs(), onUsed });
+      invited.set(digestOf(token), { guest, madeMs: nowMs(), onUsed });
       return token;
     },
     invites,
     open(token, origin) {
-      const isGood = invites(token);
-      const invite = invited.get(digestOf(token));
+      const invite = invites(token) ? invited.get(digestOf(token)) : undefined;
       invited.delete(digestOf(token));
-      if (!isGood) return undefined;
+      if (invite === undefined) return undefined;
       for (const [digest, session] of sessions()) if (!isAlive(session)) drop(digest);
       for (const oldest of sessions().keys()) {
         if (sessions().size < maxSessions) break;
         drop(oldest);
       }
       const session = { id: freshSecret(), key: freshSecret() };
-      sessions().set(digestOf(session.id), { key: session.key, origin, openedMs: nowMs() });
+      sessions().set(digestOf(session.id), { ...invite.guest, key: session.key, origin, openedMs: nowMs() });
       void keep.save(sessions());
-      invite?.onUsed();
+      invite.onUsed();
       return session;
     },
     knows: (claim) => find(claim) !== undefined,
+    guest(claim) {
+      const session = find(claim);
+      if (session === undefined) return undefined;
+      const { who, role } = session;
+      return role === undefined ? { who } : { who, role };
+    },
     introduce(claim, challenge) {
       const session = find(claim);
       if (session === undefined) return undefined;
       const words = daemonProofText({ ...claim, nonce }, challenge);
-      return { nonce, proof: hmacOf(session.key, words).toString('base64url') };
+      const { who, role } = session;
+      return {
+        nonce,
+        proof: hmacOf(session.key, words).toString('base64url'),
+        who,
+        ...(role === undefined ? {} : { role }),
+      };
     },
     proves(claim, proof) {
       const session = find(claim);

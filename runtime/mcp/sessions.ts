@@ -4,9 +4,9 @@
  * @see LIF-1, LIF-6, LIF-10 and FLT-4 in docs/specification.md
  */
 
+import { createLineLog, type LineLog } from '../../actors/line-log.ts';
 import type { RequestDesk } from '../../actors/mcp/open-session.ts';
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
-import { createServerLog, type ServerLog } from '../../actors/mcp/server-log.ts';
 import type { Session } from '../../actors/mcp/session.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { renewalsSettled } from '../../actors/oauth/renewal.ts';
@@ -106,7 +106,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
   const leaving = new Map<string, Set<Session>>();
   /** Of the settings that they were found with: another address may be another server. */
   const handshakes = new WeakMap<ServerSettings, Handshake>();
-  const logs = new Map<string, ServerLog>();
+  const logs = new Map<string, LineLog>();
   const writes = new Set<Promise<void>>();
   const inUse = new Set<Credentials>();
   const busyMs = ports.busyMs ?? (() => performance.eventLoopUtilization().active);
@@ -125,11 +125,11 @@ export function createSessions(ports: SessionsPorts): Sessions {
     void written.finally(() => writes.delete(written));
   }
 
-  function logOf(profile: string, server: string): ServerLog {
+  function logOf(profile: string, server: string): LineLog {
     const key = connectionKey(profile, server);
     let standing = logs.get(key);
     if (standing === undefined) {
-      standing = createServerLog({ folder: ports.logFolder(profile), server, redact: ports.redact });
+      standing = createLineLog({ folder: ports.logFolder(profile), name: server, redact: ports.redact });
       logs.set(key, standing);
     }
     return standing;

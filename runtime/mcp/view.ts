@@ -4,7 +4,7 @@
  * @see CON-4, LIF-1 and TRU-3 in docs/specification.md
  */
 
-import { readLog } from '../../actors/mcp/server-log.ts';
+import { readLog } from '../../actors/line-log.ts';
 import type { ServerTool } from '../../machines/agent/toolset.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { joinInstructions } from '../../machines/mcp/instructions.ts';

@@ -53,6 +53,7 @@ const rows: readonly (readonly [words: readonly string[], code: number, said: Re
   [['mcp', 'disable', 'other'], 0, /other/],
   [['mcp', 'enable', 'other'], 0, /other/],
   [['mcp', 'remove', 'other'], 0, /other/],
+  [['audit'], 0, /owner \(terminal\) +removed a server +server=other/],
   [['approvals'], 0, /Nothing waits/],
   [['approvals', 'list'], 0, /Nothing waits/],
   [['approvals', 'show', 'a999'], 1, /a999/],

@@ -67,11 +67,11 @@ export function ask(url: string, { method = 'GET', headers = {}, body }: Asking 
 }
 
 /** The link that `agent inspect --web` would print; asked until the listener stands. */
-export async function linkOf(home: string): Promise<string> {
+export async function linkOf(home: string, params: JsonObject = {}): Promise<string> {
   for (;;) {
     const client = await connectControl(`${home}/gateway.sock`);
     try {
-      const answer = (await client?.call('inspect.link')) as { readonly url: string } | undefined;
+      const answer = (await client?.call('inspect.link', params)) as { readonly url: string } | undefined;
       if (answer !== undefined) return answer.url;
     } catch {
       // The listener stands a moment after the daemon.
@@ -112,8 +112,8 @@ export async function proofOf(
   return hmacOf(key, pageProofText({ id, origin, nonce }));
 }
 
-export async function openPage(t: Test, home: string): Promise<PageClient> {
-  const link = await linkOf(home);
+export async function openPage(t: Test, home: string, params: JsonObject = {}): Promise<PageClient> {
+  const link = await linkOf(home, params);
   const url = new URL(link).origin;
   const own = await headersOf(link);
   return {

@@ -7,6 +7,7 @@ import type { View } from './data/hash.ts';
 import type { ViewRow } from './frame/view-row.ts';
 import { actors } from './views/actors.tsx';
 import { approvals } from './views/approvals.tsx';
+import { audit } from './views/audit.tsx';
 import { config } from './views/config.tsx';
 import { events } from './views/events.tsx';
 import { failures } from './views/failures.tsx';
@@ -27,6 +28,7 @@ const rows: readonly ViewRow[] = [
   schedules,
   actors,
   config,
+  audit,
 ];
 
 /** Views with content, as the navigation names them. */

@@ -7,6 +7,7 @@ import { type PageAccess, pageAccessOf } from '../../../runtime/inspector/page-m
 const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
   open: [
     ...['answer', 'answered', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
+    'audit.list',
     ...['check', 'hints', 'schema', 'show', 'source'].map((name) => `config.${name}`),
     ...['list', 'pause', 'resume', 'run', 'show'].map((name) => `cron.${name}`),
     ...['confirm', 'drop', 'list', 'progress', 'retry', 'show', 'targets'].map((name) => `deliveries.${name}`),

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { connectControl } from '../../../runtime/control/client.ts';
+import type { AuditRow } from '../../../runtime/control/contract.ts';
 import type { ActorDetails, ActorRow, Chart } from '../../../runtime/inspector/wire.ts';
 import { askCli, runCli, startDaemon } from '../../support/daemon.ts';
 import { makeHome } from '../../support/home.ts';
@@ -170,6 +172,34 @@ t.test('INS-2 · the cookie alone, which every port of this machine is sent, is 
   const link = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'inspect.link', params: {} });
   const refused = JSON.parse((await page.ask('/rpc', { ...asking, body: link })).body);
   t.match(refused, { error: { message: /terminal only/ } }, 'a session makes no link to itself');
+});
+
+t.test('SEC-1 · who may only read changes nothing, and the audit log says who changed what', async (t) => {
+  const reader = await openPage(t, home.path, { as: 'maya', read_only: true });
+  t.match(await reader.rpc('gateway.status'), { pid: daemon.child.pid });
+  const refused = { code: -32_000, data: { code: 'page-read-only' } };
+  for (const method of ['webhook.disable', 'mcp.call', 'gateway.stop', 'nobody.there']) {
+    t.match(await reader.rpc(method, { name: 'ci', server: 'x' }), refused, method);
+  }
+  const writer = await openPage(t, home.path, { as: 'noor' });
+  await writer.rpc('cron.pause', { job: 'no such job' });
+  const client = await connectControl(`${home.path}/gateway.sock`);
+  t.teardown(() => client?.close());
+  await client?.call('webhook.subscribe', {
+    name: 'audited',
+    record: { prompt: 'a secret prompt', secret: 'a-secret-of-mine-0' },
+  });
+  await client?.call('webhook.remove', { name: 'audited' });
+  await t.rejects(Promise.resolve(client?.call('inspect.link', { as: 'two words' })), { code: 'guest-name' });
+  const rows = (await reader.rpc('audit.list', { limit: 5 })) as unknown as readonly AuditRow[];
+  t.match(rows, [
+    { who: 'owner', from: 'terminal', what: 'made a link to the page', on: { as: 'two words' }, refused: /letters/ },
+    { who: 'owner', from: 'terminal', what: 'removed a route', on: { name: 'audited' } },
+    { who: 'owner', from: 'terminal', what: 'subscribed a route', on: { name: 'audited' } },
+    { who: 'noor', from: 'page', what: 'paused a job', on: { job: 'no such job' }, refused: /no such job/ },
+    { who: 'owner', from: 'terminal', what: 'made a link to the page', on: { as: 'noor' } },
+  ]);
+  t.notMatch(JSON.stringify(rows), /secret/);
 });
 
 t.test('CLI-3 · DEV-5 · the page asks what the socket answers, and begins no device login', async (t) => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { createServerLog } from '../../../actors/mcp/server-log.ts';
+import { createLineLog } from '../../../actors/line-log.ts';
 import { type BreakerState, closedBreaker } from '../../../machines/mcp/retry-plan.ts';
 import { createRegistry } from '../../../runtime/mcp/registry.ts';
 import { createMcpView } from '../../../runtime/mcp/view.ts';
@@ -208,7 +208,7 @@ t.test('CLI-5 · a connection is made anew by its name, in its profile', (t) => 
 
 t.test('LIF-10 · OBS-1 · a server’s log is read with its secrets redacted', async (t) => {
   const { view, folder } = stage(t, [{ server: 'a', state: 'connected' }]);
-  const written = createServerLog({ folder, server: 'a', redact: (line) => line });
+  const written = createLineLog({ folder, name: 'a', redact: (line) => line });
   written.write(Buffer.from('one\nsent hunter2-hunter2\n'));
   await written.close();
   t.same(await view.logs('default', 'a', 10), ['one', 'sent [redacted]']);

@@ -14,6 +14,7 @@ export const views = [
   'schedules',
   'actors',
   'config',
+  'audit',
 ] as const;
 export type View = (typeof views)[number];
 

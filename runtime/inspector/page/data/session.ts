@@ -15,6 +15,7 @@ import {
   sessionElement,
   sessionHeader,
 } from '../../../../machines/base/page-proof.ts';
+import { createCell } from './cell.ts';
 
 interface Session {
   readonly id: string;
@@ -32,6 +33,8 @@ const helloTimeoutMs = 10_000;
 
 /** Where the browser keeps nothing, the session lasts as long as the page. */
 let held: Session | undefined;
+/** For whom the session is, once the daemon has said so. */
+export const guest = createCell<Pick<Introduction, 'who' | 'role'> | undefined>(undefined);
 /** What a link has brought, until it is kept. */
 let taking: Promise<void> = Promise.resolve();
 /** The proof for the process that has introduced itself. */
@@ -115,11 +118,12 @@ async function introduce(): Promise<string | undefined> {
     signal: AbortSignal.timeout(helloTimeoutMs),
   });
   if (!response.ok) return undefined;
-  const { nonce, proof: given } = (await response.json()) as Introduction;
+  const { nonce, proof: given, who, role } = (await response.json()) as Introduction;
   const words = { id: session.id, origin: location.origin, nonce };
   const theirs = bytesOf(daemonProofText(words, challenge));
   const isDaemon = await crypto.subtle.verify(hmac, session.key, decode(given), theirs);
   if (!isDaemon) return undefined;
+  guest.set(role === undefined ? { who } : { who, role });
   return encode(new Uint8Array(await crypto.subtle.sign(hmac, session.key, bytesOf(pageProofText(words)))));
 }
 

@@ -6,11 +6,14 @@ import { useNow } from '../data/clock.ts';
 import { connection } from '../data/connection.ts';
 import { spellSpan } from '../data/format.ts';
 import { vitals } from '../data/live.ts';
+import { guest } from '../data/session.ts';
+import { Icon } from '../parts/icons.tsx';
 
 export function Foot(): JSX.Element {
   const joined = useCell(connection);
   const seen = useCell(vitals);
   const now = useNow();
+  const who = useCell(guest);
   const isUnready = joined === 'live' && seen?.ready === false;
   const words = {
     connecting: 'Connecting…',
@@ -30,6 +33,12 @@ export function Foot(): JSX.Element {
           </span>
         ) : null}
       </div>
+      {who === undefined || (who.who === 'owner' && who.role === undefined) ? null : (
+        <div class="row muted">
+          <Icon name="person" small />
+          <span>{who.role === 'reader' ? `${who.who} · read-only access` : who.who}</span>
+        </div>
+      )}
     </div>
   );
 }

@@ -55,6 +55,13 @@ const lines = {
       <circle cx="6" cy="11.5" r="1.9" />
     </>
   ),
+  audit: <path d="M4 2.5h8v11H4zM6 5.5h4M6 8h4M6 10.5h2" />,
+  person: (
+    <>
+      <circle cx="8" cy="5.2" r="2.6" />
+      <path d="M3 13.5c.6-2.6 2.6-4 5-4s4.4 1.4 5 4" />
+    </>
+  ),
   search: (
     <>
       <circle cx="7" cy="7" r="4.5" />

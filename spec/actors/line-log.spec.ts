@@ -1,10 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { createServerLog, logFileName, readLog } from '../../../actors/mcp/server-log.ts';
-import { heldBytes } from '../../support/collect-garbage.ts';
-import { makeHome } from '../../support/home.ts';
-import { until } from '../../support/processes.ts';
+import { createLineLog, logFileName, readLog } from '../../actors/line-log.ts';
+import { heldBytes } from '../support/collect-garbage.ts';
+import { makeHome } from '../support/home.ts';
+import { until } from '../support/processes.ts';
 
 const redact = (line: string): string => line.replaceAll('s3cret-value', '[redacted]');
 
@@ -12,7 +12,7 @@ t.test('LIF-10 · what a server says is kept in a private file and read back', a
   const umask = process.umask(0);
   t.teardown(() => process.umask(umask));
   const folder = join(makeHome(t).path, 'logs', 'mcp');
-  const log = createServerLog({ folder, server: 'files', redact });
+  const log = createLineLog({ folder, name: 'files', redact });
   log.write(Buffer.from('one\ntw'));
   log.write(Buffer.from('o\nthree\n'));
   await log.close();
@@ -27,14 +27,14 @@ t.test('LIF-10 · what a server says is kept in a private file and read back', a
 
 t.test('LIF-10 · the files rotate and the oldest goes', async (t) => {
   const folder = makeHome(t).path;
-  const settings = { folder, server: 'files', redact, maxBytes: 100, files: 3 };
-  let log = createServerLog(settings);
+  const settings = { folder, name: 'files', redact, maxBytes: 100, files: 3 };
+  let log = createLineLog(settings);
   for (let line = 0; line < 60; line += 1) {
     log.write(Buffer.from(`line ${String(line).padStart(4, '0')}\n`));
     // Each run of ten is written by another process, as it were.
     if (line % 10 === 9) {
       await log.close();
-      log = createServerLog(settings);
+      log = createLineLog(settings);
     }
   }
   await log.close();
@@ -49,7 +49,7 @@ t.test('LIF-10 · the files rotate and the oldest goes', async (t) => {
 
 t.test('LIF-10 · a flood is bounded in memory and on the disk, and what was dropped is counted', async (t) => {
   const folder = makeHome(t).path;
-  const log = createServerLog({ folder, server: 'files', redact });
+  const log = createLineLog({ folder, name: 'files', redact });
   const before = heldBytes();
   for (let round = 0; round < 20; round += 1) {
     for (let each = 0; each < 500; each += 1) log.write(Buffer.alloc(65_536, 'x\n'));
@@ -68,7 +68,7 @@ t.test('LIF-10 · a flood is bounded in memory and on the disk, and what was dro
 t.test('OBS-1 · LIF-10 · no secret reaches the disk, in however many pieces it came', async (t) => {
   const folder = makeHome(t).path;
   const file = join(folder, 'files.log');
-  const log = createServerLog({ folder, server: 'files', redact });
+  const log = createLineLog({ folder, name: 'files', redact });
   const line = Buffer.from('key=s3cret-value; also s3cret-value\n');
   for (let at = 0; at <= line.length; at += 1) {
     log.write(line.subarray(0, at));
@@ -90,7 +90,7 @@ t.test('OBS-1 · LIF-10 · no secret reaches the disk, in however many pieces it
 
 t.test('LIF-10 · a line that does not end is there after a while', async (t) => {
   const folder = makeHome(t).path;
-  const log = createServerLog({ folder, server: 'files', redact, patienceMs: 1 });
+  const log = createLineLog({ folder, name: 'files', redact, patienceMs: 1 });
   t.teardown(() => log.close());
 
   log.write(Buffer.from('starting…'));
@@ -100,7 +100,7 @@ t.test('LIF-10 · a line that does not end is there after a while', async (t) =>
 
 t.test('OBS-1 · LIF-10 · a flood leaves no half of a secret, and whole lines alone', async (t) => {
   const folder = makeHome(t).path;
-  const log = createServerLog({ folder, server: 'files', redact, maxBytes: 1_000_000 });
+  const log = createLineLog({ folder, name: 'files', redact, maxBytes: 1_000_000 });
   const line = `${'x'.repeat(20)} s3cret-value\n`;
   const flood = Buffer.from(line.repeat(60_000));
   for (let from = 0; from < flood.length; from += 10_007) log.write(flood.subarray(from, from + 10_007));
@@ -118,7 +118,7 @@ t.test('OBS-1 · LIF-10 · a flood leaves no half of a secret, and whole lines a
 t.test('LIF-10 · a disk that takes nothing is no failure, and writing goes on when it does again', async (t) => {
   const folder = join(makeHome(t).path, 'logs');
   writeFileSync(folder, 'a file where the folder should be');
-  const log = createServerLog({ folder, server: 'files', redact });
+  const log = createLineLog({ folder, name: 'files', redact });
   log.write(Buffer.from('lost\n'));
   await log.settled();
   rmSync(folder);
@@ -153,7 +153,7 @@ t.test('OAU-2 · no server name leaves the folder, and no two share a file', asy
   t.match(made.slice(0, 2), ['%2E.%2Fx.log', '%2E..log']);
 
   const folder = makeHome(t).path;
-  const log = createServerLog({ folder, server: '../x', redact });
+  const log = createLineLog({ folder, name: '../x', redact });
   log.write(Buffer.from('inside\n'));
   await log.close();
   t.same(readdirSync(folder), ['%2E.%2Fx.log']);

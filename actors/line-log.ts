@@ -1,5 +1,5 @@
 /**
- * Keeps what a server writes to its standard error in a rotated file of its own. Writes one piece after the other, never
+ * Keeps lines in a rotated file, such as what a server writes to its standard error. Writes one piece after the other, never
  * makes its caller wait or fail, and holds little in memory: what the disk does not take in time, or at all, is dropped
  * and counted, always whole lines. No secret reaches the disk. Knows nothing of processes and reads no meaning into the
  * text.
@@ -8,13 +8,14 @@
 
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ensurePrivateFolder, privateFile } from '../files.ts';
-import { safeName } from '../safe-name.ts';
-import { createRedactedLines } from './redacted-lines.ts';
+import { ensurePrivateFolder, privateFile } from './files.ts';
+import { createRedactedLines } from './mcp/redacted-lines.ts';
+import { safeName } from './safe-name.ts';
 
-export interface ServerLogSettings {
+export interface LineLogSettings {
   readonly folder: string;
-  readonly server: string;
+  /** What the file is called after, such as a server. */
+  readonly name: string;
   /** Takes the secrets out of a line. */
   readonly redact: (line: string) => string;
   /** How long a line that has not ended is waited for. */
@@ -25,7 +26,7 @@ export interface ServerLogSettings {
   readonly files?: number;
 }
 
-export interface ServerLog {
+export interface LineLog {
   /** Takes a piece of text; never throws. */
   write(chunk: Buffer): void;
   /** Resolves when what was taken so far is on the disk, or dropped. */
@@ -41,10 +42,10 @@ const lineFeed = 0x0a;
 /** What may wait for the disk; a flood above it is dropped. */
 const mostPendingBytes = 262_144;
 
-export function createServerLog(settings: ServerLogSettings): ServerLog {
-  const { folder, server, maxBytes = defaultMaxBytes, files = defaultFiles } = settings;
+export function createLineLog(settings: LineLogSettings): LineLog {
+  const { folder, name, maxBytes = defaultMaxBytes, files = defaultFiles } = settings;
   const { redact, patienceMs = defaultPatienceMs } = settings;
-  const path = join(folder, logFileName(server));
+  const path = join(folder, logFileName(name));
   const lines = createRedactedLines(redact);
   const room = Math.min(mostPendingBytes, maxBytes);
   let pending: Buffer[] = [];
@@ -151,9 +152,9 @@ export function createServerLog(settings: ServerLogSettings): ServerLog {
   };
 }
 
-/** The last lines of a server's log, oldest first; none where there is no log. */
-export async function readLog(folder: string, server: string, lastLines: number): Promise<readonly string[]> {
-  const path = join(folder, logFileName(server));
+/** The last lines of a log, oldest first; none where there is no log. */
+export async function readLog(folder: string, name: string, lastLines: number): Promise<readonly string[]> {
+  const path = join(folder, logFileName(name));
   let lines: string[] = [];
   for (let number = 0; lines.length <= lastLines; number += 1) {
     const text = await readFile(numbered(path, number), 'utf8').catch(() => undefined);
@@ -165,8 +166,8 @@ export async function readLog(folder: string, server: string, lastLines: number)
   return lastLines === 0 ? [] : lines.slice(-lastLines);
 }
 
-export function logFileName(server: string): string {
-  return `${safeName(server)}.log`;
+export function logFileName(name: string): string {
+  return `${safeName(name)}.log`;
 }
 
 function numbered(path: string, number: number): string {

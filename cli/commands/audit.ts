@@ -1,0 +1,34 @@
+/** `agent audit`: who changed what, newest first; read from its file, so it works while no gateway runs. @see SEC-1 in docs/specification.md */
+
+import { scalarText } from '../../machines/base/json.ts';
+import { sinceMs } from '../../machines/base/since.ts';
+import { type CommandContext, type ExitCode, hasFlag, textFlag } from '../context.ts';
+import { ago, printJson, table } from '../terminal.ts';
+
+const defaultRows = 50;
+
+export async function showAudit(context: CommandContext): Promise<ExitCode> {
+  const since = textFlag(context, 'since');
+  const from = since === undefined ? undefined : sinceMs(since, Date.now());
+  const search = textFlag(context, 'search');
+  const rows = await context.ask('audit.list', {
+    limit: Number(textFlag(context, 'limit') ?? defaultRows),
+    ...(from === undefined ? {} : { since: new Date(from).toISOString() }),
+    ...(search === undefined ? {} : { search }),
+  });
+  if (hasFlag(context, 'json')) printJson(context, rows);
+  else if (rows.length === 0) context.out.print('Nothing was changed by the command line or the page.\n');
+  else {
+    const cells = rows.map(({ at, who, from, what, on, refused }) => [
+      context.out.isTerminal ? ago(at, Date.now()) : at,
+      `${who} (${from})`,
+      what,
+      Object.entries(on)
+        .map(([key, value]) => `${key}=${Array.isArray(value) ? value.join(',') : scalarText(value)}`)
+        .join(' '),
+      refused === undefined ? '' : `refused: ${refused}`,
+    ]);
+    context.out.print(table(context.out, ['TIME', 'WHO', 'WHAT', 'ON', 'RESULT'], cells));
+  }
+  return 0;
+}

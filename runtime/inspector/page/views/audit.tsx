@@ -1,0 +1,82 @@
+/**
+ * Audit: who changed what by the command line or the page, newest first, and why something was refused. Read only.
+ * @see SEC-1 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { type JsonObject, scalarText } from '../../../../machines/base/json.ts';
+import type { AuditRow } from '../../../control/contract.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import type { ViewRow } from '../frame/view-row.ts';
+import { Clock } from '../parts/basics.tsx';
+import { SearchField } from '../parts/choice.tsx';
+import { Body, Head } from '../parts/head.tsx';
+import { Answer, Empty, Panel } from '../parts/panel.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+
+const mostRows = 200;
+/** Changes are made by people, a few a minute. */
+const againMs = 5_000;
+
+const columns: readonly Column<AuditRow>[] = [
+  { title: 'Time', cell: ({ at }) => <Clock at={at} />, width: '9ch' },
+  { title: 'Who', cell: ({ who, from }) => `${who}, ${from === 'page' ? 'page' : 'terminal'}`, width: '18ch' },
+  { title: 'What', cell: ({ what }) => what, width: '24ch' },
+  { title: 'On what', cell: ({ on }) => onText(on) },
+  { title: 'Refused because', cell: ({ refused = '' }) => refused, wide: true },
+];
+
+function Audit(): JSX.Element {
+  const [words, setWords] = useState('');
+  const { asked, again } = useAsked(`audit ${words}`, () => call('audit.list', { limit: mostRows, search: words }));
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) again();
+    }, againMs);
+    return () => clearInterval(timer);
+  }, [again]);
+  return (
+    <>
+      <Head title="Audit" count={asked.kind === 'there' ? countOf(asked.value.length) : undefined}>
+        <SearchField label="Search who, what or on what" value={words} onInput={setWords} />
+      </Head>
+      <Body>
+        <Answer asked={asked} again={again} what="The audit log">
+          {(rows) =>
+            rows.length === 0 ? (
+              <Empty title={words === '' ? 'Nothing was changed yet.' : 'Nothing with these words.'}>
+                What you change by the page or the command line is listed here.
+              </Empty>
+            ) : (
+              <Panel title="Changes" bare>
+                <Table label="Changes" columns={columns} rows={rows} keyOf={(row) => JSON.stringify(row)} />
+              </Panel>
+            )
+          }
+        </Answer>
+      </Body>
+    </>
+  );
+}
+
+export const audit: ViewRow = {
+  name: 'audit',
+  title: 'Audit',
+  group: 'System',
+  icon: 'audit',
+  letter: '',
+  component: Audit,
+};
+
+function countOf(rows: number): string {
+  return rows === mostRows ? `the last ${mostRows}` : rows.toLocaleString('en');
+}
+
+function onText(on: JsonObject): string {
+  return Object.entries(on)
+    .map(
+      ([key, value]) => `${key.replaceAll('_', ' ')}: ${Array.isArray(value) ? value.join(', ') : scalarText(value)}`,
+    )
+    .join(' · ');
+}
