@@ -161,6 +161,8 @@ export function createAuditLog(folder: string, redact: (text: string) => string,
     add({ who, from }, { method, params }, thrown) {
       const what = Object.hasOwn(kinds, method) ? kinds[method as Method] : undefined;
       if (what === undefined || what === 'reads' || what === 'calls') return;
+      // Only whether a server could be added, or changed so.
+      if (params.dry === true && method.startsWith('mcp.')) return;
       const row: AuditRow = {
         at: new Date(nowMs()).toISOString(),
         ...{ who, from, what, method, on: namedOf(params) },
@@ -175,7 +177,9 @@ export function createAuditLog(folder: string, redact: (text: string) => string,
 }
 
 function namedOf(params: JsonObject): JsonObject {
-  const entries = Object.entries(params).filter(([key]) => named.has(key));
+  const entries = Object.entries(params).filter(
+    ([key, value]) => named.has(key) && (key !== 'force' || value === true),
+  );
   return Object.fromEntries(entries.map(([key, value]) => [key, shortened(value)]));
 }
 

@@ -9,7 +9,7 @@ import { type JsonObject, scalarText } from '../../../../machines/base/json.ts';
 import type { AuditRow } from '../../../control/contract.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import type { ViewRow } from '../frame/view-row.ts';
-import { Clock } from '../parts/basics.tsx';
+import { Clock, withCode } from '../parts/basics.tsx';
 import { SearchField } from '../parts/choice.tsx';
 import { Body, Head } from '../parts/head.tsx';
 import { Answer, Empty, Panel } from '../parts/panel.tsx';
@@ -20,11 +20,9 @@ const mostRows = 200;
 const againMs = 5_000;
 
 const columns: readonly Column<AuditRow>[] = [
-  { title: 'Time', cell: ({ at }) => <Clock at={at} />, width: '9ch' },
-  { title: 'Who', cell: ({ who, from }) => `${who}, ${from === 'page' ? 'page' : 'terminal'}`, width: '18ch' },
-  { title: 'What', cell: ({ what }) => what, width: '24ch' },
-  { title: 'On what', cell: ({ on }) => onText(on) },
-  { title: 'Refused because', cell: ({ refused = '' }) => refused, wide: true },
+  { title: 'Time', cell: ({ at }) => <Clock at={at} />, width: '12ch' },
+  { title: 'Who', cell: ({ who, from }) => `${who}, ${from}`, width: '16ch' },
+  { title: 'Change', cell: (row) => <Change row={row} /> },
 ];
 
 function Audit(): JSX.Element {
@@ -56,6 +54,17 @@ function Audit(): JSX.Element {
           }
         </Answer>
       </Body>
+    </>
+  );
+}
+
+function Change({ row: { what, on, refused } }: { readonly row: AuditRow }): JSX.Element {
+  const words = onText(on);
+  return (
+    <>
+      {what}
+      {words === '' ? null : <span class="muted"> {words}</span>}
+      {refused === undefined ? null : <div>{withCode(`Refused: ${refused}`)}</div>}
     </>
   );
 }
