@@ -106,12 +106,12 @@ function groupChapters({ event, run, group, stateOf }: StorySources): Chapter[] 
 }
 
 function runChapters(sources: StorySources): Chapter[] {
-  const { run, delivery, others = [], notice } = sources;
+  const { run, delivery, others = [], notices = [] } = sources;
   return [
     ...(run === undefined
       ? []
       : [runChapter(run.key, run.record, sources), ...callChapters(sources), ...questionChapters(sources)]),
-    ...[delivery, ...others, notice].flatMap((one) => (one === undefined ? [] : [deliveryChapter(one, sources)])),
+    ...[delivery, ...others, ...notices].flatMap((one) => (one === undefined ? [] : [deliveryChapter(one, sources)])),
   ];
 }
 
