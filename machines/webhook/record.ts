@@ -258,7 +258,7 @@ export interface RunRow {
   readonly status: RunRecord['status'];
   readonly attempt: number;
   readonly superseded: number;
-  /** How many events its prompt has, if it gets all events of its batch. */
+  /** How many events its prompt may have, if it gets all events of its batch; `superseded` are those before them. */
   readonly events?: number;
   readonly reason?: string;
   readonly queued_at: string;
