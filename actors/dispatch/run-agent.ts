@@ -8,12 +8,11 @@ import { chooseSkill } from '../../machines/agent/skill.ts';
 import { resolveToolsets } from '../../machines/agent/toolset.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { batchPrompt, batchText, promptWithNote } from '../../machines/webhook/coalesce.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { isExhausted } from '../exhaustion.ts';
 import type { AgentRunner, AgentRunOutcome, Logger } from '../ports.ts';
 import { createStopSignal } from '../stop-signal.ts';
-import { textsOfBatch } from './batch-texts.ts';
+import { textOfRun } from './batch-texts.ts';
 
 /** What a profile lends to its runs (PRF-2). */
 export interface RunnerOfProfile {
@@ -70,13 +69,8 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
   return async (key, record, signal) => {
     const event = await ports.event(record.eventKey);
     if (event === undefined) return { kind: 'failed', reason: `the event ${record.eventKey} is not in the journal` };
-    if (record.isDirect) {
-      const texts = await textsOfBatch([...(record.earlierKeys ?? []), record.eventKey], ports.event);
-      return {
-        kind: 'responded',
-        response: record.earlierKeys === undefined ? texts.join('') : batchText(texts, eventsOf(record)),
-      };
-    }
+    if (record.isDirect)
+      return { kind: 'responded', response: await textOfRun(record, event.prompt ?? '', ports.event) };
     const runner = ports.runnerOf(record.profile as ProfileName);
     if (runner === undefined)
       return { kind: 'failed', reason: `profile "${record.profile}" is not configured any more` };
@@ -104,16 +98,7 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
           event: event.event,
           profile: record.profile as ProfileName,
           attempt: record.attempt,
-          prompt: withSkill(
-            record.earlierKeys === undefined
-              ? promptWithNote(event.prompt ?? '', (record.superseded ?? 0) + 1)
-              : batchPrompt(
-                  await textsOfBatch([...record.earlierKeys, record.eventKey], ports.event),
-                  eventsOf(record),
-                ),
-            event,
-            runner,
-          ),
+          prompt: withSkill(await textOfRun(record, event.prompt ?? '', ports.event), event, runner),
           toolsets: toolsets.names,
           ...(handOver === undefined
             ? {}
@@ -154,9 +139,4 @@ function withSkill(prompt: string, event: EventRecord, runner: RunnerOfProfile):
   const chosen = chooseSkill(event.skills ?? [], (name) => runner.skill(name) !== undefined);
   const skill = chosen === undefined ? undefined : runner.skill(chosen);
   return skill === undefined ? prompt : `${skill}\n\n${prompt}`;
-}
-
-/** How many events a batch had. */
-function eventsOf({ superseded = 0, earlierKeys = [] }: RunRecord): number {
-  return superseded + earlierKeys.length + 1;
 }

@@ -53,8 +53,11 @@ function spellRun({ out }: CommandContext, run: RunDetail, withTranscript: boole
     ['Route', routeOf(run)],
     ['Event', `${run.event}, delivery ${run.delivery_id}`],
     ['Fired by', run.kind === 'cron' ? 'a cron job' : undefined],
-    ['Batch', events === undefined ? undefined : `${counted(events, 'event')} in its prompt`],
-    ['Burst', superseded === 0 ? undefined : `stands for ${counted(superseded, 'earlier event')}`],
+    ['Batch', events === undefined ? undefined : counted(superseded + events, 'event')],
+    [
+      'Burst',
+      superseded === 0 || events !== undefined ? undefined : `stands for ${counted(superseded, 'earlier event')}`,
+    ],
     ['Queued', moment(run.queued_at, nowMs)],
     ['Started', started_at && `${moment(started_at, nowMs)}, after ${span(run.queued_at, started_at)}`],
     ['Ended', ended_at && `${moment(ended_at, nowMs)}, after ${span(started_at ?? run.queued_at, ended_at)}`],

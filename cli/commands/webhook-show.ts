@@ -40,6 +40,7 @@ function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): st
       'Delivers',
       (route.deliverTo ?? [{ to: row.deliver, extra: route.deliverExtra, when: [] }]).map(spellDelivery).join('\n'),
     ],
+    ['Reports', route.reports?.map((step) => `${step} to http`).join(', ')],
     ['On failure', route.onFailure && spellPlace(route.onFailure, route.onFailureExtra ?? {})],
   ]);
   const title = route.deliverOnly ? 'Text' : 'Prompt';
@@ -47,12 +48,19 @@ function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): st
   return titled(out, row.name, row.enabled ? 'enabled' : 'disabled') + head + text;
 }
 
-function spellDelivery({ to, extra, when, text }: NonNullable<RouteDetail['definition']['deliverTo']>[number]): string {
+function spellDelivery({
+  to,
+  extra,
+  when,
+  text,
+  on,
+}: NonNullable<RouteDetail['definition']['deliverTo']>[number]): string {
   const conditions = when.map((condition) => JSON.stringify(condition)).join(' and ');
   return [
     spellPlace(to, extra),
     ...(conditions === '' ? [] : [`  when ${conditions}`]),
     ...(text === undefined ? [] : [`  text ${JSON.stringify(text)}`]),
+    ...(on === undefined ? [] : [`  on ${on.join(', ')}`]),
   ].join('\n');
 }
 

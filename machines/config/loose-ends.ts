@@ -134,7 +134,9 @@ function looseLists({ filters, deliverTo = [] }: Route, { list, listsOf }: Route
 /** A cron job says itself where its outcome goes. */
 function looseTarget(route: Route, world: RouteWorld): EntryFinding[] {
   if (route.cronJob !== undefined) return [];
-  return deliveriesOf(route).flatMap(({ to, extra }, index) => {
+  // One that reports no responses logs them.
+  const places = route.reports === undefined ? deliveriesOf(route) : [{ to: 'http', extra: {} }];
+  return places.flatMap(({ to, extra }, index) => {
     const isEntry = route.deliverTo !== undefined;
     const path = isEntry ? ['deliver', index, 'to'] : ['deliver'];
     const extraName = isEntry ? 'extra' : 'deliver_extra';
@@ -156,8 +158,6 @@ function looseNotice(route: Route, world: RouteWorld): EntryFinding[] {
   if (cronJob !== undefined) {
     return unused('on_failure', `on a route that fires a cron job; set on_failure on the job "${cronJob}" instead`);
   }
-  // What http reports of a failure by itself is judged with `deliver`.
-  if (onFailure === 'http' && route.deliver === 'http') return [];
   const use = `notifies "${onFailure}" of failed runs`;
   return looseAt({ ...place, path: ['on_failure'], extraName: 'on_failure_extra', use }, world);
 }

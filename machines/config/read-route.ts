@@ -12,12 +12,12 @@ import { unresolvedReference } from './interpolate.ts';
 import { readSigning, strangeSecret } from './read-signature.ts';
 import {
   deliverEntry,
-  followable,
-  progressSteps,
+  type FollowedStep,
   type Route,
   type RouteDelivery,
   type RouteSecret,
   type RouteWithSecret,
+  reportedSteps,
   routeSchema,
   templateToken,
   textsOfSecret,
@@ -119,17 +119,28 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
     );
   }
   const on = unread('on') ? undefined : written.on;
-  if (on !== undefined && (target !== 'http' || deliverTo !== undefined)) {
-    refuse(['on'], 'sets on but does not deliver to http; set deliver: http, or drop on', 'on-needs-http');
-  } else if (on !== undefined && (deliverOnly || hasCron)) {
-    const other = deliverOnly ? 'deliver_only' : 'cron_job';
-    refuse(
-      ['on'],
-      `sets on together with ${other}, so that no run of its own is reported; keep one of them`,
-      'on-unused',
-    );
-  } else if (Array.isArray(on) && on.includes('failed') && notified !== undefined) {
-    refuse(['on'], 'sets on: [failed] together with on_failure; keep one of them', 'on-with-on-failure');
+  if (on !== undefined && deliverTo !== undefined) {
+    refuse(['on'], 'sets on beside a list in deliver; give its entry of http an on of its own', 'on-needs-http');
+  }
+  const followed = deliverTo?.map((entry, index) => ({ ...entry, path: ['deliver', index, 'on'] }));
+  for (const { to, on: steps, path } of followed ?? [{ to: deliver, on, path: ['on'] }]) {
+    if (steps === undefined) continue;
+    if (canonicalTarget(to) !== 'http') {
+      refuse(
+        path,
+        `sets on but delivers to "${to}", which reports no runs; deliver to http, or drop on`,
+        'on-needs-http',
+      );
+    } else if (deliverOnly || hasCron) {
+      const other = deliverOnly ? 'deliver_only' : 'cron_job';
+      refuse(
+        path,
+        `sets on together with ${other}, so that no run of its own is reported; keep one of them`,
+        'on-unused',
+      );
+    } else if (Array.isArray(steps) && steps.includes('failed') && canonicalTarget(notified ?? '') === 'http') {
+      refuse(path, 'sets on: [failed] together with on_failure: http; keep one of them', 'on-with-on-failure');
+    }
   }
   if (hasCron && deliverOnly) {
     refuse(['cron_job'], 'sets cron_job together with deliver_only; keep one of them', 'cron-job-with-deliver-only');
@@ -280,7 +291,7 @@ function routeOf(
     allowIdenticalBodies: read.allow_identical_bodies,
     onFailure: read.on_failure,
     onFailureExtra: read.on_failure_extra as JsonObject | undefined,
-    ...(deliverTo === undefined ? followed(written, deliver) : {}),
+    ...followed(written, { deliver, deliverTo }),
     prompt: read.prompt,
     script: read.script,
     toolsets: read.toolsets,
@@ -300,29 +311,32 @@ function routeOf(
   });
 }
 
-/** What `on` makes of a route that delivers to http: a failure is a notice there, and a response that is not reported is logged. */
-function followed(written: JsonObject, deliver: string): Partial<Route> {
-  const { on, on_failure, deliver_only, cron_job, deliver_extra = {} } = written;
-  if (canonicalTarget(deliver) !== 'http' || deliver_only === true || cron_job !== undefined) return {};
-  const reports: readonly Json[] = Array.isArray(on) ? on : followable;
-  // A notice to the target of `deliver` goes to the same place by itself.
-  const early = progressSteps.filter((step) => reports.includes(step));
-  const moved = reports.includes('finished') ? {} : { deliver: 'log', onFailureExtra: deliver_extra as JsonObject };
-  return {
-    ...moved,
-    ...(on_failure === undefined && reports.includes('failed') ? { onFailure: deliver } : {}),
-    ...(early.length === 0 ? {} : { reports: early }),
-  };
+/** What `on` makes of a route: a response that is not reported is logged, and each entry of a list states its steps. */
+function followed(
+  written: JsonObject,
+  { deliver, deliverTo }: { readonly deliver: string; readonly deliverTo: Route['deliverTo'] | undefined },
+): Partial<Route> {
+  const { on, on_failure, deliver_only, cron_job } = written;
+  if (deliver_only === true || cron_job !== undefined) return {};
+  // Failures go to one place unless both are named.
+  const usual: readonly FollowedStep[] = on_failure === undefined ? ['finished', 'failed'] : ['finished'];
+  const isHttp = (to: string): boolean => canonicalTarget(to) === 'http';
+  if (deliverTo !== undefined)
+    return { deliverTo: deliverTo.map((entry) => (isHttp(entry.to) ? { on: usual, ...entry } : entry)) };
+  if (!isHttp(deliver)) return {};
+  const steps = Array.isArray(on) ? (on as readonly FollowedStep[]) : usual;
+  return { deliver: steps.includes('finished') ? deliver : 'log', reports: reportedSteps(steps) };
 }
 
 /** An entry whose shape the schema has accepted. */
 function entryOf(written: JsonObject): RouteDelivery {
-  const { to = defaultTarget, extra, when, text } = declared(deliverEntry, written) ?? {};
+  const { to = defaultTarget, extra, when, text, on } = declared(deliverEntry, written) ?? {};
   return defined({
     to,
     extra: (extra ?? {}) as JsonObject,
     when: (when ?? []) as readonly JsonObject[],
     text,
+    on,
   });
 }
 

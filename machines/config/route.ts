@@ -49,6 +49,12 @@ const condition = {
   properties: Object.fromEntries(Object.entries(conditionKeys).map(([key, description]) => [key, { description }])),
 } as const;
 
+/** What `on` names of a run (DLV-6). */
+export const followedSteps = ['accepted', 'approval', 'finished', 'failed'] as const;
+export type FollowedStep = (typeof followedSteps)[number];
+
+const on = { type: 'array', items: { enum: followedSteps }, minItems: 1 } as const;
+
 /** An entry of `deliver`, where that is a list (DLV-7). */
 export const deliverEntry = {
   type: 'object',
@@ -62,13 +68,9 @@ export const deliverEntry = {
       ...text,
       description: 'Template of the text; {response} is replaced by the response. Absent: the response.',
     },
+    on: { ...on, description: 'What an entry of http reports of the runs, as on of the route.' },
   },
 } as const;
-
-/** The ends of a run that `on` names, and those that are reported without it (DLV-6). */
-export const followable = ['finished', 'failed'] as const;
-/** What `on` names of a run that has not ended. */
-export const progressSteps = ['accepted', 'approval'] as const;
 
 export const routeSchema = {
   type: 'object',
@@ -107,7 +109,7 @@ export const routeSchema = {
     deliver: {
       anyOf: [
         ...target,
-        { type: 'array', minItems: 1, items: deliverEntry, description: 'a list of {to, extra, when, text}' },
+        { type: 'array', minItems: 1, items: deliverEntry, description: 'a list of {to, extra, when, text, on}' },
       ],
       default: 'log',
       description: 'Delivery target, or a list of targets with conditions and texts of their own.',
@@ -123,9 +125,7 @@ export const routeSchema = {
         'Settings of that target, as in deliver_extra; absent: its home channel, or those of deliver for the same target.',
     },
     on: {
-      type: 'array',
-      items: { enum: [...progressSteps, ...followable] },
-      minItems: 1,
+      ...on,
       description: 'What a route that delivers to http reports of its runs; absent: finished and failed.',
     },
     deliver_only: { type: 'boolean', default: false, description: 'Deliver the rendered prompt; no agent runs.' },
@@ -217,8 +217,8 @@ export interface Route {
   /** The target that is notified of a failed run, as configured (DIS-4). */
   readonly onFailure?: string;
   readonly onFailureExtra?: JsonObject;
-  /** What is reported of its runs to http before they end (DLV-6). */
-  readonly reports?: readonly (typeof progressSteps)[number][];
+  /** What is reported of its runs to http beside the response, where `deliver` is http alone (DLV-6). */
+  readonly reports?: readonly ReportedStep[];
   readonly deliverOnly: boolean;
   /** Where a scheme signs no time, a signature that came before does not make an event a duplicate (SEC-6). */
   readonly allowIdenticalBodies: boolean;
@@ -239,6 +239,16 @@ export interface RouteDelivery {
   readonly when: readonly ConditionSource[];
   /** A template in which `{response}` stands for the response; absent: the response alone. */
   readonly text?: string;
+  /** What an entry of http reports of the runs; absent where it delivers the response alone, as other targets do (DLV-6). */
+  readonly on?: readonly FollowedStep[];
+}
+
+/** A step of a run whose report is a delivery beside that of the response. */
+export type ReportedStep = Exclude<FollowedStep, 'finished'>;
+
+/** Returns what is reported beside the response. */
+export function reportedSteps(steps: readonly FollowedStep[]): readonly ReportedStep[] {
+  return steps.filter((step) => step !== 'finished');
 }
 
 /** The deliveries of a route, whether `deliver` is a target or a list. */

@@ -5,7 +5,7 @@
  */
 
 import { noticePlace } from '../config/notice-place.ts';
-import type { Route, RouteDelivery, RouteSecret, RouteWithSecret } from '../config/route.ts';
+import type { FollowedStep, Route, RouteDelivery, RouteSecret, RouteWithSecret } from '../config/route.ts';
 import { type Answer, type BodyRule, bodyRuleOf, type Source, sourceOf } from '../config/sources.ts';
 import { certificateUrl } from './certificate.ts';
 import { compileCoalesceKey } from './coalesce.ts';
@@ -61,6 +61,7 @@ export interface CompiledDelivery {
   readonly extra: CompiledExtra;
   /** What stands around the places of the response. */
   readonly text?: readonly CompiledTemplate[];
+  readonly on?: readonly FollowedStep[];
 }
 
 /** The filters were checked when the route was read; ones that fail all the same match nothing. */
@@ -108,12 +109,13 @@ function matcherOf(conditions: Route['filters']): FilterMatcher {
   return compiled.ok ? compiled.value : matchNothing;
 }
 
-function compileDelivery({ to, extra, when, text }: RouteDelivery): CompiledDelivery {
+function compileDelivery({ to, extra, when, text, on }: RouteDelivery): CompiledDelivery {
   return {
     target: to,
     when: matcherOf(when),
     extra: compileExtra(extra),
     ...(text === undefined ? {} : { text: text.split('{response}').map((part) => compileTemplate(part)) }),
+    ...(on === undefined ? {} : { on }),
   };
 }
 

@@ -42,6 +42,8 @@ export interface Finding {
   /** Stable, for scripts; docs/sources.md lists them. */
   readonly code: FindingCode;
   readonly text: string;
+  /** Nobody without the secret can cause it, unless a request was captured (SEC-8). */
+  readonly proven?: true;
 }
 
 export type FindingCode =
@@ -60,6 +62,8 @@ export type FindingCode =
   | 'secret-shape'
   | 'timestamp-unfit'
   | 'url-differs';
+
+const proven = true;
 
 /** Returns at least one finding, the most likely cause first. */
 export function diagnoseRefusal(refused: RefusedRequest, definition: RouteWithSecret): readonly Finding[] {
@@ -98,8 +102,11 @@ function judged(refused: RefusedRequest, given: Case): readonly Finding[] {
     return [...skew, { code: 'body-not-kept', text }, ...secretKind(definition)];
   }
   if (isGenuine(definition, inTime.request)) {
-    const rest = { code: 'passes-now', text: 'Its signature matches the secret that the route has now.' } as const;
-    return skew.length > 0 ? [{ ...only(skew), text: `${only(skew).text} The signature itself matches.` }] : [rest];
+    const text = 'Its signature matches the secret that the route has now.';
+    const [late] = skew;
+    return late === undefined
+      ? [{ code: 'passes-now', text, proven }]
+      : [{ ...late, text: `${late.text} The signature itself matches.`, proven }];
   }
   const causes = [...secretShapes(inTime), ...schemeForms(inTime), ...bodyChanges(inTime), ...addresses(inTime)];
   const kinds = secretKind(definition);
@@ -112,10 +119,6 @@ function judged(refused: RefusedRequest, given: Case): readonly Finding[] {
       text: `${reason === '' ? 'The signature differs' : capital(reason)}. No usual change of the body, the address or the form of the secret would match, so the secret is another one than the sender’s, or the body was changed on its way.${ofSecret}`,
     },
   ];
-}
-
-function only<Item>(items: readonly Item[]): Item {
-  return items[0] as Item;
 }
 
 function requestOf(refused: RefusedRequest, route: Route): SignedRequest {
@@ -204,7 +207,7 @@ function otherProviders(
       ? `With source: ${named} this request would match.`
       : `With source: ${named} the secret must be ${sources[named].secret.is}.`;
   const text = `These are ${sources[named].title}’s headers; this route ${has}. ${rest}`;
-  return [{ code: 'other-provider', text }];
+  return [{ code: 'other-provider', text, ...(fitting.length > 0 ? { proven } : {}) }];
 }
 
 function skewFinding(
@@ -261,6 +264,7 @@ function repeatedHeader({ definition, request, scheme }: Case): Finding | undefi
     return {
       code: 'header-repeated',
       text: `${capital(placeText(place))} came more than once: a proxy adds a second one, or two senders share it.${rest}`,
+      ...(fits ? { proven } : {}),
     };
   }
   return undefined;
@@ -286,7 +290,7 @@ function secretShapes({ definition, request, scheme }: Case): readonly Finding[]
     for (const [changed, key, what] of readings) {
       const route: Route = { ...definition.route, signature: { ...scheme, key } };
       if (isGenuine({ ...definition, route, secret: { kind: 'shared', secret: changed } }, request))
-        return [{ code: 'secret-shape', text: `The route’s secret would match ${what}.` }];
+        return [{ code: 'secret-shape', text: `The route’s secret would match ${what}.`, proven }];
     }
   }
   return [];
@@ -313,7 +317,9 @@ function schemeForms({ definition, request, scheme }: Case): readonly Finding[] 
     const route: Route = { ...definition.route, signature: { ...scheme, ...change } };
     const value = Object.values(change)[0];
     if (isGenuine({ ...definition, route }, request))
-      return [{ code: 'scheme-differs', text: `It would match with \`${key}: ${value}\` under \`signature\`.` }];
+      return [
+        { code: 'scheme-differs', text: `It would match with \`${key}: ${value}\` under \`signature\`.`, proven },
+      ];
   }
   return [];
 }
@@ -324,7 +330,7 @@ function bodyChanges({ definition, request }: Case): readonly Finding[] {
   for (const [what, body] of bodiesLike(Buffer.from(request.body).toString('utf8'))) {
     if (Buffer.compare(body, request.body) === 0 || !isGenuine(definition, withBody(request, body, rule))) continue;
     const text = `The body was changed on its way: it would match ${what}. Let the proxy pass the bytes on as they are.`;
-    return [{ code: 'body-changed', text }];
+    return [{ code: 'body-changed', text, proven }];
   }
   return [];
 }
@@ -435,7 +441,7 @@ function addresses({ definition, request, scheme }: Case): readonly Finding[] {
   for (const [what, url] of others) {
     const route: Route = { ...definition.route, publicUrl: url };
     if (isGenuine({ ...definition, route }, request))
-      return [{ code: 'url-differs', text: `It would match public_url ${what}.` }];
+      return [{ code: 'url-differs', text: `It would match public_url ${what}.`, proven }];
   }
   return [];
 }
@@ -480,11 +486,11 @@ function handshakeFinding({ query, reason = '' }: RefusedRequest, { secret }: Ro
   if (given === '') return { code, text: 'The handshake came without hub.verify_token.' };
   if (asked.get('hub.mode') !== 'subscribe')
     return { code, text: 'The handshake came with another hub.mode than subscribe.' };
-  if (given === wanted) return { code, text: 'Its token matches the verify_token that the route has now.' };
+  if (given === wanted) return { code, text: 'Its token matches the verify_token that the route has now.', proven };
   if (given.trim() === wanted.trim())
-    return { code, text: 'The verify_token would match without the white space around it.' };
+    return { code, text: 'The verify_token would match without the white space around it.', proven };
   if (textsOfSecret(secret).includes(given))
-    return { code, text: 'The handshake came with the route’s secret where its verify_token belongs.' };
+    return { code, text: 'The handshake came with the route’s secret where its verify_token belongs.', proven };
   return {
     code,
     text: 'The handshake came with another token than the route’s verify_token. Type the same in at the provider.',

@@ -1,20 +1,27 @@
 /**
- * The notice of a run that failed: when there is one, its key, and its text. A run that responded has not failed,
+ * The notices of a run that failed: when there are any, their keys, and their text. A run that responded has not failed,
  * whatever becomes of its response, and one that its owner cancelled needs no notice. Knows no journal and no target.
  * @see DIS-4 in docs/specification.md
  */
 
 import { cut } from '../base/json.ts';
 import { defaultProfile } from '../base/names.ts';
+import type { NoticePlace } from '../config/notice-place.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from './record.ts';
+import { nthKey } from './responses.ts';
 
 /** Characters of the sender's words, and of the reason. */
 const longestName = 120;
 const longestReason = 600;
 
-/** Returns the key of the notice's delivery. */
-export function noticeKey(runKey: string): string {
-  return `${runKey}.failed`;
+/** Returns the key of a notice's delivery. */
+export function noticeKey(runKey: string, nth?: number): string {
+  return nthKey(`${runKey}.failed`, nth);
+}
+
+/** Returns the keys of all notices that a run may have: at `on_failure`, and to http. */
+export function noticeKeys(runKey: string): readonly string[] {
+  return [noticeKey(runKey), noticeKey(runKey, 2)];
 }
 
 /** Whether a run has failed for good without a response. */
@@ -22,17 +29,22 @@ export function hasFailed({ response, status }: RunRecord): boolean {
   return response === undefined && (status === 'failed' || status === 'interrupted');
 }
 
-/** Returns the delivery that reports a run; undefined where the run has not failed for good, or no notice is asked for. */
-export function failureNotice(
+/** Returns the deliveries that report a run; none where the run has not failed for good, or no notice is asked for. */
+export function failureNotices(
   key: string,
   run: RunRecord,
   { event, nowMs }: { readonly event: EventRecord | undefined; readonly nowMs: number },
-): DeliveryRecord | undefined {
-  if (event?.onFailure === undefined || !hasFailed(run)) return undefined;
-  const { target, extra } = event.onFailure;
-  return {
+): readonly DeliveryRecord[] {
+  if (event === undefined || !hasFailed(run)) return [];
+  const { onFailure, reports } = event;
+  const places: readonly NoticePlace[] = [
+    ...(onFailure === undefined ? [] : [onFailure]),
+    ...(reports?.includes('failed') === true ? [{ target: 'http', extra: {} }] : []),
+  ];
+  return places.map(({ target, extra }, index) => ({
     eventKey: run.eventKey,
     failedRun: key,
+    ...(index === 0 ? {} : { nth: index + 1 }),
     deliveryId: event.deliveryId,
     profile: run.profile,
     route: run.route,
@@ -42,7 +54,7 @@ export function failureNotice(
     text: noticeText(run, event),
     extra,
     queuedAtMs: nowMs,
-  };
+  }));
 }
 
 /** The command names the event by its key: a sender chooses its delivery id, and a shell would read that. */

@@ -9,6 +9,7 @@ import type { Spending } from '../agent/spending.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { deliveryStatuses, eventStatuses, runStatuses } from '../base/status.ts';
 import type { NoticePlace } from '../config/notice-place.ts';
+import type { ReportedStep } from '../config/route.ts';
 import type { PartlySent, SendOutcome } from '../dispatch/send-outcome.ts';
 import type { Burst } from './coalesce.ts';
 import type { OutcomeKind } from './reply.ts';
@@ -59,8 +60,8 @@ export interface EventRecord {
   readonly deliverTo?: readonly ResponsePlace[] | undefined;
   /** Where a notice goes if its run fails, as configured when the event was accepted (DIS-4). */
   readonly onFailure?: NoticePlace | undefined;
-  /** What is reported of its run to http before that ends (DLV-6). */
-  readonly reports?: readonly Progress['kind'][] | undefined;
+  /** What is reported of its run to http beside the response (DLV-6). */
+  readonly reports?: readonly ReportedStep[] | undefined;
   readonly skills?: readonly string[];
   readonly toolsets?: readonly string[] | undefined;
   /** The model that the cron job asks for. */
@@ -144,6 +145,8 @@ export interface DeliveryRecord {
   readonly of?: number;
   /** The failed run that it reports. */
   readonly failedRun?: string;
+  /** Which of the deliveries of a response or a failed run it is, from the second on. */
+  readonly nth?: number;
   /** The run that it reports before that has ended. */
   readonly progress?: Progress;
   readonly deliveryId: string;
@@ -255,7 +258,7 @@ export interface RunRow {
   readonly status: RunRecord['status'];
   readonly attempt: number;
   readonly superseded: number;
-  /** How many events its prompt has, if it gets all events of its batch. */
+  /** How many events its prompt may have, if it gets all events of its batch; `superseded` are those before them. */
   readonly events?: number;
   readonly reason?: string;
   readonly queued_at: string;

@@ -8,7 +8,7 @@
 import { cut, type Json, type JsonObject, spell } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
 import { readJson } from '../base/read-json.ts';
-import type { Route } from '../config/route.ts';
+import { type ReportedStep, type Route, reportedSteps } from '../config/route.ts';
 import { parseBody, splitItems } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
 import { isPing } from './envelope.ts';
@@ -349,25 +349,31 @@ export function renderTexts(context: RequestContext, facts: RequestFacts): Known
     extra: compiled.notice.extra.render(view),
   };
   const plan = planOf(route, groupKey, context.replay?.isDry);
-  return { prompt, deliverExtra, deliverTo: places.deliverTo, onFailure, groupKey, plan };
+  const { deliverTo, reports = route.reports } = places;
+  return { prompt, deliverExtra, deliverTo, reports, onFailure, groupKey, plan };
 }
 
-/** Returns the entries of a list in `deliver` whose conditions hold; `undecided`: why one cannot be judged now (DLV-7). */
+/**
+ * Returns the entries of a list in `deliver` whose conditions hold, and what they report beside the response; `undecided`: why
+ * one cannot be judged now (DLV-6, DLV-7).
+ */
 function placesFor(
   { deliverTo }: CompiledRoute,
   view: TemplateView,
   asking: FilterView,
-): { readonly deliverTo?: readonly ResponsePlace[]; readonly undecided?: string } {
+): Pick<RequestContext, 'deliverTo' | 'reports'> & { readonly undecided?: string } {
   if (deliverTo === undefined) return {};
   const places: ResponsePlace[] = [];
-  for (const { target, when, extra, text } of deliverTo) {
+  const reports = new Set<ReportedStep>();
+  for (const { target, when, extra, text, on } of deliverTo) {
     const verdict = when.match(asking);
     if (verdict.kind === 'matched') {
       const texts = text === undefined ? {} : { text: text.map((part) => part.render(view)) };
-      places.push({ target, extra: extra.render(view), ...texts });
+      if (on === undefined || on.includes('finished')) places.push({ target, extra: extra.render(view), ...texts });
+      for (const step of reportedSteps(on ?? [])) reports.add(step);
     } else if (verdict.mayDecideLater) return { undecided: unmatchedReason(verdict) };
   }
-  return { deliverTo: places };
+  return { deliverTo: places, reports: [...reports] };
 }
 
 /** A coalescing route whose key does not resolve runs at once (COA-1), and so does a dry replay, which joins no batch. */

@@ -27,7 +27,12 @@ export function textFor({ text }: ResponsePlace, response: string): string {
 
 /** Returns the keys of a run's deliveries: that of the run first. */
 export function responseKeys(runKey: string, count = 1): readonly string[] {
-  return Array.from({ length: count }, (_, index) => (index === 0 ? runKey : `${runKey}~${index + 1}`));
+  return Array.from({ length: count }, (_, index) => nthKey(runKey, index + 1));
+}
+
+/** Returns the key of one of several deliveries; the first has the key of what they are of. */
+export function nthKey(first: string, nth = 1): string {
+  return nth === 1 ? first : `${first}~${nth}`;
 }
 
 /** Returns the key of the run that a delivery's key belongs to; the key itself where it is no further one of a run. */

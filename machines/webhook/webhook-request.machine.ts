@@ -12,7 +12,7 @@ import { effect, promiseHole } from '../base/declare.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
 import type { NoticePlace } from '../config/notice-place.ts';
-import type { Route } from '../config/route.ts';
+import type { ReportedStep, Route } from '../config/route.ts';
 import { isCertified } from '../config/sources.ts';
 import type { ResponsePlace } from './record.ts';
 import type { Outcome } from './reply.ts';
@@ -65,6 +65,8 @@ export interface RequestContext extends RequestInput {
   readonly deliverExtra?: JsonObject | undefined;
   /** Where the response goes instead, where the route has a list. */
   readonly deliverTo?: readonly ResponsePlace[] | undefined;
+  /** What is reported of its run to http beside the response (DLV-6). */
+  readonly reports?: readonly ReportedStep[] | undefined;
   readonly onFailure?: NoticePlace | undefined;
   /** What the script did with the payload. */
   readonly script?: 'replaced' | 'annotated' | undefined;
@@ -400,6 +402,7 @@ export function requestContext({
   prompt,
   deliverExtra,
   deliverTo,
+  reports,
   onFailure,
   script,
   groupKey,
@@ -428,6 +431,7 @@ export function requestContext({
     prompt,
     deliverExtra,
     deliverTo,
+    reports,
     onFailure,
     script,
     groupKey,

@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Collection, Records } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { noticeKey } from '../../machines/webhook/failure-notice.ts';
+import { noticeKeys } from '../../machines/webhook/failure-notice.ts';
 import { replayMark, workMark } from '../../machines/webhook/marks.ts';
 import { asSeen, deliveryRow, type EventRecord, groupName, type RunRecord } from '../../machines/webhook/record.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
@@ -56,13 +56,15 @@ export function createEventView(ports: EventViewPorts): EventView {
     return { key: at, record: seen, pause: ports.pauseOf(seen) };
   }
 
+  async function deliveriesAt(keys: readonly string[]): Promise<NonNullable<StorySources['others']>> {
+    return (await Promise.all(keys.map(deliveryAt))).filter((one) => one !== undefined);
+  }
+
   async function sourcesOf({ key, event, alike }: FoundEvent): Promise<StorySources> {
     const run = await runOf(event.work);
     const delivery = await deliveryAt(event.work);
-    const others = (await Promise.all(furtherKeys(event.work, delivery?.record).map(deliveryAt))).filter(
-      (one) => one !== undefined,
-    );
-    const notice = await deliveryAt(event.work && noticeKey(event.work));
+    const others = await deliveriesAt(furtherKeys(event.work, delivery?.record));
+    const notices = await deliveriesAt(event.work === undefined ? [] : noticeKeys(event.work));
     const groupKey = event.told?.groupKey;
     const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
     const group = await get('groups', groupAt);
@@ -74,7 +76,7 @@ export function createEventView(ports: EventViewPorts): EventView {
       ...(run === undefined ? {} : { run: { key: event.work ?? key, record: run } }),
       ...(delivery === undefined ? {} : { delivery }),
       ...(others.length === 0 ? {} : { others }),
-      ...(notice === undefined ? {} : { notice }),
+      ...(notices.length === 0 ? {} : { notices }),
       // A group's record outlives a burst; the one that gathers now may be the next.
       ...(group?.burst.id === event.work && group !== undefined && groupAt !== undefined
         ? { group: { key: groupAt, record: group } }

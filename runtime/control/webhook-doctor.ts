@@ -4,7 +4,8 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import { diagnoseRefusal } from '../../machines/webhook/diagnose-refusal.ts';
+import type { RouteWithSecret } from '../../machines/config/route.ts';
+import { diagnoseRefusal, type RefusedRequest } from '../../machines/webhook/diagnose-refusal.ts';
 import { type CommandHost, daemonOf, textOf } from './command.ts';
 import type { Diagnosis, Result } from './contract.ts';
 import { askedRouteOf, knownRouteOf, profileOf, readDesk } from './home-view.ts';
@@ -22,7 +23,7 @@ export async function examineRoute(params: JsonObject, host: CommandHost): Promi
       key: refused.key,
       received_at: new Date(refused.receivedAtMs).toISOString(),
       outcome: refused.kind,
-      findings: diagnoseRefusal(refused, definition),
+      findings: shown(refused, definition),
     })),
   };
 }
@@ -36,7 +37,11 @@ export function findingsOf(
     .refusals(profile, route)
     .find((one) => one.key === key);
   const definition = refused && knownRouteOf(deskOf(host), { name: route, profile: profileOf(profile) });
-  return definition === undefined || refused === undefined ? [] : diagnoseRefusal(refused, definition);
+  return definition === undefined || refused === undefined ? [] : shown(refused, definition);
+}
+
+function shown(refused: RefusedRequest, definition: RouteWithSecret): Diagnosis['findings'] {
+  return diagnoseRefusal(refused, definition).map(({ code, text }) => ({ code, text }));
 }
 
 function deskOf({ desk, source }: CommandHost): ReturnType<typeof readDesk> {

@@ -1,13 +1,13 @@
 /**
- * Writes and begins the delivery of a failed run's notice. It is written with the end of the run in one commit, so that a
- * crash neither loses nor doubles it. The run does not wait for it, and no notice follows from its own failure.
+ * Writes and begins the deliveries of a failed run's notices. They are written with the end of the run in one commit, so that
+ * a crash neither loses nor doubles them. The run does not wait for it, and no notice follows from its own failure.
  * @see DIS-4 in docs/specification.md
  */
 
 import type { StoredRecord } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
-import { failureNotice, hasFailed, noticeKey } from '../../machines/webhook/failure-notice.ts';
+import { failureNotices, hasFailed, noticeKey, noticeKeys } from '../../machines/webhook/failure-notice.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
 import type { Wards } from '../system/wards.ts';
 
@@ -26,23 +26,25 @@ export interface NoticePorts {
   readonly left: (key: string, record: DeliveryRecord) => void;
 }
 
-/** Returns the change that writes the notice of a run that ends; none where it has not failed or no notice is asked for. */
+/** Returns the changes that write the notices of a run that ends; none where it has not failed or no notice is asked for. */
 export async function noticeChanges(key: string, run: RunRecord, ports: NoticePorts): Promise<readonly RecordChange[]> {
   // Most runs have succeeded, and an event is large to read.
   if (!hasFailed(run)) return [];
   const event = (await ports.keeper.journal()?.get('events', run.eventKey))?.value;
   const nowMs = ports.nowMs();
-  const notice = failureNotice(key, run, { event, nowMs });
-  if (notice === undefined) return [];
-  const order = ports.nextOrder();
-  const value = { ...notice, text: ports.redact(notice.text), order };
-  return [{ collection: 'deliveries', key: noticeKey(key), value, dueAtMs: order, free: ports.crowded() }];
+  return failureNotices(key, run, { event, nowMs }).map((notice) => {
+    const order = ports.nextOrder();
+    const value = { ...notice, text: ports.redact(notice.text), order };
+    return { collection: 'deliveries', key: noticeKey(key, notice.nth), value, dueAtMs: order, free: ports.crowded() };
+  });
 }
 
-/** Begins the delivery of the notice that was written; one that was left on disk is taken up from there. */
+/** Begins the deliveries of the notices that were written; one that was left on disk is taken up from there. */
 export async function openNotice(runKey: string, ports: NoticePorts): Promise<void> {
-  const stored = await ports.keeper.journal()?.get('deliveries', noticeKey(runKey));
-  if (stored !== undefined) openWritten(stored, ports);
+  for (const key of noticeKeys(runKey)) {
+    const stored = await ports.keeper.journal()?.get('deliveries', key);
+    if (stored !== undefined) openWritten(stored, ports);
+  }
 }
 
 /** Begins a delivery that was written; one that was left on disk is taken up from there. */

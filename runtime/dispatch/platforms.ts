@@ -12,6 +12,7 @@ import { noticeKey } from '../../machines/webhook/failure-notice.ts';
 import { isKnownAgain } from '../../machines/webhook/interruption.ts';
 import { progressKey } from '../../machines/webhook/progress-report.ts';
 import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from '../../machines/webhook/record.ts';
+import { nthKey } from '../../machines/webhook/responses.ts';
 import { reportedRun, runReport } from '../../machines/webhook/run-report.ts';
 import { createLiveTargets, type LiveTarget, type LiveTargets, type LiveTargetsPorts } from './live-targets.ts';
 import type { PlatformPause } from './target-lane.ts';
@@ -249,7 +250,7 @@ function goesOnAt({ status, chat, sent, unsureSinceMs }: DeliveryRecord): string
 }
 
 /** What tells a delivery from the others: as the key of its record. */
-function nameOf({ runKey, failedRun, progress, eventKey }: DeliveryRecord): string {
+function nameOf({ runKey, failedRun, progress, eventKey, nth }: DeliveryRecord): string {
   if (progress !== undefined) return progressKey(eventKey, progress);
-  return failedRun === undefined ? (runKey ?? eventKey) : noticeKey(failedRun);
+  return failedRun === undefined ? nthKey(runKey ?? eventKey, nth) : noticeKey(failedRun, nth);
 }

@@ -29,6 +29,7 @@ export async function responseChanges(
       eventKey: run.eventKey,
       runKey: key,
       ...(places.length === 1 ? {} : { of: places.length }),
+      ...(index === 0 ? {} : { nth: index + 1 }),
       deliveryId: event?.deliveryId ?? run.eventKey,
       profile: run.profile,
       route: run.route,

@@ -3,6 +3,7 @@
  * @see CLI-5 and DUR-2 in docs/specification.md
  */
 
+import { textOfRun } from '../../actors/dispatch/batch-texts.ts';
 import type { Collection, JournalReader, Records } from '../../actors/store/journal.ts';
 import type { Json } from '../../machines/base/json.ts';
 import { noticeKey } from '../../machines/webhook/failure-notice.ts';
@@ -28,10 +29,10 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
   const eventOf = (key: string): Promise<EventRecord | undefined> => get('events', key);
 
   /** What was said; of a runner that tells nothing, what went in and what came out. */
-  async function transcriptOf(id: string, run: RunRecord, event: EventRecord | undefined): Promise<Json> {
+  async function transcriptOf(id: string, run: RunRecord, prompt: string): Promise<Json> {
     const { entries } = (await get('transcripts', id)) ?? {};
     if (entries !== undefined) return entries;
-    const asked = { kind: 'prompt', text: event?.prompt ?? '' };
+    const asked = { kind: 'prompt', text: prompt };
     return run.response === undefined ? [asked] : [asked, { kind: 'answer', text: run.response }];
   }
 
@@ -51,18 +52,19 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
       if (kept === undefined) return undefined;
       const run = seenRun(id, kept);
       const event = await eventOf(run.eventKey);
+      const prompt = event === undefined ? '' : await textOfRun(run, event.prompt ?? '', eventOf);
       const delivery = await get('deliveries', id);
       const notice = await get('deliveries', noticeKey(id));
       return redact({
         ...runRow(id, run, event),
         ...questionOf(id, runsThatWait()),
-        prompt: event?.prompt ?? '',
+        prompt,
         response: run.response ?? null,
         ...spendingOf(run),
         ...(delivery === undefined ? {} : { delivery }),
         ...(await furtherOf(journal(), id, delivery)),
         ...(notice === undefined ? {} : { notice }),
-        ...(transcript ? { transcript: await transcriptOf(id, run, event) } : {}),
+        ...(transcript ? { transcript: await transcriptOf(id, run, prompt) } : {}),
       });
     },
   };

@@ -10,9 +10,9 @@ import type { StorySources } from './story-sources.ts';
 
 export type KnownDelivery = NonNullable<StorySources['delivery']>;
 
-/** The response, the further ones and the notice of an event. */
-export function deliveriesOf({ delivery, others = [], notice }: StorySources): readonly KnownDelivery[] {
-  return [delivery, ...others, notice].filter((one) => one !== undefined);
+/** The response, the further ones and the notices of an event. */
+export function deliveriesOf({ delivery, others = [], notices = [] }: StorySources): readonly KnownDelivery[] {
+  return [delivery, ...others, ...notices].filter((one) => one !== undefined);
 }
 
 /** Returns the platform and the place, such as "Slack #deploys" or "comment on acme/web#481". */

@@ -22,8 +22,8 @@ export interface StorySources extends WorkOfRun {
   };
   /** Its further deliveries, where its response has several. */
   readonly others?: readonly NonNullable<StorySources['delivery']>[];
-  /** The delivery of the notice that its run failed. */
-  readonly notice?: StorySources['delivery'];
+  /** The deliveries of the notices that its run failed. */
+  readonly notices?: StorySources['others'];
   /** The burst that the event waits in. */
   readonly group?: { readonly key: string; readonly record: GroupRecord };
   /** What was said between a run and its model, where it was kept. */

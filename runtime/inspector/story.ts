@@ -61,7 +61,7 @@ function endOf(stairs: readonly Stair[], otherwise: number): number {
   return Math.max(otherwise, ...stairs.flatMap(({ at }) => (at === undefined ? [] : [at])));
 }
 
-function groupChapters({ event, run, group, stateOf }: StorySources): Chapter[] {
+function groupChapters({ key, event, run, group, stateOf }: StorySources): Chapter[] {
   const groupKey = event.told?.groupKey ?? group?.record.groupKey ?? run?.record.group;
   if (groupKey === undefined) return [];
   const actor = `groups/${group?.key ?? run?.record.group ?? groupKey}`;
@@ -83,11 +83,12 @@ function groupChapters({ event, run, group, stateOf }: StorySources): Chapter[] 
     const { superseded = 0, earlierKeys, eventKey: newest } = run.record;
     const texts =
       earlierKeys === undefined ? 'the texts of the newest' : `the texts of ${earlierKeys.length + 1} up to the newest`;
+    const isIn = key === newest || earlierKeys?.includes(key) === true;
     stairs.push({
       state: 'dispatched',
       at: run.record.queuedAtMs,
       result: 'passed',
-      told: `one run for ${counted(superseded + 1 + (earlierKeys?.length ?? 0), 'event')}, with ${texts} (${newest})`,
+      told: `one run for ${counted(superseded + 1 + (earlierKeys?.length ?? 0), 'event')}, with ${texts} (${newest})${isIn ? '' : ', not of this one'}`,
       rule: 'COA-2',
     });
   }
@@ -106,12 +107,12 @@ function groupChapters({ event, run, group, stateOf }: StorySources): Chapter[] 
 }
 
 function runChapters(sources: StorySources): Chapter[] {
-  const { run, delivery, others = [], notice } = sources;
+  const { run, delivery, others = [], notices = [] } = sources;
   return [
     ...(run === undefined
       ? []
       : [runChapter(run.key, run.record, sources), ...callChapters(sources), ...questionChapters(sources)]),
-    ...[delivery, ...others, notice].flatMap((one) => (one === undefined ? [] : [deliveryChapter(one, sources)])),
+    ...[delivery, ...others, ...notices].flatMap((one) => (one === undefined ? [] : [deliveryChapter(one, sources)])),
   ];
 }
 

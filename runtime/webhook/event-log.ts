@@ -15,7 +15,7 @@ import type { RequestContext } from '../../machines/webhook/webhook-request.mach
 import { senderOf } from '../http/sender.ts';
 import { type AcceptedLinePorts, createAcceptedLines } from './accepted-lines.ts';
 import { fieldOf, type LiveRequest, replayed, textOf, toldOf } from './exchanges.ts';
-import { createLastRefusals, type LastRefusals } from './last-refusals.ts';
+import { createLastRefusals, type LastRefusals, type RefusalPorts } from './last-refusals.ts';
 import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 
 export interface Decisions {
@@ -28,7 +28,7 @@ export interface Decisions {
   close(): void;
 }
 
-export interface DecisionPorts extends AcceptedLinePorts {
+export interface DecisionPorts extends AcceptedLinePorts, RefusalPorts {
   readonly keeper: JournalKeeper;
   /** What the journal keeps of the headers of a route's request. */
   readonly keptHeaders: (route: Route, headers: EventRecord['headers']) => EventRecord['headers'];
@@ -63,7 +63,7 @@ const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter'
 export function createDecisions(ports: DecisionPorts): Decisions {
   const { log, keeper, keptHeaders, redact } = ports;
   const refused = createRefusedRequests();
-  const last = createLastRefusals();
+  const last = createLastRefusals(ports);
   const lines = createAcceptedLines(ports);
 
   return {
@@ -104,8 +104,9 @@ export function createDecisions(ports: DecisionPorts): Decisions {
       const shown = kind === 'handshake' ? outcome.shownField : undefined;
       const body = shown === undefined || live === undefined ? '' : cut(fieldOf(live, shown), longestShown);
       const event = eventOf(context, isAnswered ? 'ignored' : 'refused', { live, redact, headers: {}, body });
-      refused.add(context.id, event, { ...context, address: addressOf(live) });
-      last.add(context, live);
+      const address = addressOf(live);
+      refused.add(context.id, event, { ...context, address });
+      last.add(context, live, address);
     },
   };
 }

@@ -213,7 +213,7 @@ function claimRequestOf(
       ? { deliver: route.deliver, deliverExtra: context.deliverExtra ?? {} }
       : { deliverTo: context.deliverTo }),
     onFailure: context.replay?.isDry ? undefined : context.onFailure,
-    reports: context.replay?.isDry ? undefined : route.reports,
+    reports: context.replay?.isDry ? undefined : context.reports,
     skills: route.skills,
     toolsets: route.toolsets,
     ...replayed(context),

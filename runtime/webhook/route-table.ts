@@ -23,7 +23,7 @@ export interface RouteDesk {
   /** The compiled form of a route, also of one that a reload has replaced meanwhile. */
   compiled(route: Route): CompiledRoute;
   /** The route of a profile by its name. */
-  named(profile: string, name: string): Route | undefined;
+  named(profile: string, name: string): RouteWithSecret | undefined;
   replace(sources: RouteSources): void;
 }
 
@@ -70,7 +70,7 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
     },
     named(profile, name) {
       refresh();
-      return findRoute(books, { kind: 'route', profile, name }, true)?.route;
+      return findRoute(books, { kind: 'route', profile, name }, true);
     },
     replace(next) {
       sources = next;

@@ -21,6 +21,7 @@ import { createWard } from '../../machines/base/ward.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import type { CompiledRoute } from '../../machines/webhook/compile-route.ts';
+import { diagnoseRefusal } from '../../machines/webhook/diagnose-refusal.ts';
 import { deliveryIdOf } from '../../machines/webhook/envelope.ts';
 import { signatureClaim } from '../../machines/webhook/record.ts';
 import { replyTo } from '../../machines/webhook/reply.ts';
@@ -184,6 +185,11 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     keeper,
     keptHeaders: (route, headers) => routes.compiled(route).keptHeaders(headers),
     redact: redactor.text,
+    diagnose: (refused, { profile, name }) => {
+      const definition = routes.named(profile, name);
+      return definition === undefined ? [] : diagnoseRefusal(refused, definition);
+    },
+    steadyMs,
     every,
     isEachLogged: () => settings().log.events === 'all',
   });
@@ -192,7 +198,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     root,
     home,
     deskOf,
-    routeConcurrency: (profile, route) => routes.named(profile, route)?.concurrency,
+    routeConcurrency: (profile, route) => routes.named(profile, route)?.route.concurrency,
     keeper,
     nextId,
     redactor,

@@ -66,8 +66,8 @@ agent webhook doctor payments
 \`\`\`
 
 explains the last refused requests of a route, the newest first; \`agent inspect why\` adds the same to one refused request.
-The gateway keeps the last four refusals with different reasons in memory, with bodies of up to 64 KiB, and checks them
-against the route as it is now. With \`--json\` each finding has one of these codes:
+The gateway keeps the newest refusal of each answer in memory, with a body of up to 64 KiB, and checks it against the route as it
+is now. An answer that takes the secret, such as a changed body, is not replaced by requests of untrusted senders. With \`--json\` each finding has one of these codes:
 
 | code | what it says |
 | --- | --- |

@@ -325,7 +325,13 @@ for (const { front, skip } of fronts) {
       >[];
       const row = rows.find(({ delivery_id }) => delivery_id === 'all3');
       t.match(row, { superseded: 0, events: 3 });
-      t.match((await askCli(['runs', 'show', String(row?.id)], home.path)).stdout, /Batch +3 events in its prompt/);
+      const show = async (shown: typeof row): Promise<string> =>
+        (await askCli(['runs', 'show', String(shown?.id)], home.path)).stdout;
+      const ofBatch = await show(row);
+      t.match(ofBatch, /Batch +3 events\n/);
+      t.match(ofBatch, /\[Event 1 of 3\]\s+n=1\s+\[Event 2 of 3\]\s+n=2\s+\[Event 3 of 3\]\s+n=3/);
+      const newest = await show(rows.find(({ delivery_id }) => delivery_id === 'x3'));
+      t.match(newest, /x 3\s+\[Note: 2 earlier events were superseded by this one\.\]/);
     });
 
     t.test('CON-2 · COA-1 · SIGTERM flushes what is pending, finishes runs and exits 0', async (t) => {

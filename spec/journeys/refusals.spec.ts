@@ -97,6 +97,15 @@ for (const { front, skip } of fronts) {
       );
       const why = await askCli(['inspect', 'why', refusals[1]?.key ?? ''], home.path);
       t.match(why.stdout, /→ The body was changed on its way: it would match without the line break at its end/);
+
+      for (let n = 0; n < 200; n += 1)
+        t.equal(
+          await post(daemon, 'hub', `j${n}`, { 'x-hub-signature-256': `sha256=${String(n).padStart(64, '0')}` }),
+          401,
+        );
+      const after = await doctor('hub');
+      t.match(after, /would match without the line break at its end/, 'junk does not replace what the owner needs');
+      t.match(after, /No usual change of the body/);
     });
   });
 }

@@ -9,6 +9,7 @@ import { entryOf, eventually } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { httpApi } from '../support/platforms/described.ts';
 import { type FakeRequest, startPlatform } from '../support/platforms/fake-platform.ts';
+import { slackApi } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
 
 const secret = 'reports-secret-reports-secret';
@@ -41,8 +42,12 @@ async function openReports(t: Test) {
   const home = makeHome(t, { 'scripts/agent.mjs': agent });
   const receiver = await startPlatform(httpApi);
   t.teardown(() => receiver.close());
+  const slack = await startPlatform(slackApi);
+  t.teardown(() => slack.close());
   const peer = await started(t);
   const prompt = '{n}';
+  const toSlack = { to: 'slack', extra: { chat_id: slackApi.chat ?? '' } };
+  const everyStep = ['accepted', 'approval', 'finished', 'failed'];
   const config = {
     agent: { runner: 'command', command: ['node', 'scripts/agent.mjs'] },
     mcp_servers: { peer: entryOf(peer, { trust: 'untrusted' }) },
@@ -53,6 +58,7 @@ async function openReports(t: Test) {
         secret: reportSecret,
         retries: { max_attempts: 3, base_seconds: 0.05, longest_seconds: 0.2 },
       },
+      slack: { enabled: true, api_base: slack.base, ...slackApi.options, home_channel: slackApi.chat ?? '' },
       webhook: {
         enabled: true,
         extra: {
@@ -70,6 +76,16 @@ async function openReports(t: Test) {
               toolsets: ['mcp__peer__*'],
             },
             direct: { prompt, deliver: 'http', deliver_only: true },
+            both: {
+              prompt,
+              deliver: [toSlack, { to: 'http', on: everyStep }],
+              on_failure: 'slack',
+              toolsets: ['mcp__peer__*'],
+            },
+            some: {
+              prompt,
+              deliver: [toSlack, { to: 'http', on: ['accepted'], when: [{ field: 'n', contains: 'urgent' }] }],
+            },
           },
         },
       },
@@ -82,6 +98,13 @@ async function openReports(t: Test) {
   return {
     home,
     receiver,
+    slackTexts: () => slack.world.messages.map(({ text }) => text),
+    /** Resolves with the only question that a run asks. */
+    asked: () =>
+      eventually(async () => {
+        const [question, ...others] = await rows<{ readonly id: string }>('approvals', 'list');
+        return others.length === 0 ? question : undefined;
+      }),
     rows,
     reaches: (id: string, status: string): Promise<Row> =>
       eventually(async () =>
@@ -143,12 +166,9 @@ t.test('DLV-6 · DUR-1 · runs are reported with a signature, each end once, als
   // The first report is refused once; the others wait behind it.
   it.receiver.scripts.push({ status: 503 });
   await post('steps', 'ask', 'step');
-  const [question] = await eventually(async () => {
-    const rows = await it.rows<{ readonly id: string }>('approvals', 'list');
-    return rows.length === 1 ? rows : undefined;
-  });
+  const question = await it.asked();
   await eventually(() => it.reports('step').length === 3);
-  await askCli(['approvals', 'approve', String(question?.id)], it.home.path);
+  await askCli(['approvals', 'approve', question.id], it.home.path);
   await eventually(() => it.reports('step').length === 4);
   const steps = it.reports('step').slice(1).map(verified);
   const run_id = it.reports('step')[3]?.headers['webhook-id'];
@@ -159,7 +179,7 @@ t.test('DLV-6 · DUR-1 · runs are reported with a signature, each end once, als
       data: {
         status: 'waiting for approval',
         run_id,
-        question: { id: question?.id, kind: 'tool', server: 'peer', tool: 'mcp__peer__write_note' },
+        question: { id: question.id, kind: 'tool', server: 'peer', tool: 'mcp__peer__write_note' },
         text: /waits for an approval to call mcp__peer__write_note: agent approvals show /,
       },
     },
@@ -194,4 +214,72 @@ t.test('DLV-6 · DUR-1 · runs are reported with a signature, each end once, als
   t.equal(before?.headers['webhook-id'], after?.headers['webhook-id']);
   t.equal(it.receiver.world.messages.filter(({ text }) => text === 'Fine: killed').length, 1);
   t.notMatch(JSON.stringify([...daemon.log]), reportSecret.slice('whsec_'.length));
+});
+
+t.test('DLV-6 · DLV-7 · DIS-4 · DUR-1 · a run is followed beside another target, also through kill -9', async (t) => {
+  const it = await openReports(t);
+  const daemon = await startDaemon(t, it.home.path);
+  const post = (route: string, n: string, id: string, { url } = daemon) =>
+    postSigned(`${url}/webhooks/${route}`, { n }, { secret, id });
+  const types = (id: string): readonly unknown[] => it.reports(id).map((report) => verified(report).type);
+
+  await post('both', 'build', '1');
+  await it.ended('1', 'delivered');
+  t.same(types('1'), ['run.accepted', 'run.finished']);
+  const [, finished] = it.reports('1');
+  const run = (await it.rows<Row>('runs', 'list')).find((row) => row.delivery_id === '1');
+  t.match(verified(finished), { data: { text: 'Fine: build', run_id: run?.id } });
+  t.equal(finished?.headers['webhook-id'], `${run?.id}~2`, 'the second delivery of the run');
+  t.same(it.slackTexts(), ['Fine: build']);
+
+  await post('both', 'fail', '2');
+  await eventually(() => it.reports('2').length === 2 && it.slackTexts().length === 2);
+  t.same(types('2'), ['run.accepted', 'run.failed']);
+  t.match(verified(it.reports('2')[1]), { data: { status: 'failed', reason: /no such build/, text: /^Run failed: / } });
+  t.match(it.slackTexts()[1], /^Run failed: route "both"/);
+  const why = await askCli(['inspect', 'why', '2'], it.home.path);
+  for (const target of ['slack', 'http']) t.match(why.stdout, `notice of the failed run to ${target}`);
+
+  await post('some', 'calm', '3');
+  await it.ended('3', 'delivered');
+  await post('some', 'urgent', '4');
+  await it.ended('4', 'delivered');
+  await eventually(() => it.reports('4').length === 1);
+  t.same([types('3'), types('4')], [[], ['run.accepted']], 'a condition holds for all that its entry reports');
+  t.same(it.slackTexts().slice(2), ['Fine: calm', 'Fine: urgent']);
+
+  // Nothing is confirmed before the kill: what was accepted may have arrived, and the question waits behind it.
+  it.receiver.scripts.push('hang');
+  const arrived = it.receiver.arrival();
+  await post('both', 'ask', '5');
+  await arrived;
+  const before = await it.asked();
+  await eventually(async () =>
+    (await it.rows<Row & { readonly reports?: string }>('deliveries', 'list')).some(
+      ({ delivery_id, reports }) => delivery_id === '5' && reports === 'approval',
+    ),
+  );
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+  it.receiver.release();
+  const second = await startDaemon(t, it.home.path);
+  const after = await it.asked();
+  await eventually(() => it.reports('5').length === 4);
+  await askCli(['approvals', 'approve', after.id], it.home.path);
+  await it.ended('5', 'delivered');
+  t.same(types('5'), ['run.accepted', 'run.accepted', 'run.approval', 'run.approval', 'run.finished']);
+  const ids = it.reports('5').map(({ headers }) => headers['webhook-id']);
+  t.equal(ids[0], ids[1], 'a report that may have arrived has the same id');
+  t.match(
+    [ids[2], ids[3]],
+    [before.id, after.id].map((id) => new RegExp(`\\.${id}$`)),
+  );
+  t.equal(it.slackTexts().filter((text) => text === 'Fine: ask').length, 1);
+
+  t.match(
+    (await askCli(['webhook', 'show', 'both'], it.home.path)).stdout,
+    /http\n +on accepted, approval, finished, failed/,
+  );
+  await post('both', 'fail', '6', second);
+  await eventually(() => it.reports('6').length === 2);
 });

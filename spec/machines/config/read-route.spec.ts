@@ -1,6 +1,6 @@
 import t from 'tap';
 import { filterChecker } from '../../../actors/config/load-config.ts';
-import type { JsonObject } from '../../../machines/base/json.ts';
+import { defined, type JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import { readConfig } from '../../../machines/config/read-config.ts';
 import { type RouteRead, readRoute } from '../../../machines/config/read-route.ts';
@@ -83,50 +83,74 @@ t.test('SEC-6 · SIG-5 · a weak secret is refused outside loopback, and a warni
   t.end();
 });
 
-t.test('DLV-6 · on says which ends of a run are reported to http; without it both are', (t) => {
-  const extra = { note: 'x' };
-  const http = { secret, deliver: 'http', deliver_extra: extra };
-  const failed = { onFailure: 'http' };
+t.test('DLV-6 · on says which steps of a run are reported to http; without it both ends are', (t) => {
+  const http = { secret, deliver: 'http', deliver_extra: { note: 'x' } };
   const rows: readonly (readonly [JsonObject, object])[] = [
-    [http, { deliver: 'http', ...failed }],
+    [http, { deliver: 'http', reports: ['failed'] }],
     [
       { ...http, on: ['finished', 'failed'] },
-      { deliver: 'http', ...failed },
+      { deliver: 'http', reports: ['failed'] },
     ],
     [
       { ...http, on: ['finished'] },
-      { deliver: 'http', onFailure: undefined },
+      { deliver: 'http', reports: [] },
     ],
     [
-      { ...http, on: ['failed'] },
-      { deliver: 'log', ...failed, onFailureExtra: extra },
+      { ...http, on: ['accepted', 'failed'] },
+      { deliver: 'log', reports: ['accepted', 'failed'] },
     ],
     [
       { ...http, on_failure: 'email' },
-      { deliver: 'http', onFailure: 'email', onFailureExtra: undefined },
+      { deliver: 'http', reports: [], onFailure: 'email' },
     ],
     [
-      { ...http, deliver_only: true },
-      { deliver: 'http', onFailure: undefined },
+      { ...http, on: ['failed'], on_failure: 'email' },
+      { deliver: 'log', reports: ['failed'], onFailure: 'email' },
     ],
-    [
-      { ...http, cron_job: 'nightly' },
-      { deliver: 'http', onFailure: undefined },
-    ],
+    [{ ...http, deliver_only: true }, { deliver: 'http' }],
+    [{ ...http, cron_job: 'nightly' }, { deliver: 'http' }],
   ];
-  for (const [written, route] of rows) {
+  for (const [written, expected] of rows) {
     const found = read(written);
     const label = JSON.stringify(written);
     t.ok(found.ok, label);
     if (!found.ok) continue;
-    const { deliver, onFailure, onFailureExtra } = found.value.route;
-    t.match({ deliver, onFailure, onFailureExtra }, route, label);
+    const { deliver, reports, onFailure } = found.value.route;
+    t.same(defined({ deliver, reports, onFailure }), expected, label);
   }
   t.same(codes(read({ secret, deliver: 'slack', on: ['failed'] })), ['on-needs-http']);
-  t.same(codes(read({ ...http, on: ['failed'], on_failure: 'email' })), ['on-with-on-failure']);
+  t.same(codes(read({ ...http, on: ['failed'], on_failure: 'http' })), ['on-with-on-failure']);
   t.same(codes(read({ ...http, on: ['failed'], deliver_only: true })), ['on-unused']);
   t.same(codes(read({ ...http, on: ['failed'], cron_job: 'nightly' })), ['on-unused']);
   t.same(codes(read({ ...http, on: 5 }, ['on'])), []);
+  t.end();
+});
+
+t.test('DLV-6 · DLV-7 · each http entry of a list has an on of its own, and the defaults of the single form', (t) => {
+  const http = { to: 'http', when: [{ field: 'a', exists: true }] };
+  const listed = (entry: JsonObject, more: JsonObject = {}) =>
+    read({ secret, deliver: [{ to: 'slack' }, entry], ...more });
+  const rows: readonly (readonly [entry: JsonObject, more: JsonObject, on: readonly string[] | undefined])[] = [
+    [http, {}, ['finished', 'failed']],
+    [http, { on_failure: 'slack' }, ['finished']],
+    [{ ...http, on: ['accepted', 'failed'] }, { on_failure: 'slack' }, ['accepted', 'failed']],
+    [http, { deliver_only: true }, undefined],
+  ];
+  for (const [entry, more, on] of rows) {
+    const found = listed(entry, more);
+    t.ok(found.ok);
+    if (!found.ok) continue;
+    const { deliverTo = [], reports } = found.value.route;
+    t.same([deliverTo[0]?.on, deliverTo[1]?.on, reports], [undefined, on, undefined], JSON.stringify([entry, more]));
+  }
+  const problems = (entry: JsonObject, more: JsonObject = {}) => {
+    const found = listed(entry, more);
+    return found.ok ? [] : found.findings.map(({ path, code }) => [path.join('.'), code]);
+  };
+  t.same(problems({ to: 'log', on: ['failed'] }), [['deliver.1.on', 'on-needs-http']]);
+  t.same(problems(http, { on: ['failed'] }), [['on', 'on-needs-http']]);
+  t.same(problems({ ...http, on: ['failed'] }, { deliver_only: true }), [['deliver.1.on', 'on-unused']]);
+  t.same(problems({ ...http, on: ['failed'] }, { on_failure: 'http' }), [['deliver.1.on', 'on-with-on-failure']]);
   t.end();
 });
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { failureNotice, noticeKey } from '../../../machines/webhook/failure-notice.ts';
+import { failureNotices, noticeKey } from '../../../machines/webhook/failure-notice.ts';
 import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { plainRun } from '../../support/records.ts';
 
@@ -17,8 +17,9 @@ const event: EventRecord = {
 };
 const failed: RunRecord = { ...plainRun, eventKey: 'k1', status: 'failed', reason: 'exit code 1' };
 
-const noticeOf = (run: Partial<RunRecord>, of: Partial<EventRecord> = {}) =>
-  failureNotice('run1', { ...failed, ...run }, { event: { ...event, ...of }, nowMs: 9 });
+const noticesOf = (run: Partial<RunRecord>, of: Partial<EventRecord> = {}) =>
+  failureNotices('run1', { ...failed, ...run }, { event: { ...event, ...of }, nowMs: 9 });
+const noticeOf = (...given: Parameters<typeof noticesOf>) => noticesOf(...given)[0];
 
 t.test('DIS-4 · the notice of a failed run is a delivery of its own, to the place that its event holds', (t) => {
   t.same(noticeOf({}), {
@@ -45,7 +46,16 @@ t.test('DIS-4 · only a run that failed for good without a response has a notice
   }
   t.equal(noticeOf({ response: '' }), undefined, 'its response could not be delivered, which is a dead letter');
   t.equal(noticeOf({}, { onFailure: undefined }), undefined);
-  t.equal(failureNotice('run1', failed, { event: undefined, nowMs: 9 }), undefined, 'its event is forgotten');
+  t.same(failureNotices('run1', failed, { event: undefined, nowMs: 9 }), [], 'its event is forgotten');
+  t.end();
+});
+
+t.test('DIS-4 · DLV-6 · a failure that is reported to http too has a second notice', (t) => {
+  const both = noticesOf({}, { reports: ['accepted', 'failed'] });
+  t.match(both, [{ target: 'slack' }, { target: 'http', extra: {}, failedRun: 'run1', nth: 2 }]);
+  t.equal(both[1]?.text, both[0]?.text);
+  t.match(noticesOf({}, { reports: ['failed'], onFailure: undefined }), [{ target: 'http', nth: undefined }]);
+  t.equal(noticesOf({}, { reports: ['accepted'] }).length, 1);
   t.end();
 });
 

@@ -73,6 +73,8 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     keeper,
     keptHeaders: () => ({}),
     redact: redactor.text,
+    diagnose: () => [],
+    steadyMs: () => 0,
     every: () => () => {},
     isEachLogged: () => true,
   });

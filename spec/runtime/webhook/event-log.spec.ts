@@ -30,6 +30,8 @@ async function stage(events: 'summary' | 'all' = 'summary') {
     keeper,
     keptHeaders: (_, headers) => keptHeaders(headers),
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
+    diagnose: () => [],
+    steadyMs: () => 0,
   });
   return { decisions, journal, lines, beats };
 }

@@ -47,7 +47,7 @@ t.test('SUB-2 · a new subscription answers at once and one that is gone no more
   const desk = createRouteDesk(
     sourcesOf({ configured: [entry('fixed')], subscriptions: new Map([[defaultProfile, file.store]]) }),
   );
-  const named = () => ['fixed', 'hook'].map((name) => desk.named('default', name)?.name);
+  const named = () => ['fixed', 'hook'].map((name) => desk.named('default', name)?.route.name);
   t.same(named(), ['fixed', undefined]);
 
   await turn();
