@@ -58,7 +58,7 @@ function show(context: CommandContext, created: Subscribed): void {
 
 type Subscribed = Result<'webhook.subscribe'>;
 
-function anyoneWords({ url, secret, events }: Subscribed, test: string): string {
+function anyoneWords({ url, local_url: local, secret, events }: Subscribed, test: string): string {
   return `  Secret  ${secret}
 
 The secret is shown once. Paste both at the sender:
@@ -67,7 +67,7 @@ The secret is shown once. Paste both at the sender:
   others  by --source, or sign by X-Webhook-Signature-V2${reachWords(url)}
 
 Try it: ${test}, or
-${curlOf(url, secret, events[0])}`;
+${curlOf(local ?? url, secret, events[0])}`;
 }
 
 /** A secret that the provider made is not shown: its owner has just given it. */

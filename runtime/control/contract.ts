@@ -229,7 +229,14 @@ export interface Contract {
   'webhook.show': { params: RouteChoice; result: RouteDetail };
   'webhook.subscribe': {
     params: RouteChoice & { readonly record?: JsonObject; readonly force?: boolean };
-    result: RouteRow & { readonly secret: string; readonly verify_token?: string; readonly provider?: ProviderWords };
+    /** `url` is complete, with the secret where the provider shows it there. */
+    result: RouteRow & {
+      /** The listener's own address, where `url` is another one. */
+      readonly local_url?: string;
+      readonly secret: string;
+      readonly verify_token?: string;
+      readonly provider?: ProviderWords;
+    };
   };
   'webhook.test': {
     params: RouteChoice & { readonly payload?: Json; readonly sample?: string; readonly event?: string } & {

@@ -30,7 +30,7 @@ ${rows.join('\n')}
 
 A time that is signed may lie 300 s from the clock of this machine, unless the table says otherwise.
 Square, HubSpot and Twilio sign the address that they post to: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
-see it, such as \`https://hooks.example.com\`. Mailgun does not sign the body, only a token and the time: its fields can be
+see it, such as \`https://hooks.example.com\`. Every address that is shown then begins with it. Mailgun does not sign the body, only a token and the time: its fields can be
 believed as far as the connection can. A request of Telegram, Microsoft Graph, Azure Event Grid or CloudEvents is not signed
 at all: it shows a token, so serve these routes by HTTPS only.
 
@@ -39,7 +39,8 @@ Some providers need one more step:
 - **Meta**: \`verify_token\` on the route is the text that you type beside the callback URL.
 - **Microsoft Graph**: \`verify_token\` on the route is the \`clientState\` of the subscription; the route has no \`secret\`. Each
   item of a request must have it, and no event, prompt or history shows it.
-- **Azure Event Grid**: give the endpoint as \`https://…/webhooks/<route>?code=<secret>\`. Both of its schemas work.
+- **Azure Event Grid**: give the endpoint as \`https://…/webhooks/<route>?code=<secret>\`, which \`subscribe\` prints. Both of its
+  schemas work.
 - **Notion**: begin with any text as \`secret\`. Notion's first request brings the verification token: \`agent events\`
   lists it as \`handshake: verification_token\`, and \`agent events show <id>\` shows it. Type it in at Notion, and make it
   the route's \`secret\`. From then on no other token is taken.
