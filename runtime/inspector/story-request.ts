@@ -6,6 +6,7 @@
 
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { type OutcomeKind, statusOf } from '../../machines/webhook/reply.ts';
+import { targetsOf } from './story-words.ts';
 import type { Stair } from './wire.ts';
 
 /** The states in the order of the chart, with the rule that each keeps. */
@@ -121,7 +122,8 @@ function passed(state: StateName, event: EventRecord): string {
   }
 }
 
-function planned({ status, told, deliver }: EventRecord): string {
+function planned(event: EventRecord): string {
+  const { status, told } = event;
   switch (status) {
     // What led to no work does not say what it would have led to.
     case 'duplicate':
@@ -133,9 +135,9 @@ function planned({ status, told, deliver }: EventRecord): string {
     case 'cron':
       return 'fires a cron job';
     case 'delivering':
-      return `goes to ${deliver ?? 'log'} as it is`;
+      return `goes to ${targetsOf(event)} as it is`;
     default:
-      return `an agent run, its response to ${deliver ?? 'log'}`;
+      return `an agent run, its response to ${targetsOf(event)}`;
   }
 }
 
