@@ -220,7 +220,10 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
     ...optional('profile', textFlag(context, 'profile')),
   });
   if (hasFlag(context, 'json')) printJson(context, answer);
-  else context.out.print(`HTTP ${answer.status}\n${plain(answer.body)}\n`);
+  else {
+    const { status, body, note } = answer;
+    context.out.print(`HTTP ${status}\n${plain(body)}\n${note === undefined ? '' : `${note}\n`}`);
+  }
   return answer.status >= 200 && answer.status < 300 ? 0 : 1;
 }
 

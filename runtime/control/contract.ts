@@ -242,8 +242,10 @@ export interface Contract {
     params: RouteChoice & { readonly payload?: Json; readonly sample?: string; readonly event?: string } & {
       /** Stops before the claim: nothing is written, delivered or run. */
       readonly checks_only?: boolean;
+      readonly by?: string;
     };
-    result: { readonly status: number; readonly body: string };
+    /** `note` says where the event was handed in without a signature. */
+    result: { readonly status: number; readonly body: string; readonly note?: string };
   };
 }
 

@@ -4,7 +4,7 @@
  * @see RTE-3, FIL-1 and SIG-1 in docs/specification.md
  */
 
-import type { EventRecord } from '../../machines/webhook/record.ts';
+import { type EventRecord, handedInWords } from '../../machines/webhook/record.ts';
 import { type OutcomeKind, statusOf } from '../../machines/webhook/reply.ts';
 import { targetsOf } from './story-words.ts';
 import type { Stair } from './wire.ts';
@@ -44,8 +44,8 @@ const decidedIn: Partial<Record<OutcomeKind, StateName>> = {
   deliveryFailed: 'dispatching',
 };
 
-/** A replay was read and checked when its event first came. */
-const skippedByReplay: ReadonlySet<string> = new Set(['throttling', 'readingBody', 'verifying']);
+/** A replay was read and checked when its event first came, and what is handed in has no signature. */
+const skippedByOwner: ReadonlySet<string> = new Set(['throttling', 'readingBody', 'verifying']);
 
 export function requestStairs(event: EventRecord): Stair[] {
   const outcome = outcomeOf(event);
@@ -54,8 +54,10 @@ export function requestStairs(event: EventRecord): Stair[] {
   for (const [state, rule] of states) {
     const stops = state === last;
     if (state === 'transforming' && !stops && event.told?.script === undefined) continue;
-    if (event.replayOf !== undefined && skippedByReplay.has(state)) {
-      stairs.push({ state, result: 'skipped', told: 'done when the event first came', rule });
+    const handedIn = event.told?.handedIn;
+    if ((event.replayOf ?? handedIn) !== undefined && skippedByOwner.has(state)) {
+      const told = handedIn === undefined ? 'done when the event first came' : handedInWords(handedIn);
+      stairs.push({ state, result: 'skipped', told, rule });
       continue;
     }
     const failed = outcome === 'unavailable' || outcome === 'deliveryFailed';

@@ -22,7 +22,7 @@ routes:
 The source also says where the event type and the delivery id are. A provider's retry has the same id and is answered
 \`200 duplicate\`. The array of a provider that sends arrays, such as SendGrid, becomes one event per item
 ([below](#several-events-in-one-request)). If a provider first asks whether it may send, the gateway answers.
-\`agent webhook test <route>\` signs a test event as the provider would.
+\`agent webhook test <route>\` sends a test event, signed as the provider would sign it.
 
 | \`source\` | provider | how it signs | handshake | event type | delivery id | body | answer | its secret |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -44,7 +44,7 @@ Some providers need one more step:
 - **Notion**: begin with any text as \`secret\`. Notion's first request brings the verification token: \`agent events\`
   lists it as \`handshake: verification_token\`, and \`agent events show <id>\` shows it. Type it in at Notion, and make it
   the route's \`secret\`. From then on no other token is taken.
-- **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign a test event.
+- **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign.
 - **PayPal** and **Amazon SNS** sign with a certificate. The gateway fetches it from \`*.paypal.com\` or
   \`sns.<region>.amazonaws.com\` alone, keeps it, and answers 503 where that takes longer than 3 s. \`secret\` is the id of the
   webhook at PayPal, or the ARN of the topic. A \`Message\` of SNS that is JSON is read: \`{Message.AlarmName}\`.
@@ -53,8 +53,10 @@ Some providers need one more step:
 ## Samples
 
 \`agent webhook test <route> --sample <provider>:<event>\` sends an event in the provider's documented shape, with the provider's
-headers, a fresh id and the provider's signature. On a route with a source the event alone will do. Discord, SendGrid,
-PayPal and Amazon SNS alone can sign theirs.
+headers and a fresh id, signed as the route verifies: by its source, by its \`signature:\`, else by GitHub's, GitLab's or the
+generic scheme. On a route with a source the event alone will do. Discord, SendGrid, PayPal and Amazon SNS alone can sign
+theirs: such a sample is handed in without its signature and gets the gateway's own answer, and the history shows who
+handed it in.
 
 ${sampleLines()}
 
