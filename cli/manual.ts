@@ -210,9 +210,12 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['webhook subscribe'],
   },
   'webhook test': {
+    about: [
+      'Signs a payload or a sample as the route verifies. Where only the sender can sign (Discord, SendGrid, PayPal, Amazon SNS), the event is handed in without its signature, which the answer and the history say; every rule after the signature applies.',
+    ],
     examples: [
       ['webhook test ci', 'send a payload of no importance'],
-      ['webhook test reviews --sample pull_request.opened', 'send what GitHub sends, signed as GitHub does'],
+      ['webhook test reviews --sample pull_request.opened', 'send what GitHub sends, signed as the route verifies'],
       ['webhook test payments --sample stripe:invoice.paid', 'the same for any provider of docs/sources.md'],
       [`webhook test ci --event build --payload '{"build": {"url": "https://ci.example/1"}}'`, 'send that'],
     ],

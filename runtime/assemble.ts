@@ -204,7 +204,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
       keeper: webhooks.keeper,
       decisions: webhooks.decisions,
       replay: webhooks.replay,
-      check: webhooks.check,
+      sendOwn: webhooks.sendOwn,
       sendings: webhooks.sendings,
       pauseOf: webhooks.pauseOf,
       cancelRun: webhooks.cancelRun,

@@ -58,7 +58,7 @@ function show(context: CommandContext, created: Subscribed): void {
 
 type Subscribed = Result<'webhook.subscribe'>;
 
-function anyoneWords({ url, secret, events }: Subscribed, test: string): string {
+function anyoneWords({ url, local_url: local, secret, events }: Subscribed, test: string): string {
   return `  Secret  ${secret}
 
 The secret is shown once. Paste both at the sender:
@@ -67,7 +67,7 @@ The secret is shown once. Paste both at the sender:
   others  by --source, or sign by X-Webhook-Signature-V2${reachWords(url)}
 
 Try it: ${test}, or
-${curlOf(url, secret, events[0])}`;
+${curlOf(local ?? url, secret, events[0])}`;
 }
 
 /** A secret that the provider made is not shown: its owner has just given it. */
@@ -220,7 +220,10 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
     ...optional('profile', textFlag(context, 'profile')),
   });
   if (hasFlag(context, 'json')) printJson(context, answer);
-  else context.out.print(`HTTP ${answer.status}\n${plain(answer.body)}\n`);
+  else {
+    const { status, body, note } = answer;
+    context.out.print(`HTTP ${status}\n${plain(body)}\n${note === undefined ? '' : `${note}\n`}`);
+  }
   return answer.status >= 200 && answer.status < 300 ? 0 : 1;
 }
 

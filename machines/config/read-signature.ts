@@ -70,7 +70,7 @@ export function readSigning(
     ...(sender === undefined ? {} : { sender }),
     ...(signature === undefined ? {} : { signature }),
     ...(deliveryIdAt === undefined ? {} : { deliveryIdAt }),
-    ...(needsUrl && publicUrl !== undefined ? { publicUrl: publicUrl.replace(/\/+$/, '') } : {}),
+    ...(needsUrl && publicUrl !== undefined ? { publicUrl } : {}),
   };
 }
 

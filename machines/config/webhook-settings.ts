@@ -24,7 +24,7 @@ export const listenerKeys = {
     ...text,
     pattern: '^https?://[^/?#]+(?:/[^?#]*)?$',
     description:
-      'Where senders reach this listener, such as https://hooks.example.com; for sources that sign the address.',
+      'Where senders reach this listener, such as https://hooks.example.com: the address that is shown to paste, and that some sources sign.',
   },
   rate_limit: { type: 'integer', minimum: 1, default: 30, description: 'Requests per minute and route.' },
   max_body_bytes: { type: 'integer', minimum: 1, default: 1_048_576, description: 'Largest payload in bytes.' },
@@ -109,7 +109,7 @@ export function readListener(
       allowWeakSecrets: read.allow_weak_secrets,
       maxBodyBytes: read.max_body_bytes,
       secret: read.secret === '' ? undefined : read.secret,
-      publicUrl: read.public_url,
+      publicUrl: read.public_url?.replace(/\/+$/, ''),
     }),
     findings,
   };

@@ -81,6 +81,14 @@ export interface EventRecord {
   readonly traceparent?: string | undefined;
 }
 
+/** Who hands in an event without the signature that its sender alone can make (SUB-4). */
+export type Hand = 'the command line' | 'the page';
+
+/** Says that an event was handed in, and by whom. */
+export function handedInWords(by: Hand): string {
+  return `handed in without its signature by ${by}`;
+}
+
 /** What the rules of a request saw that nothing else in its record says; what is not worth telling is left out. */
 export interface Told {
   /** How long the body was waited for. */
@@ -91,6 +99,7 @@ export interface Told {
   /** What the script did with the payload. */
   readonly script?: 'replaced' | 'annotated' | undefined;
   readonly groupKey?: string | undefined;
+  readonly handedIn?: Hand | undefined;
   /** The key of the earlier event of the same delivery id or signature, which failed and so released it. */
   readonly repeats?: string;
 }
@@ -324,7 +333,8 @@ export function groupName(profile: string, route: string, groupKey: string): str
 
 /** The row of an event, with the outcome of the work that it led to where there is one. */
 export function deliveryRow(event: EventRecord, work: RunRecord | DeliveryRecord | undefined): DeliveryRow {
-  const reason = work?.reason ?? event.reason;
+  const handedIn = event.told?.handedIn;
+  const reason = work?.reason ?? event.reason ?? (handedIn && handedInWords(handedIn));
   return {
     delivery_id: event.deliveryId,
     route: event.route,

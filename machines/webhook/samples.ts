@@ -1,6 +1,6 @@
 /**
- * Sample events in the documented shapes of their platforms, each signed and headed by the platform's source. The shapes
- * are theirs, the values made up. Draws nothing and sends nothing.
+ * Sample events in the documented shapes of their platforms, each headed by the platform's source and signed as the route
+ * verifies. The shapes are theirs, the values made up. Draws nothing and sends nothing.
  * @see SUB-4 in docs/specification.md
  * @see [GitHub's events](https://docs.github.com/en/webhooks/webhook-events-and-payloads)
  * @see [GitLab's events](https://docs.gitlab.com/user/project/integrations/webhook_events/)
@@ -8,16 +8,20 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { meantOr } from '../config/nearest.ts';
+import type { Route } from '../config/route.ts';
 import type { SignatureScheme } from '../config/signature-scheme.ts';
 import { type Source, type SourceName, sources } from '../config/sources.ts';
 import { typeReader } from './envelope.ts';
 import { type Sealed, sealEvent } from './scheme.ts';
+import { signV2 } from './signature.ts';
 import { sourceSamples } from './source-samples.ts';
 
 /** What a sample is sent with. */
 export interface SampleSeal {
   /** Undefined where the route checks no signature. */
   readonly secret?: string | undefined;
+  /** How the route verifies. */
+  readonly route: Pick<Route, 'sender' | 'signature'>;
   /** A fresh delivery id, a UUID; a second event of the same id would be a duplicate. */
   readonly id: string;
   /** Of the route, as it is sent. */
@@ -224,25 +228,35 @@ function eventOf(name: string): string {
 }
 
 /**
- * A sample as its platform would send it to a route; undefined where only the platform itself can sign.
+ * A sample as its platform would send it, signed so that the route takes it; unsigned where only the platform can sign.
  * @param name one of `sampleNames`
  */
-export function sealSample(name: string, { secret, id, path, publicUrl, nowMs }: SampleSeal): Sealed | undefined {
+export function sealSample(name: string, { secret, route, id, path, publicUrl, nowMs }: SampleSeal): Sealed {
   const { type, payload: template } = all[name] as Sample;
   const platform = platformOf(name) as SourceName;
   const source: Source = sources[platform];
-  // GitLab's token, which routes without a source take by this header.
-  const scheme = (platform === 'gitlab' ? source.schemes[1] : source.schemes[0]) as SignatureScheme;
+  const own = schemeOf(route, platform);
   const payload = filled(template, id) as JsonObject;
   const isIdInside = JSON.stringify(template) !== JSON.stringify(payload);
   const isTypeInside = isIdInside && typeReader(source)({}, payload) === type;
   const event = isTypeInside ? undefined : type;
-  return sealEvent(
-    scheme,
-    { name: platform, secret, publicUrl },
+  const sealed = sealEvent(
+    own ?? (source.schemes[0] as SignatureScheme),
+    { name: platform, secret: own && secret, publicUrl },
     { payload, event, id, isIdInside, path, nowMs },
     source,
   );
+  if (own !== undefined || secret === undefined) return sealed;
+  return { ...sealed, headers: { ...sealed.headers, ...signV2(secret, Math.floor(nowMs / 1_000), sealed.body) } };
+}
+
+/** The scheme by which a route verifies the samples of a platform; undefined where that is the generic one. */
+function schemeOf({ sender, signature }: SampleSeal['route'], platform: SourceName): SignatureScheme | undefined {
+  if (signature !== undefined) return signature;
+  if (sender === undefined && platform !== 'github' && platform !== 'gitlab') return undefined;
+  const { schemes }: Source = sources[sender ?? platform];
+  // GitLab's token, which routes without a source take by this header.
+  return (sender ?? platform) === 'gitlab' ? schemes[1] : schemes[0];
 }
 
 /** The template with the id where it has a place for one. */

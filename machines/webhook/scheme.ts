@@ -6,7 +6,7 @@
 
 import { createHash, createHmac, createPublicKey, type KeyObject, verify as verifyWithKey } from 'node:crypto';
 import { compilePath, isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
-import type { Place, SignatureScheme, Timestamp } from '../config/signature-scheme.ts';
+import type { Algorithm, Place, SignatureScheme, Timestamp } from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
 import { hasMoreFieldsThan, mostFields } from './body.ts';
 import { type CertifiedForm, certificateUrl, certifiedContent, keyOfCertificate } from './certificate.ts';
@@ -368,17 +368,15 @@ export interface Unsealed {
 
 /**
  * Signs a payload as its sender would, with the event, the id and the time where the sender has them; without a secret it
- * is not signed. Undefined where only the sender can sign, by a private key.
+ * is not signed, nor where only the sender can sign.
  */
 export function sealEvent(
   scheme: SignatureScheme,
   { secret, publicUrl }: Omit<SchemeUse, 'secret'> & { readonly secret: string | undefined },
   { payload, event, id, isIdInside = false, path, nowMs }: Unsealed,
   source?: Pick<Source, 'event' | 'id' | 'body'>,
-): Sealed | undefined {
+): Sealed {
   const { at, algorithm, part, list, prefix = '', timestamp } = scheme;
-  const isPublic = algorithm === 'ed25519' || algorithm === 'ecdsa-sha256' || algorithm === 'rsa';
-  if (isPublic && secret !== undefined) return undefined;
   const headers: Record<string, string> = {};
   let held: Json = payload;
   const put = (place: Place | undefined, value: string | number): void => {
@@ -390,13 +388,15 @@ export function sealEvent(
     const texts = event.split('.');
     for (const [index, place] of (type as readonly Place[]).entries()) put(place, texts[index] ?? '');
   } else if (event !== undefined) put(type as Place | undefined, event);
-  if (scheme.id !== undefined) put(scheme.id, id);
-  else if (!isIdInside) for (const place of [source?.id[0] ?? []].flat()) put(place, id);
-  const time = timestamp?.unit === 'ms' ? nowMs : Math.floor(nowMs / 1_000);
+  put(scheme.id, id);
+  if (!isIdInside) for (const place of [source?.id[0] ?? []].flat()) put(place, id);
+  const seconds = Math.floor(nowMs / 1_000);
+  const times = { s: seconds, ms: nowMs, iso: new Date(nowMs).toISOString() };
+  const time = times[timestamp?.unit ?? 's'];
   if (timestamp !== undefined && !('part' in timestamp.at)) put(timestamp.at, time);
   const texts = { id, timestamp: String(time), method: 'POST', url: `${publicUrl ?? ''}${path}` };
   const signatureOf = (body: string): string | undefined => {
-    if (secret === undefined || isPublic) return undefined;
+    if (secret === undefined || signsByPrivateKey(algorithm)) return undefined;
     if (algorithm === 'token') return latin1(`${prefix}${secret}`);
     const bytes = Buffer.from(body, 'utf8');
     const [content] =
@@ -419,6 +419,11 @@ export function sealEvent(
   if ('query' in at && secret !== undefined)
     return { headers, body, query: new URLSearchParams({ [at.query]: secret }).toString() };
   return { headers, body };
+}
+
+/** Whether a sender signs by a private key, so that nobody else can. */
+export function signsByPrivateKey(algorithm: Algorithm): algorithm is 'ed25519' | 'ecdsa-sha256' | 'rsa' {
+  return algorithm === 'ed25519' || algorithm === 'ecdsa-sha256' || algorithm === 'rsa';
 }
 
 /** As the provider sends one event, where it sends arrays. */

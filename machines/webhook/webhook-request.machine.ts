@@ -22,10 +22,10 @@ export interface RequestInput {
   /** The key of the exchange, and of the event if one is accepted. */
   readonly id: string;
   /**
-   * A replayed event was verified when it first came, and an event of an array with its request; neither takes a slot of
-   * the sender's quota.
+   * A replayed event was verified when it first came, and an event of an array with its request; the owner hands in what
+   * only its sender could sign (SUB-4). None of them takes a slot of the sender's quota.
    */
-  readonly origin: 'http' | 'replay' | 'part';
+  readonly origin: 'http' | 'replay' | 'part' | 'owner';
   readonly method: string;
   readonly path: string;
   readonly declaredBytes?: number | undefined;
@@ -160,6 +160,7 @@ export const webhookRequestMachine = setup({
   },
   guards: {
     isDecided: ({ context }) => context.outcome !== undefined,
+    isHandedIn: ({ context }) => context.origin === 'owner',
     isVerified: ({ context }) => context.origin !== 'http',
     isSplit: ({ context }) => context.plan === 'split',
     hasScript: ({ context }) => context.route?.script !== undefined,
@@ -187,6 +188,7 @@ export const webhookRequestMachine = setup({
       entry: ['findRoute', 'takeAllowance'],
       always: [
         { guard: 'isDecided', target: 'answered' },
+        { guard: 'isHandedIn', target: 'verifying' },
         { guard: 'isVerified', target: 'parsing' },
         { target: 'throttling' },
       ],
@@ -234,7 +236,8 @@ export const webhookRequestMachine = setup({
       on: { 'request.drain': turnedAway },
     },
     verifying: {
-      description: 'Checks the signature by the scheme of the request; a genuine one takes a slot of the window.',
+      description:
+        'Checks the signature by the scheme of the request; a genuine one takes a slot of the window. What the owner hands in has none.',
       meta: { rule: 'SIG-1' },
       tags: ['working'],
       entry: ['verifySignature', 'takeAllowance', 'noteDeprecated'],

@@ -16,7 +16,7 @@ import { parseBody } from '../../machines/webhook/body.ts';
 import { compileRoute } from '../../machines/webhook/compile-route.ts';
 import { partDigest } from '../../machines/webhook/request-rules.ts';
 import { findSample, samplesFor, sealSample } from '../../machines/webhook/samples.ts';
-import { type Sealed, sealEvent } from '../../machines/webhook/scheme.ts';
+import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/scheme.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
 import { approvalCommands } from './approval-commands.ts';
 import { atTerminal, createAuditLog, readAudit } from './audit.ts';
@@ -170,7 +170,10 @@ function ofRuns<Answer>(ask: (runs: RunHistory, params: JsonObject) => Promise<A
   };
 }
 
-/** Signs a payload by the recommended scheme, or a sample by its platform's own, and posts it to the gateway itself. */
+/**
+ * Signs a payload or a sample as the route verifies, and posts it to the gateway itself; where only the sender can sign, it is
+ * handed in without its signature.
+ */
 async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<'webhook.test'>> {
   const asked = askedRoute(params);
   const daemon = daemonOf(host);
@@ -180,13 +183,18 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<
   const { route, secret } = askedRouteOf(deskOf(host), asked);
   const key = secret.kind === 'shared' ? secret.secret : undefined;
   const path = route.profile === 'default' ? `/webhooks/${route.name}` : `/p/${route.profile}/webhooks/${route.name}`;
-  const { headers, body, query } =
-    params.sample === undefined ? testEvent(params, key, { route, path }) : sampleEvent(params, key, { route, path });
-  // The same test may be sent as often as its owner likes; a sample has the same body, and so the same signature, each time.
-  if (params.checks_only === true) {
-    const asked = `${path}${query === undefined ? '' : `?${query}`}`;
-    return daemon.check({ path: asked, headers: { 'content-type': 'application/json', ...headers }, body });
+  const event = params.sample === undefined ? testEvent : sampleEvent;
+  const { headers: signed, body, query } = event(params, key, { route, path });
+  const headers = { 'content-type': 'application/json', ...signed };
+  const checksOnly = params.checks_only === true || undefined;
+  if (key !== undefined && isSignedBySenderAlone(route)) {
+    const handedIn = params.by === 'page' ? 'the page' : 'the command line';
+    const answer = await daemon.sendOwn({ path, query, headers, body, checksOnly, handedIn });
+    const signer = sourceOf(route.sender)?.title ?? 'the sender';
+    return { ...answer, note: `Only ${signer} can sign this event, so it was handed in without its signature.` };
   }
+  if (checksOnly) return daemon.sendOwn({ path, query, headers, body, checksOnly });
+  // The same test may be sent as often as its owner likes; a sample has the same body, and so the same signature, each time.
   const { verify, body: rule, claimedBy } = compileRoute({ route, secret });
   const payload = (): JsonObject | undefined => {
     const parsed = parseBody(body, headers, rule);
@@ -200,7 +208,7 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<
   const response = await fetch(`${base}${path}${query === undefined ? '' : `?${query}`}`, {
     method: 'POST',
     body,
-    headers: { 'content-type': 'application/json', ...headers },
+    headers,
   });
   return { status: response.status, body: await response.text() };
 }
@@ -216,8 +224,12 @@ function sampleEvent(
   const found = findSample(String(sample), route.sender);
   if (!found.ok) return refuse('params-missing', found.why);
   const { publicUrl } = route;
-  const sealed = sealSample(found.name, { id: randomUUID(), secret, path, publicUrl, nowMs: Date.now() });
-  return sealed ?? refuse('params-missing', `only the sender of ${found.name} itself can sign it`);
+  return sealSample(found.name, { id: randomUUID(), secret, route, path, publicUrl, nowMs: Date.now() });
+}
+
+function isSignedBySenderAlone({ sender, signature }: Route): boolean {
+  const scheme = signature ?? sourceOf(sender)?.schemes[0];
+  return scheme !== undefined && signsByPrivateKey(scheme.algorithm);
 }
 
 function testEvent(
@@ -232,8 +244,7 @@ function testEvent(
     if (!isJsonObject(payload)) return refuse('params-missing', 'the payload of such a route is an object');
     const use = { name: route.sender ?? 'declared', secret, publicUrl: route.publicUrl };
     const event = typeof params.event === 'string' ? params.event : undefined;
-    const sealed = sealEvent(scheme, use, { payload, event, id: randomUUID(), path, nowMs: Date.now() }, source);
-    return sealed ?? refuse('params-missing', `only ${source?.title ?? 'the sender'} itself can sign for this route`);
+    return sealEvent(scheme, use, { payload, event, id: randomUUID(), path, nowMs: Date.now() }, source);
   }
   const event = typeof params.event === 'string' ? { event_type: params.event } : {};
   const body = JSON.stringify(

@@ -238,14 +238,23 @@ export interface Contract {
   'webhook.show': { params: RouteChoice; result: RouteDetail };
   'webhook.subscribe': {
     params: RouteChoice & { readonly record?: JsonObject; readonly force?: boolean };
-    result: RouteRow & { readonly secret: string; readonly verify_token?: string; readonly provider?: ProviderWords };
+    /** `url` is complete, with the secret where the provider shows it there. */
+    result: RouteRow & {
+      /** The listener's own address, where `url` is another one. */
+      readonly local_url?: string;
+      readonly secret: string;
+      readonly verify_token?: string;
+      readonly provider?: ProviderWords;
+    };
   };
   'webhook.test': {
     params: RouteChoice & { readonly payload?: Json; readonly sample?: string; readonly event?: string } & {
       /** Stops before the claim: nothing is written, delivered or run. */
       readonly checks_only?: boolean;
+      readonly by?: string;
     };
-    result: { readonly status: number; readonly body: string };
+    /** `note` says where the event was handed in without a signature. */
+    result: { readonly status: number; readonly body: string; readonly note?: string };
   };
 }
 

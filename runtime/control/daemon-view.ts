@@ -32,9 +32,9 @@ import type { Inspector } from '../inspector/inspector.ts';
 import { stateOf, viewOf } from '../inspector/snapshot-view.ts';
 import type { ActorDetails } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
-import type { CheckedRequest } from '../webhook/check-request.ts';
 import type { Decisions } from '../webhook/event-log.ts';
 import { type Alike, alikeOf, createFindEvent } from '../webhook/find-event.ts';
+import type { OwnRequest } from '../webhook/own-request.ts';
 import type { ActorShown, DeliveryDesk, HistoryQuery, OverviewService, SeenRun } from './contract.ts';
 import { createEventView, type EventViewPorts } from './event-view.ts';
 import type { DaemonView } from './view.ts';
@@ -48,7 +48,7 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly decisions: Decisions;
   readonly sendings: (keyOf: (id: string) => Promise<string | undefined>) => DeliveryDesk;
   /** Answers a request as its sender would be answered; nothing of it is claimed or run. */
-  readonly check: (request: CheckedRequest) => Promise<Reply>;
+  readonly sendOwn: (request: OwnRequest) => Promise<Reply>;
   readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly seenRun: SeenRun;
   readonly stats: EventStats;
@@ -156,8 +156,8 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     },
     events: createSearchEvents({ ...ports, journal: keeper.journal }),
     countEvents: ports.stats.count,
-    check: async (request) => {
-      const { status, body } = await ports.check(request);
+    sendOwn: async (request) => {
+      const { status, body } = await ports.sendOwn(request);
       return { status, body };
     },
     refusals: decisions.lastRefused,

@@ -62,9 +62,15 @@ export function readDesk(source: HomeSource): HomeDesk {
   return { home, sources, problems: home.webhookBlocked };
 }
 
-/** The rows of `webhook list`: static and dynamic routes, and what cannot be used. */
-export function listRoutes({ home, sources, problems }: HomeDesk, baseUrl: string | undefined): Result<'webhook.list'> {
-  const rowOf = routeRows(home, baseUrl);
+/**
+ * The rows of `webhook list`: static and dynamic routes, and what cannot be used.
+ * @param listener the base URL of the listener; undefined while nothing listens
+ */
+export function listRoutes(
+  { home, sources, problems }: HomeDesk,
+  listener: string | undefined,
+): Result<'webhook.list'> {
+  const rowOf = routeRows(home, listener);
   const rows: RouteRow[] = sources.configured.map(rowOf);
   const taken = new Set(sources.configured.map(({ route }) => `${route.profile}/${route.name}`));
   for (const store of sources.subscriptions.values()) {
@@ -84,10 +90,10 @@ export function listRoutes({ home, sources, problems }: HomeDesk, baseUrl: strin
 }
 
 /** One route with everything but its secret. */
-export function showRoute(desk: HomeDesk, asked: AskedRoute, baseUrl: string | undefined): RouteDetail {
+export function showRoute(desk: HomeDesk, asked: AskedRoute, listener: string | undefined): RouteDetail {
   const entry = askedRouteOf(desk, asked);
   return {
-    ...routeRows(desk.home, baseUrl)(entry),
+    ...routeRows(desk.home, listener)(entry),
     definition: entry.route,
   };
 }
@@ -101,7 +107,7 @@ export function askedRouteOf(desk: HomeDesk, asked: AskedRoute): RouteWithSecret
 export async function subscribe(
   { home, sources }: HomeDesk,
   request: SubscriptionRequest,
-  baseUrl: string | undefined,
+  listener: string | undefined,
 ): Promise<Result<'webhook.subscribe'>> {
   const { name, profile, record, force } = request;
   const isStatic = sources.configured.some(({ route }) => route.name === name && route.profile === profile);
@@ -110,7 +116,7 @@ export async function subscribe(
   }
   checkCronJob(home, profile, record.cron_job);
   const sender = sourceOf(String(record.source));
-  const url = routeUrl(baseUrl ?? configuredUrl(home), { profile, name });
+  const url = routeUrl(publicBase(home, listener), { profile, name });
   const secrets = secretsOf(record, sender, url);
   const { secret: _, ...rest } = record;
   const whole: JsonObject = { ...rest, ...secrets.keys, created_at: new Date().toISOString() };
@@ -133,10 +139,15 @@ export async function subscribe(
   }
   const updated = await store.update((text) => editSubscriptions(text, name, whole));
   if (!updated.ok) throw new Refusal(updated.fault.code, updated.fault.message);
-  const row = routeRows(home, baseUrl)(read.value);
-  return sender === undefined
-    ? { ...row, ...secrets.shown }
-    : { ...row, ...secrets.shown, provider: wordsOf(record, sender) };
+  const row = routeRows(home, listener)(read.value);
+  const local = routeUrl(listener ?? configuredUrl(home), { profile, name });
+  return {
+    ...row,
+    url: `${url}${queryOf(sender, secrets.shown)}`,
+    ...(local === url ? {} : { local_url: local }),
+    ...secrets.shown,
+    ...(sender === undefined ? {} : { provider: wordsOf(record, sender) }),
+  };
 }
 
 /** The keys of the record that hold its secrets, and what a person is shown of them: what is not given is made here. */
@@ -160,6 +171,12 @@ function secretsOf({ secret, verify_token: token }: JsonObject, sender: Source |
   const second = typedToken ?? (sender?.handshake === 'meta' ? fresh() : undefined);
   const both = second === undefined ? { secret: made } : { secret: made, verify_token: second };
   return { keys: both, shown: both };
+}
+
+/** Behind the address that is pasted where the sender shows its secret there, as Event Grid does. */
+function queryOf(sender: Source | undefined, { secret }: { readonly secret: string }): string {
+  const at = sender?.schemes[0]?.at;
+  return at === undefined || !('query' in at) ? '' : `?${new URLSearchParams({ [at.query]: secret })}`;
 }
 
 function wordsOf({ source }: JsonObject, { title, page, secret }: Source): ProviderWords {
@@ -245,8 +262,8 @@ function refuse(code: FaultCode, message: string): never {
 }
 
 /** Spells routes as rows, each with what it names that is not there now, whatever stood when the home was read. */
-function routeRows(home: LoadedHome, baseUrl: string | undefined): (entry: RouteWithSecret) => RouteRow {
-  const base = baseUrl ?? configuredUrl(home);
+function routeRows(home: LoadedHome, listener: string | undefined): (entry: RouteWithSecret) => RouteRow {
+  const base = publicBase(home, listener);
   const looseEndsOf = findLooseEnds(home);
   return (entry) => {
     const loose = looseEndsOf(entry).map(({ message }) => message);
@@ -272,6 +289,11 @@ function routeRow({ route }: RouteWithSecret, base: string): RouteRow {
 export function routeUrl(base: string, route: { readonly profile: string; readonly name: string }): string {
   const name = encodeURIComponent(route.name);
   return `${base}${route.profile === defaultProfile ? '' : `/p/${route.profile}`}/webhooks/${name}`;
+}
+
+/** What the addresses that people read and paste begin with: `public_url`, else the listener's own. */
+export function publicBase(home: LoadedHome, listener: string | undefined): string {
+  return home.main.settings.webhook.publicUrl ?? listener ?? configuredUrl(home);
 }
 
 function brokenRow(name: string, problem: string): RouteRow {

@@ -4,6 +4,7 @@
  * @see INS-4, HOME-4 and SEC-2 in docs/specification.md
  */
 
+import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
 import { findCommand } from '../../actors/process-group.ts';
 import { knownPrograms } from '../../machines/agent/known-programs.ts';
@@ -17,7 +18,7 @@ import { targetTitle } from '../../machines/config/target-titles.ts';
 import { samplesFor } from '../../machines/webhook/samples.ts';
 import { type CommandHost, type Commands, ofHome, optionalText, refuse, textOf } from './command.ts';
 import type { Result, SourceChoice } from './contract.ts';
-import { homeOf, notServed, profileOf } from './home-view.ts';
+import { homeOf, notServed, profileOf, publicBase } from './home-view.ts';
 
 export const setupCommands = {
   'setup.read': ofHome(readSetup),
@@ -31,7 +32,8 @@ export const simpleTargets = ['slack', 'telegram', 'discord'] as const;
 
 async function readSetup(host: CommandHost, params: JsonObject): Promise<Result<'setup.read'>> {
   const profile = profileOf(params.profile);
-  const loaded = homeOf(host).profiles.get(profile);
+  const home = homeOf(host);
+  const loaded = home.profiles.get(profile);
   if (loaded === undefined) throw notServed(profile);
   const { settings } = loaded;
   const { env } = host.source;
@@ -40,9 +42,9 @@ async function readSetup(host: CommandHost, params: JsonObject): Promise<Result<
   const path = loaded.scope.get('PATH') ?? env.PATH ?? '';
   const newest = (await host.daemon?.deliveries({ limit: 1 })) ?? [];
   return {
-    url: host.daemon?.url() ?? null,
+    url: addressOf(host, home),
     webhooks_enabled: settings.webhook.enabled,
-    reachable: !isLoopback(settings.webhook.host) || routes.some(({ route }) => route.publicUrl !== undefined),
+    reachable: !isLoopback(settings.webhook.host) || home.main.settings.webhook.publicUrl !== undefined,
     home: profilePaths(host.source.home, profile).home,
     runner: settings.agent.runner,
     agents: knownPrograms
@@ -115,7 +117,13 @@ async function enableWebhooks(host: CommandHost, params: JsonObject): Promise<Re
   const file = await write(host, profileOf(params.profile), [
     { path: ['platforms', 'webhook', 'enabled'], value: true },
   ]);
-  return { file, url: host.daemon?.url() ?? null };
+  return { file, url: addressOf(host, homeOf(host)) };
+}
+
+/** What senders post to, while the gateway listens. */
+function addressOf({ daemon }: CommandHost, home: LoadedHome): string | null {
+  const listener = daemon?.url();
+  return listener === undefined ? null : publicBase(home, listener);
 }
 
 async function demandEditable(host: CommandHost, profile: ProfileName, edits: readonly ConfigEdit[]): Promise<void> {

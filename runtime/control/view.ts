@@ -16,7 +16,7 @@ import type { Feed } from '../inspector/feed.ts';
 import type { EndedSessions, PageGuest } from '../inspector/sessions.ts';
 import type { Chart, Story } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
-import type { CheckedRequest } from '../webhook/check-request.ts';
+import type { OwnRequest } from '../webhook/own-request.ts';
 import type { ReplayChanges } from '../webhook/replay.ts';
 import type {
   ActorNode,
@@ -79,8 +79,8 @@ export interface DaemonView extends RunHistory, EventView {
   readonly events: SearchEvents;
   /** The counts of the history's events over a range, also by route. */
   readonly countEvents: EventStats['count'];
-  /** Answers a request as its sender would be answered; nothing of it is claimed or run. */
-  check(request: CheckedRequest): Promise<Result<'webhook.test'>>;
+  /** Answers a request of the owner's as its sender would be answered. */
+  sendOwn(request: OwnRequest): Promise<Result<'webhook.test'>>;
   /** The last refused requests of a route, newest first, each with another reason. */
   refusals(profile: string, route: string): readonly RefusedRequest[];
   /** Lets the next request that bears a signature run, though one of its digest came before. */

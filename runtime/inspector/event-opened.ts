@@ -5,7 +5,7 @@
 
 import { cut } from '../../machines/base/json.ts';
 import { type Answer, sourceOf } from '../../machines/config/sources.ts';
-import type { EventRecord } from '../../machines/webhook/record.ts';
+import { type EventRecord, handedInWords } from '../../machines/webhook/record.ts';
 import { deliveriesOf, openedDelivery } from './event-attempts.ts';
 import { answerOf, checksOf } from './event-checks.ts';
 import { spansOf } from './event-spans.ts';
@@ -33,7 +33,7 @@ export function openEvent(sources: OpenedSources, isWhole: boolean): OpenedEvent
   const spans = spansOf(sources, sources.joined);
   const isOpen = spans.some(({ end }) => end === undefined) || run?.record.status === 'queued';
   const [question] = questions;
-  const answer = answerOf(sources, sources.answer);
+  const answer = answerOf(sources, event.told?.handedIn === undefined ? sources.answer : undefined);
   return {
     key,
     delivery: event.deliveryId,
@@ -67,7 +67,8 @@ function payloadOf(body: string, isWhole: boolean): Payload {
   return { text, bytes: Buffer.byteLength(body), whole: text.length === body.length };
 }
 
-function senderWords({ scheme, replayOf }: EventRecord): string {
+function senderWords({ scheme, replayOf, told }: EventRecord): string {
+  if (told?.handedIn !== undefined) return `Not verified: ${handedInWords(told.handedIn)}`;
   if (replayOf !== undefined) return 'Replayed by a person; the signature was checked when the event first came';
   if (scheme === undefined) return 'Not verified';
   if (scheme === 'none') return 'Not signed: the route accepts unsigned requests';

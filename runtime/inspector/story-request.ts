@@ -4,8 +4,9 @@
  * @see RTE-3, FIL-1 and SIG-1 in docs/specification.md
  */
 
-import type { EventRecord } from '../../machines/webhook/record.ts';
+import { type EventRecord, handedInWords } from '../../machines/webhook/record.ts';
 import { type OutcomeKind, statusOf } from '../../machines/webhook/reply.ts';
+import { targetsOf } from './story-words.ts';
 import type { Stair } from './wire.ts';
 
 /** The states in the order of the chart, with the rule that each keeps. */
@@ -43,8 +44,8 @@ const decidedIn: Partial<Record<OutcomeKind, StateName>> = {
   deliveryFailed: 'dispatching',
 };
 
-/** A replay was read and checked when its event first came. */
-const skippedByReplay: ReadonlySet<string> = new Set(['throttling', 'readingBody', 'verifying']);
+/** A replay was read and checked when its event first came, and what is handed in has no signature. */
+const skippedByOwner: ReadonlySet<string> = new Set(['throttling', 'readingBody', 'verifying']);
 
 export function requestStairs(event: EventRecord): Stair[] {
   const outcome = outcomeOf(event);
@@ -53,8 +54,10 @@ export function requestStairs(event: EventRecord): Stair[] {
   for (const [state, rule] of states) {
     const stops = state === last;
     if (state === 'transforming' && !stops && event.told?.script === undefined) continue;
-    if (event.replayOf !== undefined && skippedByReplay.has(state)) {
-      stairs.push({ state, result: 'skipped', told: 'done when the event first came', rule });
+    const handedIn = event.told?.handedIn;
+    if ((event.replayOf ?? handedIn) !== undefined && skippedByOwner.has(state)) {
+      const told = handedIn === undefined ? 'done when the event first came' : handedInWords(handedIn);
+      stairs.push({ state, result: 'skipped', told, rule });
       continue;
     }
     const failed = outcome === 'unavailable' || outcome === 'deliveryFailed';
@@ -121,7 +124,8 @@ function passed(state: StateName, event: EventRecord): string {
   }
 }
 
-function planned({ status, told, deliver }: EventRecord): string {
+function planned(event: EventRecord): string {
+  const { status, told } = event;
   switch (status) {
     // What led to no work does not say what it would have led to.
     case 'duplicate':
@@ -133,9 +137,9 @@ function planned({ status, told, deliver }: EventRecord): string {
     case 'cron':
       return 'fires a cron job';
     case 'delivering':
-      return `goes to ${deliver ?? 'log'} as it is`;
+      return `goes to ${targetsOf(event)} as it is`;
     default:
-      return `an agent run, its response to ${deliver ?? 'log'}`;
+      return `an agent run, its response to ${targetsOf(event)}`;
   }
 }
 

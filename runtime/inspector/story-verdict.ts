@@ -8,7 +8,7 @@ import type { OutcomeKind } from '../../machines/webhook/reply.ts';
 import { answerCommands } from './story-calls.ts';
 import { outcomeOf } from './story-request.ts';
 import type { StorySources } from './story-sources.ts';
-import { iso } from './story-words.ts';
+import { iso, targetsOf } from './story-words.ts';
 
 /** What ended a request, and what helps. A duplicate and an ignored event are as they should be unless a person disagrees. */
 export const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cure: string]>> = {
@@ -62,7 +62,7 @@ export function verdictOn(sources: StorySources): string {
   if (group !== undefined) return 'Accepted: it waits in its burst.';
   const isOpen = delivery !== undefined && delivery.record.status !== 'delivered';
   const before = isOpen && arrived.length > 0 ? `Delivered to ${arrived.join(' and ')}. ` : '';
-  const target = isOpen ? delivery.record.target : arrived.join(' and ') || (event.deliver ?? 'log');
+  const target = isOpen ? delivery.record.target : arrived.join(' and ') || targetsOf(event);
   return before + statusWords(sources, delivery, target);
 }
 

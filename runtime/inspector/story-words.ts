@@ -1,5 +1,8 @@
 /** Spells numbers, spans and times as the stories of deliveries say them. */
 
+import type { EventRecord } from '../../machines/webhook/record.ts';
+import { placesOf } from '../../machines/webhook/responses.ts';
+
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
@@ -11,4 +14,11 @@ export function seconds(ms: number): string {
 
 export function iso(atMs: number): string {
   return new Date(atMs).toISOString();
+}
+
+/** Where the response to an event goes, or its text: `slack and mattermost`. */
+export function targetsOf(event: EventRecord): string {
+  return placesOf(event)
+    .map(({ target }) => target)
+    .join(' and ');
 }

@@ -6,7 +6,7 @@
 import type { ClaimDelivery, Opened } from '../../actors/webhook/claim-delivery.ts';
 import { lookUp, scalarText } from '../../machines/base/json.ts';
 import { decodeBody, parseBody } from '../../machines/webhook/body.ts';
-import type { EventRecord, Told } from '../../machines/webhook/record.ts';
+import type { EventRecord, Hand, Told } from '../../machines/webhook/record.ts';
 import type { Outcome } from '../../machines/webhook/reply.ts';
 import type { Part } from '../../machines/webhook/request-rules.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
@@ -29,7 +29,9 @@ export interface LiveRequest {
   /** Where traces are made. */
   span: TracedSpan | undefined;
   /** It ends before anything is claimed. */
-  readonly checksOnly?: true;
+  readonly checksOnly?: true | undefined;
+  /** Who handed it in without a signature. */
+  readonly handedIn?: Hand | undefined;
   /** Where it is an event of an array. */
   readonly part?: LivePart;
 }
@@ -78,14 +80,16 @@ export function toldOf(
   const scriptMs = live?.scriptMs ?? 0;
   // A clock that was set back meanwhile measures nothing.
   const checkMs = Math.max(0, nowMs - receivedAtMs);
-  if (checkMs === 0 && bodyMs === 0 && scriptMs === 0 && script === undefined && groupKey === undefined)
-    return undefined;
+  const handedIn = live?.handedIn;
+  const isPlain = script === undefined && groupKey === undefined && handedIn === undefined;
+  if (isPlain && checkMs === 0 && bodyMs === 0 && scriptMs === 0) return undefined;
   return {
     bodyMs: bodyMs || undefined,
     checkMs: checkMs || undefined,
     scriptMs: scriptMs || undefined,
     script,
     groupKey,
+    handedIn,
   };
 }
 

@@ -86,7 +86,8 @@ export function createParts(ports: PartsPorts): Parts {
       };
       const exchange = { head: { method: 'POST', path, headers: live.headers }, readBody() {}, reply() {} };
       const body = Buffer.from(JSON.stringify(item), 'utf8');
-      exchanges.set(id, { ...liveRequest(exchange, body), part, ...(live.checksOnly ? { checksOnly: true } : {}) });
+      const { checksOnly, handedIn } = live;
+      exchanges.set(id, { ...liveRequest(exchange, body), part, checksOnly, handedIn });
       if (requests.spawn(id, { id, origin: 'part', method: 'POST', path, receivedAtMs }) !== undefined) return true;
       exchanges.delete(id);
       part.answered({ kind: 'draining' }, 'the gateway is starting or stopping');

@@ -59,7 +59,7 @@ export function replayEvent(
       ...(isDry === undefined ? {} : { isDry }),
       ...(eventType === undefined ? {} : { event: eventType }),
     };
-    ports.exchanges.set(id, liveRequest(exchange, body));
+    ports.exchanges.set(id, { ...liveRequest(exchange, body), handedIn: event.told?.handedIn });
     const { requests } = ports.wards();
     const input = { id, origin: 'replay', method: 'POST', path, receivedAtMs, replay } as const;
     if (

@@ -167,7 +167,11 @@ export function wireRequest(ports: RequestPorts) {
           if (isConfirmUrl(url)) void ports.certificates.visit(url);
         }
         if (live.part !== undefined) live.part.answered(context.outcome, context.reason);
-        else live.exchange.reply(replyOf(context.outcome, context.route && facts.compiled(context.route).answer));
+        else {
+          // No provider reads the answer to what its owner hands in.
+          const route = live.handedIn === undefined ? context.route : undefined;
+          live.exchange.reply(replyOf(context.outcome, route && facts.compiled(route).answer));
+        }
       },
     },
   });

@@ -49,10 +49,10 @@ import { createEventTraces } from '../observe/tracing-spans.ts';
 import { createIds, timeKey } from '../system/ids.ts';
 import { wireJournal } from '../system/supervisor.ts';
 import type { Every } from '../system/ticks.ts';
-import { type CheckedRequest, checkRequest } from './check-request.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
 import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
+import { type OwnRequest, sendOwnRequest } from './own-request.ts';
 import { createParts } from './parts.ts';
 import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
@@ -102,8 +102,8 @@ export interface Webhooks {
   readonly pauseOf: WorkHalf['pauseOf'];
   readonly cancelRun: CancelRun;
   readonly seenRun: SeenRun;
-  /** Answers a request as its sender would be answered, and stops before anything is claimed. */
-  readonly check: (request: CheckedRequest) => Promise<Reply>;
+  /** Answers a request of the owner's as its sender would be answered. */
+  readonly sendOwn: (request: OwnRequest) => Promise<Reply>;
   /** A run asks a person. */
   readonly asked: ProgressReports['asked'];
   readonly cron: CronView;
@@ -353,7 +353,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     cancelRun: work.cancelRun,
     seenRun: work.seenRun,
     asked: work.reports.asked,
-    check: (request) => checkRequest(request, { exchanges, wards, nextId, nowMs }),
+    sendOwn: (request) => sendOwnRequest(request, { exchanges, wards, nextId, nowMs }),
     cron: work.cron.view,
     load: work.load,
     sources: () => sources,

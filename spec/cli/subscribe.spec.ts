@@ -74,6 +74,36 @@ t.test('CLI-6 · the printed curl command is accepted, with any secret', { skip:
   t.match(JSON.parse(String(read.stdout)), { name: 'cd', secret: 'from the input' });
 });
 
+t.test('SUB-1 · SRC-2 · the address that is pasted is the public one, everywhere it is shown', async (t) => {
+  const publicUrl = 'https://hooks.example.com/agent';
+  const config = webhookConfig(`        gh: {prompt: p}\n      public_url: ${publicUrl}/\n`);
+  const home = makeHome(t, { 'config.yaml': config });
+  const daemon = await startDaemon(t, home.path);
+  const subscribe = async (...words: string[]) => {
+    const { code, stdout, stderr } = await askCli(['webhook', 'subscribe', ...words], home.path);
+    t.equal(code, 0, stderr);
+    return stdout;
+  };
+  const plain = await subscribe('ci');
+  t.match(plain, `  URL     ${publicUrl}/webhooks/ci\n`);
+  t.notMatch(plain, 'needs an address that leads here');
+  t.match(plain, `curl -sS '${daemon.url}/webhooks/ci' `, 'what is tried here goes to the listener');
+  const sale = await subscribe('mg', '--source', 'square', '--secret', 'q8Zr4Lk2Wm7Tn1-Vx5Bd9');
+  t.match(sale, `  URL     ${publicUrl}/webhooks/mg\n`);
+  const grid = await subscribe('grid', '--source', 'azure-event-grid');
+  const [, key = ''] = / {2}Secret {2}([0-9a-f]{64})\n/.exec(grid) ?? [];
+  t.match(grid, `  URL     ${publicUrl}/webhooks/grid?code=${key}\n`);
+
+  const listed = await askCli(['webhook', 'list'], home.path);
+  t.match(listed.stdout, `${publicUrl}/webhooks/mg`);
+  const shown = await askCli(['webhook', 'show', 'grid'], home.path);
+  t.match(shown.stdout, new RegExp(`URL +${publicUrl}/webhooks/grid\\n`));
+  t.notMatch(`${listed.stdout}${shown.stdout}${JSON.stringify(daemon.log)}`, key);
+  for (const name of ['ci', 'mg', 'grid']) {
+    t.match(await askCli(['webhook', 'test', name], home.path), { code: 0, stdout: /^HTTP 202/ }, name);
+  }
+});
+
 t.test(
   'SUB-4 · SRC-5 · CLI-6 · subscribe --source --wait says what to paste, explains refusals and ends with the first event',
   async (t) => {

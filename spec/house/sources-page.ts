@@ -22,7 +22,7 @@ routes:
 The source also says where the event type and the delivery id are. A provider's retry has the same id and is answered
 \`200 duplicate\`. The array of a provider that sends arrays, such as SendGrid, becomes one event per item
 ([below](#several-events-in-one-request)). If a provider first asks whether it may send, the gateway answers.
-\`agent webhook test <route>\` signs a test event as the provider would.
+\`agent webhook test <route>\` sends a test event, signed as the provider would sign it.
 
 | \`source\` | provider | how it signs | handshake | event type | delivery id | body | answer | its secret |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -30,7 +30,7 @@ ${rows.join('\n')}
 
 A time that is signed may lie 300 s from the clock of this machine, unless the table says otherwise.
 Square, HubSpot and Twilio sign the address that they post to: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
-see it, such as \`https://hooks.example.com\`. Mailgun does not sign the body, only a token and the time: its fields can be
+see it, such as \`https://hooks.example.com\`. Every address that is shown then begins with it. Mailgun does not sign the body, only a token and the time: its fields can be
 believed as far as the connection can. A request of Telegram, Microsoft Graph, Azure Event Grid or CloudEvents is not signed
 at all: it shows a token, so serve these routes by HTTPS only.
 
@@ -41,11 +41,12 @@ Some providers need one more step:
 - **Meta**: \`verify_token\` on the route is the text that you type beside the callback URL.
 - **Microsoft Graph**: \`verify_token\` on the route is the \`clientState\` of the subscription; the route has no \`secret\`. Each
   item of a request must have it, and no event, prompt or history shows it.
-- **Azure Event Grid**: give the endpoint as \`https://…/webhooks/<route>?code=<secret>\`. Both of its schemas work.
+- **Azure Event Grid**: give the endpoint as \`https://…/webhooks/<route>?code=<secret>\`, which \`subscribe\` prints. Both of its
+  schemas work.
 - **Notion**: begin with any text as \`secret\`. Notion's first request brings the verification token: \`agent events\`
   lists it as \`handshake: verification_token\`, and \`agent events show <id>\` shows it. Type it in at Notion, and make it
   the route's \`secret\`. From then on no other token is taken.
-- **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign a test event.
+- **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign.
 - **PayPal** and **Amazon SNS** sign with a certificate. The gateway fetches it from \`*.paypal.com\` or
   \`sns.<region>.amazonaws.com\` alone, keeps it, and answers 503 where that takes longer than 3 s. \`secret\` is the id of the
   webhook at PayPal, or the ARN of the topic. A \`Message\` of SNS that is JSON is read: \`{Message.AlarmName}\`.
@@ -54,8 +55,10 @@ Some providers need one more step:
 ## Samples
 
 \`agent webhook test <route> --sample <provider>:<event>\` sends an event in the provider's documented shape, with the provider's
-headers, a fresh id and the provider's signature. On a route with a source the event alone will do. Discord, SendGrid,
-PayPal and Amazon SNS alone can sign theirs.
+headers and a fresh id, signed as the route verifies: by its source, by its \`signature:\`, else by GitHub's, GitLab's or the
+generic scheme. On a route with a source the event alone will do. Discord, SendGrid, PayPal and Amazon SNS alone can sign
+theirs: such a sample is handed in without its signature and gets the gateway's own answer, and the history shows who
+handed it in.
 
 ${sampleLines()}
 

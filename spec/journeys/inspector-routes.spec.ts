@@ -69,6 +69,27 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     },
   );
 
+  await t.test('SUB-4 · what only its provider can sign is tested all the same, and shown as handed in', async (t) => {
+    const secret = '0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0';
+    await gateway.control.ask('webhook.subscribe', { name: 'bot', record: { source: 'discord', secret } });
+    await goTo(open, '#/routes/default/bot');
+    const answer = page.getByText('Only Discord (interactions) can sign this event, so it was handed in');
+    await page.getByRole('button', { name: 'Send test event' }).click();
+    await answer.waitFor();
+    t.same(await gateway.control.ask('webhook.deliveries', { route: 'bot' }), []);
+    await page.getByText('Stop after the checks').click();
+    await page.getByRole('button', { name: 'Send test event' }).click();
+    await eventually(async () => {
+      const [row] = await gateway.control.ask('webhook.deliveries', { route: 'bot' });
+      return row?.reason === 'handed in without its signature by the page' || undefined;
+    });
+    const [row] = await gateway.control.ask('webhook.deliveries', { route: 'bot' });
+    await goTo(open, `#/events/${row?.key}`);
+    await page.getByText('Not verified: handed in without its signature by the page').waitFor();
+    await goTo(open, '#/routes/default/ping');
+    await page.getByRole('heading', { name: /^ping/ }).waitFor();
+  });
+
   await t.test('HOME-4 · a route of config.yaml is disabled after a question, and enabled', async (t) => {
     await page.getByRole('button', { name: 'Disable…' }).click();
     const dialog = page.getByRole('alertdialog');

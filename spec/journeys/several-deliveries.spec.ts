@@ -28,6 +28,8 @@ t.test('DLV-7 · each entry whose condition holds is a delivery with a text of i
   t.equal((await it.post(daemon, 'ci', 'answer {response}', 'one')).status, 202);
   await it.event('one', 'delivered');
   t.same(it.sent(it.slack), ['Of answer {response}: Fine.'], 'what was filled in is not read again');
+  const only = await askCli(['inspect', 'why', 'one'], it.home.path);
+  t.match(only.stdout, /its response to slack\s/, 'where its condition holds');
   await it.post(daemon, 'ci', 'answer, urgent', 'two');
   await it.event('two', 'delivered');
   t.same(it.sent(it.mattermost), ['Fine.']);
@@ -37,6 +39,7 @@ t.test('DLV-7 · each entry whose condition holds is a delivery with a text of i
   const event = await it.event('three', 'partial');
   t.match(event, { reason: /^1 of 2 delivered; slack: / });
   const why = await askCli(['inspect', 'why', 'three'], it.home.path);
+  t.match(why.stdout, 'an agent run, its response to slack and mattermost');
   t.match(why.stdout, /Delivered to mattermost\. Not delivered to slack/);
   t.match(why.stdout, /agent deliveries retry \S+/);
   t.match(await it.json<JsonObject>('runs', 'show', 'latest'), {

@@ -32,6 +32,7 @@ t.test('SRC-1 · SRC-2 · IDM-2 · providers are verified by their own schemes, 
       secret: acme,
       prompt: '{order.id}',
     },
+    plain: { secret: 'q8Zr4Lk2Wm7Tn1Bd9Xplain', prompt: '{id}' },
   };
   home.write(
     'config.yaml',
@@ -80,9 +81,15 @@ t.test('SRC-1 · SRC-2 · IDM-2 · providers are verified by their own schemes, 
     t.match(stdout, /HTTP 202/, `${route}: ${stderr}`);
   }
 
-  for (const sample of ['stripe:checkout.session.completed', 'invoice.paid']) {
-    const { stdout, stderr } = await runCli(['webhook', 'test', 'payments', '--sample', sample], home.path);
-    t.match(stdout, /HTTP 202/, `${sample}: ${stderr}`);
+  for (const [route, sample] of [
+    ['payments', 'stripe:checkout.session.completed'],
+    ['payments', 'invoice.paid'],
+    ['orders', 'github:push'],
+    ['orders', 'twilio:received'],
+    ['plain', 'stripe:invoice.paid'],
+  ] as const) {
+    const { stdout, stderr } = await runCli(['webhook', 'test', route, '--sample', sample], home.path);
+    t.match(stdout, /HTTP 202/, `${route}, ${sample}: ${stderr}`);
   }
 
   const rows = (await cliJson(home.path, 'webhook', 'deliveries')) as unknown as readonly Row[];
@@ -264,6 +271,94 @@ t.test(
       t.ok(reasons.includes(row), row);
     }
     t.notMatch(JSON.stringify([rows, daemon.log]), /meta-verifies-by-this|0f1e2d3c4b5a/);
+  },
+);
+
+t.test(
+  'SUB-4 · a test event that only its provider can sign is handed in as the owner’s, and the history shows it',
+  async (t) => {
+    const discord = generateKeyPairSync('ed25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(12);
+    const sendgrid = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey;
+    const home = makeHome(t);
+    const routes = {
+      bot: { source: 'discord', secret: discord.toString('hex'), prompt: '{data.name}', events: ['deploy'] },
+      mail: {
+        source: 'sendgrid',
+        secret: sendgrid.export({ format: 'der', type: 'spki' }).toString('base64'),
+        prompt: '{email} {event}',
+      },
+      sales: {
+        source: 'paypal',
+        secret: '9XL90610J3647323C',
+        filters: [{ field: 'payload.resource.status', equals: 'DECLINED' }],
+      },
+      sns: {
+        source: 'aws-sns',
+        secret: 'arn:aws:sns:eu-central-1:123456789012:alarms',
+        prompt: '{Message.AlarmName} {Timestamp}',
+      },
+      acme: { signature: { header: 'X-Acme', algorithm: 'ed25519' }, secret: discord.toString('hex'), prompt: '{n}' },
+    };
+    home.write(
+      'config.yaml',
+      JSON.stringify({
+        agent: { runner: 'echo' },
+        platforms: { webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, rate_limit: 1, routes } } },
+      }),
+    );
+    const daemon = await startDaemon(t, home.path);
+    const test = async (...words: string[]) => {
+      const { code, stdout, stderr } = await runCli(['webhook', 'test', ...words], home.path);
+      return `${code} ${stdout}${stderr}`;
+    };
+    const rows = async () => (await cliJson(home.path, 'webhook', 'deliveries')) as readonly (Row & { key: string })[];
+
+    const checked = await test('bot', '--sample', 'discord:deploy', '--checks-only');
+    t.match(
+      checked,
+      /^0 HTTP 202\n.*"accepted".*\nOnly Discord \(interactions\) can sign this event, so it was handed in without/,
+    );
+    t.match(
+      await test('bot', '--sample', 'approve', '--checks-only'),
+      '"ignored"',
+      'the rules after the signature hold',
+    );
+    t.same(await rows(), []);
+
+    for (const [route, sample, answer] of [
+      ['bot', 'deploy', /^0 HTTP 202\n.*"accepted"/],
+      ['mail', 'delivered', /^0 HTTP 202\n.*"accepted":1/],
+      ['mail', 'bounce', /^0 HTTP 202\n.*"accepted":1/],
+      ['sales', 'PAYMENT.CAPTURE.COMPLETED', /^0 HTTP 200\n.*"ignored"/],
+      ['sales', 'PAYMENT.CAPTURE.DENIED', /^0 HTTP 202\n.*"accepted"/],
+      ['sns', 'Notification', /^0 HTTP 202\n.*"accepted"/],
+      ['sns', 'UnsubscribeConfirmation', /^0 HTTP 200\n\{\}/],
+    ] as const) {
+      t.match(await test(route, '--sample', sample), answer, `${route} ${sample}`);
+    }
+    t.match(await test('acme', '--payload', '{"n":1}'), /^0 HTTP 202\n.*\nOnly the sender can sign this event/);
+    t.equal((await fetch(`${daemon.url}/webhooks/bot`, { method: 'POST', body: '{"id":"9"}' })).status, 401);
+
+    const seen = await rows();
+    const words = 'handed in without its signature by the command line';
+    for (const [route, event] of [
+      ['bot', 'deploy'],
+      ['mail', 'bounce'],
+      ['sales', 'PAYMENT.CAPTURE.DENIED'],
+      ['sns', 'Notification'],
+    ] as const) {
+      t.match(
+        seen.find((row) => row.route === route && row.event === event),
+        { reason: words },
+        route,
+      );
+    }
+    const bounced = seen.find(({ event }) => event === 'bounce')?.key ?? '';
+    const { stdout } = await runCli(['inspect', 'why', bounced], home.path);
+    t.match(stdout, new RegExp(`verifying.*${words}`));
+    t.notMatch(stdout, 'genuine');
+    const sns = seen.find(({ event }) => event === 'Notification')?.key ?? '';
+    t.match(await cliJson(home.path, 'events', 'show', sns), { record: { prompt: /^high-latency \d{4}-\d\d-\d\dT/ } });
   },
 );
 

@@ -684,13 +684,11 @@ t.test('SRC-1 · SUB-4 · each source signs a test event as it verifies one, wit
     for (const scheme of sources[name].schemes as readonly SignatureScheme[]) {
       const unsealed = { payload: { some: 'thing' }, event: 'first.second', id: 'id-1', path: '/webhooks/in', nowMs };
       const sealed = sealEvent(scheme, { name, secret, publicUrl }, unsealed, sources[name]);
-      if (['ed25519', 'ecdsa-sha256', 'rsa'].includes(scheme.algorithm)) {
-        t.equal(sealed, undefined, 'only the provider itself can sign');
-        continue;
-      }
-      const sent = { headers: { ...sealed?.headers }, body: sealed?.body ?? '', query: sealed?.query };
+      const { headers, body, query } = sealed;
+      const sent = { headers, body, query };
       const payload = eventOf(route, sent);
-      t.match(verdictOf(route, sent), { kind: 'genuine', scheme: name }, name);
+      const isAlone = ['ed25519', 'ecdsa-sha256', 'rsa'].includes(scheme.algorithm);
+      t.match(verdictOf(route, sent), { kind: isAlone ? 'refused' : 'genuine', scheme: name }, name);
       if (sources[name].event.length > 0) t.equal(route.eventType(sent.headers, payload), 'first.second', name);
       if (sources[name].id.length > 0)
         t.match(route.deliveryId(sent.headers, payload, Buffer.from(''), false), /^id-1( id-1)*$/, name);
@@ -723,8 +721,8 @@ t.test('SRC-2 · a scheme that is declared by hand verifies and signs', async (t
   const scheme = route.route.signature as SignatureScheme;
   const use = { name: 'declared', secret, publicUrl };
   const made = sealEvent(scheme, use, { payload: JSON.parse(body), path: '/webhooks/in', id: 'i', nowMs });
-  const sent = Object.entries(made?.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
-  t.same([Object.fromEntries(sent), made?.body], [headers, body]);
+  const sent = Object.entries(made.headers).map(([name, value]) => [name.toLowerCase(), value]);
+  t.same([Object.fromEntries(sent), made.body], [headers, body]);
   for (const [change, why] of [
     [{ 'x-acme-time': String(nowMs - 11_000) }, /11 s from the clock; 10 s/],
     [{ 'x-acme-time': 'soon' }, /whole Unix milliseconds/],

@@ -81,7 +81,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
   const requests = fakeWard<RequestInput>();
   const exchanges: Exchanges = new Map();
   const view = createDaemonView({
-    check: () => Promise.reject(new Error('nothing is checked')),
+    sendOwn: () => Promise.reject(new Error('nothing is sent')),
     root: idle,
     home: '/home/me/.agent',
     version: '1.2.3',

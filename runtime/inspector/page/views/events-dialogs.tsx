@@ -62,7 +62,7 @@ export function TestEvent({
           />
           <Select
             label="Event"
-            hint="It is signed with the route’s secret and runs as a real one."
+            hint="It runs as a real one."
             value={sample}
             options={[[plain, 'A small test payload'], ...offered.map((name): [string, string] => [name, name])]}
             onChoose={setSample}

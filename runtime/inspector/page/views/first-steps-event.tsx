@@ -19,6 +19,7 @@ const namePattern = /^[a-z0-9][a-z0-9_-]*$/;
 
 interface Made {
   readonly name: string;
+  readonly url: string;
   readonly secret: string;
   /** Absent where the person has typed the secret. */
   readonly isGenerated: boolean;
@@ -54,7 +55,7 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
         description: 'Made in the first steps',
       };
       const answer = await call('webhook.subscribe', { name, record });
-      route = { name, secret: answer.secret, isGenerated: secret === '' };
+      route = { name, url: answer.url, secret: answer.secret, isGenerated: secret === '' };
       setMade(route);
     }
     if (isTested) await sendSample(name, chosen);
@@ -104,7 +105,10 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
         )}
         {withCode('The secret is kept in `webhook_subscriptions.json`, readable to you alone, never in `config.yaml`.')}
       </p>
-      <CopyBox label="Webhook URL" text={`${setup.url ?? 'http://127.0.0.1:8644'}/webhooks/${name}`} />
+      <CopyBox
+        label="Webhook URL"
+        text={made?.name === name ? made.url : `${setup.url ?? 'http://127.0.0.1:8644'}/webhooks/${name}`}
+      />
       {made?.isGenerated === true ? <CopyBox label="Signing secret, shown this once" text={made.secret} /> : null}
       <p class="hint">
         {setup.webhooks_enabled ? '' : withCode('Webhooks are switched on first, in `config.yaml`. ')}

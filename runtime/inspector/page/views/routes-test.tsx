@@ -1,5 +1,5 @@
 /**
- * Sends a recorded sample to a route, signed as its provider signs, and shows the answer whatever it is.
+ * Sends a recorded sample to a route, signed as the route verifies, and shows the answer whatever it is.
  * @see SUB-4 and SEC-1 in docs/specification.md
  */
 
@@ -68,9 +68,7 @@ export function RouteTest({
                 />
                 <Check checked={checksOnly} onChange={setChecksOnly}>
                   Stop after the checks
-                  <span class="hint">
-                    Signed with the route’s secret and answered like a real request. No run, no delivery, no script.
-                  </span>
+                  <span class="hint">Answered like a real request. No run, no delivery, no script.</span>
                 </Check>
                 <div class="btns">
                   <button type="button" class="btn primary" disabled={busy} onClick={() => void send(name)}>
@@ -89,6 +87,7 @@ export function RouteTest({
         </Answer>
         <div aria-live="polite">
           {answer === undefined ? null : <Code text={answer.body} label={`Answer, HTTP ${answer.status}`} json />}
+          {answer?.note === undefined ? null : <p class="hint">{answer.note}</p>}
         </div>
         {why === '' ? null : <Refused why={why} />}
       </div>
