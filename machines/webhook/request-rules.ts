@@ -13,7 +13,7 @@ import { parseBody, splitItems } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
 import { isPing } from './envelope.ts';
 import type { FilterView, ListMembership, Tried } from './filter.ts';
-import type { Greeting } from './handshake.ts';
+import type { Greeting, Handshake } from './handshake.ts';
 import { isCredentialHeader } from './kept-headers.ts';
 import { type EventRecord, type ResponsePlace, sameSignature } from './record.ts';
 import { readScriptOutcome, type ScriptResult } from './script-outcome.ts';
@@ -139,7 +139,7 @@ export function verifySignature(context: RequestContext, facts: RequestFacts, in
   if (route === undefined) return nothing;
   const { nowMs } = input;
   const { id } = context;
-  const { verify, isPinned } = facts.compiled(route);
+  const { verify, isPinned, handshake } = facts.compiled(route);
   const plain = { headers: facts.headers(id), body: facts.body(id), nowMs };
   const request: SignedRequest = isPinned ? widened(plain, context, facts) : plain;
   const verdict = verify(request);
@@ -150,7 +150,7 @@ export function verifySignature(context: RequestContext, facts: RequestFacts, in
     return { scheme: verdict.scheme, outcome: { kind }, reason: verdict.why };
   }
   const { scheme, signed } = verdict;
-  const greeting = greetingByBody(request, context, facts);
+  const greeting = greetingByBody(request, handshake, scheme);
   if (greeting !== undefined) return { scheme, ...greeting };
   const isOnce = signed !== undefined && (signed.isTimed || !route.allowIdenticalBodies);
   const holder = signed && holderOf(signed.digest, context, facts);
@@ -208,10 +208,14 @@ export function partDigest(digest: string, index: number): string {
   return `${digest}.${index}`;
 }
 
-function greetingByBody({ payload }: SignedRequest, { route }: RequestContext, facts: RequestFacts): Known | undefined {
-  const byBody = route && facts.compiled(route).handshake?.byBody;
+function greetingByBody(
+  { payload }: SignedRequest,
+  handshake: Handshake | undefined,
+  scheme: string,
+): Known | undefined {
+  const byBody = handshake?.byBody;
   const read = byBody && payload?.();
-  const greeting = read && byBody(read);
+  const greeting = read && byBody(read, scheme);
   return greeting && greetedBy(greeting);
 }
 
