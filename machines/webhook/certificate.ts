@@ -38,12 +38,18 @@ export function keyOfCertificate(pem: string, nowMs: number): KeyObject | undefi
   }
 }
 
-/** What was signed, as text, and the hash; a reason where the request cannot be genuine. */
+export interface CertifiedContent {
+  /** What was signed. Reads the body, so it is called once there is a key to judge it by. */
+  readonly text: () => string;
+  readonly hash: 'sha1' | 'sha256';
+}
+
+/** Returns what was signed and by which hash, or why the request cannot be genuine. */
 export function certifiedContent(
   form: CertifiedForm,
   request: SignedRequest,
   secret: string,
-): { readonly text: string; readonly hash: 'sha1' | 'sha256' } | { readonly why: string } {
+): CertifiedContent | { readonly why: string } {
   return form === 'paypal' ? paypalContent(request, secret) : snsContent(request, secret);
 }
 
@@ -52,7 +58,7 @@ function paypalContent({ headers, body }: SignedRequest, webhookId: string) {
   if (headers['paypal-auth-algo'] !== 'SHA256withRSA')
     return { why: 'the header paypal-auth-algo is not SHA256withRSA' };
   const { 'paypal-transmission-id': id = '', 'paypal-transmission-time': time = '' } = headers;
-  return { text: `${id}|${time}|${webhookId}|${crc32(body)}`, hash: 'sha256' } as const;
+  return { text: () => `${id}|${time}|${webhookId}|${crc32(body)}`, hash: 'sha256' } as const;
 }
 
 const notification = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'];
@@ -66,7 +72,7 @@ function snsContent({ payload }: SignedRequest, topic: string) {
   if (textOf(message.TopicArn) !== topic) return { why: 'it is a message of another topic' };
   const names = message.Type === 'Notification' ? notification : confirmation;
   const present = names.filter((name) => typeof message[name] === 'string');
-  const text = present.map((name) => `${name}\n${textOf(message[name])}\n`).join('');
+  const text = (): string => present.map((name) => `${name}\n${textOf(message[name])}\n`).join('');
   return { text, hash: version === '1' ? 'sha1' : 'sha256' } as const;
 }
 
@@ -74,12 +80,17 @@ function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** CRC-32 of ISO 3309 as an unsigned number. */
-function crc32(bytes: Uint8Array): number {
-  let crc = 0xff_ff_ff_ff;
-  for (const byte of bytes) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xed_b8_83_20 : 0);
-  }
-  return (crc ^ 0xff_ff_ff_ff) >>> 0;
+/** The CRC of each byte alone. */
+const crcOfByte = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xed_b8_83_20 : 0);
+  return crc;
+});
+
+/** Returns the CRC-32 of ISO 3309 as an unsigned number. */
+export function crc32(bytes: Uint8Array): number {
+  let crc = -1;
+  for (let at = 0; at < bytes.length; at += 1)
+    crc = (crc >>> 8) ^ (crcOfByte[(crc ^ (bytes[at] as number)) & 0xff] as number);
+  return ~crc >>> 0;
 }

@@ -8,7 +8,7 @@ import { createHmac } from 'node:crypto';
 import type { JsonObject } from '../base/json.ts';
 import { type RouteSecret, textsOfSecret } from '../config/route.ts';
 import type { HandshakeName } from '../config/sources.ts';
-import { sameBytes } from './signature.ts';
+import { sameBytes, secretNumber } from './signature.ts';
 
 export interface Greeting {
   /** What was asked, for the history. */
@@ -36,14 +36,17 @@ export interface Handshake {
   readonly byHead?: (head: Head) => Greeting | undefined;
   /** Judges the body of a request whose signature is not genuine. */
   readonly byUnsigned?: (payload: JsonObject) => Greeting | undefined;
-  /** Judges the body of a request whose signature is genuine. */
-  readonly byBody?: (payload: JsonObject) => Greeting | undefined;
+  /**
+   * Judges the body of a request whose signature is genuine.
+   * @param scheme of the verdict, which names the secret that fits
+   */
+  readonly byBody?: (payload: JsonObject, scheme: string) => Greeting | undefined;
 }
 
 const plain = 'text/plain; charset=utf-8';
 
 export function compileHandshake(name: HandshakeName, secret: RouteSecret): Handshake {
-  const key = secret.kind === 'shared' ? secret.secret : '';
+  const texts = textsOfSecret(secret);
   switch (name) {
     case 'slack':
       return {
@@ -54,9 +57,10 @@ export function compileHandshake(name: HandshakeName, secret: RouteSecret): Hand
       };
     case 'zoom':
       return {
-        byBody({ event, payload }) {
+        byBody({ event, payload }, scheme) {
           const plainToken = (payload as JsonObject | undefined)?.plainToken;
           if (event !== 'endpoint.url_validation' || typeof plainToken !== 'string') return undefined;
+          const key = texts[Number(secretNumber(scheme) ?? 1) - 1] ?? '';
           const encryptedToken = createHmac('sha256', key).update(plainToken).digest('hex');
           return { what: event, status: 200, body: JSON.stringify({ plainToken, encryptedToken }) };
         },
@@ -69,7 +73,7 @@ export function compileHandshake(name: HandshakeName, secret: RouteSecret): Hand
       // Once the route has Notion's token, another one is somebody else's.
       return {
         byUnsigned: ({ verification_token: given }) =>
-          typeof given === 'string' && !notionToken.test(key)
+          typeof given === 'string' && !texts.some((text) => notionToken.test(text))
             ? {
                 what: 'verification_token; type in the text below at Notion and make it the secret of the route',
                 status: 200,

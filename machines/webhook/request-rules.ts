@@ -13,7 +13,7 @@ import { parseBody, splitItems } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
 import { isPing } from './envelope.ts';
 import type { FilterView, ListMembership, Tried } from './filter.ts';
-import type { Greeting } from './handshake.ts';
+import type { Greeting, Handshake } from './handshake.ts';
 import { isCredentialHeader } from './kept-headers.ts';
 import { type EventRecord, type ResponsePlace, sameSignature } from './record.ts';
 import { readScriptOutcome, type ScriptResult } from './script-outcome.ts';
@@ -144,10 +144,13 @@ export function verifySignature(context: RequestContext, facts: RequestFacts, in
   if (route === undefined) return nothing;
   const { nowMs } = input;
   const { id } = context;
-  const { verify, isPinned, claimedBy } = facts.compiled(route);
+  const { verify, isPinned, claimedBy, handshake } = facts.compiled(route);
   const plain = { headers: facts.headers(id), body: facts.body(id), nowMs };
   const request: SignedRequest = isPinned ? widened(plain, context, facts) : plain;
-  if (context.origin === 'owner') return greetingByBody(request, context, facts) ?? nothing;
+  if (context.origin === 'owner') {
+    const greeting = greetingByBody(request, handshake, '');
+    return greeting === undefined ? nothing : greetedBy(greeting);
+  }
   const verdict = verify(request);
   if (verdict.kind === 'refused') {
     const unsigned = unsignedGreeting(request, context, facts, nowMs);
@@ -157,7 +160,7 @@ export function verifySignature(context: RequestContext, facts: RequestFacts, in
   }
   const { scheme, signed } = verdict;
   const turnedAway = rateVerdict(route, facts, nowMs);
-  const greeting = greetingByBody(request, context, facts);
+  const greeting = greetingByBody(request, handshake, scheme);
   if (greeting !== undefined) {
     return { scheme, ...(turnedAway.outcome ? answered(greeting, route, facts, nowMs) : greetedBy(greeting)) };
   }
@@ -219,12 +222,12 @@ export function partDigest(digest: string, index: number): string {
 
 function greetingByBody(
   { payload }: SignedRequest,
-  { route }: RequestContext,
-  facts: RequestFacts,
+  handshake: Handshake | undefined,
+  scheme: string,
 ): Greeting | undefined {
-  const byBody = route && facts.compiled(route).handshake?.byBody;
+  const byBody = handshake?.byBody;
   const read = byBody && payload?.();
-  return read && byBody(read);
+  return read && byBody(read, scheme);
 }
 
 /** What the schemes of a source and those of a route's own may read besides. */

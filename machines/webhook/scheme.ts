@@ -273,7 +273,7 @@ function certified(
   if (pem === undefined) return refused('its certificate could not be fetched in time', { isTemporary: true });
   const key = keyOfCertificate(pem, request.nowMs);
   if (key === undefined) return refused('its certificate has expired or cannot be read');
-  const bytes = Buffer.from(content.text, form === 'sns' ? 'utf8' : 'latin1');
+  const bytes = Buffer.from(content.text(), form === 'sns' ? 'utf8' : 'latin1');
   const [signature = ''] = signatures;
   if (!verifyWithKey(content.hash, bytes, key, Buffer.from(signature, 'base64')))
     return refused('the signature does not match');

@@ -28,6 +28,20 @@ t.test('every file that a page names exists', (t) => {
   t.end();
 });
 
+t.test('the rows of a table have as many cells as its head', (t) => {
+  let found = 0;
+  for (const { path, text } of pagesOf()) {
+    const tables = text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/^\|.*(?:\n\|.*)+/gm);
+    for (const [table] of tables) {
+      found += 1;
+      const counts = table.split('\n').map((row) => row.replaceAll('\\|', '').split('|').length);
+      t.same([...new Set(counts)], counts.slice(0, 1), `${path}: ${table.slice(0, 60)}`);
+    }
+  }
+  t.ok(found > 40, 'the tables are found');
+  t.end();
+});
+
 t.test('every link to a heading finds it', (t) => {
   const pages = new Map(pagesOf().map(({ path, text }) => [path, text]));
   let found = 0;

@@ -182,7 +182,12 @@ function rowOf(name: string, source: Source): string {
     answer === undefined ? '202 or 200' : answer.body === undefined ? '200' : `200 \`${answer.body}\``,
     secret.is,
   ];
-  return `| ${cells.join(' | ')} |`;
+  return tableRow(cells);
+}
+
+/** A bar in a cell would end it, within code too. */
+function tableRow(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
 function schemeText({ at, algorithm, encoding, prefix, part, signed, timestamp }: SignatureScheme): string {

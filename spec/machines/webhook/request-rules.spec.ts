@@ -275,6 +275,23 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
   t.end();
 });
 
+t.test('SRC-2 · SRC-3 · Zoom’s token is signed with that secret of a list by which its request was signed', (t) => {
+  const body = '{"event":"endpoint.url_validation","payload":{"plainToken":"p"}}';
+  const hmac = (key: string, text: string) => createHmac('sha256', key).update(text).digest('hex');
+  for (const key of ['the-new-secret-of-zoom', 'the-old-secret-of-zoom']) {
+    const headers = { 'x-zm-request-timestamp': '7', 'x-zm-signature': `v0=${hmac(key, `v0:7:${body}`)}` };
+    const { context, desk } = stage({
+      route: { sender: 'zoom' },
+      secret: { kind: 'shared', secret: 'the-new-secret-of-zoom', older: ['the-old-secret-of-zoom'] },
+      body,
+      headers,
+    });
+    const answer = JSON.stringify({ plainToken: 'p', encryptedToken: hmac(key, 'p') });
+    t.match(verifySignature(context, desk).outcome, { kind: 'handshake', status: 200, body: answer });
+  }
+  t.end();
+});
+
 t.test('SRC-3 · a handshake that cannot be signed yet always takes one of the allowance', (t) => {
   const body = '{"verification_token":"secret_1"}';
   const notion = (of: Stage) => {
@@ -287,6 +304,8 @@ t.test('SRC-3 · a handshake that cannot be signed yet always takes one of the a
   t.same(done, ['greeting of r']);
   t.match(notion({ greetings: [30] })[0], { outcome: { kind: 'rateLimited', retryAfterSeconds: 30 } });
   t.match(notion({ secret: { kind: 'shared', secret: 'secret_0' } })[0], { outcome: { kind: 'badSignature' } });
+  const older = ['secret_0'];
+  t.match(notion({ secret: { kind: 'shared', secret: 'new', older } })[0], { outcome: { kind: 'badSignature' } });
   t.match(notion({ body: '{"type":"page.created"}' })[0], { outcome: { kind: 'badSignature' } });
   const full = stage({ route: { sender: 'notion' }, body, windows: [9], known: { declaredBytes: 50 } });
   t.same(checkRate(full.context, full.desk), {}, 'it is read while the window is full');

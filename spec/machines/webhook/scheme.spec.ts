@@ -12,7 +12,7 @@ import { readRoute } from '../../../machines/config/read-route.ts';
 import type { SignatureScheme } from '../../../machines/config/signature-scheme.ts';
 import { type Source, type SourceName, sourceNames, sources } from '../../../machines/config/sources.ts';
 import { parseBody, splitItems } from '../../../machines/webhook/body.ts';
-import { keyOfCertificate } from '../../../machines/webhook/certificate.ts';
+import { crc32, keyOfCertificate } from '../../../machines/webhook/certificate.ts';
 import { type CompiledRoute, compileRoute } from '../../../machines/webhook/compile-route.ts';
 import { compileScheme, sealEvent } from '../../../machines/webhook/scheme.ts';
 import type { SignatureVerdict } from '../../../machines/webhook/signature.ts';
@@ -562,6 +562,44 @@ t.test(
     t.ok(keyOfCertificate(pem, Date.now()));
   },
 );
+
+t.test(
+  'SRC-1 · SEC-3 · the body is read for PayPal’s CRC only once there is a certificate to judge it by',
+  async (t) => {
+    const paypal = routeFor('paypal');
+    const readsWith = (url: string): number => {
+      let reads = 0;
+      const body = new Proxy(Buffer.from(capture), {
+        get(bytes, key) {
+          if (typeof key === 'string' && /^\d+$/.test(key)) reads += 1;
+          return Reflect.get(bytes, key, bytes);
+        },
+      });
+      paypal.verify({
+        headers: { ...byPaypal, 'paypal-cert-url': url },
+        body,
+        nowMs,
+        certificate: (at) => (at === certificates.paypal ? pem : undefined),
+      });
+      return reads;
+    };
+    t.equal(readsWith(certificates.paypal), capture.length, 'each byte once');
+    for (const url of ['https://evil.example/x', `${certificates.paypal}-2`, '']) t.equal(readsWith(url), 0, url);
+  },
+);
+
+t.test('SRC-1 · the CRC of PayPal’s signed text is that of ISO 3309', async (t) => {
+  // Well-known values, such as the check value of 123456789; all are zlib's too.
+  for (const [text, crc] of [
+    ['', 0],
+    ['a', 0xe8b7be43],
+    ['123456789', 0xcbf43926],
+    ['The quick brown fox jumps over the lazy dog', 0x414fa339],
+    ['\0'.repeat(32), 0x190a55ad],
+    ['\xff'.repeat(32), 0xff6cab0b],
+  ] as const)
+    t.equal(crc32(Buffer.from(text, 'latin1')), crc, text.slice(0, 9));
+});
 
 t.test('SRC-1 · Microsoft Graph: each item must have the clientState', async (t) => {
   const route = routeFor('microsoft-graph');
