@@ -51,6 +51,16 @@ export async function prepareSchema(client: ClientBase, place: string): Promise<
   );
 }
 
+/** The database's place without the user and the password. */
+export function placeOf(url: string): string {
+  try {
+    const { host, pathname, searchParams } = new URL(url);
+    return `postgres://${searchParams.get('host') ?? host}${pathname}`;
+  } catch {
+    return 'gateway.postgres.url';
+  }
+}
+
 /** Names what kept the database from answering as a journal. Never holds the URL, whose password is a secret. */
 export function postgresFault(place: string, thrown: unknown): Fault {
   const cause = causeOf(thrown) || codeOf(thrown);

@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Journal, Write } from '../../../actors/store/journal.ts';
-import { openPostgresJournal, placeOf } from '../../../actors/store/postgres-journal.ts';
+import { openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
+import { placeOf } from '../../../actors/store/postgres-schema.ts';
 import { eventCountsContract } from '../../conformance/event-counts.ts';
 import { journalContract } from '../../conformance/journal.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
