@@ -15,6 +15,7 @@ import type { Settings } from '../../machines/config/settings.ts';
 import { compileFilters } from '../../machines/webhook/filter.ts';
 import { confined, leadsOut } from '../confine.ts';
 import { createJobsStore } from '../cron/jobs.store.ts';
+import { fileDocuments } from '../documents.ts';
 import { findCommand } from '../process-group.ts';
 
 export interface ProfileOfRoutes {
@@ -44,7 +45,7 @@ export function findLooseEnds({ profiles }: HomeOfRoutes): (entry: RouteWithSecr
 }
 
 function worldOf({ paths, settings: { platforms, servers }, searchPath }: ProfileOfRoutes): RouteWorld {
-  const jobs = createJobsStore({ folder: paths.cron });
+  const jobs = createJobsStore({ document: fileDocuments.at(paths.jobs) });
   const full = servers.filter(({ enabled, entry }) => enabled && entry.trust === 'full').map(({ name }) => name);
   return {
     platforms,

@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
 import { findLooseEnds } from '../../actors/config/route-world.ts';
 import { createJobsStore } from '../../actors/cron/jobs.store.ts';
+import { fileDocuments } from '../../actors/documents.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -203,7 +204,7 @@ export interface AskedRoute {
 
 function checkCronJob({ main }: LoadedHome, profile: ProfileName, job: unknown): void {
   if (job === undefined) return;
-  const jobs = createJobsStore({ folder: profilePaths(main.paths.home, profile).cron });
+  const jobs = createJobsStore({ document: fileDocuments.at(profilePaths(main.paths.home, profile).jobs) });
   if (jobs.find(String(job)) !== undefined) return;
   const problem = jobs.problem();
   if (problem !== undefined) refuse('cron-jobs-corrupt', problem);

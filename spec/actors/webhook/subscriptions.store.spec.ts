@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import t, { type Test } from 'tap';
+import { fileDocuments } from '../../../actors/documents.ts';
 import { createSubscriptionsStore, type SubscriptionsStore } from '../../../actors/webhook/subscriptions.store.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import { editSubscriptions, readingSubscriptions } from '../../../machines/config/subscription.ts';
@@ -20,7 +21,7 @@ function fixture(t: Test, text?: string): Fixture {
   const path = `${home.path}/subs.json`;
   let reads = 0;
   const store = createSubscriptionsStore({
-    path,
+    document: fileDocuments.at(path),
     read: (written, known) => {
       reads += 1;
       return readingSubscriptions(written, { profile: defaultProfile, host: '0.0.0.0', checkFilters: () => [] }, known);
@@ -126,7 +127,7 @@ t.test('SUB-2 · SIG-5 · new rules are held against the last good text, also wh
   });
   let host = '127.0.0.1';
   const store = createSubscriptionsStore({
-    path: `${home.path}/subs.json`,
+    document: fileDocuments.at(`${home.path}/subs.json`),
     read: (text) => readingSubscriptions(text, { profile: defaultProfile, host, checkFilters: () => [] }),
   });
   const names = (): string[] => store.current().routes.map(({ route }) => route.name);
@@ -212,7 +213,7 @@ t.test(
     const home = makeHome(t, { 'subs.json': long({ open: { secret: 'INSECURE_NO_AUTH' } }) });
     let host = '127.0.0.1';
     const store = createSubscriptionsStore({
-      path: `${home.path}/subs.json`,
+      document: fileDocuments.at(`${home.path}/subs.json`),
       read: (text, known) =>
         readingSubscriptions(text, { profile: defaultProfile, host, checkFilters: () => [] }, known),
     });

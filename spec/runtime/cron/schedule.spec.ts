@@ -81,8 +81,8 @@ async function rig(
     home: () =>
       ({
         profiles: new Map([
-          ['default', { paths: { cron: `${home.path}/cron` } }],
-          ['work', { paths: { cron: `${home.path}/profiles/work/cron` } }],
+          ['default', { paths: { jobs: `${home.path}/cron/jobs.json` } }],
+          ['work', { paths: { jobs: `${home.path}/profiles/work/cron/jobs.json` } }],
         ]),
       }) as unknown as LoadedHome,
     keeper,
