@@ -8,7 +8,6 @@ import { randomBytes } from 'node:crypto';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts';
 import { createNextDue, hostZone, knowsZone } from '../../actors/cron/next-due.ts';
-import { fileDocuments } from '../../actors/documents.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { changeJob, putJob, removeJob } from '../../machines/cron/edit-jobs.ts';
@@ -47,9 +46,9 @@ function listJobs(host: CommandHost, params: JsonObject): Result<'cron.list'> {
   const home = homeOf(host);
   const only = params.profile === undefined ? undefined : served(home, profileOf(params.profile));
   const rows: JobRow[] = [];
-  for (const [profile, { paths }] of home.profiles) {
+  for (const profile of home.profiles.keys()) {
     if (only !== undefined && profile !== only) continue;
-    const store = storeIn(paths.jobs, profile, host);
+    const store = storeOf(home, profile, host);
     for (const job of store.all()) rows.push(rowOf(job, profile, host.daemon?.cron));
     for (const stray of store.strays()) rows.push({ ...stray, profile, state: 'broken' });
     const problem = store.problem();
@@ -255,13 +254,10 @@ function findJob(host: CommandHost, params: JsonObject): Found {
   throw problem === undefined ? unknownJob(ref, profile) : new Refusal('cron-jobs-corrupt', problem);
 }
 
-function storeOf(home: LoadedHome, profile: ProfileName, host: CommandHost): JobsStore {
-  return storeIn(home.profiles.get(profile)?.paths.jobs ?? home.main.paths.jobs, profile, host);
-}
-
 /** The daemon's own, with the last good jobs of a file that is corrupt; without one, the file is read here. */
-function storeIn(path: string, profile: ProfileName, { daemon }: CommandHost): JobsStore {
-  return daemon?.cron.store(profile) ?? createJobsStore({ document: fileDocuments.at(path) });
+function storeOf({ profiles, main, documents }: LoadedHome, profile: ProfileName, { daemon }: CommandHost): JobsStore {
+  const { paths } = profiles.get(profile) ?? main;
+  return daemon?.cron.store(profile) ?? createJobsStore({ document: documents.at(paths.jobs) });
 }
 
 function served(home: LoadedHome, profile: ProfileName): ProfileName {

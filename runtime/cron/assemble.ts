@@ -8,7 +8,6 @@ import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { createFireCronJob } from '../../actors/cron/fire-cron-job.ts';
 import { createNextDue, knowsZone } from '../../actors/cron/next-due.ts';
-import { fileDocuments } from '../../actors/documents.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JobFinding, Opened } from '../../actors/webhook/claim-delivery.ts';
@@ -56,11 +55,10 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
     return ref && wardHandle(ref);
   };
   const schedule = createCronSchedule({
-    profiles: () =>
-      [...home().profiles].map(([profile, { paths }]) => ({
-        profile,
-        document: fileDocuments.at(paths.jobs),
-      })),
+    profiles() {
+      const { profiles, documents } = home();
+      return [...profiles].map(([profile, { paths }]) => ({ profile, document: documents.at(paths.jobs) }));
+    },
     ward,
     fire,
     open,

@@ -6,7 +6,6 @@
 
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { filterChecker } from '../../actors/config/load-config.ts';
-import { fileDocuments } from '../../actors/documents.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { createSubscriptionsStore, type SubscriptionsStore } from '../../actors/webhook/subscriptions.store.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
@@ -81,7 +80,7 @@ function subscriptionsOf(
   { log, learn }: SourceReaderPorts,
 ): SubscriptionsStore {
   return createSubscriptionsStore({
-    document: fileDocuments.at((home.profiles.get(profile) ?? home.main).paths.subscriptions),
+    document: home.documents.at((home.profiles.get(profile) ?? home.main).paths.subscriptions),
     *read(text, known) {
       const read = yield* readingSubscriptions(text, context(), known);
       if (!read.ok) {
