@@ -140,6 +140,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   };
   const { logins, credentials, browserLogins, deviceLogins } = assembleLogins({
     home: paths.home,
+    documents: () => home().documents,
     browser: ward<LoginInput>('browserLogins'),
     device: ward<LoginInput>('deviceLogins'),
     compiling,

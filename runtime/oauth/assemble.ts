@@ -5,6 +5,7 @@
  */
 
 import type { AnyActorLogic } from 'xstate';
+import type { Documents } from '../../actors/documents.ts';
 import { type Credentials, createCredentials } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
@@ -21,6 +22,7 @@ import { createLogins, type Logins } from './logins.ts';
 export interface LoginHalfPorts {
   /** The folder of the home. */
   readonly home: string;
+  readonly documents: () => Documents;
   readonly browser: () => WardHandle<LoginInput>;
   readonly device: () => WardHandle<LoginInput>;
   readonly compiling: CompileOptions;
@@ -54,7 +56,7 @@ export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports
     if (store === undefined) {
       const { tokens } = profilePaths(home, profile as ProfileName);
       const learn = (place: string, secret: string): void => redactor.learnNext(`${profile}/${place}`, secret);
-      store = learntCredentials(createCredentials(tokens, log), learn);
+      store = learntCredentials(createCredentials(tokens, ports.documents(), log), learn);
       stores.set(profile, store);
     }
     return store;

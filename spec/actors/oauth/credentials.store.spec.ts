@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { fileDocuments } from '../../../actors/documents.ts';
 import { createCredentials, type NewCredentials } from '../../../actors/oauth/credentials.store.ts';
 import type { TokenRecord } from '../../../machines/oauth/token-record.ts';
 import { tokenStore } from '../../support/oauth/token-store.ts';
@@ -28,7 +29,7 @@ t.test(
   async (t) => {
     const { folder, credentials } = tokenStore(t);
     const place = join(folder, 'mcp-tokens');
-    const store = createCredentials(place);
+    const store = createCredentials(place, fileDocuments);
     t.equal(store.tokens('hub'), undefined);
     t.equal(store.problem('hub'), undefined, 'what was never there is no problem');
 
@@ -49,7 +50,7 @@ t.test(
 t.test('OAU-2 · no name leaves the folder, and two names never share a file', async (t) => {
   const outside = tokenStore(t).folder;
   const folder = join(outside, 'mcp-tokens');
-  const credentials = createCredentials(folder);
+  const credentials = createCredentials(folder, fileDocuments);
   const names = [
     '../hub',
     '..',
@@ -156,7 +157,7 @@ t.test('OAU-1 · a renewal that the disk does not take counts until somebody wri
 
   t.equal(credentials.tokens('hub')?.accessToken, 'renewed', 'its predecessor is spent');
   rmSync(file, { recursive: true });
-  await createCredentials(folder).saveTokens('hub', { ...tokens, accessToken: 'newer' });
+  await createCredentials(folder, fileDocuments).saveTokens('hub', { ...tokens, accessToken: 'newer' });
   t.equal(credentials.tokens('hub')?.accessToken, 'newer');
 });
 
@@ -164,7 +165,7 @@ t.test('OAU-4 · a refusal of the document is recorded beside the tokens, and fo
   const { folder, credentials } = tokenStore(t);
   t.notOk(credentials.documentRefused('hub'));
   await credentials.refuseDocument('hub', 'because');
-  t.ok(createCredentials(folder).documentRefused('hub'), 'also for the next process');
+  t.ok(createCredentials(folder, fileDocuments).documentRefused('hub'), 'also for the next process');
   t.equal(readFileSync(join(folder, 'hub.cimd-off'), 'utf8'), 'because\n');
   await credentials.clearRefusal('hub');
   await credentials.clearRefusal('hub');
@@ -201,7 +202,7 @@ t.test('OAU-1 · one holder of the lock of a server at a time; another server is
       await held;
     });
   });
-  const second = createCredentials(folder).locked('hub', () => Promise.resolve(order.push('second')));
+  const second = createCredentials(folder, fileDocuments).locked('hub', () => Promise.resolve(order.push('second')));
   await credentials.locked('other', () => Promise.resolve(order.push('other')));
   t.same(order, ['first', 'other']);
   release();
@@ -243,5 +244,5 @@ t.test('OAU-2 · whether credentials could be written is tried without leaving a
   const { credentials, folder: place } = tokenStore(t);
   await credentials.tryWriting('hub');
   t.same(readdirSync(place), []);
-  await t.rejects(createCredentials('/dev/null/tokens').tryWriting('hub'), /ENOTDIR|EEXIST/);
+  await t.rejects(createCredentials('/dev/null/tokens', fileDocuments).tryWriting('hub'), /ENOTDIR|EEXIST/);
 });
