@@ -48,6 +48,7 @@ export function documentsContract(t: Test, kind: string, { open, histories }: Do
   t.test(`SUB-2 · CRN-1 · two writers of one document lose no change (${kind})`, async (t) => {
     const [one, other] = await open(t);
     const document = at(one, 'cron/jobs.json');
+    await one.seen();
     t.equal(document.stamp(), undefined);
     t.throws(() => document.text());
 

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import t from 'tap';
 import { fileDocuments } from '../../../actors/documents.ts';
 import { createCredentials, type NewCredentials } from '../../../actors/oauth/credentials.store.ts';
+import { createSharedDocuments } from '../../../actors/shared-documents.ts';
 import type { TokenRecord } from '../../../machines/oauth/token-record.ts';
+import { memoryRows } from '../../support/document-rows.ts';
 import { tokenStore } from '../../support/oauth/token-store.ts';
 
 const issuer = 'https://as.example';
@@ -245,4 +247,51 @@ t.test('OAU-2 · whether credentials could be written is tried without leaving a
   await credentials.tryWriting('hub');
   t.same(readdirSync(place), []);
   await t.rejects(createCredentials('/dev/null/tokens', fileDocuments).tryWriting('hub'), /ENOTDIR|EEXIST/);
+});
+
+t.test('OAU-1 · OAU-2 · OAU-8 · gateways that share documents have the same credentials', async (t) => {
+  const rows = memoryRows();
+  const gateway = () => {
+    const home = tokenStore(t).folder;
+    const log = { log: () => {}, warnOnce: () => {} };
+    const documents = createSharedDocuments({ home, place: 'postgres://host/db', connect: rows.connect, log });
+    return { home, documents, credentials: createCredentials(join(home, 'mcp-tokens'), documents, log) };
+  };
+  const [one, other] = [gateway(), gateway()];
+  t.equal(one.credentials.tokens('hub'), undefined);
+  t.equal(
+    one.credentials.problem('hub'),
+    'its token file mcp-tokens/hub.json in postgres://host/db cannot be read (the database has not answered yet)',
+  );
+  await one.credentials.save('hub', whole);
+  await other.documents.refresh();
+  t.same(
+    [other.credentials.tokens('hub'), other.credentials.client('hub'), other.credentials.server('hub')],
+    [tokens, whole.client, whole.server],
+  );
+  t.same(
+    [one, other].map(({ credentials }) => credentials.problem('hub')),
+    [undefined, undefined],
+  );
+  await other.credentials.refuseDocument('hub', 'because');
+  await one.documents.refresh();
+  t.ok(one.credentials.documentRefused('hub'));
+  await one.credentials.clearRefusal('hub');
+  t.notOk(one.credentials.documentRefused('hub'));
+  await one.credentials.tryWriting('hub');
+  t.same(readdirSync(one.home), [], 'nothing is in the home');
+
+  rows.isAway = true;
+  await t.rejects(one.credentials.tryWriting('hub'));
+  await t.rejects(one.credentials.saveTokens('hub', { ...tokens, accessToken: 'renewed' }));
+  t.equal(one.credentials.tokens('hub')?.accessToken, 'renewed', 'its predecessor is spent');
+  rows.isAway = false;
+  await other.credentials.saveTokens('hub', { ...tokens, accessToken: 'newer' });
+  await one.documents.refresh();
+  t.equal(one.credentials.tokens('hub')?.accessToken, 'newer');
+  const held = await one.credentials.locked('hub', async () => {
+    await other.credentials.saveTokens('hub', { ...tokens, accessToken: 'newest' });
+    return one.credentials.locked('other', async () => one.credentials.tokens('hub')?.accessToken);
+  });
+  t.equal(held, 'newest', 'who has the lock has read what was written before');
 });
