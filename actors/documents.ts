@@ -16,6 +16,9 @@ import {
   writeFilesAtomic,
 } from './files.ts';
 
+/** The stamp of a shared document before the database has answered for the first time. */
+export const unread = 'unread';
+
 export interface Document {
   /** Where the text is, for messages. */
   readonly place: string;

@@ -1,6 +1,6 @@
 /**
  * Documents that gateways share, as rows of a database. What was read last is kept in memory, so that reading never waits
- * and goes on while the database is away. The files of a home are copied into rows that were never written.
+ * and works while the database is away. The files of a home are copied into rows that were never written.
  * @see SUB-2, CRN-1, OAU-2 and SCA-1 in docs/specification.md
  */
 
@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { causeOf, type Fault } from '../machines/base/fault.ts';
 import { defaultProfile, type ProfileName } from '../machines/base/names.ts';
 import { homePaths, profilePaths } from '../machines/config/profile.ts';
-import type { DocumentChange, Documents } from './documents.ts';
+import { type DocumentChange, type Documents, unread } from './documents.ts';
 import type { Logger } from './ports.ts';
 import { postgresFault } from './store/postgres-schema.ts';
 
@@ -169,7 +169,7 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
         readCure: cure,
         writeCure: cure,
         stamp() {
-          if (!isRead) return 'unread';
+          if (!isRead) return unread;
           const row = rows.get(name);
           return row?.text === undefined ? undefined : String(row.version);
         },

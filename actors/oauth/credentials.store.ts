@@ -49,6 +49,8 @@ export interface Credentials {
   save(server: string, credentials: NewCredentials): Promise<void>;
   /** Replaces the tokens. Rejects where they cannot be written; they count all the same while this process lives. */
   saveTokens(server: string, tokens: TokenRecord): Promise<void>;
+  /** Writes the tokens that could not be written, unless newer ones have been. Rejects where they still cannot be. */
+  storeUnwritten(): Promise<void>;
   /** The authorization server said no to a renewal; a login forgets it. */
   noteRefusal(server: string, why: string): void;
   refuseDocument(server: string, why: string): Promise<void>;
@@ -65,10 +67,15 @@ export interface Credentials {
   locked<Value>(server: string, work: () => Promise<Value>): Promise<Value>;
 }
 
+/** The path of a server's tokens in the folder of a profile's credentials. */
+export function tokensPathOf(folder: string, server: string): string {
+  return join(folder, `${safeName(server)}.json`);
+}
+
 /** @param log hears, once a file, of one that others could read */
 export function createCredentials(folder: string, documents: Documents, log?: Logger): Credentials {
   const path = (server: string, ending: string): string => join(folder, `${safeName(server)}${ending}`);
-  const tokensPath = (server: string): string => path(server, '.json');
+  const tokensPath = (server: string): string => tokensPathOf(folder, server);
 
   const demanded = new Map<string, string>();
   const refusals = new Map<string, string>();
@@ -174,6 +181,15 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
       } catch (thrown) {
         unwritten.set(server, { tokens, over: documents.at(tokensPath(server)).stamp() });
         throw thrown;
+      }
+    },
+    async storeUnwritten() {
+      for (const [server, { tokens, over }] of unwritten) {
+        const path = tokensPath(server);
+        await documents.locked(path, async () => {
+          if (documents.at(path).stamp() === over) await documents.write([{ path, text: spellTokenRecord(tokens) }]);
+          unwritten.delete(server);
+        });
       }
     },
     noteRefusal: (server, why) => void refusals.set(server, why),

@@ -8,7 +8,7 @@ import { causeOf, done, type Fault, failed, fault, type Result } from '../../mac
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import type { RouteBook } from '../../machines/config/route-book.ts';
 import type { KnownRecords, SubscriptionProblem, SubscriptionsRead } from '../../machines/config/subscription.ts';
-import type { Document } from '../documents.ts';
+import { type Document, unread } from '../documents.ts';
 
 export interface Subscriptions {
   /** The same list while the file is unchanged. */
@@ -18,6 +18,8 @@ export interface Subscriptions {
   readonly problems: readonly SubscriptionProblem[];
   /** Why the file as it stands cannot be read; the routes are then those of the last good one. */
   readonly fault?: Fault;
+  /** Whether the database of a shared document has not answered yet, so that any route may be subscribed. */
+  readonly isUnread?: boolean;
 }
 
 export interface SubscriptionsStore {
@@ -108,7 +110,11 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
     // Permissions can be mended without moving the stamp, so the next look tries again.
     seen = undefined;
     const reason = fault('subscriptions-unreadable', `${place}: cannot be read; ${readCure}`, causeOf(thrown));
-    current = { ...current, fault: current.fault?.message === reason.message ? current.fault : reason };
+    current = {
+      ...current,
+      fault: current.fault?.message === reason.message ? current.fault : reason,
+      isUnread: document.stamp() === unread,
+    };
   }
 
   return {

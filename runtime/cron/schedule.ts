@@ -7,7 +7,7 @@
 
 import type { FireCronJob, FiringVerdict } from '../../actors/cron/fire-cron-job.ts';
 import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts';
-import type { Document } from '../../actors/documents.ts';
+import { type Document, unread } from '../../actors/documents.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
@@ -87,7 +87,8 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
       stores.set(place, store);
     }
     const problem = store.problem();
-    if (problem !== undefined && complained.get(place) !== problem) log.log('error', problem, { profile });
+    const level = document.stamp() === unread ? 'info' : 'error';
+    if (problem !== undefined && complained.get(place) !== problem) log.log(level, problem, { profile });
     if (problem === undefined) complained.delete(place);
     else complained.set(place, problem);
     complain(store, place, profile);

@@ -37,6 +37,8 @@ export interface LoginHalfPorts {
 export interface LoginHalf {
   readonly logins: Logins;
   readonly credentials: (profile: string) => Credentials;
+  /** Writes renewed tokens that could not be written; the next call tries again where that fails. */
+  readonly storeTokens: () => Promise<void>;
   readonly browserLogins: AnyActorLogic;
   readonly deviceLogins: AnyActorLogic;
 }
@@ -78,9 +80,18 @@ export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports
       logins.ended(key, { kind: 'stopped', why: 'the login crashed in the gateway; see the log' });
     },
   };
+  let isStoring = false;
+  async function storeTokens(): Promise<void> {
+    if (isStoring) return;
+    isStoring = true;
+    for (const store of stores.values()) await store.storeUnwritten().catch(() => {});
+    isStoring = false;
+  }
+
   return {
     logins,
     credentials,
+    storeTokens,
     browserLogins: createWard({ name: 'browserLogins', logic: compile(wireBrowserLogin(wiring), compiling), ...ends }),
     deviceLogins: createWard({ name: 'deviceLogins', logic: compile(wireDeviceLogin(wiring), compiling), ...ends }),
   };

@@ -285,10 +285,18 @@ t.test('OAU-1 · OAU-2 · OAU-8 · gateways that share documents have the same c
   await t.rejects(one.credentials.tryWriting('hub'));
   await t.rejects(one.credentials.saveTokens('hub', { ...tokens, accessToken: 'renewed' }));
   t.equal(one.credentials.tokens('hub')?.accessToken, 'renewed', 'its predecessor is spent');
+  await t.rejects(one.credentials.storeUnwritten());
+  rows.isAway = false;
+  await one.credentials.storeUnwritten();
+  await other.documents.refresh();
+  t.equal(other.credentials.tokens('hub')?.accessToken, 'renewed', 'written once the database answers again');
+  rows.isAway = true;
+  await t.rejects(one.credentials.saveTokens('hub', { ...tokens, accessToken: 'late' }));
   rows.isAway = false;
   await other.credentials.saveTokens('hub', { ...tokens, accessToken: 'newer' });
   await one.documents.refresh();
-  t.equal(one.credentials.tokens('hub')?.accessToken, 'newer');
+  await one.credentials.storeUnwritten();
+  t.equal(one.credentials.tokens('hub')?.accessToken, 'newer', 'newer ones are not written over');
   const held = await one.credentials.locked('hub', async () => {
     await other.credentials.saveTokens('hub', { ...tokens, accessToken: 'newest' });
     return one.credentials.locked('other', async () => one.credentials.tokens('hub')?.accessToken);

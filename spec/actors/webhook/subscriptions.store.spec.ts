@@ -1,9 +1,12 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { fileDocuments } from '../../../actors/documents.ts';
+import { createSharedDocuments } from '../../../actors/shared-documents.ts';
 import { createSubscriptionsStore, type SubscriptionsStore } from '../../../actors/webhook/subscriptions.store.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import { editSubscriptions, readingSubscriptions } from '../../../machines/config/subscription.ts';
+import { memoryRows } from '../../support/document-rows.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';
 
 interface Fixture {
@@ -231,3 +234,31 @@ t.test(
     t.notOk(names().includes('open'));
   },
 );
+
+t.test('SUB-2 · subscriptions in a database are unread until it has answered once', async (t) => {
+  const rows = memoryRows();
+  const home = makeHome(t).path;
+  const log = { log: () => {}, warnOnce: () => {} };
+  const documents = createSharedDocuments({ home, place: 'postgres://host/db', connect: rows.connect, log });
+  const store = createSubscriptionsStore({
+    document: documents.at(join(home, 'subs.json')),
+    read: (text, known) =>
+      readingSubscriptions(text, { profile: defaultProfile, host: '0.0.0.0', checkFilters: () => [] }, known),
+  });
+  rows.isAway = true;
+  t.match(store.current(), { isUnread: true, fault: { code: 'subscriptions-unreadable' } });
+  t.match(await store.update((text) => text), {
+    ok: false,
+    fault: { message: /^subs\.json in postgres:.* cannot be changed: .*; see that the database answers$/ },
+  });
+  rows.isAway = false;
+  t.match(await store.update((text) => editSubscriptions(text, 'mine', { secret: 'long-enough-secret' })), {
+    ok: true,
+  });
+  rows.isAway = true;
+  t.same(
+    store.current().routes.map(({ route }) => route.name),
+    ['mine'],
+  );
+  t.notOk(store.current().isUnread);
+});
