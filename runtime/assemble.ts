@@ -5,7 +5,7 @@
  */
 
 import { type AnyActorRef, createActor } from 'xstate';
-import type { LoadedHome } from '../actors/config/load-config.ts';
+import type { HomeSource, LoadedHome } from '../actors/config/load-config.ts';
 import { compile } from '../machines/base/compile.ts';
 import type { Fault } from '../machines/base/fault.ts';
 import type { ProfileName } from '../machines/base/names.ts';
@@ -15,6 +15,7 @@ import { createChatView } from './agent/chat-view.ts';
 import { createProfileDesks } from './agent/profile-tools.ts';
 import { createRunners } from './agent/runners.ts';
 import { createConfigHistory } from './config/config-history.ts';
+import type { DocumentsInForce } from './config/documents-in-force.ts';
 import { createReloads, type Homes, wireReload } from './config/reload.ts';
 import { createAuditLog } from './control/audit.ts';
 import type { CommandHost } from './control/command.ts';
@@ -38,8 +39,8 @@ import { indexTimers } from './system/timers.ts';
 import { assembleWebhooks } from './webhook/webhooks.ts';
 
 export interface AssemblyPorts {
-  readonly home: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly source: HomeSource;
+  readonly documents: DocumentsInForce;
   readonly version: string;
   readonly mostWaiting: number | undefined;
   readonly paths: HomePaths;
@@ -55,11 +56,14 @@ export interface AssemblyPorts {
 
 export type DaemonParts = Awaited<ReturnType<typeof assembleDaemon>>;
 
+/** News of a changed document may be lost: each gateway looks this often. */
+const documentsMs = 3_000;
 /** Steps that an actor remembers of itself. */
 const trailLength = 24;
 
 export async function assembleDaemon(ports: AssemblyPorts) {
-  const { home, env, version, mostWaiting, paths, homes, redactor, metrics, log } = ports;
+  const { source, documents, version, mostWaiting, paths, homes, redactor, metrics, log } = ports;
+  const { home, env } = source;
   const nowMs = (): number => Date.now();
   /** For waits and windows, which must not grow by what the clock is set back. */
   const steadyMs = (): number => performance.now();
@@ -104,6 +108,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   const webhooks = assembleWebhooks({
     ...shared,
     hold,
+    openDocuments: documents.open,
     whileAsked: (run, changed) => servers.approvals.whileAsked(run, changed),
     deskOf: profiles,
     wanted: () => homes.wanted().main.settings,
@@ -113,6 +118,9 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   });
   const servers = assembleServers({ ...shared, env, version, log });
   servers.approvals.onAsked(webhooks.asked);
+  every(() => {
+    void documents.refresh().then((isRead) => (isRead ? servers.storeTokens() : undefined));
+  }, documentsMs);
   const mcp = createMcpView(servers, redactor, steadyMs);
   const health = createVitals({
     root: rootOf,
@@ -193,7 +201,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   const audit = createAuditLog(paths.logs, redactor.text);
   const host: CommandHost = {
     audit,
-    source: { home, env },
+    source,
     desk: () => ({ home: homes.inForce(), sources: webhooks.sources(), problems: homes.problems() }),
     version,
     daemon: createDaemonView({

@@ -7,6 +7,7 @@ import { sweepAbandoned } from '../actors/abandoned-files.ts';
 import { placedPaths } from '../actors/socket-place.ts';
 import { assembleDaemon, type DaemonParts } from './assemble.ts';
 import { watchConfig } from './config/config-watch.ts';
+import { createDocumentsInForce } from './config/documents-in-force.ts';
 import { adapterBlock, servesTools, watchedPaths, writtenFolders } from './config/loaded-home.ts';
 import { createHomes } from './config/reload.ts';
 import { Refusal } from './control/refusal.ts';
@@ -42,7 +43,9 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
     return 1;
   }
 
-  const homes = createHomes({ home, env }, redactor, log);
+  const documents = createDocumentsInForce({ home, log });
+  const source = { home, env, documents: documents.choose };
+  const homes = createHomes(source, redactor, log);
   const first = homes.inForce();
   const block = adapterBlock(first);
   if (block.kind !== 'free') {
@@ -59,7 +62,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
 
   const blocked = block.kind === 'free' ? null : block.fault;
   const parts = await assembleDaemon({
-    ...{ home, env, version, mostWaiting, paths, homes, blocked, redactor, metrics, log },
+    ...{ source, documents, version, mostWaiting, paths, homes, blocked, redactor, metrics, log },
     hold: lock.value.hold,
   });
   const { root, webhooks, every, reload } = parts;
@@ -102,6 +105,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   await parts.tracing.close();
   const left = await webhooks.left();
   await webhooks.close();
+  await documents.close();
   stopSignals();
   lock.value.release();
   logStopped(left, log);

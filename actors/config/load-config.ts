@@ -19,6 +19,7 @@ import type { ServerEntry } from '../../machines/config/server-entry.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import { compileFilters } from '../../machines/webhook/filter.ts';
 import { leadsOut } from '../confine.ts';
+import { type Documents, fileDocuments } from '../documents.ts';
 import { stampOf } from '../files.ts';
 import { isFolder } from '../process-group.ts';
 import { findLooseEnds } from './route-world.ts';
@@ -28,6 +29,8 @@ export interface HomeSource {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Texts that are read in the place of files, by their paths. */
   readonly drafts?: ReadonlyMap<string, string>;
+  /** Returns what keeps the home's documents, by how the gateway is configured; files unless given. */
+  readonly documents?: (gateway: Settings['gateway']) => Documents;
 }
 
 export interface LoadedProfile {
@@ -55,6 +58,7 @@ export interface LoadedHome {
   readonly webhookBlocked: readonly Diagnostic[];
   /** What was read, by path, each with its stamp from right before: whatever changes from then on was not read. */
   readonly stamps: ReadonlyMap<string, string | undefined>;
+  readonly documents: Documents;
 }
 
 /** Checks conditions against the folder of their profile, whose lists they may name. */
@@ -85,8 +89,9 @@ export function loadHome(source: HomeSource): LoadedHome {
       read.push(loaded);
     }
   }
+  const documents = source.documents?.(main.profile.settings.gateway) ?? fileDocuments;
   // A route may be bound to a profile whose own file is read after its own.
-  const looseEndsOf = findLooseEnds({ profiles });
+  const looseEndsOf = findLooseEnds({ profiles, documents });
   const diagnostics = read.flatMap(({ diagnostics: found, drafts, warnOf }) => {
     const loose = drafts.flatMap((entry) => looseEndsOf(entry).map((finding) => warnOf(entry.route.name, finding)));
     return [...found, ...loose].sort(byPlace);
@@ -94,17 +99,18 @@ export function loadHome(source: HomeSource): LoadedHome {
   const webhookBlocked = diagnostics.filter(
     ({ scope, severity }) => severity === 'error' && (scope.kind === 'webhook' || scope.kind === 'home'),
   );
-  return { profiles, main: main.profile, existing, diagnostics, webhookBlocked, stamps };
+  return { profiles, main: main.profile, existing, diagnostics, webhookBlocked, stamps, documents };
 }
 
 /** Reads a server's entry as it would be read in a profile's `config.yaml`: interpolated, with every error in it. */
 export function readEntry(
-  { home, env }: HomeSource,
+  source: HomeSource,
   profile: ProfileName,
   entry: { readonly name: string; readonly value: JsonObject },
 ): { readonly server: ServerEntry | undefined; readonly findings: readonly Diagnostic[] } {
+  const { home, env } = source;
   const scope = parseEnvFile(textOf(profilePaths(home, profile).env, []));
-  const { profiles, main } = loadHome({ home, env });
+  const { profiles, main } = loadHome(source);
   const { workspace } = (profiles.get(profile) ?? main).settings;
   const read = readConfig({
     file: 'entry',

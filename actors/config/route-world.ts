@@ -15,6 +15,7 @@ import type { Settings } from '../../machines/config/settings.ts';
 import { compileFilters } from '../../machines/webhook/filter.ts';
 import { confined, leadsOut } from '../confine.ts';
 import { createJobsStore } from '../cron/jobs.store.ts';
+import type { Documents } from '../documents.ts';
 import { findCommand } from '../process-group.ts';
 
 export interface ProfileOfRoutes {
@@ -25,10 +26,14 @@ export interface ProfileOfRoutes {
 
 export interface HomeOfRoutes {
   readonly profiles: ReadonlyMap<ProfileName, ProfileOfRoutes>;
+  readonly documents: Documents;
 }
 
 /** Says of a route what it names that is not there; nothing of one whose profile is not served, which is told otherwise. */
-export function findLooseEnds({ profiles }: HomeOfRoutes): (entry: RouteWithSecret) => readonly EntryFinding[] {
+export function findLooseEnds({
+  profiles,
+  documents,
+}: HomeOfRoutes): (entry: RouteWithSecret) => readonly EntryFinding[] {
   const worlds = new Map<ProfileName, RouteWorld>();
   return (entry) => {
     const { route } = entry;
@@ -36,15 +41,18 @@ export function findLooseEnds({ profiles }: HomeOfRoutes): (entry: RouteWithSecr
     if (profile === undefined) return [];
     let world = worlds.get(route.profile);
     if (world === undefined) {
-      world = worldOf(profile);
+      world = worldOf(profile, documents);
       worlds.set(route.profile, world);
     }
     return looseEnds(entry, world);
   };
 }
 
-function worldOf({ paths, settings: { platforms, servers }, searchPath }: ProfileOfRoutes): RouteWorld {
-  const jobs = createJobsStore({ folder: paths.cron });
+function worldOf(
+  { paths, settings: { platforms, servers }, searchPath }: ProfileOfRoutes,
+  documents: Documents,
+): RouteWorld {
+  const jobs = createJobsStore({ document: documents.at(paths.jobs) });
   const full = servers.filter(({ enabled, entry }) => enabled && entry.trust === 'full').map(({ name }) => name);
   return {
     platforms,

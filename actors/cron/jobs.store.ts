@@ -4,12 +4,10 @@
  * @see CRN-1, CRN-2 and SUB-1 in docs/specification.md
  */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import { noJobs, readJobs, type StrayRecord } from '../../machines/cron/edit-jobs.ts';
 import type { CronJob } from '../../machines/cron/job.ts';
-import { ensurePrivateFolder, stampOf, updateFileLocked, writableCure } from '../files.ts';
+import type { Document } from '../documents.ts';
 
 export type JobsUpdate =
   | { readonly kind: 'updated' }
@@ -34,16 +32,16 @@ export interface JobsStore {
   update(change: (text: string, jobs: readonly CronJob[]) => string | undefined): Promise<JobsUpdate>;
 }
 
-export function createJobsStore({ folder }: { readonly folder: string }): JobsStore {
-  const path = join(folder, 'jobs.json');
-  const corrupt = `${path}: is no list of jobs; mend it or move it away — the last good jobs stand until then and nothing overwrites it`;
+export function createJobsStore({ document }: { readonly document: Document }): JobsStore {
+  const { place, readCure, writeCure } = document;
+  const corrupt = `${place}: is no list of jobs; mend it or move it away — the last good jobs stand until then and nothing overwrites it`;
   let seen: string | undefined;
   let jobs: readonly CronJob[] = [];
   let strays: readonly StrayRecord[] = [];
   let problem: string | undefined;
 
   function reread(): void {
-    const stamp = stampOf(path);
+    const stamp = document.stamp();
     if (stamp === seen) return;
     seen = stamp;
     problem = undefined;
@@ -53,13 +51,13 @@ export function createJobsStore({ folder }: { readonly folder: string }): JobsSt
       return;
     }
     try {
-      const read = readJobs(readFileSync(path, 'utf8'));
+      const read = readJobs(document.text());
       if (read.kind === 'read') ({ jobs, strays } = read);
       else problem = corrupt;
     } catch (thrown) {
       // Permissions can be mended without moving the stamp, so the next look tries again.
       seen = undefined;
-      problem = `${path}: cannot be read; check its permissions (${causeOf(thrown)})`;
+      problem = `${place}: cannot be read; ${readCure} (${causeOf(thrown)})`;
     }
   }
 
@@ -88,8 +86,7 @@ export function createJobsStore({ folder }: { readonly folder: string }): JobsSt
     async update(change) {
       let verdict: JobsUpdate = { kind: 'unchanged' };
       try {
-        await ensurePrivateFolder(folder);
-        await updateFileLocked(path, (text = noJobs) => {
+        await document.update((text = noJobs) => {
           const read = readJobs(text);
           if (read.kind === 'corrupt') {
             verdict = { kind: 'failed', problem: corrupt };
@@ -100,7 +97,7 @@ export function createJobsStore({ folder }: { readonly folder: string }): JobsSt
           return next;
         });
       } catch (thrown) {
-        return { kind: 'failed', problem: `${path}: cannot be changed: ${causeOf(thrown)}; ${writableCure}` };
+        return { kind: 'failed', problem: `${place}: cannot be changed: ${causeOf(thrown)}; ${writeCure}` };
       }
       return verdict;
     },

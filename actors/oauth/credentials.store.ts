@@ -5,14 +5,14 @@
  * @see OAU-2, OAU-4 and HOME-3 in docs/specification.md
  */
 
-import { chmodSync, readFileSync, statSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { chmodSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { StoredClient } from '../../machines/oauth/client-identity.ts';
 import { readTokenRecord, spellTokenRecord, type TokenRecord } from '../../machines/oauth/token-record.ts';
-import { ensurePrivateFolder, holdingLock, privateFile, stampOf, writeFileAtomic, writeFilesAtomic } from '../files.ts';
+import type { Documents } from '../documents.ts';
+import { privateFile } from '../files.ts';
 import type { Logger } from '../ports.ts';
 import { safeName } from '../safe-name.ts';
 
@@ -49,6 +49,8 @@ export interface Credentials {
   save(server: string, credentials: NewCredentials): Promise<void>;
   /** Replaces the tokens. Rejects where they cannot be written; they count all the same while this process lives. */
   saveTokens(server: string, tokens: TokenRecord): Promise<void>;
+  /** Writes the tokens that could not be written, unless newer ones have been. Rejects where they still cannot be. */
+  storeUnwritten(): Promise<void>;
   /** The authorization server said no to a renewal; a login forgets it. */
   noteRefusal(server: string, why: string): void;
   refuseDocument(server: string, why: string): Promise<void>;
@@ -61,14 +63,19 @@ export interface Credentials {
   /** What a call was refused for: the next login asks for it too. Forgotten with the process. */
   demandScope(server: string, scope: string): void;
   demandedScope(server: string): string | undefined;
-  /** Does work while no other process refreshes or logs in to the same server. Rejects where the folder is not writable. */
+  /** Does work while no other process refreshes or logs in to the same server. Rejects where that cannot be kept from them. */
   locked<Value>(server: string, work: () => Promise<Value>): Promise<Value>;
 }
 
+/** The path of a server's tokens in the folder of a profile's credentials. */
+export function tokensPathOf(folder: string, server: string): string {
+  return join(folder, `${safeName(server)}.json`);
+}
+
 /** @param log hears, once a file, of one that others could read */
-export function createCredentials(folder: string, log?: Logger): Credentials {
+export function createCredentials(folder: string, documents: Documents, log?: Logger): Credentials {
   const path = (server: string, ending: string): string => join(folder, `${safeName(server)}${ending}`);
-  const tokensPath = (server: string): string => path(server, '.json');
+  const tokensPath = (server: string): string => tokensPathOf(folder, server);
 
   const demanded = new Map<string, string>();
   const refusals = new Map<string, string>();
@@ -76,15 +83,28 @@ export function createCredentials(folder: string, log?: Logger): Credentials {
   /** Tokens that could not be written, and the state of the file that they belong over. */
   const unwritten = new Map<string, { readonly tokens: TokenRecord; readonly over: string | undefined }>();
 
-  async function write(file: string, text: string): Promise<void> {
-    await ensurePrivateFolder(folder);
-    await writeFileAtomic(file, text);
+  function read(file: string, hears?: Logger): string | undefined {
+    try {
+      if (hears !== undefined && !documents.isShared) tighten(file, hears);
+      return documents.at(file).text();
+    } catch {
+      return undefined;
+    }
+  }
+
+  function readObject(file: string, hears?: Logger): JsonObject | undefined {
+    try {
+      const value: unknown = JSON.parse(read(file, hears) ?? '');
+      return isJsonObject(value) ? value : undefined;
+    } catch {
+      return undefined;
+    }
   }
 
   function tokensOf(server: string): TokenRecord | undefined {
     const kept = unwritten.get(server);
     // Whoever wrote the file since has newer ones.
-    if (kept !== undefined && kept.over === stampOf(tokensPath(server))) return kept.tokens;
+    if (kept !== undefined && kept.over === documents.at(tokensPath(server)).stamp()) return kept.tokens;
     const text = read(tokensPath(server), log);
     return text === undefined ? undefined : readTokenRecord(text);
   }
@@ -120,15 +140,19 @@ export function createCredentials(folder: string, log?: Logger): Credentials {
     server: serverOf,
     documentRefused: (server) => read(path(server, '.cimd-off')) !== undefined,
     problem(server) {
-      const file = tokensPath(server);
-      const unreadable = whyUnreadable(file);
-      if (unreadable !== undefined) return `its token file ${file} cannot be read (${unreadable})`;
-      if (stampOf(file) === undefined) return undefined;
+      const document = documents.at(tokensPath(server));
+      const { place } = document;
+      if (document.stamp() === undefined) return undefined;
+      try {
+        document.text();
+      } catch (thrown) {
+        return `its token file ${place} cannot be read (${(thrown as NodeJS.ErrnoException).code ?? causeOf(thrown)})`;
+      }
       const tokens = tokensOf(server);
-      if (tokens === undefined) return `its token file ${file} is damaged`;
+      if (tokens === undefined) return `its token file ${place} is damaged`;
       const meta = serverOf(server);
       if (meta === undefined && tokens.refreshToken !== undefined)
-        return `${path(server, '.meta')} is missing or damaged`;
+        return `${documents.at(path(server, '.meta')).place} is missing or damaged`;
       if (meta !== undefined && meta.issuer !== tokens.issuer) {
         return `its tokens are of another authorization server (${tokens.issuer}) than the one it uses (${meta.issuer})`;
       }
@@ -144,8 +168,7 @@ export function createCredentials(folder: string, log?: Logger): Credentials {
         ...(client === undefined ? [] : [{ path: path(server, '.client'), text: spellClient(client) }]),
         { path: tokensPath(server), text: spellTokenRecord(tokens) },
       ];
-      await ensurePrivateFolder(folder);
-      await writeFilesAtomic(files);
+      await documents.write(files);
       demanded.delete(server);
       refusals.delete(server);
       doubted.delete(server);
@@ -153,30 +176,36 @@ export function createCredentials(folder: string, log?: Logger): Credentials {
     },
     async saveTokens(server, tokens) {
       try {
-        await write(tokensPath(server), spellTokenRecord(tokens));
+        await documents.write([{ path: tokensPath(server), text: spellTokenRecord(tokens) }]);
         unwritten.delete(server);
       } catch (thrown) {
-        unwritten.set(server, { tokens, over: stampOf(tokensPath(server)) });
+        unwritten.set(server, { tokens, over: documents.at(tokensPath(server)).stamp() });
         throw thrown;
       }
     },
+    async storeUnwritten() {
+      for (const [server, { tokens, over }] of unwritten) {
+        const path = tokensPath(server);
+        await documents.locked(path, async () => {
+          if (documents.at(path).stamp() === over) await documents.write([{ path, text: spellTokenRecord(tokens) }]);
+          unwritten.delete(server);
+        });
+      }
+    },
     noteRefusal: (server, why) => void refusals.set(server, why),
-    refuseDocument: (server, why) => write(path(server, '.cimd-off'), `${why}\n`),
-    clearRefusal: (server) => rm(path(server, '.cimd-off'), { force: true }),
+    refuseDocument: (server, why) => documents.write([{ path: path(server, '.cimd-off'), text: `${why}\n` }]),
+    clearRefusal: (server) => documents.write([{ path: path(server, '.cimd-off'), text: undefined }]),
     doubtClient: (server) => void doubted.add(server),
     clientDoubted: (server) => doubted.has(server),
     async tryWriting(server) {
       const trial = path(server, '.trial');
       // As much as credentials are: a full disk still takes an empty file.
-      await write(trial, ' '.repeat(trialBytes));
-      await rm(trial, { force: true });
+      await documents.write([{ path: trial, text: ' '.repeat(trialBytes) }]);
+      await documents.write([{ path: trial, text: undefined }]);
     },
     demandScope: (server, scope) => void demanded.set(server, scope),
     demandedScope: (server) => demanded.get(server),
-    async locked(server, work) {
-      await ensurePrivateFolder(folder);
-      return holdingLock(tokensPath(server), work);
-    },
+    locked: (server, work) => documents.locked(tokensPath(server), work),
   };
 }
 
@@ -197,15 +226,6 @@ function spell(value: Record<string, unknown>): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-function read(path: string, log?: Logger): string | undefined {
-  try {
-    if (log !== undefined) tighten(path, log);
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
-}
-
 /** A file that came from a backup or an editor may be open to others; what they have read already cannot be helped. */
 function tighten(path: string, log: Logger): void {
   const { mode } = statSync(path);
@@ -218,26 +238,5 @@ function tighten(path: string, log: Logger): void {
   } catch (thrown) {
     // On a disk that takes no change the credentials are as good as before.
     log.warnOnce(`open/${path}`, `${found} and it cannot be made private (${causeOf(thrown)}); run chmod 600 on it`);
-  }
-}
-
-function whyUnreadable(path: string): string | undefined {
-  try {
-    readFileSync(path);
-    return undefined;
-  } catch (thrown) {
-    const { code } = thrown as NodeJS.ErrnoException;
-    return code === 'ENOENT' ? undefined : code;
-  }
-}
-
-function readObject(path: string, log?: Logger): JsonObject | undefined {
-  const text = read(path, log);
-  if (text === undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
   }
 }

@@ -6,11 +6,12 @@
  * @see DUR-1 in docs/specification.md
  */
 
-import { Client, Pool } from 'pg';
+import { type Client, Pool } from 'pg';
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import { tellUncaught } from './job.ts';
 import type { Collection, CommitVerdict, Journal, StoredRecord, Taken, Write } from './journal.ts';
 import { isKey, unstorable } from './ledger.ts';
+import { connectTimeoutMs, reach } from './postgres-reach.ts';
 import {
   applied,
   type Change,
@@ -25,7 +26,7 @@ import {
   recordOf,
   touchedBy,
 } from './postgres-rows.ts';
-import { codeOf, postgresFault, prepareSchema } from './postgres-schema.ts';
+import { codeOf, placeOf, postgresFault, prepareSchema } from './postgres-schema.ts';
 import { createSessions, tell } from './postgres-sessions.ts';
 import { takeTurn, type Waiting } from './postgres-turn.ts';
 import { letters } from './work-index.ts';
@@ -38,7 +39,6 @@ interface Commit {
 /** Commits of one transaction. */
 const groupSize = 400;
 const readers = 4;
-const connectTimeoutMs = 10_000;
 /** The lock of a killed gateway goes with its connection, which the database notices within this time. */
 const lockPatienceMs = 1_000;
 /** How long a commit waits for a connection that says whether it landed. */
@@ -110,30 +110,6 @@ export async function openPostgresJournal({
   const place = placeOf(url);
   const writer = await connect(url, place, { patienceMs, own: [], signal });
   return writer.ok ? done(createPostgresJournal({ url, place, first: writer.value, patienceMs })) : writer;
-}
-
-/** The database's place without the user and the password. */
-export function placeOf(url: string): string {
-  try {
-    const { host, pathname, searchParams } = new URL(url);
-    return `postgres://${searchParams.get('host') ?? host}${pathname}`;
-  } catch {
-    return 'gateway.postgres.url';
-  }
-}
-
-/** Rejects as the client does. */
-async function reach(url: string): Promise<Client> {
-  const client = new Client({
-    connectionString: url,
-    connectionTimeoutMillis: connectTimeoutMs,
-    application_name: 'agent',
-    keepAlive: true,
-  });
-  // A connection that breaks while nothing is asked of it is noticed by the next question.
-  client.on('error', () => {});
-  await client.connect();
-  return client;
 }
 
 async function connect(url: string, place: string, waiting: Waiting): Promise<Result<Client>> {

@@ -8,7 +8,7 @@ import type { ClientBase } from 'pg';
 import { causeOf, type Fault, fault } from '../../machines/base/fault.ts';
 
 /** Counts up with each change of the tables. */
-const schemaVersion = 2;
+export const schemaVersion = 3;
 
 /** Keys sort by their bytes. Values are text: Postgres's JSON types refuse some of what JSON can hold. */
 const tables = `
@@ -27,10 +27,23 @@ const tables = `
   alter table agent_session add column if not exists number bigint not null default 0;
   alter table agent_session add column if not exists lost_at bigint;
   create sequence if not exists agent_session_number;
+  create table if not exists agent_document (
+    name text collate "C" primary key, version bigint not null default 0, text text,
+    locked_by text, locked_until bigint not null default 0);
   create or replace function agent_now() returns bigint language sql volatile
     as 'select (extract(epoch from clock_timestamp()) * 1000)::bigint';
   insert into agent_meta values ('schema', ${schemaVersion})
     on conflict (name) do update set value = greatest(agent_meta.value, excluded.value)`;
+
+/** Carries the fault of tables that cannot be used through a rejection. */
+export class InvalidSchema extends Error {
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
 
 /** Makes what is missing, of an earlier release too; resolves with the fault that keeps the journal from using the database. Rejects as the client does. */
 export async function prepareSchema(client: ClientBase, place: string): Promise<Fault | undefined> {
@@ -51,8 +64,19 @@ export async function prepareSchema(client: ClientBase, place: string): Promise<
   );
 }
 
+/** The database's place without the user and the password. */
+export function placeOf(url: string): string {
+  try {
+    const { host, pathname, searchParams } = new URL(url);
+    return `postgres://${searchParams.get('host') ?? host}${pathname}`;
+  } catch {
+    return 'gateway.postgres.url';
+  }
+}
+
 /** Names what kept the database from answering as a journal. Never holds the URL, whose password is a secret. */
 export function postgresFault(place: string, thrown: unknown): Fault {
+  if (thrown instanceof InvalidSchema) return thrown.fault;
   const cause = causeOf(thrown) || codeOf(thrown);
   switch (codeOf(thrown)) {
     case '25006':

@@ -4,13 +4,11 @@
  * @see SUB-2 and SUB-3 in docs/specification.md
  */
 
-import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import type { RouteBook } from '../../machines/config/route-book.ts';
 import type { KnownRecords, SubscriptionProblem, SubscriptionsRead } from '../../machines/config/subscription.ts';
-import { ensurePrivateFolder, stampOf, updateFileLocked, writableCure } from '../files.ts';
+import { type Document, unread } from '../documents.ts';
 
 export interface Subscriptions {
   /** The same list while the file is unchanged. */
@@ -20,6 +18,8 @@ export interface Subscriptions {
   readonly problems: readonly SubscriptionProblem[];
   /** Why the file as it stands cannot be read; the routes are then those of the last good one. */
   readonly fault?: Fault;
+  /** Whether the database of a shared document has not answered yet, so that any route may be subscribed. */
+  readonly isUnread?: boolean;
 }
 
 export interface SubscriptionsStore {
@@ -34,7 +34,7 @@ export interface SubscriptionsStore {
 }
 
 export interface SubscriptionsSettings {
-  readonly path: string;
+  readonly document: Document;
   /** Reads a text record by record; what is known of an earlier text need not be read again. */
   readonly read: (text: string, known?: KnownRecords) => Reading;
 }
@@ -48,7 +48,8 @@ const pieceMs = 3;
 
 const none: Subscriptions = { routes: [], book: new Map(), problems: [] };
 
-export function createSubscriptionsStore({ path, read }: SubscriptionsSettings): SubscriptionsStore {
+export function createSubscriptionsStore({ document, read }: SubscriptionsSettings): SubscriptionsStore {
+  const { place, readCure, writeCure } = document;
   let seen: string | undefined;
   let current: Subscriptions = none;
   /** The text that the routes in force were read from, and what was found in it. */
@@ -58,7 +59,7 @@ export function createSubscriptionsStore({ path, read }: SubscriptionsSettings):
   let underWay: { readonly ended: Promise<void> } | undefined;
 
   function look(): void {
-    const stamp = stampOf(path);
+    const stamp = document.stamp();
     if (stamp === seen) return;
     seen = stamp;
     if (stamp === undefined) {
@@ -69,7 +70,7 @@ export function createSubscriptionsStore({ path, read }: SubscriptionsSettings):
       return;
     }
     try {
-      const text = readFileSync(path, 'utf8');
+      const text = document.text();
       begin(text, read(text, known));
     } catch (thrown) {
       unreadable(thrown);
@@ -108,8 +109,12 @@ export function createSubscriptionsStore({ path, read }: SubscriptionsSettings):
   function unreadable(thrown: unknown): void {
     // Permissions can be mended without moving the stamp, so the next look tries again.
     seen = undefined;
-    const reason = fault('subscriptions-unreadable', `${path}: cannot be read; check its permissions`, causeOf(thrown));
-    current = { ...current, fault: current.fault?.message === reason.message ? current.fault : reason };
+    const reason = fault('subscriptions-unreadable', `${place}: cannot be read; ${readCure}`, causeOf(thrown));
+    current = {
+      ...current,
+      fault: current.fault?.message === reason.message ? current.fault : reason,
+      isUnread: document.stamp() === unread,
+    };
   }
 
   return {
@@ -129,18 +134,14 @@ export function createSubscriptionsStore({ path, read }: SubscriptionsSettings):
     async update(change) {
       let refused: Fault | undefined;
       try {
-        // The first subscription may be the first that a home holds.
-        await ensurePrivateFolder(dirname(path));
-        await updateFileLocked(path, (text) => {
-          const standing = text ?? '{}';
-          const result = finished(read(standing, known));
-          if (result.ok) return change(standing);
-          refused = result.fault;
-          return undefined;
+        await document.update((text = '{}') => {
+          const result = finished(read(text, known));
+          refused = result.ok ? undefined : result.fault;
+          return result.ok ? change(text) : undefined;
         });
       } catch (thrown) {
         const cause = causeOf(thrown);
-        return failed('subscriptions-unreadable', `${path}: cannot be changed: ${cause}; ${writableCure}`, cause);
+        return failed('subscriptions-unreadable', `${place}: cannot be changed: ${cause}; ${writeCure}`, cause);
       }
       // What was just written is the last good set, also where nobody asks before the file is spoilt.
       for (look(); underWay !== undefined; look()) await underWay.ended;

@@ -16,6 +16,7 @@ export interface ProfilePaths {
   readonly scripts: string;
   readonly skills: string;
   readonly cron: string;
+  readonly jobs: string;
   readonly tokens: string;
   readonly cache: string;
 }
@@ -84,6 +85,7 @@ function pathsUnder(folder: string): ProfilePaths {
     scripts: `${folder}/scripts`,
     skills: `${folder}/skills`,
     cron: `${folder}/cron`,
+    jobs: `${folder}/cron/jobs.json`,
     tokens: `${folder}/mcp-tokens`,
     cache: `${folder}/cache`,
   };

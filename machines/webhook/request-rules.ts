@@ -26,6 +26,8 @@ export interface RequestFacts {
   readonly maxBodyBytes: () => number;
   /** Finds a route by the path as sent. */
   readonly findRoute: (path: string) => CompiledRoute | undefined;
+  /** False while a route may be missing because the subscriptions have not been read yet. */
+  readonly routesAreRead: () => boolean;
   /** The compiled form of the very route that a request began with, also after a reload. */
   readonly compiled: (route: Route) => CompiledRoute;
   readonly headers: (id: string) => Readonly<Record<string, string>>;
@@ -80,6 +82,10 @@ export function checkSize(context: RequestContext, facts: RequestFacts): Known {
 export function findRoute(context: RequestContext, facts: RequestFacts, { nowMs }: RuleInput): Known {
   const found = facts.findRoute(context.path);
   if (found === undefined) {
+    // Before the method: a provider's handshake may be a GET.
+    if (!facts.routesAreRead()) {
+      return { outcome: { kind: 'unavailable' }, reason: 'the subscriptions are not read yet' };
+    }
     if (context.method !== 'POST') return { outcome: { kind: 'methodNotAllowed' }, reason: context.method };
     return { outcome: { kind: 'unknownRoute' } };
   }

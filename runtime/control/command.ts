@@ -4,11 +4,12 @@
  * @see CLI-3 and CLI-5 in docs/specification.md
  */
 
+import type { HomeSource } from '../../actors/config/load-config.ts';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { AuditLog } from './audit.ts';
 import type { Method, Result } from './contract.ts';
-import type { HomeDesk, HomeSource } from './home-view.ts';
+import type { HomeDesk } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 import type { DaemonView } from './view.ts';
 

@@ -3,7 +3,7 @@
  * @see CLI-6 in docs/specification.md
  */
 
-import { loadHome } from '../../actors/config/load-config.ts';
+import { type HomeSource, loadHome } from '../../actors/config/load-config.ts';
 import { readText } from '../../actors/files.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
@@ -15,7 +15,6 @@ import { shownSettings } from '../../machines/config/shown-settings.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
 import type { Result } from './contract.ts';
-import type { HomeSource } from './home-view.ts';
 
 export async function showConfig(source: HomeSource, profile: ProfileName): Promise<Result<'config.show'>> {
   const { home, env } = source;

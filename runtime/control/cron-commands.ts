@@ -46,9 +46,9 @@ function listJobs(host: CommandHost, params: JsonObject): Result<'cron.list'> {
   const home = homeOf(host);
   const only = params.profile === undefined ? undefined : served(home, profileOf(params.profile));
   const rows: JobRow[] = [];
-  for (const [profile, { paths }] of home.profiles) {
+  for (const profile of home.profiles.keys()) {
     if (only !== undefined && profile !== only) continue;
-    const store = storeIn(paths.cron, profile, host);
+    const store = storeOf(home, profile, host);
     for (const job of store.all()) rows.push(rowOf(job, profile, host.daemon?.cron));
     for (const stray of store.strays()) rows.push({ ...stray, profile, state: 'broken' });
     const problem = store.problem();
@@ -254,13 +254,10 @@ function findJob(host: CommandHost, params: JsonObject): Found {
   throw problem === undefined ? unknownJob(ref, profile) : new Refusal('cron-jobs-corrupt', problem);
 }
 
-function storeOf(home: LoadedHome, profile: ProfileName, host: CommandHost): JobsStore {
-  return storeIn(home.profiles.get(profile)?.paths.cron ?? home.main.paths.cron, profile, host);
-}
-
 /** The daemon's own, with the last good jobs of a file that is corrupt; without one, the file is read here. */
-function storeIn(folder: string, profile: ProfileName, { daemon }: CommandHost): JobsStore {
-  return daemon?.cron.store(profile) ?? createJobsStore({ folder });
+function storeOf({ profiles, main, documents }: LoadedHome, profile: ProfileName, { daemon }: CommandHost): JobsStore {
+  const { paths } = profiles.get(profile) ?? main;
+  return daemon?.cron.store(profile) ?? createJobsStore({ document: documents.at(paths.jobs) });
 }
 
 function served(home: LoadedHome, profile: ProfileName): ProfileName {

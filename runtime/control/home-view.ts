@@ -5,7 +5,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
+import { type HomeSource, type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
 import { findLooseEnds } from '../../actors/config/route-world.ts';
 import { createJobsStore } from '../../actors/cron/jobs.store.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -23,11 +23,6 @@ import { createSourceReader, subscriptionContext } from '../webhook/route-source
 import type { RouteSources } from '../webhook/route-table.ts';
 import type { ProviderWords, Result, RouteDetail, RouteRow } from './contract.ts';
 import { Refusal } from './refusal.ts';
-
-export interface HomeSource {
-  readonly home: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
 
 /** A home with its routes: the one in force, or the files where no daemon runs. */
 export interface HomeDesk {
@@ -218,9 +213,9 @@ export interface AskedRoute {
   readonly profile?: ProfileName;
 }
 
-function checkCronJob({ main }: LoadedHome, profile: ProfileName, job: unknown): void {
+function checkCronJob({ main, documents }: LoadedHome, profile: ProfileName, job: unknown): void {
   if (job === undefined) return;
-  const jobs = createJobsStore({ folder: profilePaths(main.paths.home, profile).cron });
+  const jobs = createJobsStore({ document: documents.at(profilePaths(main.paths.home, profile).jobs) });
   if (jobs.find(String(job)) !== undefined) return;
   const problem = jobs.problem();
   if (problem !== undefined) refuse('cron-jobs-corrupt', problem);

@@ -6,7 +6,7 @@
 
 import { homedir } from 'node:os';
 import { planForeign, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
-import { readEntry } from '../../actors/config/load-config.ts';
+import { type HomeSource, readEntry } from '../../actors/config/load-config.ts';
 import { addServerEntry } from '../../actors/config/server-entries.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -17,7 +17,7 @@ import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import type { ImportItem } from '../../machines/mcp/plan-import.ts';
 import { type CommandHost, type Commands, ofHome } from './command.ts';
 import type { ImportableServer, Result } from './contract.ts';
-import { type HomeSource, profileOf } from './home-view.ts';
+import { profileOf } from './home-view.ts';
 
 export const importCommands = {
   'mcp.importable': ofHome(async ({ source }, params) => (await planFor(source, profileOf(params.profile))).map(rowOf)),

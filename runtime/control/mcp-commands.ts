@@ -242,9 +242,10 @@ async function testServer(
   // The protocol's client costs more than everything else here, and only this needs it.
   const { probeServer } = await import('../mcp/probe.ts');
   const { home, tokens } = profilePaths(source.home, profile);
-  const credentials = createCredentials(tokens);
+  const loaded = loadHome(source);
+  const credentials = createCredentials(tokens, loaded.documents);
   const redactor = createRedactor();
-  learnSecrets(loadHome(source), redactor);
+  learnSecrets(loaded, redactor);
   for (const value of secretTexts(settings, entry !== undefined)) redactor.learn(value);
   const report = await whileAsked(peer, (signal) =>
     probeServer(settings, { profile, home, credentials, env: source.env, version, nowMs: Date.now, signal }),

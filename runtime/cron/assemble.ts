@@ -55,7 +55,10 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
     return ref && wardHandle(ref);
   };
   const schedule = createCronSchedule({
-    profiles: () => [...home().profiles].map(([profile, { paths }]) => ({ profile, folder: paths.cron })),
+    profiles() {
+      const { profiles, documents } = home();
+      return [...profiles].map(([profile, { paths }]) => ({ profile, document: documents.at(paths.jobs) }));
+    },
     ward,
     fire,
     open,

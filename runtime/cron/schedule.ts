@@ -7,6 +7,7 @@
 
 import type { FireCronJob, FiringVerdict } from '../../actors/cron/fire-cron-job.ts';
 import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts';
+import { type Document, unread } from '../../actors/documents.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
@@ -16,8 +17,8 @@ import type { NextId } from '../system/ids.ts';
 import type { Every } from '../system/ticks.ts';
 
 export interface CronSchedulePorts {
-  /** The served profiles with the folder of their jobs. */
-  readonly profiles: () => readonly { readonly profile: string; readonly folder: string }[];
+  /** The served profiles with the document of their jobs. */
+  readonly profiles: () => readonly { readonly profile: string; readonly document: Document }[];
   /** Undefined while the ward does not live. */
   readonly ward: () => WardHandle<CronJobInput> | undefined;
   readonly fire: FireCronJob;
@@ -78,25 +79,27 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
   let stopLooking: (() => void) | undefined;
   let skewMs = 0;
 
-  function storeOf(profile: string, folder: string): JobsStore {
-    let store = stores.get(folder);
+  function storeOf(profile: string, document: Document): JobsStore {
+    const { place } = document;
+    let store = stores.get(place);
     if (store === undefined) {
-      store = createJobsStore({ folder });
-      stores.set(folder, store);
+      store = createJobsStore({ document });
+      stores.set(place, store);
     }
     const problem = store.problem();
-    if (problem !== undefined && complained.get(folder) !== problem) log.log('error', problem, { profile });
-    if (problem === undefined) complained.delete(folder);
-    else complained.set(folder, problem);
-    complain(store, folder, profile);
+    const level = document.stamp() === unread ? 'info' : 'error';
+    if (problem !== undefined && complained.get(place) !== problem) log.log(level, problem, { profile });
+    if (problem === undefined) complained.delete(place);
+    else complained.set(place, problem);
+    complain(store, place, profile);
     return store;
   }
 
   /** Once for each finding. */
-  function complain(store: JobsStore, folder: string, profile: string): void {
+  function complain(store: JobsStore, place: string, profile: string): void {
     const jobs = store.all();
-    if (doubted.get(folder) === jobs) return;
-    doubted.set(folder, jobs);
+    if (doubted.get(place) === jobs) return;
+    doubted.set(place, jobs);
     for (const { problem: why } of store.strays()) log.log('error', `cron: ${why}`, { profile });
     for (const { id, name, flaw, doubt } of jobs) {
       if (flaw !== undefined) log.log('error', `cron job "${name}" is not fired: ${flaw}`, { cron_job: id, profile });
@@ -106,15 +109,15 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
 
   function store(profile: string): JobsStore | undefined {
     const served = ports.profiles().find((one) => one.profile === profile);
-    return served && storeOf(profile, served.folder);
+    return served && storeOf(profile, served.document);
   }
 
   const find = (profile: string, ref: string): CronJob | undefined => store(profile)?.find(ref);
 
   function reconcile(living: WardHandle<CronJobInput>): void {
     const standing = new Set<string>();
-    for (const { profile, folder } of ports.profiles()) {
-      for (const job of storeOf(profile, folder).all()) {
+    for (const { profile, document } of ports.profiles()) {
+      for (const job of storeOf(profile, document).all()) {
         const key = cronKey(profile, job.id);
         standing.add(key);
         keep(living, key, job, profile);

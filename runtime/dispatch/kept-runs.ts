@@ -4,14 +4,13 @@
  * @see COA-3 and CLI-5 in docs/specification.md
  */
 
-import { loadHome } from '../../actors/config/load-config.ts';
+import { type HomeSource, loadHome } from '../../actors/config/load-config.ts';
 import { holderOf } from '../../actors/lock-file.ts';
 import { readLmdbJournal } from '../../actors/store/lmdb-journal.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
 import type { RunHistory } from '../control/contract.ts';
-import type { HomeSource } from '../control/home-view.ts';
 import { Refusal } from '../control/refusal.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { createRunHistory } from './run-history.ts';

@@ -137,7 +137,7 @@ function targetTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undef
 }
 
 async function probed(
-  { env, version, offline, paths }: Examined,
+  { home: { documents }, env, version, offline, paths }: Examined,
   profile: ProfileName,
   server: Parameters<typeof readServerSettings>[0],
 ): Promise<Finding | undefined> {
@@ -153,7 +153,7 @@ async function probed(
   const report = await probeServer(bounded, {
     profile,
     home,
-    credentials: createCredentials(tokens),
+    credentials: createCredentials(tokens, documents),
     env,
     version,
     nowMs: Date.now,

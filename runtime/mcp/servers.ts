@@ -10,6 +10,7 @@ import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { createCallLanes } from '../../actors/mcp/call-lanes.ts';
 import { createSchemaCache, type SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
+import { tokensPathOf } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { ChatInput } from '../../machines/agent/chat-session.machine.ts';
 import type { ToolOffer } from '../../machines/agent/model-talk.ts';
@@ -25,7 +26,7 @@ import type { LoginInput } from '../../machines/oauth/browser-login.machine.ts';
 import type { ChatTurnPorts } from '../agent/chat-turn.ts';
 import { wireChatSession } from '../agent/chat-wiring.ts';
 import { type Chats, createChats } from '../agent/chats.ts';
-import { assembleLogins } from '../oauth/assemble.ts';
+import { assembleLogins, type LoginHalf } from '../oauth/assemble.ts';
 import { createLoginDesk, type LoginDesk } from '../oauth/login-desk.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { countCall } from '../observe/metrics-counts.ts';
@@ -78,6 +79,7 @@ export interface Servers {
   readonly reconcile: Reconcile;
   readonly connections: () => WardHandle<ConnectionInput>;
   readonly logins: LoginDesk;
+  readonly storeTokens: LoginHalf['storeTokens'];
   /** The last calls that runs have made. */
   readonly memory: CallMemory;
   readonly settled: Settled;
@@ -87,6 +89,9 @@ export interface Servers {
   /** The folder of a profile's server logs. */
   logFolder(profile: string): string;
 }
+
+/** What may wait for credentials that another gateway has stored. */
+const withoutSession: ReadonlySet<unknown> = new Set(['needsLogin', 'backingOff', 'parked', 'failed']);
 
 export function assembleServers(ports: ServersHalfPorts): Servers {
   const { paths, root, home, compiling, redactor, metrics, tracing, nowMs, steadyMs, log } = ports;
@@ -138,8 +143,9 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });
   };
-  const { logins, credentials, browserLogins, deviceLogins } = assembleLogins({
+  const { logins, credentials, storeTokens, browserLogins, deviceLogins } = assembleLogins({
     home: paths.home,
+    documents: () => home().documents,
     browser: ward<LoginInput>('browserLogins'),
     device: ward<LoginInput>('deviceLogins'),
     compiling,
@@ -149,6 +155,14 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     crashed: crashed('logins'),
     nowMs,
     log,
+  });
+  home().documents.onChanged((path) => {
+    for (const [profile, { paths: own, settings: known }] of home().profiles) {
+      const server = known.servers.find(({ name }) => tokensPathOf(own.tokens, name) === path);
+      const connection = server && connections().get(connectionKey(profile, server.name));
+      // Each renewal of a token changes its document, which is no news to a session that works.
+      if (withoutSession.has(connection?.getSnapshot().value)) connection?.send({ type: 'credentials.changed' });
+    }
   });
   const reach = createReach({
     connections,
@@ -307,6 +321,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     reconcile,
     connections,
     memory,
+    storeTokens,
     logins: createLoginDesk({ logins, credentials, settings, env: ports.env, version: ports.version }),
     settled,
     registry: (profile) => registries.get(profile),

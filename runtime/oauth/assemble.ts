@@ -5,6 +5,7 @@
  */
 
 import type { AnyActorLogic } from 'xstate';
+import type { Documents } from '../../actors/documents.ts';
 import { type Credentials, createCredentials } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
@@ -21,6 +22,7 @@ import { createLogins, type Logins } from './logins.ts';
 export interface LoginHalfPorts {
   /** The folder of the home. */
   readonly home: string;
+  readonly documents: () => Documents;
   readonly browser: () => WardHandle<LoginInput>;
   readonly device: () => WardHandle<LoginInput>;
   readonly compiling: CompileOptions;
@@ -35,6 +37,8 @@ export interface LoginHalfPorts {
 export interface LoginHalf {
   readonly logins: Logins;
   readonly credentials: (profile: string) => Credentials;
+  /** Writes renewed tokens that could not be written; the next call tries again where that fails. */
+  readonly storeTokens: () => Promise<void>;
   readonly browserLogins: AnyActorLogic;
   readonly deviceLogins: AnyActorLogic;
 }
@@ -54,7 +58,7 @@ export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports
     if (store === undefined) {
       const { tokens } = profilePaths(home, profile as ProfileName);
       const learn = (place: string, secret: string): void => redactor.learnNext(`${profile}/${place}`, secret);
-      store = learntCredentials(createCredentials(tokens, log), learn);
+      store = learntCredentials(createCredentials(tokens, ports.documents(), log), learn);
       stores.set(profile, store);
     }
     return store;
@@ -76,9 +80,18 @@ export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports
       logins.ended(key, { kind: 'stopped', why: 'the login crashed in the gateway; see the log' });
     },
   };
+  let isStoring = false;
+  async function storeTokens(): Promise<void> {
+    if (isStoring) return;
+    isStoring = true;
+    for (const store of stores.values()) await store.storeUnwritten().catch(() => {});
+    isStoring = false;
+  }
+
   return {
     logins,
     credentials,
+    storeTokens,
     browserLogins: createWard({ name: 'browserLogins', logic: compile(wireBrowserLogin(wiring), compiling), ...ends }),
     deviceLogins: createWard({ name: 'deviceLogins', logic: compile(wireDeviceLogin(wiring), compiling), ...ends }),
   };

@@ -80,7 +80,7 @@ function subscriptionsOf(
   { log, learn }: SourceReaderPorts,
 ): SubscriptionsStore {
   return createSubscriptionsStore({
-    path: home.profiles.get(profile)?.paths.subscriptions ?? home.main.paths.subscriptions,
+    document: home.documents.at((home.profiles.get(profile) ?? home.main).paths.subscriptions),
     *read(text, known) {
       const read = yield* readingSubscriptions(text, context(), known);
       if (!read.ok) {

@@ -20,6 +20,8 @@ export interface RouteSources {
 
 export interface RouteDesk {
   find(path: string): CompiledRoute | undefined;
+  /** False while the subscriptions of a profile have never been read, so that a route may be missing. */
+  isComplete(): boolean;
   /** The compiled form of a route, also of one that a reload has replaced meanwhile. */
   compiled(route: Route): CompiledRoute;
   /** The route of a profile by its name. */
@@ -35,6 +37,7 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
   let configured = bookOf(sources.configured);
   /** Static routes win over dynamic ones. */
   let books: RouteBook<RouteWithSecret>[] = [configured];
+  let isComplete = true;
 
   function compile(entry: RouteWithSecret): CompiledRoute {
     const known = compiledOf.get(entry.route);
@@ -52,7 +55,12 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
       fresh = false;
     });
     books = [configured];
-    for (const store of sources.subscriptions.values()) books.push(store.current().book);
+    isComplete = true;
+    for (const store of sources.subscriptions.values()) {
+      const { book, isUnread = false } = store.current();
+      books.push(book);
+      if (isUnread) isComplete = false;
+    }
   }
 
   return {
@@ -61,6 +69,10 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
       const target = readTarget(path);
       const found = target.kind === 'route' ? findRoute(books, target, sources.multiplexProfiles) : undefined;
       return found === undefined ? undefined : compile(found);
+    },
+    isComplete() {
+      refresh();
+      return isComplete;
     },
     compiled(route) {
       const compiled = compiledOf.get(route);

@@ -65,6 +65,8 @@ export interface WebhookPorts {
   readonly paths: HomePaths;
   /** Takes the home before its journal is opened; resolves with what prevents that. */
   readonly hold: () => Promise<Fault | undefined>;
+  /** Reads the shared documents; resolves with the fault that prevents it. */
+  readonly openDocuments: () => Promise<Fault | undefined>;
   readonly root: () => AnyActorRef;
   /** Follows whether a run waits for a person. */
   readonly whileAsked: (run: string, changed: (waits: boolean) => void) => () => void;
@@ -155,6 +157,9 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     open: async () => {
       const refused = await ports.hold();
       if (refused !== undefined) return { ok: false, fault: refused };
+      // An event must find the routes and the jobs that the database has.
+      const unread = await ports.openDocuments();
+      if (unread !== undefined) return { ok: false, fault: unread };
       const { journal, postgres } = settings().gateway;
       if (journal === 'memory') return done(openMemoryJournal());
       if (journal === 'lmdb') return openLmdbJournal({ directory: paths.state });
@@ -229,6 +234,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     facts: {
       maxBodyBytes: () => settings().webhook.maxBodyBytes,
       findRoute: routes.find,
+      routesAreRead: routes.isComplete,
       compiled: routes.compiled,
       headers: (id) => exchanges.get(id)?.headers ?? {},
       query: (id) => exchanges.get(id)?.exchange.head.query,

@@ -3,6 +3,7 @@ import { readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from '
 import t from 'tap';
 import { createCommandRunner } from '../../actors/agent/run-command.ts';
 import { echoRunner } from '../../actors/agent/run-echo.ts';
+import { fileDocuments } from '../../actors/documents.ts';
 import { ensurePrivateFolder, stampOf, updateFileLocked, writeFileAtomic } from '../../actors/files.ts';
 import type { AgentRunRequest } from '../../actors/ports.ts';
 import { runCommand, scrubbedEnv } from '../../actors/process-group.ts';
@@ -62,7 +63,7 @@ t.test(
     const home = makeHome(t, { 'subs.json': '{"one":{"secret":"long-enough-secret"}}' });
     const path = `${home.path}/subs.json`;
     const store = createSubscriptionsStore({
-      path,
+      document: fileDocuments.at(path),
       read: (text) => readingSubscriptions(text, { profile: defaultProfile, host: '0.0.0.0', checkFilters: () => [] }),
     });
     const names = (): string[] => store.current().routes.map(({ route }) => route.name);

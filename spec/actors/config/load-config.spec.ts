@@ -1,5 +1,6 @@
 import t from 'tap';
 import { loadHome } from '../../../actors/config/load-config.ts';
+import { type Documents, fileDocuments } from '../../../actors/documents.ts';
 import type { ProfileName } from '../../../machines/base/names.ts';
 import { makeHome } from '../../support/home.ts';
 
@@ -175,3 +176,37 @@ t.test(
     t.end();
   },
 );
+
+t.test('CRN-1 · CFG-2 · the jobs that routes name are looked up in the documents of the source', (t) => {
+  const { path } = makeHome(t, {
+    'config.yaml':
+      'platforms: {webhook: {secret: long-enough-secret, routes: {one: {cron_job: here}, two: {cron_job: gone}}}}\n',
+    'cron/jobs.json': '[{"id": "gone", "name": "gone", "prompt": ""}]',
+  });
+  const asked: string[] = [];
+  const documents: Documents = {
+    ...fileDocuments,
+    at: (place) => ({
+      ...fileDocuments.at(place),
+      stamp: () => 'read',
+      text: () => '[{"id": "here", "name": "here", "prompt": ""}]',
+    }),
+  };
+
+  const loaded = loadHome({
+    home: path,
+    env: {},
+    documents({ journal }) {
+      asked.push(journal);
+      return documents;
+    },
+  });
+
+  t.same(asked, ['lmdb']);
+  t.equal(loaded.documents, documents);
+  t.same(
+    loaded.diagnostics.map(({ code, message }) => [code, message.includes('"gone"')]),
+    [['cron-job-missing', true]],
+  );
+  t.end();
+});

@@ -1,8 +1,11 @@
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import t from 'tap';
 import { createJobsStore } from '../../../actors/cron/jobs.store.ts';
+import { fileDocuments } from '../../../actors/documents.ts';
 import { putJob } from '../../../machines/cron/edit-jobs.ts';
 import { makeHome } from '../../support/home.ts';
+
+const jobsIn = (folder: string) => createJobsStore({ document: fileDocuments.at(`${folder}/jobs.json`) });
 
 const digest = {
   id: 'j1',
@@ -16,7 +19,7 @@ const digest = {
 
 t.test('SUB-1 · a job is found by its id or its name, the id first, with what it lacks filled in', (t) => {
   const home = makeHome(t);
-  const jobs = createJobsStore({ folder: `${home.path}/cron` });
+  const jobs = jobsIn(`${home.path}/cron`);
   t.equal(jobs.find('j1'), undefined);
   home.write('cron/jobs.json', JSON.stringify([{ id: 'j0', name: 'j1', prompt: '' }, digest, { id: 42 }]));
   t.same(jobs.find('j1'), {
@@ -47,7 +50,7 @@ t.test('SUB-1 · a job is found by its id or its name, the id first, with what i
 
 t.test('DIS-1 · a change is seen at once, and a file that is no list of jobs leaves the last good ones', (t) => {
   const home = makeHome(t, { 'cron/jobs.json': JSON.stringify({ jobs: [digest] }) });
-  const jobs = createJobsStore({ folder: `${home.path}/cron` });
+  const jobs = jobsIn(`${home.path}/cron`);
   t.match(jobs.find('j1'), { paused: false });
   home.write('cron/jobs.json', JSON.stringify({ jobs: [{ ...digest, paused: true, enabled: false }] }));
   t.match(jobs.find('j1'), { paused: true, enabled: false });
@@ -65,11 +68,9 @@ t.test('DIS-1 · a change is seen at once, and a file that is no list of jobs le
 t.test('CRN-1 · HOME-3 · changes are made under the lock, privately, and are seen at once', async (t) => {
   const home = makeHome(t);
   const folder = `${home.path}/profiles/work/cron`;
-  const jobs = createJobsStore({ folder });
+  const jobs = jobsIn(folder);
   const names = ['a', 'b', 'c', 'd', 'e'];
-  const verdicts = await Promise.all(
-    names.map((id) => createJobsStore({ folder }).update((text) => putJob(text, { id }))),
-  );
+  const verdicts = await Promise.all(names.map((id) => jobsIn(folder).update((text) => putJob(text, { id }))));
   t.same(
     verdicts.map(({ kind }) => kind),
     names.map(() => 'updated'),
@@ -91,7 +92,7 @@ t.test('CRN-1 · HOME-3 · changes are made under the lock, privately, and are s
 
 t.test('CRN-1 · a corrupt file is told of, not overwritten, and mended by hand', async (t) => {
   const home = makeHome(t, { 'cron/jobs.json': JSON.stringify([digest]) });
-  const jobs = createJobsStore({ folder: `${home.path}/cron` });
+  const jobs = jobsIn(`${home.path}/cron`);
   t.equal(jobs.problem(), undefined);
   home.write('cron/jobs.json', '{"jobs": [');
   t.match(jobs.problem(), /jobs\.json: is no list of jobs; mend it/);

@@ -2,8 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { fileDocuments } from '../../../actors/documents.ts';
 import { createCredentials, type NewCredentials } from '../../../actors/oauth/credentials.store.ts';
+import { createSharedDocuments } from '../../../actors/shared-documents.ts';
 import type { TokenRecord } from '../../../machines/oauth/token-record.ts';
+import { memoryRows } from '../../support/document-rows.ts';
 import { tokenStore } from '../../support/oauth/token-store.ts';
 
 const issuer = 'https://as.example';
@@ -28,7 +31,7 @@ t.test(
   async (t) => {
     const { folder, credentials } = tokenStore(t);
     const place = join(folder, 'mcp-tokens');
-    const store = createCredentials(place);
+    const store = createCredentials(place, fileDocuments);
     t.equal(store.tokens('hub'), undefined);
     t.equal(store.problem('hub'), undefined, 'what was never there is no problem');
 
@@ -49,7 +52,7 @@ t.test(
 t.test('OAU-2 · no name leaves the folder, and two names never share a file', async (t) => {
   const outside = tokenStore(t).folder;
   const folder = join(outside, 'mcp-tokens');
-  const credentials = createCredentials(folder);
+  const credentials = createCredentials(folder, fileDocuments);
   const names = [
     '../hub',
     '..',
@@ -156,7 +159,7 @@ t.test('OAU-1 · a renewal that the disk does not take counts until somebody wri
 
   t.equal(credentials.tokens('hub')?.accessToken, 'renewed', 'its predecessor is spent');
   rmSync(file, { recursive: true });
-  await createCredentials(folder).saveTokens('hub', { ...tokens, accessToken: 'newer' });
+  await createCredentials(folder, fileDocuments).saveTokens('hub', { ...tokens, accessToken: 'newer' });
   t.equal(credentials.tokens('hub')?.accessToken, 'newer');
 });
 
@@ -164,7 +167,7 @@ t.test('OAU-4 · a refusal of the document is recorded beside the tokens, and fo
   const { folder, credentials } = tokenStore(t);
   t.notOk(credentials.documentRefused('hub'));
   await credentials.refuseDocument('hub', 'because');
-  t.ok(createCredentials(folder).documentRefused('hub'), 'also for the next process');
+  t.ok(createCredentials(folder, fileDocuments).documentRefused('hub'), 'also for the next process');
   t.equal(readFileSync(join(folder, 'hub.cimd-off'), 'utf8'), 'because\n');
   await credentials.clearRefusal('hub');
   await credentials.clearRefusal('hub');
@@ -201,7 +204,7 @@ t.test('OAU-1 · one holder of the lock of a server at a time; another server is
       await held;
     });
   });
-  const second = createCredentials(folder).locked('hub', () => Promise.resolve(order.push('second')));
+  const second = createCredentials(folder, fileDocuments).locked('hub', () => Promise.resolve(order.push('second')));
   await credentials.locked('other', () => Promise.resolve(order.push('other')));
   t.same(order, ['first', 'other']);
   release();
@@ -243,5 +246,60 @@ t.test('OAU-2 · whether credentials could be written is tried without leaving a
   const { credentials, folder: place } = tokenStore(t);
   await credentials.tryWriting('hub');
   t.same(readdirSync(place), []);
-  await t.rejects(createCredentials('/dev/null/tokens').tryWriting('hub'), /ENOTDIR|EEXIST/);
+  await t.rejects(createCredentials('/dev/null/tokens', fileDocuments).tryWriting('hub'), /ENOTDIR|EEXIST/);
+});
+
+t.test('OAU-1 · OAU-2 · OAU-8 · gateways that share documents have the same credentials', async (t) => {
+  const rows = memoryRows();
+  const gateway = () => {
+    const home = tokenStore(t).folder;
+    const log = { log: () => {}, warnOnce: () => {} };
+    const documents = createSharedDocuments({ home, place: 'postgres://host/db', connect: rows.connect, log });
+    return { home, documents, credentials: createCredentials(join(home, 'mcp-tokens'), documents, log) };
+  };
+  const [one, other] = [gateway(), gateway()];
+  t.equal(one.credentials.tokens('hub'), undefined);
+  t.equal(
+    one.credentials.problem('hub'),
+    'its token file mcp-tokens/hub.json in postgres://host/db cannot be read (the database has not answered yet)',
+  );
+  await one.credentials.save('hub', whole);
+  await other.documents.refresh();
+  t.same(
+    [other.credentials.tokens('hub'), other.credentials.client('hub'), other.credentials.server('hub')],
+    [tokens, whole.client, whole.server],
+  );
+  t.same(
+    [one, other].map(({ credentials }) => credentials.problem('hub')),
+    [undefined, undefined],
+  );
+  await other.credentials.refuseDocument('hub', 'because');
+  await one.documents.refresh();
+  t.ok(one.credentials.documentRefused('hub'));
+  await one.credentials.clearRefusal('hub');
+  t.notOk(one.credentials.documentRefused('hub'));
+  await one.credentials.tryWriting('hub');
+  t.same(readdirSync(one.home), [], 'nothing is in the home');
+
+  rows.isAway = true;
+  await t.rejects(one.credentials.tryWriting('hub'));
+  await t.rejects(one.credentials.saveTokens('hub', { ...tokens, accessToken: 'renewed' }));
+  t.equal(one.credentials.tokens('hub')?.accessToken, 'renewed', 'its predecessor is spent');
+  await t.rejects(one.credentials.storeUnwritten());
+  rows.isAway = false;
+  await one.credentials.storeUnwritten();
+  await other.documents.refresh();
+  t.equal(other.credentials.tokens('hub')?.accessToken, 'renewed', 'written once the database answers again');
+  rows.isAway = true;
+  await t.rejects(one.credentials.saveTokens('hub', { ...tokens, accessToken: 'late' }));
+  rows.isAway = false;
+  await other.credentials.saveTokens('hub', { ...tokens, accessToken: 'newer' });
+  await one.documents.refresh();
+  await one.credentials.storeUnwritten();
+  t.equal(one.credentials.tokens('hub')?.accessToken, 'newer', 'newer ones are not written over');
+  const held = await one.credentials.locked('hub', async () => {
+    await other.credentials.saveTokens('hub', { ...tokens, accessToken: 'newest' });
+    return one.credentials.locked('other', async () => one.credentials.tokens('hub')?.accessToken);
+  });
+  t.equal(held, 'newest', 'who has the lock has read what was written before');
 });

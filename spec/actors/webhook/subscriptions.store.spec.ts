@@ -1,8 +1,12 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { fileDocuments } from '../../../actors/documents.ts';
+import { createSharedDocuments } from '../../../actors/shared-documents.ts';
 import { createSubscriptionsStore, type SubscriptionsStore } from '../../../actors/webhook/subscriptions.store.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import { editSubscriptions, readingSubscriptions } from '../../../machines/config/subscription.ts';
+import { memoryRows } from '../../support/document-rows.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';
 
 interface Fixture {
@@ -20,7 +24,7 @@ function fixture(t: Test, text?: string): Fixture {
   const path = `${home.path}/subs.json`;
   let reads = 0;
   const store = createSubscriptionsStore({
-    path,
+    document: fileDocuments.at(path),
     read: (written, known) => {
       reads += 1;
       return readingSubscriptions(written, { profile: defaultProfile, host: '0.0.0.0', checkFilters: () => [] }, known);
@@ -126,7 +130,7 @@ t.test('SUB-2 · SIG-5 · new rules are held against the last good text, also wh
   });
   let host = '127.0.0.1';
   const store = createSubscriptionsStore({
-    path: `${home.path}/subs.json`,
+    document: fileDocuments.at(`${home.path}/subs.json`),
     read: (text) => readingSubscriptions(text, { profile: defaultProfile, host, checkFilters: () => [] }),
   });
   const names = (): string[] => store.current().routes.map(({ route }) => route.name);
@@ -212,7 +216,7 @@ t.test(
     const home = makeHome(t, { 'subs.json': long({ open: { secret: 'INSECURE_NO_AUTH' } }) });
     let host = '127.0.0.1';
     const store = createSubscriptionsStore({
-      path: `${home.path}/subs.json`,
+      document: fileDocuments.at(`${home.path}/subs.json`),
       read: (text, known) =>
         readingSubscriptions(text, { profile: defaultProfile, host, checkFilters: () => [] }, known),
     });
@@ -230,3 +234,31 @@ t.test(
     t.notOk(names().includes('open'));
   },
 );
+
+t.test('SUB-2 · subscriptions in a database are unread until it has answered once', async (t) => {
+  const rows = memoryRows();
+  const home = makeHome(t).path;
+  const log = { log: () => {}, warnOnce: () => {} };
+  const documents = createSharedDocuments({ home, place: 'postgres://host/db', connect: rows.connect, log });
+  const store = createSubscriptionsStore({
+    document: documents.at(join(home, 'subs.json')),
+    read: (text, known) =>
+      readingSubscriptions(text, { profile: defaultProfile, host: '0.0.0.0', checkFilters: () => [] }, known),
+  });
+  rows.isAway = true;
+  t.match(store.current(), { isUnread: true, fault: { code: 'subscriptions-unreadable' } });
+  t.match(await store.update((text) => text), {
+    ok: false,
+    fault: { message: /^subs\.json in postgres:.* cannot be changed: .*; see that the database answers$/ },
+  });
+  rows.isAway = false;
+  t.match(await store.update((text) => editSubscriptions(text, 'mine', { secret: 'long-enough-secret' })), {
+    ok: true,
+  });
+  rows.isAway = true;
+  t.same(
+    store.current().routes.map(({ route }) => route.name),
+    ['mine'],
+  );
+  t.notOk(store.current().isUnread);
+});

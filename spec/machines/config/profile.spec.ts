@@ -47,6 +47,7 @@ t.test('HOME-2 · everything of a home and of a profile lies where the law says'
     scripts: `${home}/scripts`,
     skills: `${home}/skills`,
     cron: `${home}/cron`,
+    jobs: `${home}/cron/jobs.json`,
     tokens: `${home}/mcp-tokens`,
     cache: `${home}/cache`,
   });

@@ -47,6 +47,7 @@ interface Stage {
   readonly held?: (digest: string) => boolean;
   /** Answers of the allowance for handshakes. */
   readonly greetings?: (number | undefined)[];
+  readonly routesAreRead?: boolean;
 }
 
 /** The facts of a request, what it has taken, and the request as it is before a rule. */
@@ -61,6 +62,7 @@ function stage({
   part,
   held = () => true,
   greetings = [],
+  routesAreRead = true,
 }: Stage = {}) {
   const compiled = compileRoute({ route: { ...plain, ...more }, secret: given ?? { kind: 'shared', secret } });
   const done: string[] = [];
@@ -70,6 +72,7 @@ function stage({
     done,
     maxBodyBytes: () => 10,
     findRoute: (path) => (path === '/webhooks/r' ? compiled : undefined),
+    routesAreRead: () => routesAreRead,
     compiled: () => compiled,
     headers: () => headers,
     certificate: () => undefined,
@@ -141,6 +144,19 @@ t.test('RTE-2 · RTE-3 · method, then route, then whether it is enabled', (t) =
     profile: 'default',
     outcome: { kind: 'routeDisabled' },
   });
+  t.end();
+});
+
+t.test('SUB-2 · RTE-3 · while the subscriptions are unread, a missing route is no refusal for good', (t) => {
+  for (const method of ['GET', 'POST']) {
+    const { context, desk } = stage({ known: { method, path: '/webhooks/none' }, routesAreRead: false });
+    t.same(findRoute(context, desk), {
+      outcome: { kind: 'unavailable' },
+      reason: 'the subscriptions are not read yet',
+    });
+  }
+  const known = stage({ routesAreRead: false });
+  t.same(findRoute(known.context, known.desk), { route: known.route, profile: 'default' });
   t.end();
 });
 

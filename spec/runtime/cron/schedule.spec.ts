@@ -2,6 +2,7 @@ import t, { type Test } from 'tap';
 import { createActor, createMachine, SimulatedClock } from 'xstate';
 import type { LoadedHome } from '../../../actors/config/load-config.ts';
 import type { CronEventRecord } from '../../../actors/cron/fire-cron-job.ts';
+import { fileDocuments } from '../../../actors/documents.ts';
 import type { LogFields, Logger } from '../../../actors/ports.ts';
 import type { Journal } from '../../../actors/store/journal.ts';
 import { createKeeper } from '../../../actors/store/keeper.ts';
@@ -80,9 +81,10 @@ async function rig(
     root: () => root,
     home: () =>
       ({
+        documents: fileDocuments,
         profiles: new Map([
-          ['default', { paths: { cron: `${home.path}/cron` } }],
-          ['work', { paths: { cron: `${home.path}/profiles/work/cron` } }],
+          ['default', { paths: { jobs: `${home.path}/cron/jobs.json` } }],
+          ['work', { paths: { jobs: `${home.path}/profiles/work/cron/jobs.json` } }],
         ]),
       }) as unknown as LoadedHome,
     keeper,

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { fileDocuments } from '../../../actors/documents.ts';
 import type { Listing, Session } from '../../../actors/mcp/session.ts';
 import { createCredentials } from '../../../actors/oauth/credentials.store.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
@@ -41,7 +42,7 @@ function stage(t: Test, entry: JsonObject | undefined) {
     logFolder: () => join(home.path, 'logs'),
     requests: () => ({ elicit: () => Promise.resolve(declined), sample: () => Promise.resolve(declined) }),
     tell: (_: string, event: ConnectionEvent) => void told.push(event),
-    credentials: () => createCredentials(join(home.path, 'mcp-tokens')),
+    credentials: () => createCredentials(join(home.path, 'mcp-tokens'), fileDocuments),
     env: {},
     userHome: home.path,
     homeOf: () => home.path,

@@ -80,6 +80,7 @@ async function stage(
   const facts: RequestFacts = {
     maxBodyBytes: () => 100,
     findRoute: () => compiled,
+    routesAreRead: () => true,
     compiled: () => compiled,
     headers: (id) => exchanges.get(id)?.headers ?? {},
     certificate: () => fetched,

@@ -47,6 +47,7 @@ t.test('SUB-2 · a new subscription answers at once and one that is gone no more
   const desk = createRouteDesk(
     sourcesOf({ configured: [entry('fixed')], subscriptions: new Map([[defaultProfile, file.store]]) }),
   );
+  t.equal(desk.isComplete(), true);
   const named = () => ['fixed', 'hook'].map((name) => desk.named('default', name)?.route.name);
   t.same(named(), ['fixed', undefined]);
 
@@ -114,4 +115,23 @@ t.test('CFG-2 · a reload replaces every route, and a request under way keeps th
   t.equal(desk.compiled(old.route), before);
   t.throws(() => desk.compiled(entry('stranger').route), /was not compiled by this desk/);
   t.end();
+});
+
+t.test('SUB-2 · the routes are incomplete until every profile was read', async (t) => {
+  let isUnread = true;
+  const late = { current: () => ({ routes: [], book: bookOf([]), problems: [], isUnread }) } as unknown;
+  const desk = createRouteDesk(
+    sourcesOf({
+      configured: [entry('fixed')],
+      subscriptions: new Map([
+        [defaultProfile, subscriptions().store],
+        [work, late as SubscriptionsStore],
+      ]),
+    }),
+  );
+  t.equal(desk.isComplete(), false);
+  t.equal(desk.find('/webhooks/fixed')?.route.name, 'fixed');
+  isUnread = false;
+  await turn();
+  t.equal(desk.isComplete(), true);
 });

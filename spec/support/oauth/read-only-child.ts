@@ -1,5 +1,6 @@
 /** A process of its own that uses credentials on a disk that takes no change, and prints what came of it. */
 
+import { fileDocuments } from '../../../actors/documents.ts';
 import { createAuthorizedFetch } from '../../../actors/oauth/authorized-fetch.ts';
 import { createCredentials } from '../../../actors/oauth/credentials.store.ts';
 import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
@@ -7,7 +8,7 @@ import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
 const [, , folder = ''] = process.argv;
 const logged: string[] = [];
 const log = { log: () => {}, warnOnce: (_: string, message: string) => void logged.push(message) };
-const credentials = createCredentials(folder, log);
+const credentials = createCredentials(folder, fileDocuments, log);
 const tokens = credentials.tokens('hub');
 const url = 'https://mcp.example/mcp';
 let tokenRequests = 0;

@@ -5,6 +5,7 @@
  */
 
 import { createInterface } from 'node:readline';
+import { fileDocuments } from '../../../actors/documents.ts';
 import { createAuthorizedFetch } from '../../../actors/oauth/authorized-fetch.ts';
 import { createCredentials } from '../../../actors/oauth/credentials.store.ts';
 import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
@@ -14,7 +15,7 @@ const fetchOnce = createAuthorizedFetch({
   server: 'hub',
   url,
   settings: readOauthSettings({}),
-  credentials: createCredentials(folder),
+  credentials: createCredentials(folder, fileDocuments),
   open: () => Promise.resolve({ fetch, close: () => Promise.resolve() }),
   version: '0.0.0',
   nowMs: Date.now,

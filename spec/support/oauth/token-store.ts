@@ -1,6 +1,7 @@
 /** A folder of credentials for specs: a server's tokens of one authorization server, as a login leaves them. */
 
 import type { Test } from 'tap';
+import { fileDocuments } from '../../../actors/documents.ts';
 import { type Credentials, createCredentials } from '../../../actors/oauth/credentials.store.ts';
 import type { RenewalConnections } from '../../../actors/oauth/renewal.ts';
 import type { Logger, LogLevel } from '../../../actors/ports.ts';
@@ -29,7 +30,7 @@ export function tokenStore(t: Test): TokenStore {
       once.add(key);
     },
   };
-  return { folder: place, credentials: createCredentials(place, log), logged, log };
+  return { folder: place, credentials: createCredentials(place, fileDocuments, log), logged, log };
 }
 
 /** Registers, and gets a first pair of tokens without a browser: by a device code that is approved at once. */

@@ -1,0 +1,83 @@
+/**
+ * The texts of a home that its gateways change: subscriptions, cron jobs, and the credentials of servers. Here they are
+ * files, changed under a lock and replaced whole; gateways that share a database keep them there.
+ * @see SUB-2, CRN-1 and OAU-2 in docs/specification.md
+ */
+
+import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import {
+  ensurePrivateFolder,
+  holdingLock,
+  stampOf,
+  updateFileLocked,
+  writableCure,
+  writeFilesAtomic,
+} from './files.ts';
+
+/** The stamp of a shared document before the database has answered for the first time. */
+export const unread = 'unread';
+
+export interface Document {
+  /** Where the text is, for messages. */
+  readonly place: string;
+  /** The fix for a text that cannot be read, and for one that cannot be changed. */
+  readonly readCure: string;
+  readonly writeCure: string;
+  /** Changes whenever the text does; undefined where there is none. Never throws: reading shows what is wrong. */
+  stamp(): string | undefined;
+  /** Throws where there is no text, or where it cannot be read now. */
+  text(): string;
+  /**
+   * Changes the text while no other writer can: the change gets the text of the last one. It may be called several times;
+   * if it returns undefined, nothing is written.
+   */
+  update(change: (text: string | undefined) => string | undefined): Promise<void>;
+}
+
+export interface DocumentChange {
+  readonly path: string;
+  /** Undefined removes the document. */
+  readonly text: string | undefined;
+}
+
+export interface Documents {
+  /** Whether other homes have the same documents. */
+  readonly isShared: boolean;
+  /** The document that belongs at a path in the home. */
+  at(path: string): Document;
+  /** Replaces texts in order, none where one cannot be stored. */
+  write(changes: readonly DocumentChange[]): Promise<void>;
+  /** Does work while no other holder of the same path does. Rejects where the lock is not released in time. */
+  locked<Value>(path: string, work: () => Promise<Value>): Promise<Value>;
+  /** Calls back with the path of each document that another gateway has changed; returns how to stop. Files: never. */
+  onChanged(heard: (path: string) => void): () => void;
+}
+
+export const fileDocuments: Documents = {
+  isShared: false,
+  at: (path) => ({
+    place: path,
+    readCure: 'check its permissions',
+    writeCure: writableCure,
+    stamp: () => stampOf(path),
+    text: () => readFileSync(path, 'utf8'),
+    async update(change) {
+      // The first change may be the first thing that its folder holds.
+      await ensurePrivateFolder(dirname(path));
+      await updateFileLocked(path, change);
+    },
+  }),
+  async write(changes) {
+    const written = changes.flatMap(({ path, text }) => (text === undefined ? [] : [{ path, text }]));
+    for (const folder of new Set(written.map(({ path }) => dirname(path)))) await ensurePrivateFolder(folder);
+    await writeFilesAtomic(written);
+    for (const { path, text } of changes) if (text === undefined) await rm(path, { force: true });
+  },
+  async locked(path, work) {
+    await ensurePrivateFolder(dirname(path));
+    return holdingLock(path, work);
+  },
+  onChanged: () => () => {},
+};

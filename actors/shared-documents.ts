@@ -1,0 +1,246 @@
+/**
+ * Documents that gateways share, as rows of a database. What was read last is kept in memory, so that reading never waits
+ * and works while the database is away. The files of a home are copied into rows that were never written.
+ * @see SUB-2, CRN-1, OAU-2 and SCA-1 in docs/specification.md
+ */
+
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { causeOf, type Fault } from '../machines/base/fault.ts';
+import { defaultProfile, type ProfileName } from '../machines/base/names.ts';
+import { homePaths, profilePaths } from '../machines/config/profile.ts';
+import { type DocumentChange, type Documents, unread } from './documents.ts';
+import type { Logger } from './ports.ts';
+import { postgresFault } from './store/postgres-schema.ts';
+
+export interface DocumentRow {
+  /** The path of the document in a home. */
+  readonly name: string;
+  /** Counts the writes; 0 where nothing was ever written. */
+  readonly version: number;
+  /** Undefined where the document was removed. */
+  readonly text: string | undefined;
+}
+
+export interface RowChange {
+  readonly name: string;
+  readonly expected: number;
+  readonly text: string | undefined;
+}
+
+/** The rows; every question makes the connection anew where there is none, and rejects where the database is away. */
+export interface DocumentRows {
+  /** Resolves with the rows whose versions differ from the known ones. */
+  changed(known: ReadonlyMap<string, number>): Promise<readonly DocumentRow[]>;
+  /** Writes all, or none where one has another version than expected. */
+  replace(changes: readonly RowChange[]): Promise<boolean>;
+  /** Resolves with false while another holder has the lease. */
+  lease(name: string, holder: string, forMs: number): Promise<boolean>;
+  giveBack(name: string, holder: string): Promise<void>;
+  /** Calls back when a row may have changed. News may be lost. */
+  onNews(heard: () => void): void;
+  close(): Promise<void>;
+}
+
+export interface SharedDocuments extends Documents {
+  /** Reads the rows for the first time; resolves with the fault where that cannot be done. */
+  open(): Promise<Fault | undefined>;
+  /** Reads what has changed. Rejects where the database is away. */
+  refresh(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SharedDocumentsSettings {
+  readonly home: string;
+  /** Of the database, for messages. */
+  readonly place: string;
+  /** Loads the driver when it is first needed. */
+  readonly connect: () => Promise<DocumentRows>;
+  readonly log: Logger;
+}
+
+/** A renewal of a token, the longest work under a lease, ends by 12 s. */
+const leaseMs = 20_000;
+const leasePollMs = 100;
+const leasePatienceMs = 25_000;
+const cure = 'see that the database answers';
+const credentialFile = /\.(json|meta|client|cimd-off)$/;
+
+export function createSharedDocuments({ home, place, connect, log }: SharedDocumentsSettings): SharedDocuments {
+  const rows = new Map<string, DocumentRow>();
+  const listeners = new Set<(path: string) => void>();
+  const examined = new Set<string>();
+  let isRead = false;
+  let connecting: Promise<DocumentRows> | undefined;
+  /** One reading or writing at a time, so that no late answer brings back an older text. */
+  let turns: Promise<unknown> = Promise.resolve();
+
+  const nameOf = (path: string): string => relative(home, path);
+  const versionOf = (name: string): number => rows.get(name)?.version ?? 0;
+
+  function connected(): Promise<DocumentRows> {
+    connecting ??= connect().then((store) => {
+      store.onNews(() => void refresh().catch(() => {}));
+      return store;
+    });
+    return connecting;
+  }
+
+  function inTurn<Value>(work: (store: DocumentRows) => Promise<Value>): Promise<Value> {
+    const mine = turns.then(async () => work(await connected()));
+    turns = mine.catch(() => {});
+    return mine;
+  }
+
+  async function pull(store: DocumentRows): Promise<void> {
+    const read = async (): Promise<void> => {
+      for (const row of await store.changed(new Map([...rows].map(([name, { version }]) => [name, version])))) {
+        rows.set(row.name, row);
+        for (const heard of listeners) heard(join(home, row.name));
+      }
+    };
+    await read();
+    if (await importFiles(store)) await read();
+    isRead = true;
+  }
+
+  /** Each file is examined once; resolves with whether rows were made. */
+  async function importFiles(store: DocumentRows): Promise<boolean> {
+    let isAny = false;
+    for (const path of filesOf(home)) {
+      const text = examined.has(path) ? undefined : fileText(path);
+      if (text === undefined) continue;
+      const name = nameOf(path);
+      if (versionOf(name) > 0) {
+        if (rows.get(name)?.text !== text) {
+          log.warnOnce(path, `${path}: differs from ${placeOf(name)}, which is used instead; remove the file`);
+        }
+      } else if (text.includes('\0')) {
+        log.warnOnce(path, `${path}: holds U+0000, which Postgres does not store; correct the file or remove it`);
+      } else {
+        await store.replace([{ name, expected: 0, text }]);
+        isAny = true;
+      }
+      examined.add(path);
+    }
+    return isAny;
+  }
+
+  function fileText(path: string): string | undefined {
+    try {
+      return readFileSync(path, 'utf8');
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') {
+        log.warnOnce(path, `${path}: cannot be copied to ${place}: ${causeOf(thrown)}; check its permissions`);
+      }
+      return undefined;
+    }
+  }
+
+  const placeOf = (name: string): string => `${name} in ${place}`;
+  const refresh = (): Promise<void> => inTurn(pull);
+
+  /** Writes what the latest texts make of the changes; another gateway's write in between makes it begin again. */
+  async function write(changesOf: () => readonly DocumentChange[]): Promise<void> {
+    for (;;) {
+      const isWritten = await inTurn(async (store) => {
+        await pull(store);
+        const changes = changesOf().flatMap(({ path, text }) => {
+          const name = nameOf(path);
+          const isThere = rows.get(name)?.text !== undefined;
+          return text === undefined && !isThere ? [] : [{ name, expected: versionOf(name), text }];
+        });
+        if (changes.length > 0 && !(await store.replace(changes))) return false;
+        for (const { name, expected, text } of changes) rows.set(name, { name, version: expected + 1, text });
+        return true;
+      });
+      if (isWritten) return;
+    }
+  }
+
+  return {
+    isShared: true,
+    at(path) {
+      const name = nameOf(path);
+      return {
+        place: placeOf(name),
+        readCure: cure,
+        writeCure: cure,
+        stamp() {
+          if (!isRead) return unread;
+          const row = rows.get(name);
+          return row?.text === undefined ? undefined : String(row.version);
+        },
+        text() {
+          if (!isRead) throw new Error('the database has not answered yet');
+          return rows.get(name)?.text ?? missing(name);
+        },
+        update: (change) =>
+          write(() => {
+            const text = change(rows.get(name)?.text);
+            return text === undefined ? [] : [{ path, text }];
+          }),
+      };
+    },
+    write: (changes) => write(() => changes),
+    async locked(path, work) {
+      const name = nameOf(path);
+      const holder = randomUUID();
+      const store = await connected();
+      for (let waitedMs = 0; !(await store.lease(name, holder, leaseMs)); waitedMs += leasePollMs) {
+        if (waitedMs >= leasePatienceMs) {
+          throw new Error(`${placeOf(name)}: held by another gateway for more than ${leasePatienceMs / 1_000} s`);
+        }
+        await sleep(leasePollMs);
+      }
+      try {
+        // The last holder may have changed what this one works on.
+        await refresh();
+        return await work();
+      } finally {
+        // A lease that cannot be given back runs out.
+        await store.giveBack(name, holder).catch(() => {});
+      }
+    },
+    onChanged(heard) {
+      listeners.add(heard);
+      return () => void listeners.delete(heard);
+    },
+    async open() {
+      try {
+        await refresh();
+        return undefined;
+      } catch (thrown) {
+        return postgresFault(place, thrown);
+      }
+    },
+    refresh,
+    async close() {
+      listeners.clear();
+      await (await connecting)?.close();
+    },
+  };
+}
+
+/** The files of a home that are documents, as gateways without a shared database keep them. */
+function filesOf(home: string): readonly string[] {
+  return [defaultProfile, ...namesIn(homePaths(home).profiles)].flatMap((profile) => {
+    const { subscriptions, jobs, tokens } = profilePaths(home, profile as ProfileName);
+    const credentials = namesIn(tokens).filter((name) => credentialFile.test(name));
+    return [subscriptions, jobs, ...credentials.map((name) => join(tokens, name))];
+  });
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function missing(name: string): never {
+  throw new Error(`there is no ${name}`);
+}

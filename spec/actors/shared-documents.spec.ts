@@ -1,0 +1,184 @@
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { createSharedDocuments, type SharedDocuments } from '../../actors/shared-documents.ts';
+import { createDocumentRows } from '../../actors/store/postgres-documents.ts';
+import { schemaVersion } from '../../actors/store/postgres-schema.ts';
+import { documentsContract, type Opener } from '../conformance/documents.ts';
+import { type MemoryRows, memoryRows } from '../support/document-rows.ts';
+import { makeHome } from '../support/home.ts';
+import { startPostgres, withoutPostgres } from '../support/postgres.ts';
+import { until } from '../support/processes.ts';
+import { runs } from '../support/property.ts';
+
+interface Opened extends Opener {
+  readonly documents: SharedDocuments;
+  readonly logged: readonly string[];
+}
+
+type Connect = MemoryRows['connect'];
+
+function opener(t: Test, connect: Connect, files: Readonly<Record<string, string>> = {}): Opened {
+  const home = makeHome(t, files).path;
+  const logged: string[] = [];
+  const documents = createSharedDocuments({
+    home,
+    place: 'postgres://host/db',
+    connect,
+    log: { log: (_, message) => void logged.push(message), warnOnce: (_, message) => void logged.push(message) },
+  });
+  t.teardown(() => documents.close());
+  return { home, documents, logged, seen: documents.refresh };
+}
+
+/** The text of a document, or why there is none. */
+function textOf({ documents, home }: Opener, name: string): string | undefined {
+  const document = documents.at(join(home, name));
+  return document.stamp() === undefined ? undefined : document.text();
+}
+
+documentsContract(t, 'rows in memory', {
+  async open(t) {
+    const { connect } = memoryRows();
+    return [opener(t, connect), opener(t, connect)];
+  },
+  histories: runs(100, 20),
+});
+
+t.test('SUB-2 · what was read stays readable while the database is away, and no change is taken', async (t) => {
+  const rows = memoryRows();
+  rows.isAway = true;
+  const one = opener(t, rows.connect);
+  const document = one.documents.at(join(one.home, 'cron/jobs.json'));
+  t.match(await one.documents.open(), { code: 'journal-unavailable', message: /^postgres:\/\/host\/db: / });
+  t.equal(document.stamp(), 'unread');
+  t.throws(() => document.text(), /has not answered/);
+  rows.isAway = false;
+  t.equal(await one.documents.open(), undefined);
+  t.equal(document.stamp(), undefined);
+  await document.update(() => '[]');
+
+  rows.isAway = true;
+
+  await t.rejects(document.update(() => 'lost'));
+  await t.rejects(one.documents.locked(join(one.home, 'x'), async () => t.fail('works without the lease')));
+  t.same([document.text(), document.place], ['[]', 'cron/jobs.json in postgres://host/db']);
+});
+
+t.test("SUB-2 · OAU-2 · a home's files become the documents that were never written, and no others", async (t) => {
+  const { connect } = memoryRows();
+  const files = {
+    'webhook_subscriptions.json': '{}',
+    'cron/jobs.json': '[]',
+    'mcp-tokens/hub.json': '{"access_token":"secret"}',
+    'mcp-tokens/hub.json.lock': '1',
+    'profiles/work/mcp-tokens/hub.meta': '{}',
+    'profiles/work/cron/jobs.json': '\0',
+  };
+  const one = opener(t, connect, files);
+  // A change before the first reading does not hide the file.
+  await one.documents.at(join(one.home, 'cron/jobs.json')).update((text) => `${text}!`);
+  t.same(
+    Object.keys(files).map((name) => textOf(one, name)),
+    ['{}', '[]!', '{"access_token":"secret"}', undefined, '{}', undefined],
+  );
+  t.same(
+    one.logged.map((line) => line.replace(one.home, '')),
+    ['/profiles/work/cron/jobs.json: holds U+0000, which Postgres does not store; correct the file or remove it'],
+  );
+  await one.documents.write([{ path: join(one.home, 'mcp-tokens/hub.json'), text: undefined }]);
+
+  const other = opener(t, connect, { ...files, 'cron/jobs.json': '["mine"]' });
+  t.equal(await other.documents.open(), undefined);
+  await other.documents.refresh();
+
+  t.same(
+    ['cron/jobs.json', 'mcp-tokens/hub.json'].map((name) => textOf(other, name)),
+    ['[]!', undefined],
+    'what was written or removed is not read from a file again',
+  );
+  t.match(other.logged, [/cron\/jobs\.json: differs from .*used instead/, /hub\.json: differs/, /U\+0000/]);
+  t.notMatch(other.logged.join('\n'), /secret|mine/);
+});
+
+t.test('OAU-2 · a gateway hears of what another one has changed, and not of its own changes', async (t) => {
+  const { connect } = memoryRows();
+  const [one, other] = [opener(t, connect), opener(t, connect)];
+  await Promise.all([one.documents.open(), other.documents.open()]);
+  const heard: string[] = [];
+  const stop = one.documents.onChanged((path) => void heard.push(path));
+
+  await one.documents.at(join(one.home, 'own')).update(() => 'x');
+  await other.documents.at(join(other.home, 'other')).update(() => 'x');
+  await until(() => heard.length > 0);
+  stop();
+  await other.documents.at(join(other.home, 'other')).update(() => 'y');
+  await one.documents.refresh();
+
+  t.same(heard, [join(one.home, 'other')]);
+});
+
+t.test('SUB-2 · OAU-1 · documents in Postgres', { skip: withoutPostgres }, async (t) => {
+  const postgres = await startPostgres(t);
+  const connecting =
+    (url: string): Connect =>
+    async () =>
+      createDocumentRows(url, 'postgres://host/db');
+  documentsContract(t, 'Postgres', {
+    async open(t) {
+      const connect = connecting(await postgres.url());
+      return [opener(t, connect), opener(t, connect)];
+    },
+    histories: runs(20, 4),
+  });
+
+  t.test('SUB-2 · news that is lost, or a database that restarts, costs a refresh', async (t) => {
+    const connect = connecting(await postgres.url());
+    const [one, other] = [opener(t, connect), opener(t, connect)];
+    await Promise.all([one.documents.open(), other.documents.open()]);
+    await other.documents.at(join(other.home, 'a')).update(() => 'told');
+    await until(() => textOf(one, 'a') === 'told');
+
+    await postgres.restart();
+
+    t.equal(textOf(one, 'a'), 'told');
+    await until(async () => (await other.documents.open()) === undefined);
+    await other.documents.at(join(other.home, 'a')).update(() => 'not heard of');
+    await until(async () => (await one.documents.open()) === undefined);
+    t.equal(textOf(one, 'a'), 'not heard of');
+  });
+
+  t.test('OAU-1 · a lease outlives the connection of its holder, and runs out', async (t) => {
+    const url = await postgres.url();
+    const [one, other] = [createDocumentRows(url, ''), createDocumentRows(url, '')];
+    await one.changed(new Map());
+    await postgres.lendClock(url);
+    t.equal(await one.lease('hub.json', 'one', 20_000), true);
+    await one.close();
+
+    t.equal(await other.lease('hub.json', 'other', 20_000), false);
+    t.same(await other.changed(new Map()), [], 'a leased document was not written');
+    await postgres.setClock(url, 20_000);
+
+    t.equal(await other.lease('hub.json', 'other', 20_000), true);
+    await other.giveBack('hub.json', 'one');
+    t.equal(await other.lease('hub.json', 'third', 20_000), false, 'the holder alone gives it back');
+    await other.close();
+  });
+
+  t.test('SUB-2 · tables of a newer release are refused, and no fault holds the password', async (t) => {
+    const url = await postgres.url();
+    const first = createDocumentRows(url, '');
+    await first.changed(new Map());
+    await first.close();
+    await postgres.run(url, `update agent_meta set value = ${schemaVersion + 1} where name = 'schema'`);
+    const { documents } = opener(t, connecting(url));
+    t.match(await documents.open(), { code: 'journal-version' });
+    await postgres.run(url, `update agent_meta set value = ${schemaVersion} where name = 'schema'`);
+    t.equal(await documents.open(), undefined);
+
+    const unknown = opener(t, connecting('postgres://me:hunter2@127.0.0.1:1/db'));
+    const fault = await unknown.documents.open();
+    t.match(fault, { code: 'journal-unavailable', message: /ECONNREFUSED/ });
+    t.notMatch(JSON.stringify(fault), /hunter2/);
+  });
+});
