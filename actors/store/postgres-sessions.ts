@@ -18,6 +18,8 @@ export interface PostgresSessions {
   reap(): Promise<number>;
   /** The ids of the sessions that this process has begun and not ended. */
   own(): readonly SessionId[];
+  /** Its owner cannot tell what a session of this process holds: each ends instead of being renewed. */
+  disown(): void;
   watch(heard: (news: News) => void): () => void;
   close(): Promise<void>;
 }
@@ -41,6 +43,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
   let connecting: Promise<Client> | undefined;
   /** The numbers of own sessions, and whether the connection has their locks. */
   const own = new Map<number, boolean>();
+  const disowned = new Set<number>();
   const listeners = new Set<(news: News) => void>();
 
   async function listening(): Promise<Client> {
@@ -79,6 +82,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     for (const number of numbers) {
       if (own.get(number) === true) await client.query(`select pg_advisory_unlock(${lockClass}, $1::int)`, [number]);
       own.delete(number);
+      disowned.delete(number);
     }
   }
 
@@ -96,6 +100,18 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     );
     const left = await client.query('select 1 from agent_session where owner = $1', [owner]);
     return left.rows.length === 0;
+  }
+
+  async function end(session: SessionId): Promise<void> {
+    const client = await connected();
+    const { rows } = await client.query('delete from agent_session where id = $1 returning number', [
+      storable(session),
+    ]);
+    await forget(
+      client,
+      rows.map(({ number }) => Number(number)),
+    );
+    if (rows.length > 0) await client.query(tell('session'));
   }
 
   return {
@@ -121,20 +137,14 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
         [storable(session), Math.ceil(ttlMs)],
       );
       const number = Number(rows[0]?.number);
+      if (disowned.has(number)) {
+        await end(session);
+        return false;
+      }
       if (rows.length > 0 && own.has(number)) await lock(client, number);
       return rows.length > 0;
     },
-    async end(session) {
-      const client = await connected();
-      const { rows } = await client.query('delete from agent_session where id = $1 returning number', [
-        storable(session),
-      ]);
-      await forget(
-        client,
-        rows.map(({ number }) => Number(number)),
-      );
-      if (rows.length > 0) await client.query(tell('session'));
-    },
+    end,
     async reap() {
       const client = await connected();
       await client.query(
@@ -148,7 +158,10 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       if ((rowCount ?? 0) > 0) await client.query(tell('session'));
       return rowCount ?? 0;
     },
-    own: () => [...own.keys()].map((number) => `s${number}`),
+    own: () => [...own.keys()].filter((number) => !disowned.has(number)).map((number) => `s${number}`),
+    disown() {
+      for (const number of own.keys()) disowned.add(number);
+    },
     watch(heard) {
       listeners.add(heard);
       return () => void listeners.delete(heard);

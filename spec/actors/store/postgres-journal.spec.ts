@@ -1,6 +1,7 @@
 import t from 'tap';
-import type { Journal, Write } from '../../../actors/store/journal.ts';
+import type { Journal, Put, Write } from '../../../actors/store/journal.ts';
 import { openPostgresJournal, placeOf } from '../../../actors/store/postgres-journal.ts';
+import type { Result } from '../../../machines/base/fault.ts';
 import { eventCountsContract } from '../../conformance/event-counts.ts';
 import { journalContract } from '../../conformance/journal.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
@@ -45,6 +46,77 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     ending.abort();
     t.match(await given, { ok: false, fault: { code: 'journal-reserve' } }, 'a gateway that ends waits no longer');
     await holder.close();
+  });
+
+  t.test('DUR-1 · SCA-1 · a commit whose connection breaks is told as what became of it', async (t) => {
+    const way = await postgres.lossy();
+    const rows = [
+      ['made', 'committed'],
+      ['late', 'committed'],
+      ['lost', 'unavailable'],
+    ] as const;
+    for (const alone of [true, false]) {
+      for (const [commit, kind] of rows) {
+        // A gateway alone waits for the end of its earlier connection, which has then made its commit or not.
+        if (alone && commit === 'late') continue;
+        const url = await postgres.url();
+        const journal = got(await openPostgresJournal({ url: way.url(url), alone }));
+        const session = got(await journal.openSession('one', 60_000));
+        way.cutNext(commit);
+        t.equal((await journal.commit([put('k', { heldBy: session })])).kind, kind, commit);
+        t.equal((await journal.get('runs', 'k'))?.version, kind === 'committed' ? 1 : undefined);
+        t.equal(await journal.probe(), undefined);
+        t.same(await journal.renewSession(session, 60_000), { ok: true, value: true });
+        t.same(await journal.commit([put('later')]), { kind: 'committed' });
+        await journal.close();
+      }
+    }
+  });
+
+  t.test('DUR-1 · SCA-1 · where nobody can say what became of a commit, its session ends', async (t) => {
+    const way = await postgres.lossy();
+    for (const alone of [true, false]) {
+      const url = way.url(await postgres.url());
+      const journal = got(await openPostgresJournal({ url, alone, outcomeMs: 0 }));
+      t.teardown(() => journal.close());
+      const session = got(await journal.openSession('one', 60_000));
+      way.cutNext('made');
+      way.block(true);
+      t.equal((await journal.commit([put('k', { heldBy: session })])).kind, 'unavailable');
+      way.block(false);
+      while ((await journal.probe()) !== undefined) await turn();
+      t.match(await journal.renewSession(session, 60_000), { ok: false, fault: { code: 'journal-session-ended' } });
+      const anew = got(await journal.openSession('one', 60_000));
+      const taken = got(await journal.take('runs', { session: anew, dueBeforeMs: 9, limit: 9 }));
+      t.match(taken, [{ key: 'k', version: 2 }], 'what it wrote is free to be taken up');
+    }
+  });
+
+  t.test('SCA-1 · gateways that lock in opposed orders wait for each other, and none stops', async (t) => {
+    const url = await postgres.url();
+    const [one, other] = await Promise.all(
+      [0, 1].map(async () => got(await openPostgresJournal({ url, alone: false }))),
+    );
+    if (one === undefined || other === undefined) throw new Error('no journals');
+    const session = got(await one.openSession('one', 60_000));
+    for (let round = 0; round < runs(60); round += 1) {
+      const keys = ['a', 'b', 'c', 'd'].map((letter) => `${letter}${round}`);
+      // The later a key, the earlier it is due: they are taken in the order opposed to that of the writes.
+      const puts = keys.map((key, index) => put(key, { dueAtMs: 9 - index }));
+      const verdicts = await Promise.all([one.commit(puts), other.commit(puts.toReversed())]);
+      t.same(verdicts.map(({ kind }) => kind).sort(), ['committed', 'stale'], `round ${round}`);
+      const again = keys.map((key) => ({ ...put(key), expect: 1, dueAtMs: null }) as Write);
+      const [written, taken] = await Promise.all([
+        other.commit(again),
+        one.take('runs', { session, dueBeforeMs: 99, limit: 9 }),
+        one.prune({ keepAfterKey: 'b', maxBytes: 0 }),
+        other.prune({ keepAfterKey: 'b', maxBytes: 0 }),
+      ]);
+      t.ok(taken.ok && written.kind !== 'unavailable', 'neither is stopped');
+    }
+    t.same(await Promise.all([one.prune(all), other.prune(all)]).then((gone) => gone.every(({ ok }) => ok)), true);
+    t.same(await Promise.all([one.probe(), other.probe()]), [undefined, undefined]);
+    await Promise.all([one.close(), other.close()]);
   });
 
   t.test('SCA-2 · the sessions of a gateway that lost the database end with the next one there', async (t) => {
@@ -123,7 +195,6 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
   t.test('DUR-1 · a database that restarts costs refusals, and nothing that was acknowledged', async (t) => {
     const journal = await open(await postgres.url());
     t.teardown(() => journal.close());
-    const put = (key: string): Write => ({ kind: 'put', collection: 'runs', key, value: {}, expect: 'absent' });
     const acknowledged: string[] = [];
     let stop = false;
     const writing = (async () => {
@@ -147,3 +218,14 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     );
   });
 });
+
+const all = { keepAfterKey: 'z', maxBytes: 0 };
+
+function put(key: string, more: Partial<Put<'runs'>> = {}): Write {
+  return { kind: 'put', collection: 'runs', key, value: {}, expect: 'absent', dueAtMs: 1, ...more };
+}
+
+function got<Value>(result: Result<Value>): Value {
+  if (!result.ok) throw new Error(result.fault.message);
+  return result.value;
+}
