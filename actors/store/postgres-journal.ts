@@ -455,6 +455,7 @@ function createPostgresJournal({ url, place, first, patienceMs, alone, outcomeMs
     },
     endSession: (session) => ofSessions(() => sessions.end(session).then(() => true as const)),
     reap: () => ofSessions(sessions.reap),
+    living: () => ofSessions(sessions.living),
     watch: sessions.watch,
     submit,
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),

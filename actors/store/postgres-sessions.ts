@@ -16,6 +16,7 @@ export interface PostgresSessions {
   renew(session: SessionId, ttlMs: number): Promise<boolean>;
   end(session: SessionId): Promise<void>;
   reap(): Promise<number>;
+  living(): Promise<SessionId[]>;
   /** The ids of the sessions that this process has begun and not ended. */
   own(): readonly SessionId[];
   /** Its owner cannot tell what a session of this process holds: each ends instead of being renewed. */
@@ -25,7 +26,11 @@ export interface PostgresSessions {
 }
 
 /** A database that restarts cuts all connections: each gateway gets this long to come back. */
-const graceMs = 2_000;
+const graceMs = 1_500;
+/** A gateway that has just come to the database does not know yet who else comes back to it. */
+const quietMs = 5_000;
+const firstWaitMs = 100;
+const longestWaitMs = 2_000;
 /** The lock of a killed process goes with its connection, which the database notices within this time. */
 const handOverMs = 1_000;
 const handOverPauseMs = 50;
@@ -44,17 +49,25 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
   /** The numbers of own sessions, and whether the connection has their locks. */
   const own = new Map<number, boolean>();
   const disowned = new Set<number>();
+  let isClosed = false;
+  /** By the engine's clock. */
+  let cameAtMs = Number.POSITIVE_INFINITY;
   const listeners = new Set<(news: News) => void>();
 
   async function listening(): Promise<Client> {
     const client = await connect();
+    let isLost = false;
     const lost = (): void => {
+      if (isLost) return;
+      isLost = true;
       connecting = undefined;
       for (const number of own.keys()) own.set(number, false);
+      void comeBack();
     };
     client.on('end', lost);
     client.on('error', lost);
-    const { rows } = await client.query('select current_schema as name');
+    const { rows } = await client.query('select current_schema as name, agent_now() as now');
+    cameAtMs = Number(rows[0]?.now);
     client.on('notification', ({ payload = '' }) => {
       const [schema, news] = payload.split(' ');
       if (schema !== rows[0]?.name || (news !== 'work' && news !== 'session')) return;
@@ -70,6 +83,19 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       throw thrown;
     });
     return connecting;
+  }
+
+  /** Nobody may take own sessions for those of a dead process, so their locks are taken anew at once. */
+  async function comeBack(): Promise<void> {
+    const isWhole = (): boolean => ![...own.values()].includes(false);
+    for (let waitMs = firstWaitMs; !isClosed && !isWhole(); waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+      await sleep(waitMs, undefined, { ref: false });
+      const locked = async (): Promise<void> => {
+        const client = await connected();
+        for (const number of own.keys()) await lock(client, number);
+      };
+      await locked().catch(() => {});
+    }
   }
 
   async function lock(client: Client, number: number): Promise<void> {
@@ -145,8 +171,17 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       return rows.length > 0;
     },
     end,
+    async living() {
+      const client = await connected();
+      const { rows } = await client.query<{ id: string }>(
+        'select id from agent_session where expires_at > agent_now()',
+      );
+      return rows.map(({ id }) => id);
+    },
     async reap() {
       const client = await connected();
+      const { rows } = await client.query('select agent_now() as now');
+      if (Number(rows[0]?.now) < cameAtMs + quietMs) return 0;
       await client.query(
         `update agent_session s set lost_at = case when h.number is null then coalesce(s.lost_at, agent_now()) end
         from agent_session o left join (${holders}) h on h.number = o.number
@@ -167,6 +202,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       return () => void listeners.delete(heard);
     },
     async close() {
+      isClosed = true;
       listeners.clear();
       const client = await connecting?.catch(() => undefined);
       await client?.end().catch(() => {});

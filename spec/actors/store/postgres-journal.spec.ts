@@ -3,7 +3,7 @@ import type { Journal, Put, Write } from '../../../actors/store/journal.ts';
 import { openPostgresJournal, placeOf } from '../../../actors/store/postgres-journal.ts';
 import type { Result } from '../../../machines/base/fault.ts';
 import { eventCountsContract } from '../../conformance/event-counts.ts';
-import { journalContract } from '../../conformance/journal.ts';
+import { journalContract, sharedContract } from '../../conformance/journal.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { runs } from '../../support/property.ts';
 import { turn } from '../../support/turns.ts';
@@ -25,6 +25,44 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     histories: runs(30),
   });
   eventCountsContract(t, 'Postgres', { open: async () => open(await postgres.url()), histories: runs(10, 2) });
+
+  const openTwo = async (url: string) => {
+    const open = async () => got(await openPostgresJournal({ url, alone: false }));
+    return [await open(), await open()] as const;
+  };
+  sharedContract(t, 'Postgres', {
+    async open() {
+      const url = await postgres.url();
+      const journals = await openTwo(url);
+      await postgres.lendClock(url);
+      return { journals, clock: { set: (nowMs) => postgres.setClock(url, nowMs) } };
+    },
+    histories: runs(15),
+  });
+
+  t.test('SCA-2 · a database that restarts ends the session of no gateway that comes back', async (t) => {
+    const url = await postgres.url();
+    const [one, other] = await openTwo(url);
+    await postgres.lendClock(url);
+    await postgres.setClock(url, 1_000);
+    const sessions = [got(await one.openSession('one', 60_000)), got(await other.openSession('other', 60_000))];
+    await postgres.run(url, `insert into agent_session values ('s99', 'dead', 60000, 99)`);
+    await postgres.restart();
+    // Nobody renews: each comes back by itself.
+    const locked = `select 1 from pg_locks l join agent_session s on s.number = l.objid::bigint
+      where l.locktype = 'advisory' and l.classid = hashtext('agent_session ' || current_schema)::oid`;
+    while ((await postgres.run(url, locked)).length < 2) await turn();
+    const reaped = async (nowMs: number) => {
+      await postgres.setClock(url, nowMs);
+      return got(await one.reap());
+    };
+    t.equal(await reaped(5_999), 0, 'it looks at nobody so soon after it came back');
+    t.equal(await reaped(6_000), 0, 'and then notes who is away');
+    t.equal(await reaped(7_499), 0);
+    t.equal(await reaped(7_500), 1);
+    t.same(got(await other.living()), sessions);
+    await Promise.all([one.close(), other.close()]);
+  });
 
   t.test('DUR-1 · one gateway alone may use a database, and its lock goes with it', async (t) => {
     const url = await postgres.url();
@@ -94,10 +132,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
 
   t.test('SCA-1 · gateways that lock in opposed orders wait for each other, and none stops', async (t) => {
     const url = await postgres.url();
-    const [one, other] = await Promise.all(
-      [0, 1].map(async () => got(await openPostgresJournal({ url, alone: false }))),
-    );
-    if (one === undefined || other === undefined) throw new Error('no journals');
+    const [one, other] = await openTwo(url);
     const session = got(await one.openSession('one', 60_000));
     for (let round = 0; round < runs(60); round += 1) {
       const keys = ['a', 'b', 'c', 'd'].map((letter) => `${letter}${round}`);
