@@ -23,7 +23,7 @@ import { claimKey } from './keys.ts';
 import { apply, isKey, storedRecord, unstorable } from './ledger.ts';
 import { markedKeys } from './marks.ts';
 import { ageing, type Piece, pruneClaims, type Spent, shrinking } from './prune.ts';
-import { beginSession, isLiving, prolongSession, removeSession } from './sessions.ts';
+import { beginSession, isLiving, livingSessions, prolongSession, removeSession } from './sessions.ts';
 import { sweeping } from './sweep.ts';
 import type { Engine, Tables } from './tables.ts';
 import { addWork, dueKeys, freeWork, removeWork, type Work, workKey } from './work-index.ts';
@@ -139,6 +139,7 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
     ...createReader(() => engine.tables, nowMs),
     take,
+    living: async () => done(livingSessions(engine.tables, nowMs())),
     reap: async () => done(0),
     watch: () => () => {},
     prune,

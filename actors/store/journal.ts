@@ -190,6 +190,8 @@ export interface Journal {
     },
   ): Promise<Result<Taken<In>[]>>;
 
+  /** The sessions whose time has not run out. */
+  living(): Promise<Result<readonly SessionId[]>>;
   /** Ends the sessions of gateways that died. Returns how many; 0 where one gateway alone uses the engine. */
   reap(): Promise<Result<number>>;
   /** Calls back with what other gateways do, until the returned function is called. May miss some of it. */

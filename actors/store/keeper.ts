@@ -6,7 +6,7 @@
 
 import { type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import { withReleases } from './in-flight.ts';
-import type { CommitVerdict, Journal, SessionId, Write } from './journal.ts';
+import type { CommitVerdict, Journal, News, SessionId, Write } from './journal.ts';
 
 export interface KeeperSettings {
   readonly open: () => Promise<Result<Journal>>;
@@ -28,8 +28,14 @@ export interface JournalKeeper {
    * while no journal is open.
    */
   beginAnew(): Promise<Fault | undefined>;
-  /** Renews the session where it is short, because another gateway waits for its end. */
+  /** Where other gateways use the journal: renews the session, which is short, and learns whose sessions live. */
   beat(): Promise<void>;
+  /** Where other gateways use the journal: ends the sessions of those that died. */
+  reap(): Promise<void>;
+  /** Calls back with what other gateways do, until the returned function is called. */
+  heard(listener: (news: News) => void): () => void;
+  /** Whether another living gateway holds a record, as far as this one knows. */
+  isElsewhere(heldBy: SessionId | undefined): boolean;
   /** Renews the session and forgets history. */
   keep(history: { readonly keepAfterKey: string; readonly maxBytes: number }): Promise<Fault | undefined>;
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
@@ -51,6 +57,16 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   let journal: Journal | undefined;
   let session: SessionId | undefined;
   const watchers = new Set<(writes: readonly Write[]) => void>();
+  const listeners = new Set<(news: News) => void>();
+  let living: ReadonlySet<SessionId> = new Set();
+  let isReaping = false;
+  /** The journal, where other gateways may use it too. */
+  const shared = (): Journal | undefined => (journal?.local === undefined ? journal : undefined);
+
+  async function learnLiving(opened: Journal): Promise<void> {
+    const found = await opened.living();
+    if (found.ok) living = new Set(found.value);
+  }
 
   async function openSession(opened: Journal): Promise<Fault | undefined> {
     const begun = await opened.openSession(settings.owner, settings.sessionTtlMs);
@@ -86,6 +102,10 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
         const opened = await settings.open();
         if (!opened.ok) return opened.fault;
         journal = opened.value;
+        journal.watch((news) => {
+          if (news === 'session') void learnLiving(opened.value);
+          for (const listener of listeners) listener(news);
+        });
       } else {
         const stopped = await journal.probe();
         if (stopped !== undefined) return stopped;
@@ -101,10 +121,26 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     },
 
     async beat() {
-      if (journal === undefined || journal.local !== undefined || session === undefined) return;
-      const unrenewed = await renew(journal, session);
+      const opened = shared();
+      if (opened === undefined || session === undefined) return;
+      const unrenewed = await renew(opened, session);
       if (unrenewed !== undefined) settings.refused(unrenewed);
+      else await learnLiving(opened);
     },
+
+    async reap() {
+      if (isReaping || session === undefined) return;
+      isReaping = true;
+      // What keeps it from the database is told by the next renewal.
+      await shared()?.reap();
+      isReaping = false;
+    },
+
+    heard(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    isElsewhere: (heldBy) => heldBy !== undefined && heldBy !== session && living.has(heldBy),
 
     async keep(history) {
       if (journal === undefined || session === undefined) return notOpen;

@@ -6,6 +6,7 @@
  * @see DUR-1 in docs/specification.md
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, Pool } from 'pg';
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import { tellUncaught } from './job.ts';
@@ -41,8 +42,9 @@ const groupSize = 400;
 const readers = 4;
 /** The lock of a killed gateway goes with its connection, which the database notices within this time. */
 const lockPatienceMs = 1_000;
-/** How long a commit waits for a connection that says whether it landed. */
+/** How long a commit waits to hear whether it landed. */
 const outcomePatienceMs = 5_000;
+const outcomePauseMs = 50;
 const pieceSize = 1_000;
 
 const select = `select collection, key, version, due_at, held_by, value from agent_record`;
@@ -87,6 +89,9 @@ const takeRows = `with
   where r.collection = t.collection and r.key = t.key
   returning r.collection, r.key, r.version, r.due_at, r.held_by, r.value`;
 
+/** One gateway forgets at a time, and waits for no other. */
+const mayPrune = `(select pg_try_advisory_xact_lock(hashtext('agent_prune'), hashtext(current_schema)))`;
+
 const markEvents = `update agent_record e set marks = e.marks || string_to_array(u.marks, '${markEnd}')
   from unnest($1::text[], $2::text[], $3::bool[]) u(work, marks, of_run)
   where e.collection = 'e' and e.work = u.work and (u.of_run or not exists (
@@ -99,6 +104,10 @@ export interface PostgresJournalSettings {
   readonly patienceMs?: number;
   /** Ends the waiting for that lock. */
   readonly signal?: AbortSignal;
+  /** Whether no other gateway may use the database meanwhile; true unless given. */
+  readonly alone?: boolean;
+  /** How long a commit whose connection broke waits to hear whether it landed. */
+  readonly outcomeMs?: number;
 }
 
 /** Opens the journal, and makes its tables where there are none. Fails where another gateway uses the database. */
@@ -106,13 +115,17 @@ export async function openPostgresJournal({
   url,
   patienceMs = lockPatienceMs,
   signal = new AbortController().signal,
+  alone = true,
+  outcomeMs = outcomePatienceMs,
 }: PostgresJournalSettings): Promise<Result<Journal>> {
   const place = placeOf(url);
-  const writer = await connect(url, place, { patienceMs, own: [], signal });
-  return writer.ok ? done(createPostgresJournal({ url, place, first: writer.value, patienceMs })) : writer;
+  const writer = await connect(url, place, alone && { patienceMs, own: [], signal });
+  if (!writer.ok) return writer;
+  return done(createPostgresJournal({ url, place, first: writer.value, patienceMs, alone, outcomeMs }));
 }
 
-async function connect(url: string, place: string, waiting: Waiting): Promise<Result<Client>> {
+/** `waiting` is for the turn at the database; false where several gateways may use it. */
+async function connect(url: string, place: string, waiting: Waiting | false): Promise<Result<Client>> {
   let client: Client | undefined;
   try {
     client = await reach(url);
@@ -123,7 +136,7 @@ async function connect(url: string, place: string, waiting: Waiting): Promise<Re
     }
     const { rows } = await client.query(`select current_setting('transaction_read_only') as reads`);
     if (rows[0]?.reads === 'on') throw Object.assign(new Error('transactions are read-only'), { code: '25006' });
-    if (!(await takeTurn(client, waiting))) {
+    if (waiting !== false && !(await takeTurn(client, waiting))) {
       await client.end();
       return failed(
         'journal-reserve',
@@ -144,9 +157,11 @@ interface Opened {
   readonly place: string;
   readonly first: Client;
   readonly patienceMs: number;
+  readonly alone: boolean;
+  readonly outcomeMs: number;
 }
 
-function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journal {
+function createPostgresJournal({ url, place, first, patienceMs, alone, outcomeMs }: Opened): Journal {
   const closedFault = fault('journal-unavailable', `${place}: the journal is closed; nothing can be acknowledged`);
   const pool = new Pool({ connectionString: url, max: readers, connectionTimeoutMillis: connectTimeoutMs });
   pool.on('error', () => {});
@@ -169,12 +184,15 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
     return mine;
   }
 
+  const connectAgain = (waitMs: number): Promise<Result<Client>> =>
+    connect(url, place, alone && { patienceMs: waitMs, own: sessions.own(), signal: ending.signal });
+
   /** Does some work on the writing connection; what the database refuses for good stops the journal until a probe. */
   function asked<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
     return inTurn(async () => {
       if (stopped !== undefined) return { ok: false, fault: stopped } as const;
       try {
-        return done(await work());
+        return done(await unlessOvertaken(work));
       } catch (thrown) {
         stopped = postgresFault(place, thrown);
         return { ok: false, fault: stopped } as const;
@@ -186,7 +204,7 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
   async function ofSessions<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
     if (closing !== undefined) return { ok: false, fault: closedFault };
     try {
-      return done(await work());
+      return done(await unlessOvertaken(work));
     } catch (thrown) {
       return { ok: false, fault: postgresFault(place, thrown) };
     }
@@ -205,24 +223,14 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
     let verdicts: readonly CommitVerdict[] | undefined;
     if (stopped === undefined) {
       try {
-        verdicts = await landed(group.map(({ writes }) => writes));
+        // Where another gateway wrote the same records at the same time, they are judged again by what it wrote.
+        verdicts = await unlessOvertaken(() => transact(group.map(({ writes }) => writes)));
       } catch (thrown) {
         stopped = postgresFault(place, thrown);
       }
     }
     const refused: CommitVerdict = { kind: 'unavailable', fault: stopped ?? closedFault };
     for (const [index, one] of group.entries()) tellUncaught(() => one.settled(verdicts?.[index] ?? refused));
-  }
-
-  /** Where another gateway wrote the same records at the same time, the commits are judged again by what it wrote. */
-  async function landed(commits: readonly (readonly Write[])[]): Promise<readonly CommitVerdict[]> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await transact(commits);
-      } catch (thrown) {
-        if (tries === mostTries || !overtaken.has(codeOf(thrown))) throw thrown;
-      }
-    }
   }
 
   /** Resolves once the commits are durable. Rejects where nothing of them stands, or where the database cannot say. */
@@ -274,22 +282,35 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
     return writer.query<Found>({ name: `agent_${name}`, text, values: [...values] });
   }
 
-  /** A connection that breaks under a commit leaves open whether it landed; the next connection says so. */
+  /**
+   * A connection that breaks under a commit leaves open whether it landed. The database says so once its end of the
+   * connection is done with it; where it does not in time, this gateway does not know what it holds, and begins anew.
+   */
   async function land(xid: string): Promise<void> {
     try {
       await writer.query('commit');
     } catch (thrown) {
       if (/^[0-9A-Z]{5}$/.test(codeOf(thrown)) && !codeOf(thrown).startsWith('57')) throw thrown;
-      const again = await connect(url, place, {
-        patienceMs: outcomePatienceMs,
-        own: sessions.own(),
-        signal: ending.signal,
-      });
-      if (!again.ok) throw thrown;
-      void writer.end().catch(() => {});
-      writer = again.value;
-      const { rows } = await writer.query('select pg_xact_status($1::xid8) as status', [xid]);
-      if (rows[0]?.status !== 'committed') throw thrown;
+      const outcome = await outcomeOf(xid);
+      if (outcome === 'committed') return;
+      if (outcome !== 'aborted') sessions.disown();
+      throw thrown;
+    }
+  }
+
+  async function outcomeOf(xid: string): Promise<unknown> {
+    void writer.end().catch(() => {});
+    const endsAtMs = performance.now() + outcomeMs;
+    for (let again: Result<Client> | undefined; ; await sleep(outcomePauseMs)) {
+      if (again?.ok !== true) again = await connectAgain(endsAtMs - performance.now());
+      if (again.ok) {
+        writer = again.value;
+        const asked = await writer.query('select pg_xact_status($1::xid8) as status', [xid]).catch(() => undefined);
+        const status: unknown = asked?.rows[0]?.status;
+        if (status === 'committed' || status === 'aborted') return status;
+        if (asked === undefined) again = undefined;
+      }
+      if (performance.now() >= endsAtMs || ending.signal.aborted) return undefined;
     }
   }
 
@@ -317,11 +338,7 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
     const isWell = stopped === undefined && (await writer.query('select 1').then(...always));
     if (isWell) return undefined;
     void writer.end().catch(() => {});
-    const again = await connect(url, place, {
-      patienceMs: isInReserve ? Number.POSITIVE_INFINITY : patienceMs,
-      own: sessions.own(),
-      signal: ending.signal,
-    });
+    const again = await connectAgain(isInReserve ? Number.POSITIVE_INFINITY : patienceMs);
     isInReserve = !again.ok && again.fault.code === 'journal-reserve';
     if (!again.ok) return again.fault;
     writer = again.value;
@@ -331,7 +348,7 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
 
   async function removeAll(piece: string, values: readonly unknown[]): Promise<number> {
     for (let removed = 0; ; ) {
-      const { rowCount } = await inTurn(() => writer.query(piece, [...values]));
+      const { rowCount } = await inTurn(() => unlessOvertaken(() => writer.query(piece, [...values])));
       removed += rowCount ?? 0;
       if ((rowCount ?? 0) < pieceSize) return removed;
     }
@@ -340,18 +357,22 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
   async function prune(...[{ keepAfterKey, maxBytes }]: Parameters<Journal['prune']>): Promise<number> {
     let removed = await removeAll(
       `delete from agent_record where (collection, key) in (
-        select r.collection, r.key from agent_record r where ${finished} and r.key < $1 limit ${pieceSize})`,
+        select r.collection, r.key from agent_record r where ${mayPrune} and ${finished} and r.key < $1
+        limit ${pieceSize} for update of r skip locked)`,
       [keepAfterKey],
     );
     const { rows } = await pool.query('select coalesce(sum(bytes), 0) as bytes from agent_record');
     for (let excess = Number(rows[0]?.bytes) - maxBytes; excess > 0; ) {
       const { rows: gone } = await inTurn(() =>
-        writer.query<{ bytes: number }>(
-          `delete from agent_record where (collection, key) in (select collection, key from (
-            select collection, key, bytes, sum(bytes) over (order by key, collection) as upto
-            from (select * from agent_record r where ${finished} order by key, collection limit ${pieceSize}) oldest) r
-            where upto - bytes < $1) returning bytes`,
-          [excess],
+        unlessOvertaken(() =>
+          writer.query<{ bytes: number }>(
+            `delete from agent_record where (collection, key) in (select collection, key from (
+              select collection, key, bytes, sum(bytes) over (order by key, collection) as upto
+              from (select * from agent_record r where ${mayPrune} and ${finished}
+                order by key, collection limit ${pieceSize} for update of r skip locked) oldest) r
+              where upto - bytes < $1) returning bytes`,
+            [excess],
+          ),
         ),
       );
       if (gone.length === 0) break;
@@ -359,8 +380,9 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
       for (const { bytes } of gone) excess -= bytes;
     }
     await removeAll(
-      `delete from agent_claim where name in (select name from agent_claim c where expires_at <= agent_now() and (event_key is null
-        or not exists (select 1 from agent_record where collection = 'e' and key = c.event_key)) limit ${pieceSize})`,
+      `delete from agent_claim where name in (select name from agent_claim c where ${mayPrune} and expires_at <= agent_now()
+        and (event_key is null or not exists (select 1 from agent_record where collection = 'e' and key = c.event_key))
+        limit ${pieceSize} for update of c skip locked)`,
       [],
     );
     return removed;
@@ -409,6 +431,7 @@ function createPostgresJournal({ url, place, first, patienceMs }: Opened): Journ
     },
     endSession: (session) => ofSessions(() => sessions.end(session).then(() => true as const)),
     reap: () => ofSessions(sessions.reap),
+    living: () => ofSessions(sessions.living),
     watch: sessions.watch,
     submit,
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
@@ -496,6 +519,17 @@ const bounded = (limit: number): number => Math.min(limit, mostRows);
 /** A serialization failure, a deadlock, and what a new record meets that another gateway has just made. */
 const overtaken: ReadonlySet<string> = new Set(['40001', '40P01']);
 const mostTries = 50;
+
+async function unlessOvertaken<Value>(work: () => Promise<Value>): Promise<Value> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (tries === mostTries || !overtaken.has(codeOf(thrown))) throw thrown;
+    }
+  }
+}
+
 const isFree = ({ at, row }: Change): boolean =>
   at !== 'claims' && row.dueAtMs !== undefined && row.heldBy === undefined;
 const always = [() => true, () => false] as const;

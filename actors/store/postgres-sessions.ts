@@ -16,14 +16,21 @@ export interface PostgresSessions {
   renew(session: SessionId, ttlMs: number): Promise<boolean>;
   end(session: SessionId): Promise<void>;
   reap(): Promise<number>;
+  living(): Promise<SessionId[]>;
   /** The ids of the sessions that this process has begun and not ended. */
   own(): readonly SessionId[];
+  /** Its owner cannot tell what a session of this process holds: each ends instead of being renewed. */
+  disown(): void;
   watch(heard: (news: News) => void): () => void;
   close(): Promise<void>;
 }
 
 /** A database that restarts cuts all connections: each gateway gets this long to come back. */
-const graceMs = 2_000;
+const graceMs = 1_500;
+/** A gateway that has just come to the database does not know yet who else comes back to it. */
+const quietMs = 5_000;
+const firstWaitMs = 100;
+const longestWaitMs = 2_000;
 /** The lock of a killed process goes with its connection, which the database notices within this time. */
 const handOverMs = 1_000;
 const handOverPauseMs = 50;
@@ -41,17 +48,26 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
   let connecting: Promise<Client> | undefined;
   /** The numbers of own sessions, and whether the connection has their locks. */
   const own = new Map<number, boolean>();
+  const disowned = new Set<number>();
+  let isClosed = false;
+  /** By the engine's clock. */
+  let cameAtMs = Number.POSITIVE_INFINITY;
   const listeners = new Set<(news: News) => void>();
 
   async function listening(): Promise<Client> {
     const client = await connect();
+    let isLost = false;
     const lost = (): void => {
+      if (isLost) return;
+      isLost = true;
       connecting = undefined;
       for (const number of own.keys()) own.set(number, false);
+      void comeBack();
     };
     client.on('end', lost);
     client.on('error', lost);
-    const { rows } = await client.query('select current_schema as name');
+    const { rows } = await client.query('select current_schema as name, agent_now() as now');
+    cameAtMs = Number(rows[0]?.now);
     client.on('notification', ({ payload = '' }) => {
       const [schema, news] = payload.split(' ');
       if (schema !== rows[0]?.name || (news !== 'work' && news !== 'session')) return;
@@ -69,6 +85,19 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     return connecting;
   }
 
+  /** Nobody may take own sessions for those of a dead process, so their locks are taken anew at once. */
+  async function comeBack(): Promise<void> {
+    const isWhole = (): boolean => ![...own.values()].includes(false);
+    for (let waitMs = firstWaitMs; !isClosed && !isWhole(); waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+      await sleep(waitMs, undefined, { ref: false });
+      const locked = async (): Promise<void> => {
+        const client = await connected();
+        for (const number of own.keys()) await lock(client, number);
+      };
+      await locked().catch(() => {});
+    }
+  }
+
   async function lock(client: Client, number: number): Promise<void> {
     if (own.get(number) === true) return;
     const { rows } = await client.query(`select pg_try_advisory_lock(${lockClass}, $1::int) as mine`, [number]);
@@ -79,6 +108,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     for (const number of numbers) {
       if (own.get(number) === true) await client.query(`select pg_advisory_unlock(${lockClass}, $1::int)`, [number]);
       own.delete(number);
+      disowned.delete(number);
     }
   }
 
@@ -96,6 +126,18 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     );
     const left = await client.query('select 1 from agent_session where owner = $1', [owner]);
     return left.rows.length === 0;
+  }
+
+  async function end(session: SessionId): Promise<void> {
+    const client = await connected();
+    const { rows } = await client.query('delete from agent_session where id = $1 returning number', [
+      storable(session),
+    ]);
+    await forget(
+      client,
+      rows.map(({ number }) => Number(number)),
+    );
+    if (rows.length > 0) await client.query(tell('session'));
   }
 
   return {
@@ -121,22 +163,25 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
         [storable(session), Math.ceil(ttlMs)],
       );
       const number = Number(rows[0]?.number);
+      if (disowned.has(number)) {
+        await end(session);
+        return false;
+      }
       if (rows.length > 0 && own.has(number)) await lock(client, number);
       return rows.length > 0;
     },
-    async end(session) {
+    end,
+    async living() {
       const client = await connected();
-      const { rows } = await client.query('delete from agent_session where id = $1 returning number', [
-        storable(session),
-      ]);
-      await forget(
-        client,
-        rows.map(({ number }) => Number(number)),
+      const { rows } = await client.query<{ id: string }>(
+        'select id from agent_session where expires_at > agent_now()',
       );
-      if (rows.length > 0) await client.query(tell('session'));
+      return rows.map(({ id }) => id);
     },
     async reap() {
       const client = await connected();
+      const { rows } = await client.query('select agent_now() as now');
+      if (Number(rows[0]?.now) < cameAtMs + quietMs) return 0;
       await client.query(
         `update agent_session s set lost_at = case when h.number is null then coalesce(s.lost_at, agent_now()) end
         from agent_session o left join (${holders}) h on h.number = o.number
@@ -148,12 +193,16 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       if ((rowCount ?? 0) > 0) await client.query(tell('session'));
       return rowCount ?? 0;
     },
-    own: () => [...own.keys()].map((number) => `s${number}`),
+    own: () => [...own.keys()].filter((number) => !disowned.has(number)).map((number) => `s${number}`),
+    disown() {
+      for (const number of own.keys()) disowned.add(number);
+    },
     watch(heard) {
       listeners.add(heard);
       return () => void listeners.delete(heard);
     },
     async close() {
+      isClosed = true;
       listeners.clear();
       const client = await connecting?.catch(() => undefined);
       await client?.end().catch(() => {});

@@ -39,6 +39,10 @@ export function isLiving(tables: Tables, id: SessionId, nowMs: number): boolean 
   return (sessionOf(tables, id)?.expiresAtMs ?? Number.NEGATIVE_INFINITY) > nowMs;
 }
 
+export function livingSessions(tables: Tables, nowMs: number): SessionId[] {
+  return tables.sessions.keys({ limit: allSessions }).filter((id) => isLiving(tables, id, nowMs));
+}
+
 export function removeSession(tables: Tables, id: SessionId): void {
   if (isSessionId(id)) tables.sessions.remove(id);
 }

@@ -206,13 +206,17 @@ function readPlatforms(findings: Findings, scope: InterpolationScope): Readonly<
 }
 
 function readGateway(findings: Findings, written: JsonObject, scope: InterpolationScope): GatewaySettings {
-  const { multiplex_profiles, front, journal, drain_timeout_seconds, history } = declared(gatewaySchema, written);
+  const read = declared(gatewaySchema, written);
+  const { multiplex_profiles, front, journal, drain_timeout_seconds, history } = read;
   const url = readDatabase(findings, written, scope);
+  const node = interpolate(read.node ?? '', scope) as string;
   return defined({
     multiplexProfiles: multiplex_profiles,
     front,
     journal,
     postgres: url === undefined ? undefined : { url },
+    // A name that several gateways have is worse than none.
+    node: node === '' || unresolvedReference(node) !== undefined ? undefined : node,
     drainTimeoutMs: drain_timeout_seconds * 1_000,
     history: { maxAgeMs: history.max_age_hours * 3_600_000, maxBytes: history.max_megabytes * 1_048_576 },
   });

@@ -35,6 +35,11 @@ export const gatewaySchema = {
       },
       description: 'The database of the journal.',
     },
+    node: {
+      ...text,
+      minLength: 1,
+      description: 'The name of this gateway among those on one database; its machine and its home unless given.',
+    },
     drain_timeout_seconds: {
       type: 'number',
       minimum: 0,

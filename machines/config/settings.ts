@@ -76,6 +76,8 @@ export interface GatewaySettings {
   readonly journal: 'lmdb' | 'memory' | 'postgres';
   /** The database of the journal. Secret; empty where its reference is unset or none is given. */
   readonly postgres?: { readonly url: string };
+  /** The name of this gateway among those on one database; absent: its machine and its home. */
+  readonly node?: string;
   /** How long runs may go on after SIGTERM before they are parked. */
   readonly drainTimeoutMs: number;
   readonly history: { readonly maxAgeMs: number; readonly maxBytes: number };

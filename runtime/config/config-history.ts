@@ -59,9 +59,9 @@ export function createConfigHistory(first: LoadedHome, nowMs: () => number): Con
     },
     restartFor() {
       const [was, is] = [first, standing].map(({ main }) => main.settings.gateway);
-      const isOther = (key: 'journal' | 'postgres'): boolean =>
+      const isOther = (key: 'journal' | 'node' | 'postgres'): boolean =>
         JSON.stringify(was?.[key]) !== JSON.stringify(is?.[key]);
-      return (['journal', 'postgres'] as const).filter(isOther).map((key) => `gateway.${key}`);
+      return (['journal', 'postgres', 'node'] as const).filter(isOther).map((key) => `gateway.${key}`);
     },
     sinceMs: (profile) => since.get(profile),
     changes: (profile) => kept.filter((change) => change.profile === profile || change.kind === 'refused'),

@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { loadHome } from '../../actors/config/load-config.ts';
+import { type HomeSource, loadHome } from '../../actors/config/load-config.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { hintsOf } from '../../machines/config/hints.ts';
 import { homePaths } from '../../machines/config/profile.ts';
@@ -39,7 +39,7 @@ import { cronCommands } from './cron-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
 import { choiceOf, queryOf, spellChoice } from './event-choice.ts';
 import { eventCommands } from './event-commands.ts';
-import { askedRouteOf, type HomeSource, profileOf, subscribe, unsubscribe } from './home-view.ts';
+import { askedRouteOf, profileOf, subscribe, unsubscribe } from './home-view.ts';
 import { importCommands } from './import-commands.ts';
 import { inspectCommands } from './inspect-commands.ts';
 import { linkCommands } from './link-commands.ts';

@@ -103,6 +103,10 @@ export interface WorkHalf {
 const wardNames = ['requests', 'groups', 'runs', 'deliveries'] as const;
 /** Runs that may wait in memory, and deliveries likewise: a dead platform must not fill it. Further ones wait on disk. */
 const defaultMostWaiting = 10_000;
+/** While nothing waits on disk, a look at a few indexes is all that it costs. */
+const lookMs = 5_000;
+/** Other gateways leave work in a database, and their news can be missed. */
+const sharedLookMs = 1_000;
 
 export function assembleWork(ports: WorkPorts): WorkHalf {
   const { root, home, deskOf, keeper, nextId, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, log } =
@@ -196,6 +200,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     resume: resumePorts,
     isUp: () => root().getSnapshot().matches({ up: 'running' }),
     every,
+    lookEveryMs: home().main.settings.gateway.journal === 'postgres' ? sharedLookMs : lookMs,
   });
 
   const cron = assembleCron({

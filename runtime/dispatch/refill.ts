@@ -16,6 +16,8 @@ export interface RefillPorts {
   /** False before the gateway runs and while it drains: nothing is begun then. */
   readonly isUp: () => boolean;
   readonly every: Every;
+  /** How long it waits between its looks. */
+  readonly lookEveryMs: number;
 }
 
 export interface Refill {
@@ -31,10 +33,10 @@ export interface Refill {
   stop(): void;
 }
 
-/** While nothing waits on disk, a look at two indexes is all that it costs. */
-export const lookEveryMs = 5_000;
+/** However much other gateways do, the looks that their news lead to are so far apart. */
+const newsPauseMs = 100;
 
-export function createRefill({ resume, isUp, every }: RefillPorts): Refill {
+export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts): Refill {
   /** Whether runs have been left on disk since a look found the last of them. */
   let runsWait = false;
   let looking = false;
@@ -72,7 +74,14 @@ export function createRefill({ resume, isUp, every }: RefillPorts): Refill {
     );
   }
 
-  const stop = every(lookOnce, lookEveryMs);
+  const stopLooking = every(lookOnce, lookEveryMs);
+  let news: NodeJS.Timeout | undefined;
+  const stopHearing = resume.keeper.heard(() => {
+    news ??= setTimeout(() => {
+      news = undefined;
+      lookOnce();
+    }, newsPauseMs).unref();
+  });
 
   return {
     hasRoom() {
@@ -84,6 +93,10 @@ export function createRefill({ resume, isUp, every }: RefillPorts): Refill {
       if (runsWait && resume.room() >= sliceSize) lookOnce();
     },
     resume: () => inTurn(recover),
-    stop,
+    stop() {
+      stopLooking();
+      stopHearing();
+      clearTimeout(news);
+    },
   };
 }

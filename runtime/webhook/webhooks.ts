@@ -4,6 +4,7 @@
  * @see INS-1 and RTE-3 in docs/specification.md
  */
 
+import { hostname } from 'node:os';
 import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -136,6 +137,8 @@ const sessionTtlMs = 60_000;
 /** The same on a database, where another gateway takes over as soon as it runs out. */
 const sharedSessionTtlMs = 10_000;
 const beatMs = 3_000;
+/** How often a gateway on a database looks for those that died: their work is taken over within three seconds. */
+const reapMs = 500;
 /** However short the drain is, exchanges under way get this long to be answered. */
 const shortestGraceMs = 5_000;
 /** A front stands so much longer, for the answers that those get who had none in that time. */
@@ -153,6 +156,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   /** Another gateway has the database: the next try waits for its end. */
   let isInReserve = false;
   const ending = new AbortController();
+  const isShared = settings().gateway.journal === 'postgres';
   const opened = createKeeper({
     open: async () => {
       const refused = await ports.hold();
@@ -172,12 +176,13 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       isInReserve = !opened.ok && opened.fault.code === 'journal-reserve';
       return opened;
     },
-    owner: paths.home,
-    sessionTtlMs: settings().gateway.journal === 'postgres' ? sharedSessionTtlMs : sessionTtlMs,
+    owner: isShared ? (settings().gateway.node ?? `${hostname()}:${paths.home}`) : paths.home,
+    sessionTtlMs: isShared ? sharedSessionTtlMs : sessionTtlMs,
     refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
   });
   const keeper = timedKeeper(opened, metrics);
   const stopBeat = every(() => void keeper.beat(), beatMs);
+  const reaper = isShared ? setInterval(() => void keeper.reap(), reapMs).unref() : undefined;
   const countRequest = createRequestCount(metrics);
   const answerGraceMs = (): number => Math.max(shortestGraceMs, settings().gateway.drainTimeoutMs);
   const windows = createRateWindows(() => settings().webhook.rateLimit);
@@ -385,6 +390,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     close() {
       ending.abort();
       stopBeat();
+      clearInterval(reaper);
       decisions.close();
       work.close();
       return keeper.close();

@@ -125,15 +125,21 @@ interface Model {
   readonly sessions: Map<SessionId, { readonly owner: string; readonly expiresAtMs: number }>;
 }
 
-/** Plays a history on a journal and on the model, and compares every answer and all that is left. */
-export async function checkHistory(journal: Journal, clock: SetClock, history: readonly Step[]): Promise<void> {
+/** Plays a history on journals of one store, in turn, and on the model; compares every answer and all that is left. */
+export async function checkHistory(
+  journals: readonly Journal[],
+  clock: SetClock,
+  history: readonly Step[],
+): Promise<void> {
   let model: Model = { records: new Map(), claims: new Map(), sessions: new Map() };
   const ids: SessionId[] = [];
   let nowMs = 0;
   const idOf = (session: number) => ids[session] ?? 'nobody';
   await clock.set(nowMs);
 
-  for (const step of history) {
+  for (const [index, step] of history.entries()) {
+    const at = index % journals.length;
+    const journal = journals[at] as Journal;
     switch (step.kind) {
       case 'commits': {
         const commits = step.commits.map((writes) => writes.map((form) => writeOf(form, idOf)));
@@ -146,10 +152,12 @@ export async function checkHistory(journal: Journal, clock: SetClock, history: r
         break;
       }
       case 'open': {
-        const opened = await journal.openSession(step.owner, step.ttlMs);
+        // Each gateway has a name of its own.
+        const mine = `${step.owner}${at}`;
+        const opened = await journal.openSession(mine, step.ttlMs);
         if (!opened.ok) throw new Error(opened.fault.message);
-        for (const [id, { owner }] of model.sessions) if (owner === step.owner) model.sessions.delete(id);
-        model.sessions.set(opened.value, { owner: step.owner, expiresAtMs: nowMs + step.ttlMs });
+        for (const [id, { owner }] of model.sessions) if (owner === mine) model.sessions.delete(id);
+        model.sessions.set(opened.value, { owner: mine, expiresAtMs: nowMs + step.ttlMs });
         ids.push(opened.value);
         break;
       }
@@ -192,6 +200,9 @@ export async function checkHistory(journal: Journal, clock: SetClock, history: r
         await clock.set(nowMs);
         break;
     }
+    const living = await journal.living();
+    const alive = [...model.sessions].filter(([, { expiresAtMs }]) => expiresAtMs > nowMs).map(([id]) => id);
+    same(living.ok && [...living.value].sort(), alive.sort(), step);
     await compareAll(journal, model, nowMs, step);
   }
 }

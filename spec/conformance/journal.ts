@@ -396,6 +396,20 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     t.not(next, session, 'no id is given out twice');
   });
 
+  check('SCA-2 · ends no session that lives, and tells its own gateway nothing', async (t, journal, clock) => {
+    const heard: string[] = [];
+    const stop = journal.watch((news) => heard.push(news));
+    const session = got(await journal.openSession('me', 60_000));
+    t.equal(got(await journal.reap()), 0);
+    await clock.set(nowMs + 59_999);
+    t.equal(got(await journal.reap()), 0);
+    t.same(got(await journal.living()), [session]);
+    await clock.set(nowMs + 60_000);
+    t.same(got(await journal.living()), []);
+    t.same(heard, []);
+    stop();
+  });
+
   check('DUR-2 · forgets finished records older than a key, and never work', async (t, journal) => {
     await journal.commit([
       put('a1', {}),
@@ -499,9 +513,70 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
       fc.asyncProperty(histories, async (history) => {
         const { journal, clock } = await settings.open();
         try {
-          await checkHistory(journal, clock, history);
+          await checkHistory([journal], clock, history);
         } finally {
           await journal.close();
+        }
+      }),
+      { numRuns: settings.histories },
+    );
+  });
+}
+
+export interface SharedSettings {
+  /** Opens two journals on one fresh store, as two gateways do. */
+  readonly open: () => Promise<{ readonly journals: readonly [Journal, Journal]; readonly clock: SetClock }>;
+  readonly histories: number;
+}
+
+/** What a journal that several gateways use must do beside. */
+export function sharedContract(t: Test, name: string, settings: SharedSettings): void {
+  t.test(`SCA-2 · the work of a gateway that died is free for another, which hears of it (${name})`, async (t) => {
+    const { journals, clock } = await settings.open();
+    const [one, other] = journals;
+    await clock.set(nowMs);
+    const dead = got(await one.openSession('one', hourMs));
+    const mine = got(await other.openSession('other', hourMs));
+    await one.commit([run('r', { dueAtMs: 1, heldBy: dead })]);
+    const query = { session: mine, dueBeforeMs: 9, limit: 9 };
+    t.same(got(await other.take('runs', query)), []);
+
+    const heard: string[] = [];
+    let hears: () => void = () => {};
+    const next = (): Promise<void> => new Promise((resolve) => (hears = resolve));
+    other.watch((news) => {
+      heard.push(news);
+      hears();
+    });
+    let news = next();
+    await one.commit([run('free', { dueAtMs: 1 })]);
+    await news;
+    t.same(heard, ['work']);
+    t.equal(got(await other.take('runs', query)).length, 1);
+
+    await clock.set(nowMs + 10_000);
+    t.equal(got(await other.reap()), 0, 'one that lives is left alone');
+    news = next();
+    await one.close();
+    // Its connections end when the database has noticed, and its session some time after that.
+    for (let ms = 10_000; got(await other.reap()) === 0; ms += 500) {
+      await clock.set(nowMs + ms);
+      await new Promise(setImmediate);
+    }
+    await news;
+    t.same(got(await other.living()), [mine]);
+    t.match(got(await other.take('runs', query)), [{ key: 'r', version: 2 }]);
+    await other.close();
+  });
+
+  t.test(`SCA-1 · two of them behave as one, in any history (${name})`, async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, async (history) => {
+        const { journals, clock } = await settings.open();
+        try {
+          await checkHistory(journals, clock, history);
+        } finally {
+          await Promise.all(journals.map((journal) => journal.close()));
         }
       }),
       { numRuns: settings.histories },

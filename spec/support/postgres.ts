@@ -6,6 +6,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -36,6 +37,20 @@ export interface SpecPostgres {
   setClock(url: string, nowMs: number): Promise<void>;
   /** Ends it as a power cut would, and starts it again. */
   restart(): Promise<void>;
+  /** A way to it that can be cut. */
+  lossy(): Promise<LossyWay>;
+}
+
+export interface LossyWay {
+  /** The same database by this way. */
+  url(url: string): string;
+  /**
+   * Cuts the way at the next COMMIT: the database has made it and its answer is lost, has not had it, or has it only once
+   * it is asked what became of it.
+   */
+  cutNext(commit: 'made' | 'lost' | 'late'): void;
+  /** Takes no further connection, or takes them again. */
+  block(isBlocked: boolean): void;
 }
 
 /** Starts it, and ends it with the test. */
@@ -127,6 +142,51 @@ export async function startPostgres(t: Test): Promise<SpecPostgres> {
     async restart() {
       await stop();
       await start();
+    },
+    lossy: () => lossyWay(t, join(folder, '.s.PGSQL.5432')),
+  };
+}
+
+async function lossyWay(t: Test, socket: string): Promise<LossyWay> {
+  let next: 'made' | 'lost' | 'late' | undefined;
+  let isBlocked = false;
+  let held: (() => void) | undefined;
+  const server = createServer((near) => {
+    if (isBlocked) {
+      near.destroy();
+      return;
+    }
+    const far = connect(socket);
+    const cut = () => [near, far].map((one) => one.destroy());
+    let passes = true;
+    near.on('error', cut).on('close', () => passes && far.end());
+    far.on('error', cut).on('close', () => near.destroy());
+    far.on('data', (bytes) => (passes ? near.write(bytes) : cut()));
+    near.on('data', (bytes) => {
+      if (bytes.includes('pg_xact_status')) held?.();
+      if (next === undefined || !bytes.includes('commit\0')) {
+        far.write(bytes);
+        return;
+      }
+      passes = false;
+      if (next === 'made') far.write(bytes);
+      else near.destroy();
+      if (next === 'lost') far.destroy();
+      else if (next === 'late') held = () => far.write(bytes);
+      next = undefined;
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: (url) => `postgres://agent@127.0.0.1:${port}/postgres?options=${new URL(url).searchParams.get('options')}`,
+    cutNext(commit) {
+      next = commit;
+    },
+    block(blocked) {
+      isBlocked = blocked;
     },
   };
 }

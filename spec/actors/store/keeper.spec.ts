@@ -1,10 +1,10 @@
 import t from 'tap';
 import { inFlightClaim } from '../../../actors/store/in-flight.ts';
-import type { Write } from '../../../actors/store/journal.ts';
+import type { News, Write } from '../../../actors/store/journal.ts';
 import { createKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { done, type Fault, failed } from '../../../machines/base/fault.ts';
-import { openKeeper } from '../../support/keeper.ts';
+import { openKeeper, turn } from '../../support/keeper.ts';
 
 const write = [{ kind: 'put', collection: 'events', key: 'k', value: {} }] as const;
 const history = { keepAfterKey: '', maxBytes: 1_000_000 };
@@ -91,6 +91,40 @@ t.test('DUR-1 · its session is renewed, and begun anew once it has ended', asyn
   await journal.endSession(second ?? '');
   t.equal(await keeper.open(), undefined, 'one that is found ended is no fault of the store');
   t.ok(keeper.session() !== undefined && keeper.session() !== second);
+});
+
+t.test('SCA-2 · among other gateways it ends the sessions of the dead, and hears what the others do', async (t) => {
+  const { local: _, ...journal } = openMemoryJournal();
+  const hearers: ((news: News) => void)[] = [];
+  let reaps = 0;
+  const shared = {
+    ...journal,
+    async reap() {
+      reaps += 1;
+      return done(0);
+    },
+    watch(heard: (news: News) => void) {
+      hearers.push(heard);
+      return () => {};
+    },
+  };
+  const { keeper } = await openKeeper(shared, 'me');
+  const theirs = (await openKeeper(shared, 'other')).keeper.session() ?? '';
+  const heard: string[] = [];
+  const stop = keeper.heard((news) => heard.push(news));
+  t.notOk(keeper.isElsewhere(theirs), 'not known yet');
+  await Promise.all([keeper.beat(), keeper.reap(), keeper.reap()]);
+  t.equal(reaps, 1, 'one at a time');
+  t.ok(keeper.isElsewhere(theirs));
+  t.same([keeper.isElsewhere(keeper.session()), keeper.isElsewhere(undefined)], [false, false]);
+
+  await journal.endSession(theirs);
+  hearers[0]?.('session');
+  await turn();
+  t.notOk(keeper.isElsewhere(theirs), 'known at once');
+  stop();
+  hearers[0]?.('work');
+  t.same(heard, ['session']);
 });
 
 t.test('DUR-2 · keeping forgets history', async (t) => {

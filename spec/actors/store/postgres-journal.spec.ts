@@ -1,9 +1,10 @@
 import t from 'tap';
-import type { Journal, Write } from '../../../actors/store/journal.ts';
+import type { Journal, Put, Write } from '../../../actors/store/journal.ts';
 import { openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
 import { placeOf } from '../../../actors/store/postgres-schema.ts';
+import type { Result } from '../../../machines/base/fault.ts';
 import { eventCountsContract } from '../../conformance/event-counts.ts';
-import { journalContract } from '../../conformance/journal.ts';
+import { journalContract, sharedContract } from '../../conformance/journal.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { runs } from '../../support/property.ts';
 import { turn } from '../../support/turns.ts';
@@ -26,6 +27,44 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
   });
   eventCountsContract(t, 'Postgres', { open: async () => open(await postgres.url()), histories: runs(10, 2) });
 
+  const openTwo = async (url: string) => {
+    const open = async () => got(await openPostgresJournal({ url, alone: false }));
+    return [await open(), await open()] as const;
+  };
+  sharedContract(t, 'Postgres', {
+    async open() {
+      const url = await postgres.url();
+      const journals = await openTwo(url);
+      await postgres.lendClock(url);
+      return { journals, clock: { set: (nowMs) => postgres.setClock(url, nowMs) } };
+    },
+    histories: runs(15),
+  });
+
+  t.test('SCA-2 · a database that restarts ends the session of no gateway that comes back', async (t) => {
+    const url = await postgres.url();
+    const [one, other] = await openTwo(url);
+    await postgres.lendClock(url);
+    await postgres.setClock(url, 1_000);
+    const sessions = [got(await one.openSession('one', 60_000)), got(await other.openSession('other', 60_000))];
+    await postgres.run(url, `insert into agent_session values ('s99', 'dead', 60000, 99)`);
+    await postgres.restart();
+    // Nobody renews: each comes back by itself.
+    const locked = `select 1 from pg_locks l join agent_session s on s.number = l.objid::bigint
+      where l.locktype = 'advisory' and l.classid = hashtext('agent_session ' || current_schema)::oid`;
+    while ((await postgres.run(url, locked)).length < 2) await turn();
+    const reaped = async (nowMs: number) => {
+      await postgres.setClock(url, nowMs);
+      return got(await one.reap());
+    };
+    t.equal(await reaped(5_999), 0, 'it looks at nobody so soon after it came back');
+    t.equal(await reaped(6_000), 0, 'and then notes who is away');
+    t.equal(await reaped(7_499), 0);
+    t.equal(await reaped(7_500), 1);
+    t.same(got(await other.living()), sessions);
+    await Promise.all([one.close(), other.close()]);
+  });
+
   t.test('DUR-1 · one gateway alone may use a database, and its lock goes with it', async (t) => {
     const url = await postgres.url();
     const one = await open(url);
@@ -46,6 +85,74 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     ending.abort();
     t.match(await given, { ok: false, fault: { code: 'journal-reserve' } }, 'a gateway that ends waits no longer');
     await holder.close();
+  });
+
+  t.test('DUR-1 · SCA-1 · a commit whose connection breaks is told as what became of it', async (t) => {
+    const way = await postgres.lossy();
+    const rows = [
+      ['made', 'committed'],
+      ['late', 'committed'],
+      ['lost', 'unavailable'],
+    ] as const;
+    for (const alone of [true, false]) {
+      for (const [commit, kind] of rows) {
+        // A gateway alone waits for the end of its earlier connection, which has then made its commit or not.
+        if (alone && commit === 'late') continue;
+        const url = await postgres.url();
+        const journal = got(await openPostgresJournal({ url: way.url(url), alone }));
+        const session = got(await journal.openSession('one', 60_000));
+        way.cutNext(commit);
+        t.equal((await journal.commit([put('k', { heldBy: session })])).kind, kind, commit);
+        t.equal((await journal.get('runs', 'k'))?.version, kind === 'committed' ? 1 : undefined);
+        t.equal(await journal.probe(), undefined);
+        t.same(await journal.renewSession(session, 60_000), { ok: true, value: true });
+        t.same(await journal.commit([put('later')]), { kind: 'committed' });
+        await journal.close();
+      }
+    }
+  });
+
+  t.test('DUR-1 · SCA-1 · where nobody can say what became of a commit, its session ends', async (t) => {
+    const way = await postgres.lossy();
+    for (const alone of [true, false]) {
+      const url = way.url(await postgres.url());
+      const journal = got(await openPostgresJournal({ url, alone, outcomeMs: 0 }));
+      t.teardown(() => journal.close());
+      const session = got(await journal.openSession('one', 60_000));
+      way.cutNext('made');
+      way.block(true);
+      t.equal((await journal.commit([put('k', { heldBy: session })])).kind, 'unavailable');
+      way.block(false);
+      while ((await journal.probe()) !== undefined) await turn();
+      t.match(await journal.renewSession(session, 60_000), { ok: false, fault: { code: 'journal-session-ended' } });
+      const anew = got(await journal.openSession('one', 60_000));
+      const taken = got(await journal.take('runs', { session: anew, dueBeforeMs: 9, limit: 9 }));
+      t.match(taken, [{ key: 'k', version: 2 }], 'what it wrote is free to be taken up');
+    }
+  });
+
+  t.test('SCA-1 · gateways that lock in opposed orders wait for each other, and none stops', async (t) => {
+    const url = await postgres.url();
+    const [one, other] = await openTwo(url);
+    const session = got(await one.openSession('one', 60_000));
+    for (let round = 0; round < runs(60); round += 1) {
+      const keys = ['a', 'b', 'c', 'd'].map((letter) => `${letter}${round}`);
+      // The later a key, the earlier it is due: they are taken in the order opposed to that of the writes.
+      const puts = keys.map((key, index) => put(key, { dueAtMs: 9 - index }));
+      const verdicts = await Promise.all([one.commit(puts), other.commit(puts.toReversed())]);
+      t.same(verdicts.map(({ kind }) => kind).sort(), ['committed', 'stale'], `round ${round}`);
+      const again = keys.map((key) => ({ ...put(key), expect: 1, dueAtMs: null }) as Write);
+      const [written, taken] = await Promise.all([
+        other.commit(again),
+        one.take('runs', { session, dueBeforeMs: 99, limit: 9 }),
+        one.prune({ keepAfterKey: 'b', maxBytes: 0 }),
+        other.prune({ keepAfterKey: 'b', maxBytes: 0 }),
+      ]);
+      t.ok(taken.ok && written.kind !== 'unavailable', 'neither is stopped');
+    }
+    t.same(await Promise.all([one.prune(all), other.prune(all)]).then((gone) => gone.every(({ ok }) => ok)), true);
+    t.same(await Promise.all([one.probe(), other.probe()]), [undefined, undefined]);
+    await Promise.all([one.close(), other.close()]);
   });
 
   t.test('SCA-2 · the sessions of a gateway that lost the database end with the next one there', async (t) => {
@@ -124,7 +231,6 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
   t.test('DUR-1 · a database that restarts costs refusals, and nothing that was acknowledged', async (t) => {
     const journal = await open(await postgres.url());
     t.teardown(() => journal.close());
-    const put = (key: string): Write => ({ kind: 'put', collection: 'runs', key, value: {}, expect: 'absent' });
     const acknowledged: string[] = [];
     let stop = false;
     const writing = (async () => {
@@ -148,3 +254,14 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     );
   });
 });
+
+const all = { keepAfterKey: 'z', maxBytes: 0 };
+
+function put(key: string, more: Partial<Put<'runs'>> = {}): Write {
+  return { kind: 'put', collection: 'runs', key, value: {}, expect: 'absent', dueAtMs: 1, ...more };
+}
+
+function got<Value>(result: Result<Value>): Value {
+  if (!result.ok) throw new Error(result.fault.message);
+  return result.value;
+}

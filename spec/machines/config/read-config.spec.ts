@@ -75,6 +75,14 @@ t.test(
   },
 );
 
+t.test('SCA-2 · a gateway among others has the name that it is given, unless nothing stands for it', (t) => {
+  const nodeOf = (written: string, vars: Record<string, string> = {}) =>
+    read(`gateway: {node: "${written}"}`, vars).settings.gateway.node;
+  t.same([nodeOf('one'), nodeOf('gw-${POD}', { POD: '2' })], ['one', 'gw-2']);
+  for (const none of [nodeOf('${POD}'), nodeOf('${POD}', { POD: '' })]) t.equal(none, undefined);
+  t.end();
+});
+
 t.test('CFG-2 · OBS-1 · no finding shows what a reference stands for, wherever it stands', (t) => {
   const places: readonly ((text: string) => object)[] = [
     (text) => ({ mcp_servers: { s: { url: text } } }),

@@ -5,7 +5,7 @@ import { createBursts } from '../../../actors/webhook/bursts.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
 import type { ResumePorts } from '../../../runtime/dispatch/recovery.ts';
-import { createRefill, lookEveryMs } from '../../../runtime/dispatch/refill.ts';
+import { createRefill } from '../../../runtime/dispatch/refill.ts';
 import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { createWards } from '../../../runtime/system/wards.ts';
 import { openKeeper, turn } from '../../support/keeper.ts';
@@ -77,12 +77,13 @@ async function openRefill({ most = 1_000 } = {}) {
     resume,
     isUp: () => up,
     every: (callback, intervalMs) => {
-      t.equal(intervalMs, lookEveryMs);
+      t.equal(intervalMs, 5_000);
       ticks = callback;
       return () => {
         ticks = () => {};
       };
     },
+    lookEveryMs: 5_000,
   });
   /** So many runs arrive: in memory while there is room, else on disk alone. */
   async function arrive(count: number, from: number): Promise<void> {
