@@ -83,7 +83,7 @@ t.test('DUR-1 · passes no store that would end the process, whichever page is r
     ),
     { numRuns: runs(150) },
   );
-  t.ok(found.corrupt > 10 && found.sound > 0, JSON.stringify(found));
+  t.ok(found.corrupt > 2 && found.sound > 2, JSON.stringify(found));
 });
 
 t.test('DUR-1 · ends on pages that point at each other', async (t) => {

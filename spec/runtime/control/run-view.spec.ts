@@ -19,6 +19,7 @@ const inRun: Readonly<Record<'allowed' | 'refused', readonly string[]>> = {
     'runs.show',
   ],
   refused: [
+    'audit.list',
     ...['answer', 'answered', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
     ...['cancel', 'new', 'open', 'say', 'tools'].map((name) => `chat.${name}`),
     ...['check', 'hints', 'schema', 'show', 'source'].map((name) => `config.${name}`),
