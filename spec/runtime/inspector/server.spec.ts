@@ -2,12 +2,13 @@ import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { proofHeader } from '../../../machines/base/page-proof.ts';
 import { connectControl } from '../../../runtime/control/client.ts';
 import type { AuditRow } from '../../../runtime/control/contract.ts';
 import type { ActorDetails, ActorRow, Chart } from '../../../runtime/inspector/wire.ts';
 import { askCli, runCli, startDaemon } from '../../support/daemon.ts';
 import { makeHome } from '../../support/home.ts';
-import { ask, linkOf, openPage, sessionIn } from '../../support/inspector.ts';
+import { ask, linkOf, openPage, proofOf, sessionIn } from '../../support/inspector.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
 import { postSigned } from '../../support/sign.ts';
 
@@ -292,6 +293,61 @@ t.test('SEC-1 · a token closes the metrics and the readiness, also after a relo
     t.equal((await ask(`${moved.url}/metrics`, { headers: { authorization } })).status, 401, authorization);
   }
   t.notMatch(JSON.stringify(other.log), token);
+});
+
+t.test('SEC-1 · a user signs in with a password, at the public address too, until it is changed', async (t) => {
+  const publicUrl = 'https://agent.example.com';
+  const users = { maya: { password: '${MAYA}' }, noor: { password: 'Hd3Jf6Pw9Ys0BcR5K-', role: 'reader' } };
+  const guarded = makeHome(t, {
+    'config.yaml': JSON.stringify({ ...config, inspector: { port: 0, public_url: publicUrl, users } }),
+    '.env': 'MAYA=q8Zr4Lk2Wm7Tn1-Vx5\n',
+  });
+  const other = await startDaemon(t, guarded.path);
+  const client = await connectControl(`${guarded.path}/gateway.sock`);
+  t.teardown(() => client?.close());
+  const { inspector } = (await client?.call('gateway.status')) as { readonly inspector: { readonly url: string } };
+  const { url } = inspector;
+  t.match(await linkOf(guarded.path), `${publicUrl}/open?token=`, 'links lead to the public address');
+  const publicly = { host: new URL(publicUrl).host, origin: publicUrl };
+  const signIn = (name: string, password: string, headers: Record<string, string>) =>
+    ask(`${url}/sign-in`, { method: 'POST', headers, body: JSON.stringify({ name, password }) });
+
+  t.equal((await ask(`${url}/`, { headers: { host: publicly.host } })).status, 200, 'the page, which asks who comes');
+  t.equal((await ask(`${url}/sign-in`, { headers: { host: publicly.host } })).status, 204);
+  t.equal((await signIn('maya', 'q8Zr4Lk2Wm7Tn1-Vx5', { ...publicly, origin: 'https://evil.example' })).status, 403);
+  t.equal((await signIn('maya', 'wrong', publicly)).status, 401);
+  t.equal((await ask(`${url}/metrics`, { headers: { host: publicly.host } })).status, 401, 'no numbers by the proxy');
+
+  const sessionOf = async (name: string, password: string, at: string, host: string) => {
+    const answer = await signIn(name, password, { host, origin: at });
+    t.equal(answer.status, 200, name);
+    const cookie = answer.headers['set-cookie']?.[0] ?? '';
+    const session = JSON.parse(answer.body) as { readonly id: string; readonly key: string };
+    return { cookie: cookie.split(';')[0] ?? '', isSecure: cookie.includes('; Secure'), session };
+  };
+  const maya = await sessionOf('maya', 'q8Zr4Lk2Wm7Tn1-Vx5', url, new URL(url).host);
+  t.equal(maya.isSecure, false);
+  t.equal((await sessionOf('maya', 'q8Zr4Lk2Wm7Tn1-Vx5', publicUrl, publicly.host)).isSecure, true);
+  const rpc = async ({ cookie, session }: typeof maya, method: string, params: JsonObject) => {
+    const headers = { cookie, origin: url, [proofHeader]: await proofOf(url, cookie, session) };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    return ask(`${url}/rpc`, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body });
+  };
+  t.match((await rpc(maya, 'webhook.disable', { name: 'gh' })).body, /"result"/);
+  const noor = await sessionOf('noor', 'Hd3Jf6Pw9Ys0BcR5K-', url, new URL(url).host);
+  t.match((await rpc(noor, 'webhook.enable', { name: 'gh' })).body, /page-read-only/);
+  t.match((await rpc(noor, 'audit.list', {})).body, /"who":"maya","from":"page","what":"disabled a route"/);
+
+  guarded.write('.env', 'MAYA=Zz9-another-one-of-hers\n');
+  await client?.call('gateway.reload');
+  const { inspector: moved } = (await client?.call('gateway.status')) as {
+    readonly inspector: { readonly url: string };
+  };
+  const gone = await ask(`${moved.url}/hello`, {
+    headers: { cookie: maya.cookie, 'x-agent-inspector-challenge': 'a'.repeat(43) },
+  });
+  t.equal(gone.status, 401, 'whose password was changed is out');
+  t.notMatch(JSON.stringify(other.log), /q8Zr4Lk2Wm7Tn1|Hd3Jf6Pw9Ys0BcR5K/);
 });
 
 t.test('INS-2 · why an event was ignored or refused is told by its delivery id', async (t) => {
