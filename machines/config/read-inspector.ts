@@ -16,6 +16,11 @@ import type { InspectorSettings, PageUser } from './settings.ts';
 export function readInspector(findings: Findings, written: JsonObject, scope: InterpolationScope): InspectorSettings {
   const { enabled, host, port, public_url } = declared(inspectorSchema, written);
   const isUnread = findings.unreadAt(['inspector']);
+  if (Object.keys(objectAt(written, 'users')).length > 0 && public_url === undefined) {
+    const message =
+      'inspector.users sign in by HTTPS alone; set inspector.public_url to the address of the proxy before the page';
+    findings.report({ path: ['inspector', 'users'], message, code: 'public-url-missing' }, { kind: 'home' }, 'warning');
+  }
   const users = isUnread.has('users') ? [] : readUsers(findings, objectAt(written, 'users'), scope);
   return defined({
     enabled,

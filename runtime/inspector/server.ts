@@ -189,7 +189,10 @@ interface Serving extends InspectorServerPorts {
 async function serve(request: IncomingMessage, response: ServerResponse, ports: Serving): Promise<void> {
   const path = pathOf(request);
   const { sessions, port, origin, publicUrl, scrapeToken, signIns } = ports;
-  const asked = askedOf(path, signIns !== undefined);
+  // A browser cannot know which process has a loopback port; a password is asked for by HTTPS alone.
+  const isPublic =
+    publicUrl !== undefined && pageOriginOf(request.headers.host ?? '', { origin, publicUrl }) === publicUrl;
+  const asked = askedOf(path, signIns !== undefined && isPublic);
   const verdict = judgeRequest(request, asked, {
     port,
     origin,
@@ -224,7 +227,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
     else notAllowed(response, 'POST');
     return;
   }
-  if (path === '/sign-in' && signIns !== undefined) {
+  if (asked === 'signIn' && signIns !== undefined) {
     if (method === 'POST') await signIn(request, response, { ...ports, signIns });
     // So the page asks whether there is a password to sign in with.
     else response.writeHead(204).end();
@@ -306,10 +309,9 @@ async function signIn(
   const sender = senderOf(remoteAddress) ?? forwarded ?? remoteAddress;
   const verdict = signIns.judge({ name, password, sender });
   if (verdict.kind === 'guest') {
-    const at = pageOriginOf(request.headers.host ?? '', { origin, publicUrl }) ?? origin;
-    const session = sessions.admit(verdict.guest, at);
+    const session = sessions.admit(verdict.guest, publicUrl ?? origin);
     log.log('info', 'inspector: signed in', { who: verdict.guest.who });
-    response.setHeader('set-cookie', cookieOf(session, port, at));
+    response.setHeader('set-cookie', cookieOf(session, port, publicUrl ?? origin));
     json(response, session);
     return;
   }

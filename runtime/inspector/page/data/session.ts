@@ -105,9 +105,9 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   });
 }
 
-/** Whether somebody can sign in with a name and a password. */
+/** Whether somebody can sign in with a name and a password: only where HTTPS shows who listens. */
 export async function hasPasswords(): Promise<boolean> {
-  return (await fetch('./sign-in', { cache: 'no-store' })).status === 204;
+  return location.protocol === 'https:' && (await fetch('./sign-in', { cache: 'no-store' })).status === 204;
 }
 
 /** Signs in. Resolves with why not; undefined once the session is there. */
