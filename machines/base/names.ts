@@ -14,6 +14,8 @@ export const defaultProfile = 'default' as ProfileName;
 
 const profilePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 /** The form of a dynamic route's name (SUB-3). */
+/** Who uses the page, as the audit log names them. */
+export const guestPattern = /^[\w.@+-]{1,64}$/;
 export const dynamicRoutePattern = /^[a-z0-9][a-z0-9_-]*$/;
 
 /** Reads a profile name; undefined for one that could leave its folder. */

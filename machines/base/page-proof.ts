@@ -29,6 +29,8 @@ export interface Introduction {
   readonly who: string;
   /** What the session may do: everything unless given. */
   readonly role?: 'reader';
+  /** The guest signed in with a password, and does so again where a fresh session is needed. */
+  readonly isByPassword?: true;
 }
 
 export interface ProofWords {

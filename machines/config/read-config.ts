@@ -18,9 +18,10 @@ import {
 } from './interpolate.ts';
 import { checkPlatform, readPlatform } from './platform-settings.ts';
 import { variablesOfProgram } from './program-variables.ts';
+import { readInspector } from './read-inspector.ts';
 import { readWebhook, routesPath, type WebhookSource } from './read-webhook.ts';
 import type { RouteWithSecret } from './route.ts';
-import { gatewaySchema, inspectorSchema, logSchema, telemetrySchema } from './schema.ts';
+import { gatewaySchema, logSchema, telemetrySchema } from './schema.ts';
 import {
   checkServerEntry,
   doubtsOf,
@@ -247,24 +248,6 @@ function readDatabase(findings: Findings, written: JsonObject, scope: Interpolat
     findings.report({ path, message, code: 'secret-in-config' }, { kind: 'home' }, 'warning');
   }
   return url;
-}
-
-function readInspector(findings: Findings, written: JsonObject, scope: InterpolationScope): Settings['inspector'] {
-  const { enabled, host, port } = declared(inspectorSchema, written);
-  return defined({ enabled, host, port, scrapeToken: readScrapeToken(findings, written.scrape_token, scope) });
-}
-
-/** A token that cannot be read is empty, which no request fits: it must not open what it was to close. */
-function readScrapeToken(findings: Findings, written: Json | undefined, scope: InterpolationScope): string | undefined {
-  const path = ['inspector', 'scrape_token'];
-  if (typeof written !== 'string' || findings.isRefused(path)) return undefined;
-  const token = interpolate(written, scope) as string;
-  const unset = unresolvedReference(token);
-  if (unset === undefined && token !== '') return token;
-  const why = unset === undefined ? `"${written}" is empty` : `refers to "${unset}", which is not set`;
-  const message = `inspector.scrape_token ${why}; /metrics and /ready answer 401 until it is set in .env or in the environment`;
-  findings.report({ path, message, code: 'secret-unresolved' }, { kind: 'home' }, 'warning');
-  return '';
 }
 
 function readTelemetry(written: JsonObject, scope: InterpolationScope): Settings['telemetry'] {

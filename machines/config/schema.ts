@@ -3,6 +3,7 @@
  * @see CFG-4 in docs/specification.md
  */
 
+import { guestPattern } from '../base/names.ts';
 import { longestTimerSeconds } from '../base/timer.ts';
 import { agentSchema } from './agent-settings.ts';
 import { platformSchemas } from './platform-settings.ts';
@@ -85,6 +86,25 @@ export const inspectorSchema = {
       description: 'Listen port; 0 chooses a free one.',
     },
     scrape_token: { ...text, minLength: 1, description: 'What /metrics and /ready ask for as a bearer token.' },
+    public_url: {
+      ...text,
+      pattern: '^https://[^/?#@]+/?$',
+      description: 'Where a proxy serves the page by HTTPS, such as https://agent.example.com.',
+    },
+    users: {
+      type: 'object',
+      propertyNames: { pattern: guestPattern.source },
+      additionalProperties: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['password'],
+        properties: {
+          password: { ...text, minLength: 1, description: 'What the user signs in with.' },
+          role: { enum: ['operator', 'reader'], default: 'operator', description: 'A reader changes nothing.' },
+        },
+      },
+      description: 'Who may sign in on the page with a password, by name.',
+    },
   },
   description: 'The inspector page, the metrics and the readiness.',
 } as const;

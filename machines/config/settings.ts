@@ -89,6 +89,18 @@ export interface InspectorSettings {
   readonly port: number;
   /** What `/metrics` and `/ready` ask for; absent: they are open. Empty, where its reference is unset: no request fits. */
   readonly scrapeToken?: string;
+  /** The origin at which a proxy serves the page, such as `https://agent.example.com`. */
+  readonly publicUrl?: string;
+  /** Who may sign in with a password; absent where none may. */
+  readonly users?: readonly PageUser[];
+}
+
+export interface PageUser {
+  readonly name: string;
+  /** Secret: never logged or shown. */
+  readonly password: string;
+  /** Absent: everything that the page offers. */
+  readonly role?: 'reader';
 }
 
 export interface TelemetrySettings {

@@ -33,6 +33,7 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
     }
     if (settings.gateway.postgres !== undefined) learnUrl(settings.gateway.postgres.url, redactor);
     if (settings.inspector.scrapeToken !== undefined) redactor.learn(settings.inspector.scrapeToken);
+    for (const { password } of settings.inspector.users ?? []) redactor.learn(password);
     for (const { entry } of settings.servers) learnEntry(entry, redactor);
     // Of the process environment; the values of `.env` are learnt above, whatever their names.
     learnNamed(settings.agent.env, redactor);

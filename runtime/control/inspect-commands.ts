@@ -6,6 +6,7 @@
 
 import { existsSync } from 'node:fs';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { guestPattern } from '../../machines/base/names.ts';
 import { createSessionFile, sessionsPath } from '../inspector/session-file.ts';
 import { createPageSessions, type EndedSessions } from '../inspector/sessions.ts';
 import { type Commands, daemonOf, ofDaemon, optionalText, textOf } from './command.ts';
@@ -13,9 +14,6 @@ import type { FollowQuery } from './contract.ts';
 import { choiceOf, spellChoice } from './event-choice.ts';
 import { Refusal } from './refusal.ts';
 import { findingsOf } from './webhook-doctor.ts';
-
-/** It goes into the audit log and onto the page. */
-const guestName = /^[\w.@+-]{1,64}$/;
 
 export const inspectCommands = {
   'inspect.tree': ofDaemon((daemon) => daemon.tree()),
@@ -52,7 +50,7 @@ export const inspectCommands = {
     access: 'daemon',
     run: (params, host, peer) => {
       const who = optionalText(params, 'as') ?? 'owner';
-      if (!guestName.test(who))
+      if (!guestPattern.test(who))
         throw new Refusal(
           'guest-name',
           `"as" is a name of 1 to 64 letters, digits and . _ @ + -, not ${JSON.stringify(who)}`,

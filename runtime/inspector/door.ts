@@ -15,9 +15,10 @@ import type { SessionClaim } from './sessions.ts';
 /**
  * `data` is asked by the page's script with its proof; a `greeting` by the same before it has one; a `file` by the page,
  * which cannot prove anything; a `document` and a `link` by a person's address bar; `numbers` by a monitor, which has a
- * token where one is set.
+ * token where one is set. Where users may sign in, `entrance` is the page and its files before that, and `signIn` what
+ * carries the password.
  */
-export type Asked = 'data' | 'greeting' | 'file' | 'document' | 'link' | 'numbers';
+export type Asked = 'data' | 'greeting' | 'file' | 'document' | 'link' | 'signIn' | 'entrance' | 'numbers';
 
 export type DoorVerdict =
   | { readonly kind: 'welcome'; readonly session?: SessionClaim }
@@ -27,7 +28,11 @@ export interface DoorRules {
   readonly port: number;
   /** The one address of the page, as its links have it. */
   readonly origin: string;
-  /** Absent: numbers are open. Empty: no token fits. */
+  /** Where a proxy serves it besides. */
+  readonly publicUrl?: string | undefined;
+  /** Whether the request comes from this machine. */
+  readonly isLocal: boolean;
+  /** Absent: numbers are open to this machine. Empty: no token fits. */
   readonly scrapeToken?: string | undefined;
   readonly knowsSession: (claim: SessionClaim) => boolean;
   readonly provesKey: (claim: SessionClaim, proof: string) => boolean;
@@ -42,18 +47,22 @@ export function judgeRequest(
   rules: DoorRules,
 ): DoorVerdict {
   const { host = '', origin } = headers;
-  const isPageAddress = `http://${host}` === rules.origin;
+  const at = pageOriginOf(host, rules);
+  const isPageAddress = at !== undefined;
   if (!isPageAddress && !isOurs(host, rules.port)) {
     return refused(421, 'this listener answers only to 127.0.0.1, localhost and [::1] with its own port');
   }
   // A browser takes `localhost` for [::1] first, where another process may listen on the same port.
   if (!isPageAddress && asked !== 'numbers')
     return refused(421, `the page is at ${rules.origin}/ and at no other name`);
-  if (origin !== undefined && origin !== rules.origin) return refused(403, 'the page is of another origin');
+  if (origin !== undefined && origin !== (at ?? rules.origin)) return refused(403, 'the page is of another origin');
   if (method === 'POST' && origin === undefined) return refused(403, 'a request that changes things names its origin');
-  if (asked === 'link') return { kind: 'welcome' };
+  if (asked === 'link' || asked === 'signIn') return { kind: 'welcome' };
+  // Without a session the page is still how somebody signs in; it holds no secret.
+  if (asked === 'entrance') return { kind: 'welcome' };
   if (asked === 'numbers') {
-    if (rules.scrapeToken === undefined || bears(headers.authorization, rules.scrapeToken)) return { kind: 'welcome' };
+    const isOpen = rules.scrapeToken === undefined && rules.isLocal && (at === undefined || at === rules.origin);
+    if (isOpen || bears(headers.authorization, rules.scrapeToken ?? '')) return { kind: 'welcome' };
     return refused(401, 'a token is needed: `Authorization: Bearer` with inspector.scrape_token');
   }
   const site = headers['sec-fetch-site'];
@@ -64,7 +73,7 @@ export function judgeRequest(
   // Another listener of this machine can add cookies of the same name, and the browser may send those first. It may have
   // the id of an older session from the browser, so a known one is not yet the page's.
   const known = [...new Set(cookiesOf(headers.cookie, cookieName(rules.port)))]
-    .map((id) => ({ id, origin: rules.origin }))
+    .map((id) => ({ id, origin: at ?? rules.origin }))
     .filter(rules.knowsSession);
   const named = textOf(headers[sessionHeader]);
   const session = known.find((claim) => {
@@ -76,6 +85,15 @@ export function judgeRequest(
   return asked === 'data' && known.length > 0
     ? refused(401, 'the proof of the session’s key is missing or of another process')
     : refused(401, 'no session; `agent inspect --web` opens one');
+}
+
+/** The page's own address at which a request came; undefined where it came at no such one. */
+export function pageOriginOf(
+  host: string,
+  { origin, publicUrl }: Pick<DoorRules, 'origin' | 'publicUrl'>,
+): string | undefined {
+  if (`http://${host}` === origin) return origin;
+  return `https://${host}` === publicUrl ? publicUrl : undefined;
 }
 
 /** Cookies know no ports: two gateways on one machine would take each other's for their own. */

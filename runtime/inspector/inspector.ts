@@ -4,6 +4,7 @@
  * @see INS-2, INS-3 and ADP-2 in docs/specification.md
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { AnyActorRef } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
@@ -22,6 +23,7 @@ import { createRows } from './rows.ts';
 import type { InspectorServer } from './server.ts';
 import { createSessionFile, sessionsPath } from './session-file.ts';
 import { createPageSessions, type EndedSessions, type PageGuest } from './sessions.ts';
+import { mayStay } from './sign-in.ts';
 import { createSinces, type Sinces } from './sinces.ts';
 import { createSubjects } from './subjects.ts';
 import { createTap } from './tap.ts';
@@ -110,6 +112,8 @@ export function createInspector(ports: InspectorPorts): Inspector {
     if (standing !== undefined && sameSettings(standing.settings, settings)) return;
     await standing?.server.close();
     standing = undefined;
+    // Who was taken out of the configuration, or has another password or role, is out at once.
+    sessions.endGuests((guest) => mayStay(guest, settings.users ?? []));
     isWanted = settings.enabled;
     if (!isWanted) {
       why = 'inspector: it is switched off; set inspector.enabled: true';
@@ -157,7 +161,10 @@ export function createInspector(ports: InspectorPorts): Inspector {
     link: (onUsed, guest) =>
       standing === undefined
         ? { kind: 'refused', why }
-        : { kind: 'link', url: `${standing.server.url}/open?token=${sessions.invite(onUsed, guest)}` },
+        : {
+            kind: 'link',
+            url: `${standing.settings.publicUrl ?? standing.server.url}/open?token=${sessions.invite(onUsed, guest)}`,
+          },
     endSessions: sessions.endAll,
     close: () =>
       inTurn(async () => {
@@ -173,6 +180,8 @@ function sameSettings(one: InspectorSettings, other: InspectorSettings): boolean
     one.enabled === other.enabled &&
     one.host === other.host &&
     one.port === other.port &&
-    one.scrapeToken === other.scrapeToken
+    one.scrapeToken === other.scrapeToken &&
+    one.publicUrl === other.publicUrl &&
+    isDeepStrictEqual(one.users, other.users)
   );
 }

@@ -122,7 +122,7 @@ function isSubscription(method: string): boolean {
 }
 
 /** Undefined where it is longer than a message may be. */
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+export async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {

@@ -10,14 +10,19 @@ import type { Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
+import { cut, isJsonObject } from '../../machines/base/json.ts';
+import { isLoopback } from '../../machines/base/loopback.ts';
 import { challengeHeader, sessionElement } from '../../machines/base/page-proof.ts';
+import { readJson } from '../../machines/base/read-json.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
 import { boundConnections, connectionLimit } from '../http/connections.ts';
-import { type Asked, cookieName, isLoopbackHost, judgeRequest } from './door.ts';
+import { senderOf } from '../http/sender.ts';
+import { type Asked, cookieName, isLoopbackHost, judgeRequest, pageOriginOf } from './door.ts';
 import type { Feed } from './feed.ts';
 import { type PageFile, readPageFiles } from './page-files.ts';
-import { answerPage, type PageRpcPorts } from './page-rpc.ts';
+import { answerPage, bodyOf, type PageRpcPorts } from './page-rpc.ts';
 import { type PageSession, type PageSessions, type SessionClaim, sessionLifeMs } from './sessions.ts';
+import { createSignIns, type SignIns } from './sign-in.ts';
 import { createViewers, type Viewers } from './viewers.ts';
 import type { ActorDetails, Chart, Readiness } from './wire.ts';
 
@@ -80,12 +85,14 @@ const linkOver = 'This link was used already or is too old. `agent inspect --web
 const promText = 'text/plain; version=0.0.4; charset=utf-8';
 
 export async function openInspectorServer(
-  { host, port, scrapeToken }: InspectorSettings,
+  { host, port, scrapeToken, publicUrl, users }: InspectorSettings,
   ports: InspectorServerPorts,
 ): Promise<ListenVerdict> {
-  if (!isLoopbackHost(host)) {
-    return { kind: 'refused', why: `inspector.host ${host} is no loopback address; use 127.0.0.1 and a tunnel` };
+  if (!isLoopbackHost(host) && publicUrl === undefined) {
+    const why = `inspector.host ${host} is no loopback address; use 127.0.0.1 and a tunnel, or set inspector.public_url to the HTTPS address of the proxy before it`;
+    return { kind: 'refused', why };
   }
+  const signIns = users === undefined ? undefined : createSignIns(users, Date.now);
   const viewers = createViewers(ports.feed);
   let files: ReadonlyMap<string, PageFile> | undefined;
   const filesOf = (): ReadonlyMap<string, PageFile> => {
@@ -113,7 +120,9 @@ export async function openInspectorServer(
   const address = server.address();
   const bound = typeof address === 'object' && address !== null ? address.port : port;
   // An address and not a name: browsers take `localhost` for [::1] first, where another process may listen on this port.
-  const url = `http://${name === '::1' ? '[::1]' : name}:${bound}`;
+  // What is bound beyond this machine is reached by its public address, and here by this one.
+  const here = isLoopbackHost(name) ? name : '127.0.0.1';
+  const url = `http://${here === '::1' ? '[::1]' : here}:${bound}`;
   server.on('request', (request, response) => {
     const { socket } = request;
     used(socket);
@@ -129,6 +138,8 @@ export async function openInspectorServer(
       filesOf,
       port: bound,
       origin: new URL(url).origin,
+      publicUrl,
+      signIns,
       scrapeToken,
     }).catch((thrown: unknown) => {
       ports.log.log('warn', 'inspector: a request failed', { path: pathOf(request), error: causeOf(thrown) });
@@ -169,16 +180,24 @@ interface Serving extends InspectorServerPorts {
   readonly filesOf: () => ReadonlyMap<string, PageFile>;
   readonly port: number;
   readonly origin: string;
+  readonly publicUrl: string | undefined;
+  /** Absent where there is no user. */
+  readonly signIns: SignIns | undefined;
   readonly scrapeToken: string | undefined;
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, ports: Serving): Promise<void> {
   const path = pathOf(request);
-  const asked = askedOf(path);
-  const { sessions, port, origin, scrapeToken } = ports;
+  const { sessions, port, origin, publicUrl, scrapeToken, signIns } = ports;
+  // A browser cannot know which process has a loopback port; a password is asked for by HTTPS alone.
+  const isPublic =
+    publicUrl !== undefined && pageOriginOf(request.headers.host ?? '', { origin, publicUrl }) === publicUrl;
+  const asked = askedOf(path, signIns !== undefined && isPublic);
   const verdict = judgeRequest(request, asked, {
     port,
     origin,
+    publicUrl,
+    isLocal: isLoopback(request.socket.remoteAddress ?? ''),
     scrapeToken,
     knowsSession: sessions.knows,
     provesKey: sessions.proves,
@@ -208,6 +227,12 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
     else notAllowed(response, 'POST');
     return;
   }
+  if (asked === 'signIn' && signIns !== undefined) {
+    if (method === 'POST') await signIn(request, response, { ...ports, signIns });
+    // So the page asks whether there is a password to sign in with.
+    else response.writeHead(204).end();
+    return;
+  }
   if (method !== 'GET' && method !== 'HEAD') {
     notAllowed(response, 'GET, HEAD');
     return;
@@ -225,16 +250,22 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
 }
 
 /** Numbers and states that a monitor on this machine asks for need no session; they name no secret and change nothing. */
-function askedOf(path: string): Asked {
+function askedOf(path: string, hasUsers: boolean): Asked {
   if (path === '/open') return 'link';
+  if (path === '/sign-in' && hasUsers) return 'signIn';
   if (path === '/hello') return 'greeting';
   if (path === '/metrics' || path === '/ready') return 'numbers';
-  if (path === '/' || path === '/index.html') return 'document';
-  return path === '/rpc' || path === '/stream' || /^\/(?:actor|chart)\//.test(path) ? 'data' : 'file';
+  if (path === '/rpc' || path === '/stream' || /^\/(?:actor|chart)\//.test(path)) return 'data';
+  if (hasUsers) return 'entrance';
+  return path === '/' || path === '/index.html' ? 'document' : 'file';
 }
 
 /** Answers with the page itself and the session's key in it: what a cookie carries would not be the page's alone. */
-function open(request: IncomingMessage, response: ServerResponse, { sessions, port, origin, filesOf }: Serving): void {
+function open(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { sessions, port, origin, publicUrl, filesOf }: Serving,
+): void {
   const token = new URL(request.url ?? '/', origin).searchParams.get('token') ?? '';
   const index = filesOf().get('/');
   // What looks or fetches ahead is no person, who comes here once.
@@ -244,17 +275,51 @@ function open(request: IncomingMessage, response: ServerResponse, { sessions, po
   } else if (index === undefined) file(request, response, index);
   else if (request.method === 'HEAD') response.writeHead(200, { 'content-type': index.type }).end();
   else {
-    const session = sessions.open(token, origin);
+    const at = pageOriginOf(request.headers.host ?? '', { origin, publicUrl }) ?? origin;
+    const session = sessions.open(token, at);
     if (session === undefined) {
       plain(response, 401, linkOver);
       return;
     }
-    const maxAge = Math.floor(sessionLifeMs / 1_000);
-    response.writeHead(200, {
-      'content-type': index.type,
-      'set-cookie': `${cookieName(port)}=${session.id}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAge}`,
-    });
+    response.writeHead(200, { 'content-type': index.type, 'set-cookie': cookieOf(session, port, at) });
     response.end(withSession(index.bytes.toString('utf8'), session));
+  }
+}
+
+function cookieOf({ id }: PageSession, port: number, origin: string): string {
+  const maxAge = Math.floor(sessionLifeMs / 1_000);
+  const secure = origin.startsWith('https:') ? '; Secure' : '';
+  return `${cookieName(port)}=${id}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAge}${secure}`;
+}
+
+/** A name and a password become a session as a link does; its key goes to the page's script with the answer. */
+async function signIn(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { sessions, port, origin, publicUrl, signIns, log }: Serving & { readonly signIns: SignIns },
+): Promise<void> {
+  const given = readJson((await bodyOf(request)) ?? '');
+  const { name, password } = isJsonObject(given) ? given : {};
+  if (typeof name !== 'string' || typeof password !== 'string') {
+    plain(response, 400, 'a name and a password');
+    return;
+  }
+  const { remoteAddress = '' } = request.socket;
+  const forwarded = request.headers['x-forwarded-for']?.toString().split(',').at(-1)?.trim();
+  const sender = senderOf(remoteAddress) ?? forwarded ?? remoteAddress;
+  const verdict = signIns.judge({ name, password, sender });
+  if (verdict.kind === 'guest') {
+    const session = sessions.admit(verdict.guest, publicUrl ?? origin);
+    log.log('info', 'inspector: signed in', { who: verdict.guest.who });
+    response.setHeader('set-cookie', cookieOf(session, port, publicUrl ?? origin));
+    json(response, session);
+    return;
+  }
+  log.log('warn', 'inspector: a sign-in was refused', { who: cut(name, 64), sender });
+  if (verdict.kind === 'wrong') plain(response, 401, 'the name or the password is wrong');
+  else {
+    response.setHeader('retry-after', verdict.seconds);
+    plain(response, 429, `too many wrong ones; try again in ${verdict.seconds} s`);
   }
 }
 

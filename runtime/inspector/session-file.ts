@@ -10,7 +10,7 @@ import { dirname } from 'node:path';
 import { ensurePrivateFolder, writeFileAtomic } from '../../actors/files.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { isJsonObject, type Json } from '../../machines/base/json.ts';
+import { defined, isJsonObject, type Json } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { KeptSession, SessionKeep } from './sessions.ts';
 
@@ -57,8 +57,9 @@ async function write(path: string, text: string): Promise<void> {
 
 function sessionOf([digest, held]: readonly [string, Json]): (readonly [string, KeptSession])[] {
   if (!isJsonObject(held)) return [];
-  const { key, origin, openedMs, who, role } = held;
+  const { key, origin, openedMs, who, role, signedBy } = held;
   if (typeof key !== 'string' || typeof origin !== 'string' || typeof openedMs !== 'number') return [];
   if (typeof who !== 'string' || (role !== undefined && role !== 'reader')) return [];
-  return [[digest, { key, origin, openedMs, who, ...(role === undefined ? {} : { role }) }]];
+  if (signedBy !== undefined && typeof signedBy !== 'string') return [];
+  return [[digest, defined({ key, origin, openedMs, who, role, signedBy })]];
 }

@@ -7,6 +7,7 @@
  */
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { defined } from '../../machines/base/json.ts';
 import { daemonProofText, type Introduction, pageProofText } from '../../machines/base/page-proof.ts';
 
 export interface PageSession {
@@ -29,6 +30,8 @@ export interface PageGuest {
   readonly who: string;
   /** Absent: everything that the page offers. */
   readonly role?: 'reader';
+  /** A digest of the password that the guest signed in with; absent for a link. */
+  readonly signedBy?: string;
 }
 
 export interface PageSessions {
@@ -38,6 +41,10 @@ export interface PageSessions {
   invites(token: string): boolean;
   /** Takes a token for a session at an origin; undefined for one that is unknown, used or old. */
   open(token: string, origin: string): PageSession | undefined;
+  /** Opens a session at an origin for a guest who has signed in. */
+  admit(guest: PageGuest, origin: string): PageSession;
+  /** Ends the sessions of those who may not stay. */
+  endGuests(mayStay: (guest: PageGuest) => boolean): void;
   knows(claim: SessionClaim): boolean;
   /** For whom the session is; undefined without such a session. */
   guest(claim: SessionClaim): PageGuest | undefined;
@@ -74,7 +81,7 @@ export interface SessionKeep {
   save(sessions: Iterable<readonly [string, KeptSession]>): Promise<boolean>;
 }
 
-/** Who may make a link at the terminal, and opens one that names nobody. */
+/** Whose session a link opens for which no name is given. */
 export const owner: PageGuest = { who: 'owner' };
 
 /** A person opens the link at once; over ssh it is copied by hand. */
@@ -134,6 +141,18 @@ export function createPageSessions(nowMs: () => number, keep: SessionKeep): Page
     ends.delete(digest);
   }
 
+  function admit(guest: PageGuest, origin: string): PageSession {
+    for (const [digest, session] of sessions()) if (!isAlive(session)) drop(digest);
+    for (const oldest of sessions().keys()) {
+      if (sessions().size < maxSessions) break;
+      drop(oldest);
+    }
+    const session = { id: freshSecret(), key: freshSecret() };
+    sessions().set(digestOf(session.id), { ...guest, key: session.key, origin, openedMs: nowMs() });
+    void keep.save(sessions());
+    return session;
+  }
+
   return {
     invite(onUsed = () => {}, guest = owner) {
       for (const [digest, { madeMs }] of invited) if (!isWithin(madeMs, inviteLifeMs)) invited.delete(digest);
@@ -150,35 +169,30 @@ export function createPageSessions(nowMs: () => number, keep: SessionKeep): Page
       const invite = invites(token) ? invited.get(digestOf(token)) : undefined;
       invited.delete(digestOf(token));
       if (invite === undefined) return undefined;
-      for (const [digest, session] of sessions()) if (!isAlive(session)) drop(digest);
-      for (const oldest of sessions().keys()) {
-        if (sessions().size < maxSessions) break;
-        drop(oldest);
-      }
-      const session = { id: freshSecret(), key: freshSecret() };
-      sessions().set(digestOf(session.id), { ...invite.guest, key: session.key, origin, openedMs: nowMs() });
-      void keep.save(sessions());
+      const session = admit(invite.guest, origin);
       invite.onUsed();
       return session;
+    },
+    admit,
+    endGuests(mayStay) {
+      const gone = [...sessions()].filter(([, session]) => !mayStay(session));
+      for (const [digest] of gone) drop(digest);
+      if (gone.length > 0) void keep.save(sessions());
     },
     knows: (claim) => find(claim) !== undefined,
     guest(claim) {
       const session = find(claim);
       if (session === undefined) return undefined;
-      const { who, role } = session;
-      return role === undefined ? { who } : { who, role };
+      const { who, role, signedBy } = session;
+      return defined({ who, role, signedBy });
     },
     introduce(claim, challenge) {
       const session = find(claim);
       if (session === undefined) return undefined;
       const words = daemonProofText({ ...claim, nonce }, challenge);
-      const { who, role } = session;
-      return {
-        nonce,
-        proof: hmacOf(session.key, words).toString('base64url'),
-        who,
-        ...(role === undefined ? {} : { role }),
-      };
+      const { who, role, signedBy } = session;
+      const proof = hmacOf(session.key, words).toString('base64url');
+      return defined({ nonce, proof, who, role, isByPassword: signedBy === undefined ? undefined : (true as const) });
     },
     proves(claim, proof) {
       const session = find(claim);

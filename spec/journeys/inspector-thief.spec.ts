@@ -4,6 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -20,11 +21,13 @@ import {
 } from '../support/browser.ts';
 import { runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
+import { listenHttp } from '../support/http-listener.ts';
 import { ask, sessionIn } from '../support/inspector.ts';
 import { commandOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { freePort } from '../support/oauth/ports.ts';
 import { startThief, tryHeard } from '../support/thief.ts';
+import { makeCertificates } from '../support/tls.ts';
 
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 const configOf = (port: number): JsonObject => ({ inspector: { port }, agent: { runner: 'echo' } });
@@ -239,3 +242,46 @@ t.test('SEC-1 · INS-2 · a page whose session was ended says how to open anothe
   t.match(second.url(), /#\/actors\?q=journal$/, 'the next link goes on at the same place');
   await live(page);
 });
+
+t.test(
+  'SEC-1 · a user signs in with a password behind a proxy by HTTPS, and goes on where they were',
+  options,
+  async (t) => {
+    const password = 'q8Zr4Lk2Wm7Tn1-Vx5';
+    const port = await freePort();
+    const certificates = makeCertificates(makeHome(t).path);
+    // The proxy begins to listen before the daemon has its address.
+    const { url } = await listenHttp(
+      t,
+      (request, response) => {
+        const { method, headers } = request;
+        const onward = httpRequest({ host: '127.0.0.1', port, path: request.url, method, headers }, (answer) => {
+          response.writeHead(answer.statusCode ?? 502, answer.headers);
+          answer.pipe(response);
+        });
+        request.pipe(onward);
+      },
+      { tls: { cert: certificates.read(certificates.serverCert), key: certificates.read(certificates.serverKey) } },
+    );
+    const publicUrl = `https://agent.invalid:${new URL(url).port}`;
+    const inspector = { port, public_url: publicUrl, users: { maya: { password, role: 'reader' } } };
+    const gateway = await startGateway(t, {}, { config: { inspector, agent: { runner: 'echo' } } });
+    t.match(await linkOf(gateway), publicUrl);
+    const browser = await openBrowser(t);
+    const context = await browser.newContext({ ignoreHTTPSErrors: true });
+    const page = await context.newPage();
+    await page.goto(`${publicUrl}/#/servers`);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    t.same(await axeFindings({ page }), []);
+    await page.getByLabel('Name').fill('maya');
+    await page.getByLabel('Password').fill('wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('the name or the password is wrong').waitFor();
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await live(page);
+    await page.getByRole('heading', { name: 'Servers', level: 1 }).waitFor();
+    await page.getByText('maya · read-only access').waitFor();
+    t.equal(await page.evaluate('location.hash'), '#/servers');
+  },
+);

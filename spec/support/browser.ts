@@ -86,7 +86,7 @@ export async function goTo({ page }: OpenPage, hash: string): Promise<void> {
 }
 
 /** What axe finds against the rules of WCAG 2.2 AA, each as one line. */
-export async function axeFindings({ page }: OpenPage): Promise<readonly string[]> {
+export async function axeFindings({ page }: Pick<OpenPage, 'page'>): Promise<readonly string[]> {
   await page.evaluate(axe.source);
   const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
   const found = await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(tags)} })`);

@@ -54,6 +54,35 @@ t.test('SEC-1 · a scrape token may be a reference; one that is not set opens no
   t.end();
 });
 
+t.test('SEC-1 · users of the page have a strong password, and one who has none cannot sign in', (t) => {
+  const reading = (inspector: string, vars: Record<string, string> = {}) => {
+    const { settings, diagnostics } = read(`inspector: ${inspector}`, vars);
+    t.notMatch(JSON.stringify(diagnostics), /hunter2/);
+    const { publicUrl, users = [] } = settings.inspector;
+    return [
+      publicUrl,
+      users.map(({ name, role = 'operator' }) => `${name} ${role}`),
+      diagnostics.map(({ code }) => code),
+    ];
+  };
+  const users = '{maya: {password: "${MAYA}"}, noor: {password: "${NOOR}", role: reader}}';
+  const strong = { MAYA: 'q8Zr4Lk2Wm7Tn1-Vx5', NOOR: 'Hd3Jf6Pw9Ys0BcR5K-' };
+  t.same(reading(`{public_url: "https://agent.example.com/", users: ${users}}`, strong), [
+    'https://agent.example.com',
+    ['maya operator', 'noor reader'],
+    [],
+  ]);
+  t.same(reading(`{users: ${users}}`, { MAYA: 'hunter2' }), [
+    undefined,
+    [],
+    ['public-url-missing', 'secret-weak', 'secret-unresolved'],
+  ]);
+  t.match(reading('{public_url: "http://agent.example.com"}'), [undefined, [], ['wrong-value']]);
+  t.match(reading('{users: {"two words": {password: x}}}'), [undefined, [], Array]);
+  t.match(reading('{users: {maya: {password: x, role: god}}}'), [undefined, [], Array]);
+  t.end();
+});
+
 t.test(
   'CFG-2 · OBS-1 · a journal in Postgres needs a URL, whose password belongs into .env and is never shown',
   (t) => {

@@ -14,6 +14,7 @@ const port = 8_645;
 const rules: DoorRules = {
   port,
   origin: `http://127.0.0.1:${port}`,
+  isLocal: true,
   knowsSession: ({ id, origin }) => ['mine', 'older'].includes(id) && origin === `http://127.0.0.1:${port}`,
   provesKey: ({ id }, proof) => id === 'mine' && proof === 'my proof',
 };
@@ -187,5 +188,34 @@ t.test('INS-2 · only a loopback address is listened on', (t) => {
   for (const loopback of ['127.0.0.1', '127.8.9.1', 'localhost', '::1']) t.ok(isLoopbackHost(loopback), loopback);
   for (const open of ['0.0.0.0', '::', '192.168.1.2', '127.0.0.1.evil.example', '', 'example.org'])
     t.notOk(isLoopbackHost(open), open);
+  t.end();
+});
+
+t.test('SEC-1 · behind a proxy the page has its public address, and numbers need a token there', (t) => {
+  const publicUrl = 'https://agent.example.com';
+  const publicly: DoorRules = {
+    ...rules,
+    publicUrl,
+    knowsSession: ({ id, origin }) => id === 'mine' && origin === publicUrl,
+  };
+  const own = { host: 'agent.example.com', origin: publicUrl };
+  const statusOf = (headers: Record<string, string>, asked: Asked, more: Partial<DoorRules> = {}): number => {
+    const verdict = judgeRequest({ headers, method: 'GET' }, asked, { ...publicly, ...more });
+    return verdict.kind === 'welcome' ? 200 : verdict.status;
+  };
+  t.equal(statusOf({ ...own, ...proof, cookie }, 'data'), 200);
+  t.equal(statusOf({ ...own, cookie }, 'data'), 401, 'a cookie alone');
+  t.equal(statusOf({ ...own, origin, ...proof, cookie }, 'data'), 403, 'another origin');
+  t.equal(statusOf({ host, origin, ...proof, cookie }, 'data'), 401, 'a session of the other address');
+  t.equal(statusOf({ host: 'evil.example', origin: publicUrl }, 'signIn'), 421);
+  t.equal(statusOf({ host: 'agent.example.com', origin: 'https://evil.example' }, 'signIn'), 403);
+  t.equal(statusOf(own, 'signIn'), 200);
+  t.equal(statusOf({ host: 'agent.example.com' }, 'entrance'), 200);
+  t.equal(statusOf({ host: 'agent.example.com' }, 'document'), 401);
+  t.equal(statusOf({ host: 'agent.example.com' }, 'numbers'), 401);
+  t.equal(statusOf({ host }, 'numbers'), 200);
+  t.equal(statusOf({ host }, 'numbers', { isLocal: false }), 401, 'a name is no proof of where it comes from');
+  const bearer = { host: 'agent.example.com', authorization: 'Bearer right' };
+  t.equal(statusOf(bearer, 'numbers', { scrapeToken: 'right' }), 200);
   t.end();
 });

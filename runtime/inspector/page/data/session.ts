@@ -34,7 +34,7 @@ const helloTimeoutMs = 10_000;
 /** Where the browser keeps nothing, the session lasts as long as the page. */
 let held: Session | undefined;
 /** For whom the session is, once the daemon has said so. */
-export const guest = createCell<Pick<Introduction, 'who' | 'role'> | undefined>(undefined);
+export const guest = createCell<Pick<Introduction, 'who' | 'role' | 'isByPassword'> | undefined>(undefined);
 /** What a link has brought, until it is kept. */
 let taking: Promise<void> = Promise.resolve();
 /** The proof for the process that has introduced itself. */
@@ -105,6 +105,27 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   });
 }
 
+/** Whether somebody can sign in with a name and a password: only where HTTPS shows who listens. */
+export async function hasPasswords(): Promise<boolean> {
+  return location.protocol === 'https:' && (await fetch('./sign-in', { cache: 'no-store' })).status === 204;
+}
+
+/** Signs in. Resolves with why not; undefined once the session is there. */
+export async function signIn(name: string, password: string): Promise<string | undefined> {
+  const response = await fetch('./sign-in', {
+    method: 'POST',
+    cache: 'no-store',
+    credentials: 'same-origin',
+    redirect: 'error',
+    body: JSON.stringify({ name, password }),
+  });
+  if (!response.ok) return (await response.text()).trim();
+  const { id, key } = (await response.json()) as { readonly id: string; readonly key: string };
+  await keep(id, key);
+  forgetProof();
+  return undefined;
+}
+
 /** Returns the page's proof once the daemon's own was right; undefined where it was not, or there is no session. */
 async function introduce(): Promise<string | undefined> {
   const session = await current();
@@ -118,12 +139,12 @@ async function introduce(): Promise<string | undefined> {
     signal: AbortSignal.timeout(helloTimeoutMs),
   });
   if (!response.ok) return undefined;
-  const { nonce, proof: given, who, role } = (await response.json()) as Introduction;
+  const { nonce, proof: given, ...whose } = (await response.json()) as Introduction;
   const words = { id: session.id, origin: location.origin, nonce };
   const theirs = bytesOf(daemonProofText(words, challenge));
   const isDaemon = await crypto.subtle.verify(hmac, session.key, decode(given), theirs);
   if (!isDaemon) return undefined;
-  guest.set(role === undefined ? { who } : { who, role });
+  guest.set(whose);
   return encode(new Uint8Array(await crypto.subtle.sign(hmac, session.key, bytesOf(pageProofText(words)))));
 }
 

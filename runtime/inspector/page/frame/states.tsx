@@ -11,10 +11,11 @@ import { connection, silentSince } from '../data/connection.ts';
 import { spellClock } from '../data/format.ts';
 import { tryNow, vitals } from '../data/live.ts';
 import { useAsked } from '../data/rpc.ts';
-import { keepPlace } from '../data/session.ts';
+import { hasPasswords, keepPlace } from '../data/session.ts';
 import { withCode } from '../parts/basics.tsx';
 import { Logo } from '../parts/icons.tsx';
 import { Banner } from '../parts/panel.tsx';
+import { SignIn } from '../parts/sign-in.tsx';
 
 /** Once for all that stands below, which stays to be read. */
 export function Banners(): JSX.Element | null {
@@ -50,20 +51,25 @@ function NotReady(): JSX.Element {
 /** The full page: nothing of what was shown stays for the next person at this screen. */
 export function NoSession({ had }: { readonly had: boolean }): JSX.Element {
   useEffect(keepPlace, []);
+  const { asked } = useAsked('passwords', hasPasswords);
+  const passwords = asked.kind === 'there' && asked.value;
   return (
     <main class="signed-out" id="main" tabIndex={-1}>
       <div class="home">
         <Logo />
         <b>agent</b>
       </div>
-      <h1>{had ? 'Your session has ended.' : 'This page has no session'}</h1>
+      <h1>{had ? 'Your session has ended.' : passwords ? 'Sign in' : 'This page has no session'}</h1>
+      {passwords ? <SignIn onDone={tryNow} /> : null}
       <p>
-        Run <code>agent inspect --web</code> and open the link that it prints: it works once, in one browser, and goes
-        on where you are now. A session lasts 12 hours.
+        {passwords ? 'Or run' : 'Run'} <code>agent inspect --web</code> and open the link that it prints: it works once,
+        in one browser, and goes on where you are now. A session lasts 12 hours.
       </p>
-      <button type="button" class="btn primary tall" onClick={tryNow}>
-        Sign in again
-      </button>
+      {passwords ? null : (
+        <button type="button" class="btn primary tall" onClick={tryNow}>
+          Sign in again
+        </button>
+      )}
       <p class="muted small">The page comes back by itself once a link was opened in this browser.</p>
     </main>
   );

@@ -1,0 +1,66 @@
+/**
+ * Reads the section of the inspector: where its listener is, what a monitor shows, and who may sign in with a password.
+ * What cannot be read is closed, never open.
+ * @see SEC-1 in docs/specification.md
+ */
+
+import { defined, isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
+import { declared } from './declared.ts';
+import type { ConfigPath } from './document.ts';
+import type { Findings } from './findings.ts';
+import { type InterpolationScope, interpolate, unresolvedReference } from './interpolate.ts';
+import { inspectorSchema } from './schema.ts';
+import { weaknessOf } from './secret-strength.ts';
+import type { InspectorSettings, PageUser } from './settings.ts';
+
+export function readInspector(findings: Findings, written: JsonObject, scope: InterpolationScope): InspectorSettings {
+  const { enabled, host, port, public_url } = declared(inspectorSchema, written);
+  const isUnread = findings.unreadAt(['inspector']);
+  if (Object.keys(objectAt(written, 'users')).length > 0 && public_url === undefined) {
+    const message =
+      'inspector.users sign in by HTTPS alone; set inspector.public_url to the address of the proxy before the page';
+    findings.report({ path: ['inspector', 'users'], message, code: 'public-url-missing' }, { kind: 'home' }, 'warning');
+  }
+  const users = isUnread.has('users') ? [] : readUsers(findings, objectAt(written, 'users'), scope);
+  return defined({
+    enabled,
+    host,
+    port,
+    scrapeToken: readScrapeToken(findings, written.scrape_token, scope),
+    publicUrl: isUnread.has('public_url') || public_url === undefined ? undefined : new URL(public_url).origin,
+    users: users.length === 0 ? undefined : users,
+  });
+}
+
+/** A token that cannot be read is empty, which no request fits: it must not open what it was to close. */
+function readScrapeToken(findings: Findings, written: Json | undefined, scope: InterpolationScope): string | undefined {
+  const path = ['inspector', 'scrape_token'];
+  if (typeof written !== 'string' || findings.isRefused(path)) return undefined;
+  const token = interpolate(written, scope) as string;
+  const unset = unresolvedReference(token);
+  if (unset === undefined && token !== '') return token;
+  const why = unset === undefined ? `"${written}" is empty` : `refers to "${unset}", which is not set`;
+  const message = `inspector.scrape_token ${why}; /metrics and /ready answer 401 until it is set in .env or in the environment`;
+  findings.report({ path, message, code: 'secret-unresolved' }, { kind: 'home' }, 'warning');
+  return '';
+}
+
+/** Users without a usable password cannot sign in. */
+function readUsers(findings: Findings, written: JsonObject, scope: InterpolationScope): readonly PageUser[] {
+  return Object.entries(written).flatMap(([name, entry]) => {
+    const { password: given, role } = isJsonObject(entry) ? entry : {};
+    if (typeof given !== 'string') return [];
+    const path: ConfigPath = ['inspector', 'users', name, 'password'];
+    const password = interpolate(given, scope) as string;
+    const unset = unresolvedReference(password);
+    const weakness = weaknessOf(password);
+    if (unset !== undefined) {
+      const message = `inspector.users.${name}.password refers to "${unset}", which is not set; ${name} cannot sign in until it is set in .env or in the environment`;
+      findings.report({ path, message, code: 'secret-unresolved' }, { kind: 'home' }, 'warning');
+    } else if (weakness !== undefined) {
+      const message = `inspector.users.${name}.password ${weakness}; ${name} cannot sign in until it is stronger: \`openssl rand -base64 18\` makes one`;
+      findings.report({ path, message, code: 'secret-weak' }, { kind: 'home' }, 'warning');
+    } else return [role === 'reader' ? { name, password, role } : { name, password }];
+    return [];
+  });
+}

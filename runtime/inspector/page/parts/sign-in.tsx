@@ -1,0 +1,59 @@
+/** A name and a password, with which a user of the configuration gets a session. @see SEC-1 in docs/specification.md */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { signIn } from '../data/session.ts';
+
+export function SignIn({
+  name: known = '',
+  onDone,
+}: {
+  /** Of one who signs in again. */
+  readonly name?: string;
+  readonly onDone?: () => void;
+}): JSX.Element {
+  const [name, setName] = useState(known);
+  const [password, setPassword] = useState('');
+  const [state, setState] = useState<
+    { readonly kind: 'idle' | 'busy' | 'done' } | { readonly kind: 'refused'; readonly why: string }
+  >({ kind: 'idle' });
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setState({ kind: 'busy' });
+    const why = await signIn(name, password).catch(() => 'the daemon does not answer');
+    setPassword('');
+    setState(why === undefined ? { kind: 'done' } : { kind: 'refused', why });
+    if (why === undefined) onDone?.();
+  };
+  if (state.kind === 'done') return <p role="status">Signed in.</p>;
+  return (
+    <form class="fields" onSubmit={(event) => void send(event)}>
+      <label class="field">
+        <span>Name</span>
+        <input
+          autocomplete="username"
+          value={name}
+          readOnly={known !== ''}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+      </label>
+      <label class="field">
+        <span>Password</span>
+        <input
+          type="password"
+          autocomplete="current-password"
+          value={password}
+          onInput={(event) => setPassword(event.currentTarget.value)}
+        />
+      </label>
+      {state.kind === 'refused' ? (
+        <p class="refusal" role="alert">
+          Not signed in: {state.why}.
+        </p>
+      ) : null}
+      <button type="submit" class="btn primary tall" disabled={name === '' || password === '' || state.kind === 'busy'}>
+        Sign in
+      </button>
+    </form>
+  );
+}
