@@ -79,7 +79,7 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     verify: verifierOf(route, secret),
     isPinned: source !== undefined || route.signature !== undefined,
     ...certificateOf(source),
-    ...(source?.handshake === undefined ? {} : { handshake: compileHandshake(source.handshake, secret) }),
+    ...(source?.handshake === undefined ? {} : { handshake: compileHandshake(source.handshake, secret, route) }),
     ...(source?.answer === undefined ? {} : { answer: source.answer }),
     body: route.body === undefined ? (source?.body ?? { shape: 'object' }) : { ...source?.body, shape: route.body },
     eventType: typeReader(source),

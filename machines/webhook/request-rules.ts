@@ -175,14 +175,16 @@ export function missingCertificate(context: RequestContext, facts: RequestFacts,
 
 /** A question that its provider cannot sign yet: anybody can ask it, so the allowance holds for it always. */
 function unsignedGreeting(
-  { payload }: SignedRequest,
+  { payload, query }: SignedRequest,
   { route }: RequestContext,
   facts: RequestFacts,
   nowMs: number,
 ): Known | undefined {
   const byUnsigned = route && facts.compiled(route).handshake?.byUnsigned;
   const read = byUnsigned && payload?.();
-  const greeting = read && byUnsigned(read);
+  const greeting = read && byUnsigned(read, query);
+  // An untrusted sender cannot use up what the provider needs.
+  if (greeting !== undefined && greeting.status >= 400) return greetedBy(greeting);
   return route && greeting && (noGreetingLeft(route, facts, nowMs) ?? { ...greetedBy(greeting), ...takesGreeting });
 }
 
