@@ -29,8 +29,8 @@ export interface SubscriptionsStore {
    * the file has become corrupt meanwhile.
    */
   reconsider(): void;
-  /** Changes the file under its lock; refuses while it is corrupt. */
-  update(change: (text: string) => string): Promise<Result<true>>;
+  /** Changes the file under its lock, unless the change is undefined; refuses while it is corrupt. */
+  update(change: (text: string) => string | undefined): Promise<Result<true>>;
 }
 
 export interface SubscriptionsSettings {

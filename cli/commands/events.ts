@@ -61,7 +61,7 @@ async function search(ask: Ask, text: string, query: Partial<HistoryQuery>): Pro
 }
 
 export async function showEvent(context: CommandContext): Promise<ExitCode> {
-  const found = await context.ask('webhook.delivery', askedEvent(context));
+  const found = await context.ask('webhook.delivery', { ...askedEvent(context), handshake: true });
   if (hasFlag(context, 'json')) printJson(context, found);
   else context.out.print(formatEvent(context, found));
   return 0;

@@ -62,6 +62,10 @@ async function linesOf(client: ControlClient, route: AwaitedRoute, row: HistoryR
   const { key, status, event, delivery_id: id, reason } = row;
   const why = reason === undefined ? '' : `: ${oneLine(reason)}`;
   if (!passedOver.has(status)) return [`Came: ${oneLine(event)}. See it by: agent events show ${oneLine(id)}`];
+  if (status !== 'refused' && reason?.startsWith('handshake: ') === true) {
+    const { record } = await client.ask('webhook.delivery', { id: key, handshake: true });
+    return [oneLine(reason), ...(record.body === '' ? [] : [`  ${oneLine(record.body)}`])];
+  }
   if (status !== 'refused') return [`${stateWords(status)}${why}`];
   const { refusals } = await client.ask('webhook.doctor', route);
   const findings = refusals.find((one) => one.key === key)?.findings ?? [];

@@ -58,7 +58,7 @@ function show(context: CommandContext, created: Subscribed): void {
 
 type Subscribed = Result<'webhook.subscribe'>;
 
-function anyoneWords({ url, local_url: local, secret, events }: Subscribed, test: string): string {
+function anyoneWords({ url, local_url: local, secret = '', events }: Subscribed, test: string): string {
   return `  Secret  ${secret}
 
 The secret is shown once. Paste both at the sender:
@@ -72,11 +72,11 @@ ${curlOf(local ?? url, secret, events[0])}`;
 
 /** A secret that the provider made is not shown: its owner has just given it. */
 function providerWords(
-  { url, secret, verify_token: token, events }: Subscribed,
+  { name, url, secret, verify_token: token, events }: Subscribed,
   provider: ProviderWords,
   test: string,
 ): string {
-  const { title, page, typed, sample } = provider;
+  const { title, page, typed, sent, sample } = provider;
   const rows = [
     ...(typed ? [`  Secret  ${secret}\n          ${provider.secret}; it is shown once`] : []),
     ...(token === undefined
@@ -86,9 +86,15 @@ function providerWords(
   ];
   const how = sample === undefined ? test : `${test} --sample ${sample}`;
   return `${rows.map((row) => `${row}\n`).join('')}
-Paste ${rows.length === 0 ? 'it' : 'them'} at ${title}: ${page}${reachWords(url)}
+Paste ${rows.length === 0 ? 'it' : 'them'} at ${title}: ${page}${reachWords(url)}${sent === true && secret === undefined ? laterWords(name, title) : ''}
 
 Try it: ${how}`;
+}
+
+function laterWords(name: string, title: string): string {
+  return `
+The address is shown once. ${title} then sends its token there, which becomes the secret of the route.
+Type the token in at ${title}: --wait prints it, and later agent events show latest --route ${name}`;
 }
 
 /** The record of a subscription; a text says what is wrong with the flags. */

@@ -33,9 +33,10 @@ export interface Source {
   readonly secretKey?: 'verify_token';
   /**
    * Which secret the provider knows, and how it looks; a word that begins as a secret of another kind is a finding. `typed`:
-   * the owner types it at the provider, so that any strong text will do.
+   * the owner types it at the provider, so that any strong text will do. `sent`: the provider sends it in its handshake, so that
+   * a subscription is made without it.
    */
-  readonly secret: { readonly is: string; readonly looks?: RegExp; readonly typed?: true };
+  readonly secret: { readonly is: string; readonly looks?: RegExp; readonly typed?: true; readonly sent?: true };
 }
 
 /** What a route makes of a body that is an array (SRC-4): a refusal, one event for each item, or one event. */
@@ -436,7 +437,7 @@ export const sources = {
     event: [field('type')],
     id: [field('id')],
     handshake: 'notion',
-    secret: { is: 'the verification token that Notion sends first; until then any text' },
+    secret: { is: 'the verification token that Notion sends first', sent: true },
   },
   'microsoft-graph': {
     title: 'Microsoft Graph',

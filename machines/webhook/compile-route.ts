@@ -82,7 +82,7 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     verify: verifierOf(route, secret),
     isPinned: source !== undefined || route.signature !== undefined,
     ...certificateOf(source),
-    ...(source?.handshake === undefined ? {} : { handshake: compileHandshake(source.handshake, secret) }),
+    ...(source?.handshake === undefined ? {} : { handshake: compileHandshake(source.handshake, secret, route) }),
     ...(source?.answer === undefined ? {} : { answer: source.answer }),
     body: bodyRuleOf(route),
     eventType: typeReader(source),

@@ -477,6 +477,8 @@ function secretKind({ route, secret }: RouteWithSecret): readonly Finding[] {
 function handshakeFinding({ query, reason = '' }: RefusedRequest, { secret }: RouteWithSecret): Finding {
   const code = 'handshake-token';
   const asked = new URLSearchParams(query ?? '');
+  if (reason.includes('verification_token'))
+    return { code, text: 'Give Notion the complete address that `agent webhook subscribe` printed, with its code.' };
   const isMeta = reason.includes('verify_token');
   if (!isMeta) return { code, text: 'The provider asked for leave to send with another code than the route’s secret.' };
   const given = asked.get('hub.verify_token') ?? '';

@@ -5,8 +5,8 @@
  */
 
 import { createHmac } from 'node:crypto';
-import type { JsonObject } from '../base/json.ts';
-import { type RouteSecret, textsOfSecret } from '../config/route.ts';
+import type { Json, JsonObject } from '../base/json.ts';
+import { type Route, type RouteSecret, textsOfSecret } from '../config/route.ts';
 import type { HandshakeName } from '../config/sources.ts';
 import { sameBytes, secretNumber } from './signature.ts';
 
@@ -22,6 +22,8 @@ export interface Greeting {
   readonly shownField?: string;
   /** The field of the body whose address is visited to confirm that events are wanted. */
   readonly visitField?: string;
+  /** The field of the body that becomes the secret of the subscription. */
+  readonly keyField?: string;
 }
 
 interface Head {
@@ -34,8 +36,8 @@ interface Head {
 export interface Handshake {
   /** Judges a request by its head alone, whatever its method, before anything is verified. */
   readonly byHead?: (head: Head) => Greeting | undefined;
-  /** Judges the body of a request whose signature is not genuine. */
-  readonly byUnsigned?: (payload: JsonObject) => Greeting | undefined;
+  /** Judges the body of a request whose signature is not genuine, and what stands behind its question mark. */
+  readonly byUnsigned?: (payload: JsonObject, query: string | undefined) => Greeting | undefined;
   /**
    * Judges the body of a request whose signature is genuine.
    * @param scheme of the verdict, which names the secret that fits
@@ -45,7 +47,11 @@ export interface Handshake {
 
 const plain = 'text/plain; charset=utf-8';
 
-export function compileHandshake(name: HandshakeName, secret: RouteSecret): Handshake {
+export function compileHandshake(
+  name: HandshakeName,
+  secret: RouteSecret,
+  { source }: Pick<Route, 'source'>,
+): Handshake {
   const texts = textsOfSecret(secret);
   switch (name) {
     case 'slack':
@@ -70,18 +76,7 @@ export function compileHandshake(name: HandshakeName, secret: RouteSecret): Hand
     case 'meta':
       return { byHead: ({ method, query }) => (method === 'GET' ? subscribed(query, secret) : undefined) };
     case 'notion':
-      // Once the route has Notion's token, another one is somebody else's.
-      return {
-        byUnsigned: ({ verification_token: given }) =>
-          typeof given === 'string' && !texts.some((text) => notionToken.test(text))
-            ? {
-                what: 'verification_token; type in the text below at Notion and make it the secret of the route',
-                status: 200,
-                body: '{}',
-                shownField: 'verification_token',
-              }
-            : undefined,
-      };
+      return { byUnsigned: ({ verification_token: token }, query) => verified(token, query, { secret, source }) };
     case 'microsoft-graph':
       return {
         byHead({ method, query }) {
@@ -113,7 +108,42 @@ export function compileHandshake(name: HandshakeName, secret: RouteSecret): Hand
   }
 }
 
+/** The query parameter of the address that is given to Notion. */
+export const notionCode = 'code';
 const notionToken = /^secret_/;
+
+/**
+ * Notion's token, which is not signed. It becomes the secret of a subscription only if it comes to the address that was given
+ * to Notion, with a code that Notion alone is given; the owner of a route of config.yaml copies it there.
+ */
+function verified(
+  token: Json | undefined,
+  query: string | undefined,
+  { secret, source }: Pick<Route, 'source'> & { readonly secret: RouteSecret },
+): Greeting | undefined {
+  if (typeof token !== 'string' || secret.kind !== 'shared') return undefined;
+  const what = 'verification_token';
+  const shown = { status: 200, body: '{}', shownField: what };
+  const code = source === 'dynamic' ? secret.verifyToken : undefined;
+  if (code !== undefined) {
+    const given = new URLSearchParams(query ?? '').get(notionCode) ?? '';
+    if (!sameText(given, code)) return { what: `${what} without the code of the address`, ...unauthorized };
+    return { what: `${what}; it becomes the secret of the route: type it in at Notion`, ...shown, keyField: what };
+  }
+  const known = textsOfSecret(secret).filter((text) => notionToken.test(text));
+  if (known.length === 0)
+    return { what: `${what}; type it in at Notion and make it the secret of the route`, ...shown };
+  // Once the route has Notion's token, another one is not Notion's.
+  return known.some((one) => sameText(token, one))
+    ? { what: `${what}, which the route has: type it in at Notion`, ...shown }
+    : undefined;
+}
+
+function sameText(one: string, other: string): boolean {
+  return sameBytes(Buffer.from(one, 'utf8'), Buffer.from(other, 'utf8'));
+}
+
+const unauthorized = { status: 401, body: '{"error":"Invalid signature"}' };
 const originName = /^[\x21-\x7e]{1,256}$/;
 
 /**
@@ -125,10 +155,9 @@ function asked({ method, headers }: Head, given?: string, secret?: RouteSecret):
   const origin = headers['webhook-request-origin'];
   if (method !== 'OPTIONS' || origin === undefined || !originName.test(origin)) return undefined;
   const what = 'WebHook-Request-Origin';
-  const bytes = Buffer.from(given ?? '', 'utf8');
   const keys = secret === undefined ? [] : textsOfSecret(secret);
-  if (keys.length > 0 && !keys.some((one) => sameBytes(Buffer.from(one, 'utf8'), bytes)))
-    return { what: `${what} with a wrong code`, status: 401, body: '{"error":"Invalid signature"}' };
+  if (keys.length > 0 && !keys.some((one) => sameText(one, given ?? '')))
+    return { what: `${what} with a wrong code`, ...unauthorized };
   const allowed = { 'webhook-allowed-origin': origin, 'webhook-allowed-rate': '*', allow: 'POST, OPTIONS' };
   return { what, status: 200, body: '', headers: allowed };
 }
@@ -136,9 +165,9 @@ function asked({ method, headers }: Head, given?: string, secret?: RouteSecret):
 /** Meta's challenge: its token is compared in constant time, and what it wants back is text, never a page. */
 function subscribed(query: string | undefined, secret: RouteSecret): Greeting {
   const asked = new URLSearchParams(query ?? '');
-  const token = Buffer.from(asked.get('hub.verify_token') ?? '', 'utf8');
-  const wanted = Buffer.from((secret.kind === 'shared' ? secret.verifyToken : undefined) ?? '', 'utf8');
-  const isRight = asked.get('hub.mode') === 'subscribe' && wanted.length > 0 && sameBytes(token, wanted);
+  const token = asked.get('hub.verify_token') ?? '';
+  const wanted = secret.kind === 'shared' ? secret.verifyToken : undefined;
+  const isRight = asked.get('hub.mode') === 'subscribe' && wanted !== undefined && sameText(token, wanted);
   const what = 'hub.challenge';
   if (!isRight) return { what: `${what} with a wrong verify_token`, status: 403, body: '{"error":"Forbidden"}' };
   return { what, status: 200, body: asked.get('hub.challenge') ?? '', contentType: plain };

@@ -19,6 +19,7 @@ export type Outcome =
       readonly headers?: Readonly<Record<string, string>>;
       readonly shownField?: string;
       readonly visitField?: string;
+      readonly keyField?: string;
     }
   /** Of an array; each count is of its events. */
   | { readonly kind: 'split'; readonly accepted: number; readonly duplicate: number; readonly ignored: number }

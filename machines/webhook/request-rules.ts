@@ -110,13 +110,13 @@ function greetingByHead(
     headers: facts.headers(context.id),
   });
   if (greeting === undefined || !route.enabled) return undefined;
-  // One that is refused takes nothing, or anybody could use up what the provider needs.
-  const taken = greeting.status >= 400 ? greetedBy(greeting) : answered(greeting, route, facts, nowMs);
-  return { route, profile: route.profile, ...taken };
+  return { route, profile: route.profile, ...answered(greeting, route, facts, nowMs) };
 }
 
 /** Takes one of the allowance for a handshake, or says when there is one again. */
 function answered(greeting: Greeting, route: Route, facts: RequestFacts, nowMs: number): Known {
+  // One that is refused takes nothing, or anybody could use up what the provider needs.
+  if (greeting.status >= 400) return greetedBy(greeting);
   return noGreetingLeft(route, facts, nowMs) ?? { ...greetedBy(greeting), takes: 'greeting' };
 }
 
@@ -192,14 +192,14 @@ export function missingCertificate(context: RequestContext, facts: RequestFacts,
 
 /** A question that its provider cannot sign yet: anybody can ask it, so the allowance holds for it always. */
 function unsignedGreeting(
-  { payload }: SignedRequest,
+  { payload, query }: SignedRequest,
   { route }: RequestContext,
   facts: RequestFacts,
   nowMs: number,
 ): Known | undefined {
   const byUnsigned = route && facts.compiled(route).handshake?.byUnsigned;
   const read = byUnsigned && payload?.();
-  const greeting = read && byUnsigned(read);
+  const greeting = read && byUnsigned(read, query);
   return route && greeting && answered(greeting, route, facts, nowMs);
 }
 

@@ -114,7 +114,7 @@ const table: Commands = {
   'webhook.delivery': ofDaemon(async (daemon, params) => {
     const id = textOf(params, 'id');
     const choice = choiceOf(params);
-    const found = await daemon.delivery(id, choice);
+    const found = await daemon.delivery(id, choice, params.handshake === true);
     return (
       found ??
       refuse(

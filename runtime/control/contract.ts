@@ -220,7 +220,8 @@ export interface Contract {
   };
   'setup.webhooks': { params: InProfile; result: { readonly file: string; readonly url: string | null } };
   'webhook.deliveries': { params: Partial<HistoryQuery>; result: readonly HistoryRow[] };
-  'webhook.delivery': { params: EventChoice & ById; result: HistoryDetail };
+  /** With `handshake` the text of one is complete, though it may be a secret. */
+  'webhook.delivery': { params: EventChoice & ById & { readonly handshake?: boolean }; result: HistoryDetail };
   'webhook.doctor': {
     params: RouteChoice;
     result: { readonly name: string; readonly profile: string; readonly refusals: readonly Diagnosis[] };
@@ -242,7 +243,8 @@ export interface Contract {
     result: RouteRow & {
       /** The listener's own address, where `url` is another one. */
       readonly local_url?: string;
-      readonly secret: string;
+      /** Absent where the provider sends it later. */
+      readonly secret?: string;
       readonly verify_token?: string;
       readonly provider?: ProviderWords;
     };
@@ -926,6 +928,8 @@ export interface ProviderWords {
   readonly secret: string;
   /** Whether the owner types the secret there; else the provider made it. */
   readonly typed: boolean;
+  /** The provider sends it in its handshake. */
+  readonly sent?: true;
   /** A recorded event to try the route with. */
   readonly sample?: string;
 }

@@ -135,14 +135,14 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...alikeOf(alike),
       }));
     },
-    async delivery(id, choice) {
+    async delivery(id, choice, isHandshakeShown = false) {
       const found = await find(id, choice);
       if (found === undefined) return undefined;
       const { key, event, alike } = found;
       const run = await runOf(event.work);
       const delivery = await get('deliveries', event.work);
       const notice = event.work === undefined ? undefined : await get('deliveries', noticeKey(event.work));
-      return ports.redact({
+      const shown = ports.redact({
         ...deliveryRow(event, await workOf(event)),
         ...questionOf(event.work, ports.runsThatWait()),
         key,
@@ -153,6 +153,8 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...(await furtherOf(keeper.journal(), event.work, delivery)),
         ...(notice === undefined ? {} : { notice }),
       });
+      if (!isHandshakeShown || event.outcome !== 'handshake') return shown;
+      return { ...shown, record: { ...shown.record, body: event.body } };
     },
     events: createSearchEvents({ ...ports, journal: keeper.journal }),
     countEvents: ports.stats.count,

@@ -18,6 +18,7 @@ import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf, type RouteWithSecret } from '../../machines/config/route.ts';
 import { type Source, type SourceName, sourceOf } from '../../machines/config/sources.ts';
 import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
+import { notionCode } from '../../machines/webhook/handshake.ts';
 import { samplesFor } from '../../machines/webhook/samples.ts';
 import { createSourceReader, subscriptionContext } from '../webhook/route-sources.ts';
 import type { RouteSources } from '../webhook/route-table.ts';
@@ -138,15 +139,24 @@ export async function subscribe(
   const local = routeUrl(listener ?? configuredUrl(home), { profile, name });
   return {
     ...row,
-    url: `${url}${queryOf(sender, secrets.shown)}`,
+    url: `${url}${queryOf(sender, secrets.keys)}`,
     ...(local === url ? {} : { local_url: local }),
     ...secrets.shown,
     ...(sender === undefined ? {} : { provider: wordsOf(record, sender) }),
   };
 }
 
+interface Secrets {
+  readonly secret?: string;
+  readonly verify_token?: string;
+}
+
 /** The keys of the record that hold its secrets, and what a person is shown of them: what is not given is made here. */
-function secretsOf({ secret, verify_token: token }: JsonObject, sender: Source | undefined, url: string) {
+function secretsOf(
+  { secret, verify_token: token }: JsonObject,
+  sender: Source | undefined,
+  url: string,
+): { readonly keys: Secrets; readonly shown: Secrets } {
   const given = typeof secret === 'string' && secret !== '' ? secret : undefined;
   const typedToken = typeof token === 'string' && token !== '' ? token : undefined;
   const fresh = (): string => randomBytes(secretBytes).toString('hex');
@@ -154,6 +164,9 @@ function secretsOf({ secret, verify_token: token }: JsonObject, sender: Source |
     const made = typedToken ?? given ?? fresh();
     return { keys: { verify_token: made }, shown: { secret: made } };
   }
+  // Until the provider has sent the secret, there is a random one that is never shown.
+  if (given === undefined && sender?.secret.sent === true)
+    return { keys: { secret: fresh(), verify_token: typedToken ?? fresh() }, shown: {} };
   if (given === undefined && sender !== undefined && sender.secret.typed !== true) {
     const what = `${sender.title} makes the secret: ${sender.secret.is}`;
     refuse(
@@ -168,15 +181,24 @@ function secretsOf({ secret, verify_token: token }: JsonObject, sender: Source |
   return { keys: both, shown: both };
 }
 
-/** Behind the address that is pasted where the sender shows its secret there, as Event Grid does. */
-function queryOf(sender: Source | undefined, { secret }: { readonly secret: string }): string {
+/** Behind the address that is pasted: Event Grid shows the secret there, and Notion what its handshake is known by. */
+function queryOf(sender: Source | undefined, { secret = '', verify_token: code = '' }: Secrets): string {
   const at = sender?.schemes[0]?.at;
-  return at === undefined || !('query' in at) ? '' : `?${new URLSearchParams({ [at.query]: secret })}`;
+  if (at !== undefined && 'query' in at) return `?${new URLSearchParams({ [at.query]: secret })}`;
+  return sender?.secret.sent === true && code !== '' ? `?${new URLSearchParams({ [notionCode]: code })}` : '';
 }
 
 function wordsOf({ source }: JsonObject, { title, page, secret }: Source): ProviderWords {
   const [sample] = samplesFor(source as SourceName);
-  return { title, page, secret: secret.is, typed: secret.typed === true, ...(sample === undefined ? {} : { sample }) };
+  const { is, typed = false, sent } = secret;
+  return {
+    title,
+    page,
+    secret: is,
+    typed,
+    ...(sent === undefined ? {} : { sent }),
+    ...(sample === undefined ? {} : { sample }),
+  };
 }
 
 export async function unsubscribe({ sources }: HomeDesk, name: string, profile: ProfileName): Promise<void> {

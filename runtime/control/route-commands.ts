@@ -14,9 +14,8 @@ import { profilePaths } from '../../machines/config/profile.ts';
 import { routesPath } from '../../machines/config/read-webhook.ts';
 import type { Route, RouteWithSecret } from '../../machines/config/route.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
-import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
 import { filterWords } from '../../machines/webhook/filter-words.ts';
-import { subscriptionContext } from '../webhook/route-sources.ts';
+import { editSubscription } from '../webhook/edit-subscription.ts';
 import { type CommandHost, type Commands, ofHome, refuse, textOf } from './command.ts';
 import { configFile, showConfig } from './config-view.ts';
 import type { Result, RouteDetail } from './contract.ts';
@@ -61,7 +60,8 @@ export const routeCommands = {
     if (route.source === 'static') {
       refuse('subscription-static', `"${route.name}" is a route of config.yaml, which is edited there`);
     }
-    await editSubscription(host, route, isJsonObject(params.record) ? params.record : {});
+    const record = isJsonObject(params.record) ? params.record : {};
+    await editSubscription(deskOf(host), route, () => record);
     return showRoute(deskOf(host), route, host.daemon?.url());
   }),
 } satisfies Partial<Commands>;
@@ -113,7 +113,7 @@ function limitsOf({ coalesce, concurrency, scriptTimeoutMs, script }: Route, { h
 
 async function setEnabled(host: CommandHost, params: JsonObject, enabled: boolean): Promise<Result<'webhook.enable'>> {
   const { route } = askedRouteOf(deskOf(host), askedRoute(params));
-  if (route.source === 'dynamic') await editSubscription(host, route, { enabled });
+  if (route.source === 'dynamic') await editSubscription(deskOf(host), route, () => ({ enabled }));
   else {
     const found = await findRoute(route, host);
     if (found === undefined) return refuse('route-unknown', `config.yaml has no route "${route.name}" any more`);
@@ -124,26 +124,6 @@ async function setEnabled(host: CommandHost, params: JsonObject, enabled: boolea
     await host.daemon?.reload();
   }
   return { name: route.name, profile: route.profile, enabled };
-}
-
-/** Changes keys of a subscription's record; null takes one out. Its secret stays. */
-async function editSubscription(host: CommandHost, { name, profile }: Route, change: JsonObject): Promise<void> {
-  const { home, sources } = deskOf(host);
-  const store = sources.subscriptions.get(profile);
-  if (store === undefined) return;
-  const updated = await store.update((text) => {
-    const before = valueAt(text, [name]);
-    const merged = Object.entries({ ...(isJsonObject(before) ? before : {}), ...change });
-    const record: JsonObject = Object.fromEntries(merged.filter(([, value]) => value !== null));
-    const read = readSubscription(name, record, subscriptionContext(home, profile));
-    if (!read.ok) {
-      const [first] = read.problems;
-      const words = read.problems.map(({ message }) => message).join('; ');
-      throw Refusal.carrying(first?.code ?? 'subscription-unfit', words);
-    }
-    return editSubscriptions(text, name, record);
-  });
-  if (!updated.ok) throw new Refusal(updated.fault.code, updated.fault.message);
 }
 
 export function deskOf({ desk, source }: CommandHost): HomeDesk {

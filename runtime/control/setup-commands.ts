@@ -74,9 +74,9 @@ function sourceChoice(name: SourceName): readonly SourceChoice[] {
   if (source === undefined) return [];
   const { title, page, secret, secretKey } = source;
   const [sample] = samplesFor(name);
-  const isOwners = secret.typed === true || secretKey === 'verify_token';
+  const isNeeded = secret.typed !== true && secret.sent !== true && secretKey !== 'verify_token';
   return [
-    { name, title, page, secret: secret.is, secret_needed: !isOwners, ...(sample === undefined ? {} : { sample }) },
+    { name, title, page, secret: secret.is, secret_needed: isNeeded, ...(sample === undefined ? {} : { sample }) },
   ];
 }
 

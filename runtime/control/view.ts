@@ -73,8 +73,9 @@ export interface DaemonView extends RunHistory, EventView {
   /**
    * One event with its run and delivery, by key or by delivery id: the newest that came to its route. An id that came to
    * several routes is refused where the choice leaves more than one.
+   * @param isHandshakeShown with the text of a handshake that its owner types in at the provider, though it may be a secret
    */
-  delivery(id: string, choice?: EventChoice): Promise<HistoryDetail | undefined>;
+  delivery(id: string, choice?: EventChoice, isHandshakeShown?: boolean): Promise<HistoryDetail | undefined>;
   /** Searches the events of the history. */
   readonly events: SearchEvents;
   /** The counts of the history's events over a range, also by route. */

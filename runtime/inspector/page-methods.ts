@@ -44,7 +44,8 @@ const rules: Readonly<Record<string, Rule>> = {
   // What the others write starts a program, opens a port or holds a credential.
   'setup.read': 'open',
   ...all('runs', ['cancel', 'list', 'show']),
-  ...all('webhook', ['deliveries', 'delivery', 'disable', 'doctor', 'enable', 'list', 'samples', 'show']),
+  ...all('webhook', ['deliveries', 'disable', 'doctor', 'enable', 'list', 'samples', 'show']),
+  'webhook.delivery': ({ handshake }) => (handshake === true ? 'terminalOnly' : 'open'),
   // A payload is a part of the prompt.
   'webhook.replay': ({ payload, event, to }) =>
     payload === undefined && event === undefined && to === undefined ? 'open' : 'fresh',

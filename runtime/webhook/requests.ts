@@ -54,9 +54,17 @@ export interface RequestPorts {
   readonly runScript: RunScript;
   readonly splitBody: SplitBody;
   readonly certificates: Pick<Certificates, 'fetch' | 'visit'>;
+  /** Makes the text of a handshake the secret of its subscription; resolves with whether it is that now, and never rejects. */
+  readonly learnKey: (route: Route, handshake: KeyHandshake) => Promise<boolean>;
   /** The trace that is kept with an event. */
   readonly traceparentOf: (live: LiveRequest | undefined) => string | undefined;
   readonly wards: () => Wards;
+}
+
+/** What a handshake brings. */
+export interface KeyHandshake {
+  readonly key: string;
+  readonly query: string | undefined;
 }
 
 type Rule = (context: RequestContext, facts: RequestFacts, input: RuleInput) => Partial<RequestContext>;
@@ -166,7 +174,14 @@ export function wireRequest(ports: RequestPorts) {
           const url = fieldOf(live, context.outcome.visitField);
           if (isConfirmUrl(url)) void ports.certificates.visit(url);
         }
-        if (live.part !== undefined) live.part.answered(context.outcome, context.reason);
+        if (context.outcome.kind === 'handshake' && context.outcome.keyField !== undefined && context.route) {
+          const { outcome, route } = context;
+          const { query } = live.exchange.head;
+          // The provider sends it once: what is not on disk must not be answered as taken.
+          void ports
+            .learnKey(route, { key: fieldOf(live, context.outcome.keyField), query })
+            .then((isLearnt) => live.exchange.reply(replyTo(isLearnt ? outcome : { kind: 'unavailable' })));
+        } else if (live.part !== undefined) live.part.answered(context.outcome, context.reason);
         else {
           // No provider reads the answer to what its owner hands in.
           const route = live.handedIn === undefined ? context.route : undefined;

@@ -87,7 +87,10 @@ function subscriptionsOf(
         log.log('error', read.fault.message, { code: read.fault.code, profile });
         return read;
       }
-      for (const { secret } of read.fresh) textsOfSecret(secret).forEach(learn);
+      for (const { secret } of read.fresh) {
+        textsOfSecret(secret).forEach(learn);
+        if (secret.kind === 'shared' && secret.verifyToken !== undefined) learn(secret.verifyToken);
+      }
       for (const { name, message, code } of read.problems) {
         log.log('warn', `subscription "${name}" skipped: ${message}`, { code, profile });
       }

@@ -16,14 +16,16 @@ import { createClaimDelivery } from '../../actors/webhook/claim-delivery.ts';
 import { signatureHolder } from '../../actors/webhook/event-claims.ts';
 import { createScriptPlaces } from '../../actors/webhook/script-places.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
-import { done, type Fault } from '../../machines/base/fault.ts';
+import { causeOf, done, type Fault } from '../../machines/base/fault.ts';
 import { Roster } from '../../machines/base/roster.ts';
 import { createWard } from '../../machines/base/ward.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
+import type { Route } from '../../machines/config/route.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import type { CompiledRoute } from '../../machines/webhook/compile-route.ts';
 import { diagnoseRefusal } from '../../machines/webhook/diagnose-refusal.ts';
 import { deliveryIdOf } from '../../machines/webhook/envelope.ts';
+import { notionCode } from '../../machines/webhook/handshake.ts';
 import { signatureClaim } from '../../machines/webhook/record.ts';
 import { replyTo } from '../../machines/webhook/reply.ts';
 import {
@@ -50,6 +52,7 @@ import { createEventTraces } from '../observe/tracing-spans.ts';
 import { createIds, timeKey } from '../system/ids.ts';
 import { wireJournal } from '../system/supervisor.ts';
 import type { Every } from '../system/ticks.ts';
+import { editSubscription } from './edit-subscription.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
 import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
@@ -58,7 +61,7 @@ import { createParts } from './parts.ts';
 import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
 import type { ReplayPorts } from './replay.ts';
-import { wireRequest } from './requests.ts';
+import { type KeyHandshake, wireRequest } from './requests.ts';
 import { createSourceReader } from './route-sources.ts';
 import { createRouteDesk, type RouteSources } from './route-table.ts';
 
@@ -234,6 +237,20 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     hasRoom: work.hasRoom,
     reports: work.reports,
   });
+  async function learnKey(route: Route, { key, query }: KeyHandshake): Promise<boolean> {
+    const code = new URLSearchParams(query ?? '').get(notionCode);
+    try {
+      // On disk there may be another code by now, or none: then the subscription has its secret.
+      const isLearnt = await editSubscription({ home: home(), sources }, route, ({ verify_token: wanted }) =>
+        wanted === code ? { secret: key, verify_token: null } : undefined,
+      );
+      if (isLearnt) log.log('info', `route "${route.name}" has the secret that its sender sent`, { route: route.name });
+      return isLearnt;
+    } catch (thrown) {
+      log.log('error', `the secret of route "${route.name}" was not taken: ${causeOf(thrown)}`, { route: route.name });
+      return false;
+    }
+  }
   const parts = createParts({ exchanges, wards, nextId, nowMs, claim, together: keeper.together });
   const requestLogic = wireRequest({
     facts: {
@@ -269,6 +286,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     traceparentOf: traces.traceparentOf,
     claim,
     certificates,
+    learnKey,
     splitBody: parts.splitBody,
     runScript: async (input, signal) => {
       const { profile, name } = input.route;

@@ -1,6 +1,9 @@
 /** What `webhook subscribe` makes of its flags, and whether what it prints works when it is pasted. */
 
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { subscribeWebhook } from '../../cli/commands/webhook.ts';
@@ -133,5 +136,63 @@ t.test(
     t.match(stdout, /refused: .*\n→ .*stripe-signature/i);
     t.match(stdout, /Came: invoice\.paid\. See it by: agent events show /);
     t.notMatch(stdout + stderr, 'whsec_ofTheEndpoint', 'who gave the secret knows it');
+  },
+);
+
+t.test(
+  'SRC-3 · SUB-1 · SEC-6 · Notion is subscribed without a secret: --wait prints the token that it sends, which is the key then',
+  async (t) => {
+    const home = makeHome(t, { 'config.yaml': webhookConfig('        gh: {prompt: p}\n') });
+    const daemon = await startDaemon(t, home.path);
+    const words = ['webhook', 'subscribe', 'nn', '--source', 'notion', '--wait'];
+    const waiting = spawn(process.execPath, [main, ...words], { env: { ...process.env, AGENT_HOME: home.path } });
+    let printed = '';
+    for (const stream of [waiting.stdout, waiting.stderr]) stream.on('data', (text) => (printed += String(text)));
+    const ended = new Promise((resolve) => waiting.on('close', resolve));
+    await until(() => printed.includes('Waiting for the first event'));
+    const [, url = ''] = / {2}URL {5}(\S+)/.exec(printed) ?? [];
+    t.match(url, `${daemon.url}/webhooks/nn?code=`);
+    t.match(printed, /Notion then sends its token there, which becomes the secret/);
+    const [bare = '', code = ''] = url.split('?code=');
+    const post = async (to: string, body: object, headers: Record<string, string> = {}) =>
+      (await fetch(to, { method: 'POST', body: JSON.stringify(body), headers })).status;
+    const signedBy = (key: string, body: object) => ({
+      'x-notion-signature': `sha256=${createHmac('sha256', key).update(JSON.stringify(body)).digest('hex')}`,
+    });
+    const event = { id: 'e1', type: 'page.created' };
+    const another = 'secret_of-a-stranger-who-was-faster';
+    const token = 'secret_tMrlL1qK5vuQAh1b6cZGhFChZTSYJlce98V0pYn7yBl';
+
+    for (let times = 0; times < 20; times += 1) t.equal(await post(bare, { verification_token: another }), 401);
+    t.equal(await post(`${bare}?code=${code.replace(/./g, '0')}`, { verification_token: another }), 401);
+    t.equal(await post(url, event, signedBy(another, event)), 401);
+    t.equal(await post(url, event, signedBy(code, event)), 401, 'the code signs nothing');
+    t.match(await askCli(['webhook', 'test', 'nn', '--checks-only'], home.path), { stdout: /^HTTP 202/ });
+    t.equal(await post(url, { verification_token: token }), 200);
+    await until(() => printed.includes(token));
+    t.match((await askCli(['events', 'show', 'latest', '--route', 'nn'], home.path)).stdout, token, 'as is printed');
+    t.match(
+      printed,
+      /handshake: verification_token; it becomes the secret of the route: type it in at Notion\n {2}secret_tMrl/,
+    );
+    t.match(
+      printed,
+      /refused: handshake: verification_token without the code of the address\n→ Give Notion the complete/,
+    );
+    t.notMatch(printed, another);
+
+    t.equal(await post(url, { verification_token: another }), 401, 'no other token takes its place');
+    t.equal(await post(url, event, signedBy(another, event)), 401);
+    t.equal(await post(url, { verification_token: token }), 200, 'Notion may send it again');
+    t.equal(await post(url, event, signedBy(token, event)), 202);
+    t.equal(await ended, 0);
+    t.match(printed, /Came: page\.created/);
+
+    t.same(await cliJson(home.path, 'events', '--search', token.slice(0, 12)), [], 'nor is it found letter by letter');
+    const rows = (await cliJson(home.path, 'webhook', 'deliveries')) as object;
+    const shown = await askCli(['webhook', 'show', 'nn'], home.path);
+    t.notMatch(JSON.stringify([rows, shown, daemon.log]), new RegExp(`${token}|${code}`));
+    const kept = readFileSync(join(home.path, 'webhook_subscriptions.json'), 'utf8');
+    t.match(JSON.parse(kept), { nn: { secret: token, verify_token: undefined } });
   },
 );

@@ -55,7 +55,7 @@ t.test(
     }
     const one = stageCommand({ args, flags: { ...flags, json: true }, answer: {} });
     t.equal(await listOrShowEvent(one.context), 0);
-    t.same(one.seen.asked, [{ method: 'webhook.delivery', id: 'd1', ...flags }]);
+    t.same(one.seen.asked, [{ method: 'webhook.delivery', id: 'd1', ...flags, handshake: true }]);
     for (const name of ['limit', 'before', 'since', 'status', 'follow']) {
       const { context, seen } = stageCommand({ args, flags: { [name]: '1' } });
       t.equal(await listOrShowEvent(context), 2);

@@ -43,9 +43,11 @@ Some providers need one more step:
   item of a request must have it, and no event, prompt or history shows it.
 - **Azure Event Grid**: give the endpoint as \`https://…/webhooks/<route>?code=<secret>\`, which \`subscribe\` prints. Both of its
   schemas work.
-- **Notion**: begin with any text as \`secret\`. Notion's first request brings the verification token: \`agent events\`
-  lists it as \`handshake: verification_token\`, and \`agent events show <id>\` shows it. Type it in at Notion, and make it
-  the route's \`secret\`. From then on no other token is taken.
+- **Notion**: \`agent webhook subscribe <route> --source notion --wait\` needs no secret. Give Notion the complete address that it
+  prints, with its \`?code=\`. Notion's first request brings the verification token there: it is printed, and becomes the secret.
+  Type it in at Notion. A token without the code is refused, and once the route has its token no other is taken. For a route of
+  \`config.yaml\` begin with any text as \`secret\`; \`agent events show latest --route <route>\` prints the token, which you type
+  in at Notion and make the \`secret\`.
 - **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign.
 - **PayPal** and **Amazon SNS** sign with a certificate. The gateway fetches it from \`*.paypal.com\` or
   \`sns.<region>.amazonaws.com\` alone, keeps it, and answers 503 where that takes longer than 3 s. \`secret\` is the id of the
@@ -155,7 +157,7 @@ const handshakes: Readonly<Record<HandshakeName, string>> = {
   zoom: '`endpoint.url_validation`: its token, signed',
   discord: '`{"type":1}`: the same',
   meta: 'GET `hub.challenge`, with `verify_token`',
-  notion: '`verification_token`: kept for you',
+  notion: '`verification_token`: becomes the secret',
   'microsoft-graph': '`?validationToken=`: the same',
   'azure-event-grid': '`SubscriptionValidationEvent`: its code; OPTIONS: leave to send',
   cloudevents: 'OPTIONS: leave to send',

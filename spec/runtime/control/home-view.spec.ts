@@ -212,6 +212,14 @@ t.test('SUB-1 · SRC-1 · of each provider a fresh secret fits, or its own is as
     const { title, page, secret } = sourceOf(name) as Source;
     if (secret.typed === true) {
       t.match(await made(name), { secret: /^[0-9a-f]{64}$/, provider: { title, page, typed: true } }, name);
+    } else if (secret.sent === true) {
+      const sent = await made(name);
+      t.match(sent, { secret: undefined, url: /\/s\?code=[0-9a-f]{64}$/, provider: { title, page, sent: true } }, name);
+      t.match(
+        await made(name, { secret: 'of-an-earlier-handshake' }),
+        { url: /\/s$/ },
+        'whose secret is known needs none',
+      );
     } else {
       t.match(await refusalOf(() => made(name)), { code: 'secret-needed' }, name);
       t.ok((await refusalOf(() => made(name))).message.includes(`there for http://h:1/webhooks/s (${page})`), name);

@@ -123,6 +123,7 @@ async function stage(
       },
       visit: async (url) => void visited.push(`visit ${url}`),
     },
+    learnKey: () => Promise.reject(new Error('no handshake brings a key')),
     splitBody: (_, __, settled) => settled({ outcome: { kind: 'split', accepted: 2, duplicate: 1, ignored: 0 } }),
     runScript: async (asked) => {
       scripts.push(asked);

@@ -20,7 +20,8 @@ const namePattern = /^[a-z0-9][a-z0-9_-]*$/;
 interface Made {
   readonly name: string;
   readonly url: string;
-  readonly secret: string;
+  /** Absent where the provider sends it later. */
+  readonly secret: string | undefined;
   /** Absent where the person has typed the secret. */
   readonly isGenerated: boolean;
 }
@@ -109,7 +110,16 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
         label="Webhook URL"
         text={made?.name === name ? made.url : `${setup.url ?? 'http://127.0.0.1:8644'}/webhooks/${name}`}
       />
-      {made?.isGenerated === true ? <CopyBox label="Signing secret, shown this once" text={made.secret} /> : null}
+      {made?.isGenerated === true && made.secret !== undefined ? (
+        <CopyBox label="Signing secret, shown this once" text={made.secret} />
+      ) : null}
+      {made?.name === name && made.secret === undefined ? (
+        <p class="hint">
+          {withCode(
+            `The address is shown this once. ${chosen?.title ?? 'The sender'} sends its token there, which becomes the secret. \`agent events show latest --route ${name}\` prints it: type it in at ${chosen?.title ?? 'the sender'}.`,
+          )}
+        </p>
+      ) : null}
       <p class="hint">
         {setup.webhooks_enabled ? '' : withCode('Webhooks are switched on first, in `config.yaml`. ')}
         {setup.reachable

@@ -116,9 +116,16 @@ function Made({ made, onClose }: { readonly made: Result<'webhook.subscribe'>; r
   return (
     <Dialog title={`Subscription ${made.name} is created`} onClose={onClose}>
       <div class="pad stack">
-        <p>Enter both at the sender. The secret is shown once.</p>
+        {made.secret === undefined ? (
+          <p>
+            Enter the URL at the sender. It is shown once. The sender then sends its token there, which becomes the
+            secret: <code>agent events show latest --route {made.name}</code> prints it. Type it in at the sender.
+          </p>
+        ) : (
+          <p>Enter both at the sender. The secret is shown once.</p>
+        )}
         <Code text={made.url} label="URL" />
-        <Code text={made.secret} label="Secret" />
+        {made.secret === undefined ? null : <Code text={made.secret} label="Secret" />}
         {made.verify_token === undefined ? null : <Code text={made.verify_token} label="Verify token" />}
         {made.provider === undefined ? null : (
           <p class="muted">

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { defaultProfile, routeName } from '../../../machines/base/names.ts';
+import { readDesk } from '../../../runtime/control/home-view.ts';
+import type { Refusal } from '../../../runtime/control/refusal.ts';
+import { editSubscription } from '../../../runtime/webhook/edit-subscription.ts';
+import { makeHome } from '../../support/home.ts';
+
+t.test('SUB-1 · SRC-3 · keys of a record change by the rules of routes, and by what is on disk', async (t) => {
+  const home = makeHome(t, {
+    'webhook_subscriptions.json':
+      '{"a": {"secret": "s1-of-the-sender-0123", "verify_token": "v", "events": ["x"]}, "b": {"secret": "s2-of-the-sender-0123"}}',
+  });
+  const desk = readDesk({ home: home.path, env: {} });
+  const edit = (change: Parameters<typeof editSubscription>[2]) =>
+    editSubscription(desk, { name: routeName('a'), profile: defaultProfile }, change);
+  const written = () => JSON.parse(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8'));
+
+  t.equal(
+    await edit(({ verify_token: code }) =>
+      code === 'v' ? { secret: 's3-of-the-sender-0123', verify_token: null } : undefined,
+    ),
+    true,
+  );
+  t.same(written(), { b: { secret: 's2-of-the-sender-0123' }, a: { secret: 's3-of-the-sender-0123', events: ['x'] } });
+  t.equal(
+    await edit(({ verify_token: code }) => (code === 'v' ? { secret: 's4-of-the-sender-0123' } : undefined)),
+    false,
+  );
+  const refused = await edit(() => ({ events: 7 })).catch((error: Refusal) => error);
+  t.match(refused, { code: 'wrong-type', message: '"events" must be a list; it is a number' });
+  t.same(written().a, { secret: 's3-of-the-sender-0123', events: ['x'] }, 'what is refused changes nothing');
+});
