@@ -61,13 +61,16 @@ const proven = true;
 export function diagnoseRefusal(refused: RefusedRequest, definition: RouteWithSecret): readonly Finding[] {
   const { kind, reason = kind } = refused;
   if (kind === 'handshake') return [handshakeFinding(refused, definition)];
-  if (kind !== 'badSignature' || definition.secret.kind === 'insecure')
-    return [{ code: 'other-refusal', text: `It was not the signature: ${reason}.` }];
+  if (kind !== 'badSignature' || definition.secret.kind === 'insecure') return [otherRefusal(reason)];
   const request = requestOf(refused, definition.route);
   const used = schemesOf(definition.route).find(({ at }) => readerOf(at)(request) !== undefined);
   const foreign = otherProviders(request, definition, used);
   if (used === undefined) return [...foreign, missingHeader(definition.route), ...secretKind(definition)];
   return [...foreign, ...judged(refused, { definition, request, scheme: used })];
+}
+
+function otherRefusal(reason: string): Finding {
+  return { code: 'other-refusal', text: `It was not the signature: ${reason}.` };
 }
 
 interface Case {
@@ -471,6 +474,7 @@ function handshakeFinding({ query, reason = '' }: RefusedRequest, { secret }: Ro
   const code = 'handshake-token';
   const asked = new URLSearchParams(query ?? '');
   const isMeta = reason.includes('verify_token');
+  if (reason.includes('could not be confirmed')) return otherRefusal(reason);
   if (!isMeta) return { code, text: 'The provider asked for leave to send with another code than the route’s secret.' };
   const given = asked.get('hub.verify_token') ?? '';
   const wanted = secret.kind === 'shared' ? secret.verifyToken : undefined;
