@@ -82,7 +82,7 @@ is now. An answer that takes the secret, such as a changed body, is not replaced
 | \`scheme-differs\` | which line of \`signature:\` would match |
 | \`handshake-token\` | what was wrong with the token of a handshake |
 | \`passes-now\` | it would match now: the route or its secret was changed since |
-| \`differs\` | no usual change would match: the secret is another one, or the body was changed |
+| \`differs\` | no usual change of what the signature covers would match: the secret is another one, or what it covers was changed |
 | \`body-not-kept\`, \`other-refusal\` | the body was too long to check again, or it was not the signature |
 
 No secret, no computed signature and no text of the sender is shown.
