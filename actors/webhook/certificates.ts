@@ -14,8 +14,8 @@ export interface Certificates {
   get(url: string): string | undefined;
   /** Resolves once the certificate is there or cannot be had now; never rejects. */
   fetch(url: string): Promise<void>;
-  /** Asks for an address and ignores the answer. */
-  visit(url: string): Promise<void>;
+  /** Asks for an address; resolves with the reason where it was not answered with success, and never rejects. */
+  visit(url: string): Promise<string | undefined>;
 }
 
 export interface CertificatePorts {
@@ -73,12 +73,11 @@ export function createCertificates({ log, fetch: ask = fetch, timeoutMs = 3_000 
       await begun;
     },
     async visit(url) {
-      const host = new URL(url).host;
       try {
         await read(url);
-        log.log('info', `subscription confirmed at ${host}`);
+        return undefined;
       } catch (thrown) {
-        log.log('error', `a subscription could not be confirmed at ${host}: ${causeOf(thrown)}`);
+        return `${new URL(url).host}: ${causeOf(thrown)}`;
       }
     },
   };

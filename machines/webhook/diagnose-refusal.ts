@@ -69,13 +69,16 @@ const proven = true;
 export function diagnoseRefusal(refused: RefusedRequest, definition: RouteWithSecret): readonly Finding[] {
   const { kind, reason = kind } = refused;
   if (kind === 'handshake') return [handshakeFinding(refused, definition)];
-  if (kind !== 'badSignature' || definition.secret.kind === 'insecure')
-    return [{ code: 'other-refusal', text: `It was not the signature: ${reason}.` }];
+  if (kind !== 'badSignature' || definition.secret.kind === 'insecure') return [otherRefusal(reason)];
   const request = requestOf(refused, definition.route);
   const used = schemesOf(definition.route).find(({ at }) => readerOf(at)(request) !== undefined);
   const foreign = otherProviders(request, definition, used);
   if (used === undefined) return [...foreign, missingHeader(definition.route), ...secretKind(definition)];
   return [...foreign, ...judged(refused, { definition, request, scheme: used })];
+}
+
+function otherRefusal(reason: string): Finding {
+  return { code: 'other-refusal', text: `It was not the signature: ${reason}.` };
 }
 
 interface Case {
@@ -111,14 +114,40 @@ function judged(refused: RefusedRequest, given: Case): readonly Finding[] {
   const causes = [...secretShapes(inTime), ...schemeForms(inTime), ...bodyChanges(inTime), ...addresses(inTime)];
   const kinds = secretKind(definition);
   if (causes.length > 0 || skew.length + kinds.length > 0) return [...causes, ...skew, ...kinds];
-  const hint = sourceOf(definition.route.sender);
-  const ofSecret = hint === undefined ? '' : ` It is ${hint.secret.is}: ${hint.page}`;
-  return [
-    {
-      code: 'differs',
-      text: `${reason === '' ? 'The signature differs' : capital(reason)}. No usual change of the body, the address or the form of the secret would match, so the secret is another one than the sender’s, or the body was changed on its way.${ofSecret}`,
-    },
+  return [{ code: 'differs', text: differsText(scheme, reason, definition.route) }];
+}
+
+/** What a signature depends on, so that only that is named as a cause. */
+function coversBody({ algorithm, signed, form }: SignatureScheme): boolean {
+  return algorithm !== 'token' && (signed.includes('{body}') || form !== undefined);
+}
+
+function differsText(scheme: SignatureScheme, reason: string, { sender }: Route): string {
+  const { algorithm, signed, form } = scheme;
+  const source = sourceOf(sender);
+  const ofSecret = source === undefined ? '' : ` The route’s secret must be ${source.secret.is}: ${source.page}`;
+  const isToken = algorithm === 'token';
+  const why = capital(isToken ? reason.replace('signature', 'token') : reason || 'the signature differs');
+  // Anything else that was wrong says by itself what to do, unless it was the secret.
+  if (!/(?:^|match|matches)$/.test(reason)) return `${why}.${reason.includes('topic') ? ofSecret : ''}`;
+  if (isToken)
+    return `${why}. It depends on neither the body nor the clock, so the secret is another one than the sender’s.${ofSecret}`;
+  // Without its certificate no change can be tried.
+  if (form === 'sns')
+    return `${why}. It covers the fields of the message and no secret, so they were changed on their way, or Amazon did not send them.`;
+  if (form === 'paypal')
+    return `${why}. It covers the id of the webhook and the body, so the secret is another id, or the body was changed on its way.${ofSecret}`;
+  const changes = [...(coversBody(scheme) ? ['the body'] : []), ...(signed.includes('{url}') ? ['the address'] : [])];
+  const isHmacKey = algorithm.startsWith('hmac-');
+  const tried = [
+    ...(changes.length === 0 ? [] : [`no usual change of ${changes.join(' or ')}`]),
+    ...(isHmacKey ? ['no other form of the secret'] : []),
   ];
+  const secret = isHmacKey
+    ? 'the secret is another one than the sender’s'
+    : 'the secret is not the sender’s public key';
+  const body = coversBody(scheme) ? ', or the body was changed on its way' : '';
+  return `${why}. ${capital(tried.join(' and '))} would match, so ${secret}${body}.${ofSecret}`;
 }
 
 function requestOf(refused: RefusedRequest, route: Route): SignedRequest {
@@ -161,17 +190,30 @@ function schemesOf({ sender, signature }: Route): readonly SignatureScheme[] {
 function missingHeader(route: Route): Finding {
   const schemes = schemesOf(route);
   const places = [...new Set(schemes.map(({ at }) => placeText(at)))];
-  const sender = sourceOf(route.sender)?.title ?? 'The sender';
   const cure =
     route.sender === undefined && route.signature === undefined
       ? 'Name the provider by `source:`, or let the sender sign by X-Webhook-Signature-V2.'
-      : `${sender} sends it where the webhook there has a secret; a proxy may have dropped it.`;
+      : cureOfMissing(schemes, sourceOf(route.sender));
   const [only = '', ...others] = places;
   const what =
     others.length === 0
       ? `${capital(only)} is missing`
       : `The request has no signature: neither ${places.join(' nor ')}`;
   return { code: 'header-missing', text: `${what}. ${cure}` };
+}
+
+/** Where the sender takes it from, and what can have become of it. */
+function cureOfMissing([scheme]: readonly SignatureScheme[], source: Source | undefined): string {
+  const sender = source?.title ?? 'The sender';
+  const always = `${sender} sends it with each request`;
+  if (scheme === undefined || 'header' in scheme.at) {
+    const when =
+      source === undefined || source.secret.typed ? `${sender} sends it where the webhook there has a secret` : always;
+    return `${when}; a proxy may have dropped it.`;
+  }
+  if ('query' in scheme.at) return `It belongs to the address that ${sender} was given.`;
+  if (source?.secret.typed) return `${sender} sends it where it was given one.`;
+  return `${always}: another sender made this one, or the body was changed on its way.`;
 }
 
 /** Providers whose signature is there and that the route does not take; one that would match stands alone. */
@@ -230,8 +272,9 @@ function timestampText({ timestamp, at }: SignatureScheme, request: SignedReques
   if (timestamp === undefined) return '';
   const isPart = 'part' in timestamp.at;
   const where = 'part' in timestamp.at ? `the part ${timestamp.at.part}= of ${placeText(at)}` : placeText(timestamp.at);
-  if (isPart || readerOf(timestamp.at as Place)(request) === undefined)
-    return `${capital(where)} is missing or no number; the signature covers it.`;
+  if (isPart) return `${capital(where)} is missing or no number; the signature covers it.`;
+  if (readerOf(timestamp.at as Place)(request) === undefined)
+    return `${capital(where)} is missing; the signature covers it.`;
   const unit = { s: 'Unix seconds without a fraction', ms: 'Unix milliseconds', iso: 'the form of RFC 3339' }[
     timestamp.unit
   ];
@@ -272,7 +315,7 @@ function repeatedHeader({ definition, request, scheme }: Case): Finding | undefi
 
 /** Says which reading of the route's secret would match. */
 function secretShapes({ definition, request, scheme }: Case): readonly Finding[] {
-  if (definition.secret.kind !== 'shared' || !isHmac(scheme)) return [];
+  if (definition.secret.kind !== 'shared' || !(isHmac(scheme) || scheme.algorithm === 'token')) return [];
   const { secret } = definition;
   for (const text of textsOfSecret(secret)) {
     const bare = text.replace(/^whsec_/, '');
@@ -325,7 +368,8 @@ function schemeForms({ definition, request, scheme }: Case): readonly Finding[] 
 }
 
 /** Says which change of the body would match: what something between the sender and the gateway did to it. */
-function bodyChanges({ definition, request }: Case): readonly Finding[] {
+function bodyChanges({ definition, request, scheme }: Case): readonly Finding[] {
+  if (!coversBody(scheme)) return [];
   const rule = bodyRuleOf(definition.route);
   for (const [what, body] of bodiesLike(Buffer.from(request.body).toString('utf8'))) {
     if (Buffer.compare(body, request.body) === 0 || !isGenuine(definition, withBody(request, body, rule))) continue;
@@ -480,6 +524,7 @@ function handshakeFinding({ query, reason = '' }: RefusedRequest, { secret }: Ro
   if (reason.includes('verification_token'))
     return { code, text: 'Give Notion the complete address that `agent webhook subscribe` printed, with its code.' };
   const isMeta = reason.includes('verify_token');
+  if (reason.includes('could not be confirmed')) return otherRefusal(reason);
   if (!isMeta) return { code, text: 'The provider asked for leave to send with another code than the route’s secret.' };
   const given = asked.get('hub.verify_token') ?? '';
   const wanted = secret.kind === 'shared' ? secret.verifyToken : undefined;

@@ -8,6 +8,7 @@ import { createHmac } from 'node:crypto';
 import type { Json, JsonObject } from '../base/json.ts';
 import { type Route, type RouteSecret, textsOfSecret } from '../config/route.ts';
 import type { HandshakeName } from '../config/sources.ts';
+import type { Outcome } from './reply.ts';
 import { sameBytes, secretNumber } from './signature.ts';
 
 export interface Greeting {
@@ -30,6 +31,25 @@ interface Head {
   readonly method: string;
   readonly query: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Returns the outcome of a handshake whose address was visited, or could not be. The sender repeats what is answered by 503,
+ * also after a restart, so the gateway need not try again itself.
+ * @param failure why the visit failed
+ */
+export function visited(greeting: Handshaken, failure: string | undefined): Handshaken {
+  const { outcome, reason } = greeting;
+  if (failure === undefined) return { outcome, reason: `${reason}, confirmed` };
+  return {
+    outcome: { ...outcome, status: 503, body: '{"error":"Service unavailable"}' },
+    reason: `${reason}, which could not be confirmed at ${failure}; the sender repeats it for a while; after that, request a confirmation there again`,
+  };
+}
+
+export interface Handshaken {
+  readonly outcome: Extract<Outcome, { readonly kind: 'handshake' }>;
+  readonly reason: string;
 }
 
 /** Undefined where a request is no handshake. */

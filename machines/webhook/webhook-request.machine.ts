@@ -136,6 +136,7 @@ export const webhookRequestMachine = setup({
   actors: {
     runScript: promiseHole<ScriptResult, ScriptInput>('runScript'),
     fetchCertificate: promiseHole<void, RequestContext>('fetchCertificate'),
+    confirmSubscription: promiseHole<Pick<RequestContext, 'outcome' | 'reason'>, RequestContext>('confirmSubscription'),
   },
   actions: {
     checkSize: effect('checkSize'),
@@ -162,6 +163,7 @@ export const webhookRequestMachine = setup({
     isDecided: ({ context }) => context.outcome !== undefined,
     isHandedIn: ({ context }) => context.origin === 'owner',
     isVerified: ({ context }) => context.origin !== 'http',
+    isToConfirm: ({ context: { outcome } }) => outcome?.kind === 'handshake' && outcome.visitField !== undefined,
     isSplit: ({ context }) => context.plan === 'split',
     hasScript: ({ context }) => context.route?.script !== undefined,
     isCertified: ({ context }) => isCertified(context.route?.sender),
@@ -241,7 +243,24 @@ export const webhookRequestMachine = setup({
       meta: { rule: 'SIG-1' },
       tags: ['working'],
       entry: ['verifySignature', 'takeAllowance', 'noteDeprecated'],
-      always: [{ guard: 'isDecided', target: 'answered' }, { target: 'parsing' }],
+      always: [
+        { guard: 'isToConfirm', target: 'confirming' },
+        { guard: 'isDecided', target: 'answered' },
+        { target: 'parsing' },
+      ],
+    },
+    confirming: {
+      description: 'Visits the address by which the sender asks for a confirmation, and waits for 3 s.',
+      meta: { rule: 'SRC-3' },
+      tags: ['working'],
+      invoke: {
+        id: 'confirmSubscription',
+        src: 'confirmSubscription',
+        input: ({ context }) => context,
+        onDone: { target: 'answered', actions: { type: 'decide', params: ({ event }) => event.output } },
+        onError: turnedAway,
+      },
+      on: { 'request.drain': turnedAway },
     },
     parsing: {
       description: 'Reads the payload, the event type and the delivery id.',

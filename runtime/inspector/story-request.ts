@@ -148,7 +148,7 @@ function textsOf({ prompt }: EventRecord): Pick<Stair, 'texts'> {
 }
 
 function answer({ status }: EventRecord, outcome: OutcomeKind | undefined): string {
-  if (outcome === 'handshake') return 'as the provider wants it';
+  if (outcome === 'handshake') return status === 'refused' ? 'refused' : 'as the provider wants it';
   if (outcome !== undefined) {
     return `${statusOf({ kind: outcome } as Parameters<typeof statusOf>[0])} ${outcome.startsWith('ignored') ? 'ignored' : status}`;
   }

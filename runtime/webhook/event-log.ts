@@ -172,6 +172,8 @@ function levelOf(context: RequestContext): LogLevel {
   switch (context.outcome?.kind) {
     case 'ignoredEvent':
       return context.reason === 'ping' ? 'debug' : 'info';
+    case 'handshake':
+      return statusOf(context.outcome) < 400 ? 'info' : 'warn';
     // A reason says that the signature came before under another id: a request that was captured, or a secret too many share.
     case 'duplicate':
       return context.reason === undefined ? 'info' : 'warn';

@@ -10,6 +10,7 @@ import type { RunScript } from '../../actors/webhook/run-script.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { Answer } from '../../machines/config/sources.ts';
 import { isConfirmUrl } from '../../machines/webhook/certificate.ts';
+import { visited } from '../../machines/webhook/handshake.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { type Outcome, replyTo, type TableReply } from '../../machines/webhook/reply.ts';
 import {
@@ -88,6 +89,17 @@ export function wireRequest(ports: RequestPorts) {
         const url = missingCertificate(input, facts, nowMs());
         if (url !== undefined) await ports.certificates.fetch(url);
       }),
+      confirmSubscription: fromPromise<Partial<RequestContext>, RequestContext>(
+        async ({ input: { id, outcome, reason = '' } }) => {
+          const live = exchanges.get(id);
+          if (live === undefined || live.checksOnly || outcome?.kind !== 'handshake') return { outcome, reason };
+          const url = fieldOf(live, outcome.visitField ?? '');
+          const failure = isConfirmUrl(url)
+            ? await ports.certificates.visit(url)
+            : 'an address that is not the provider’s';
+          return visited({ outcome, reason }, failure);
+        },
+      ),
       runScript: fromPromise<ScriptResult, ScriptInput>(async ({ input, signal }) => {
         // As a script that lets the payload pass unchanged.
         if (exchanges.get(input.id)?.checksOnly === true)
@@ -170,10 +182,6 @@ export function wireRequest(ports: RequestPorts) {
       answer: ({ context }) => {
         const live = exchanges.get(context.id);
         if (live === undefined || context.outcome === undefined) return;
-        if (context.outcome.kind === 'handshake' && context.outcome.visitField !== undefined) {
-          const url = fieldOf(live, context.outcome.visitField);
-          if (isConfirmUrl(url)) void ports.certificates.visit(url);
-        }
         if (context.outcome.kind === 'handshake' && context.outcome.keyField !== undefined && context.route) {
           const { outcome, route } = context;
           const { query } = live.exchange.head;

@@ -51,7 +51,9 @@ Some providers need one more step:
 - **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign.
 - **PayPal** and **Amazon SNS** sign with a certificate. The gateway fetches it from \`*.paypal.com\` or
   \`sns.<region>.amazonaws.com\` alone, keeps it, and answers 503 where that takes longer than 3 s. \`secret\` is the id of the
-  webhook at PayPal, or the ARN of the topic. A \`Message\` of SNS that is JSON is read: \`{Message.AlarmName}\`.
+  webhook at PayPal, or the ARN of the topic. A \`Message\` of SNS that is JSON is read: \`{Message.AlarmName}\`. A subscription is
+  confirmed by visiting its address; if that fails, SNS gets 503 and asks again, for a while. Then request a confirmation in the
+  console of AWS.
 - **Twilio**: the secret is the auth token of the account. An answer is an empty TwiML document.
 
 ## Samples
@@ -87,7 +89,7 @@ is now. An answer that takes the secret, such as a changed body, is not replaced
 | \`scheme-differs\` | which line of \`signature:\` would match |
 | \`handshake-token\` | what was wrong with the token of a handshake |
 | \`passes-now\` | it would match now: the route or its secret was changed since |
-| \`differs\` | no usual change would match: the secret is another one, or the body was changed |
+| \`differs\` | no usual change of what the signature covers would match: the secret is another one, or what it covers was changed |
 | \`body-not-kept\`, \`other-refusal\` | the body was too long to check again, or it was not the signature |
 
 No secret, no computed signature and no text of the sender is shown.

@@ -73,8 +73,13 @@ async function walk({
   return { states: steps.map(({ to }) => to), answers };
 }
 
+const asksForConfirmation: Outcome = { kind: 'handshake', status: 200, body: '{}', visitField: 'SubscribeURL' };
+
 /** A request that waits in a state for what the spec does not give. */
-function open(state: 'readingBody' | 'scripting' | 'claiming' | 'dispatching', plan: PlanKind = 'direct') {
+function open(
+  state: 'readingBody' | 'confirming' | 'scripting' | 'claiming' | 'dispatching',
+  plan: PlanKind = 'direct',
+) {
   const answers: Outcome[] = [];
   let dispatched = 0;
   let signal: AbortSignal | undefined;
@@ -88,6 +93,7 @@ function open(state: 'readingBody' | 'scripting' | 'claiming' | 'dispatching', p
         signal = scope.signal;
         return new Promise(nothing);
       }),
+      confirmSubscription: fromPromise<Partial<RequestContext>, RequestContext>(() => new Promise(nothing)),
     },
     actions: {
       takeAllowance: nothing,
@@ -96,7 +102,7 @@ function open(state: 'readingBody' | 'scripting' | 'claiming' | 'dispatching', p
       findRoute: known({ route: route as unknown as Route }),
       checkRate: nothing,
       readBody: ({ self }) => state !== 'readingBody' && self.send({ type: 'body.read' }),
-      verifySignature: nothing,
+      verifySignature: known(state === 'confirming' ? { outcome: asksForConfirmation } : {}),
       parsePayload: known({ payload: {}, event: 'e', deliveryId: 'd' }),
       matchEvent: nothing,
       readScript: nothing,
@@ -192,7 +198,7 @@ t.test('DIS-1 · IDM-1 · LIM-1 · each way through has its one answer', async (
 t.test(
   'CON-2 · a request that has no claim, or waits for its delivery, is answered once by a gateway that stops',
   async (t) => {
-    for (const state of ['readingBody', 'scripting', 'dispatching'] as const) {
+    for (const state of ['readingBody', 'confirming', 'scripting', 'dispatching'] as const) {
       const { actor, answers, aborted, dispatched, finish, value } = open(state);
       t.equal(value(), state);
       actor.send({ type: 'request.drain' });

@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import { readRoute } from '../../../machines/config/read-route.ts';
 import type { RouteWithSecret } from '../../../machines/config/route.ts';
+import type { Place, SignatureScheme } from '../../../machines/config/signature-scheme.ts';
 import { type Source, type SourceName, sourceNames, sources } from '../../../machines/config/sources.ts';
+import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import { diagnoseRefusal, type Finding, type RefusedRequest } from '../../../machines/webhook/diagnose-refusal.ts';
 import { sampleNames, sealSample } from '../../../machines/webhook/samples.ts';
 import type { Sealed } from '../../../machines/webhook/scheme.ts';
@@ -83,6 +86,15 @@ function refusedOf({ headers, body, query }: Sealed, change: Partial<RefusedRequ
     ...change,
   };
 }
+
+const tokenAt = { algorithm: 'token', encoding: 'hex', signed: '{body}', key: 'text' } as const;
+const v2Scheme: SignatureScheme = {
+  ...tokenAt,
+  algorithm: 'hmac-sha256',
+  at: { header: 'x-webhook-signature-v2' },
+  signed: '{timestamp}.{body}',
+  timestamp: { at: { header: 'x-webhook-timestamp' }, unit: 's', toleranceSeconds: 300 },
+};
 
 const codes = (findings: readonly Finding[]): readonly string[] => findings.map(({ code }) => code);
 
@@ -210,6 +222,72 @@ t.test('SRC-5 · the reading of the secret that would match is named, and the ki
   t.match(live, [{ code: 'secret-kind', text: /looks like an API key of Stripe; it must be the endpoint’s signing/ }]);
   const differs = diagnoseRefusal(refusedOf(v2(plainSecret)), plain('another-secret-of-mine'));
   t.match(differs, [{ code: 'differs', text: /No usual change of the body/ }]);
+  t.end();
+});
+
+/** A request that has what a scheme asks for, and a signature of nothing. */
+function unlike({ at, part, list, prefix = '', timestamp, id }: SignatureScheme): Sealed {
+  const time = { s: '1700000000', ms: '1700000000000', iso: new Date(nowMs).toISOString() };
+  const label = part === undefined ? '' : `${part}${list === 'spaces' ? ',' : '='}`;
+  const isPart = timestamp !== undefined && 'part' in timestamp.at;
+  const stamp = isPart ? `${(timestamp.at as { readonly part: string }).part}=${time[timestamp.unit]},` : '';
+  const placed: readonly (readonly [Place, string])[] = [
+    [at, `${stamp}${label}${prefix}${'0'.repeat(64)}`],
+    ...(timestamp === undefined || 'part' in timestamp.at ? [] : ([[timestamp.at, time[timestamp.unit]]] as const)),
+    ...(id === undefined ? [] : ([[id, 'id-1']] as const)),
+  ];
+  const headers: Record<string, string> = { 'content-type': 'application/json' };
+  let query = '';
+  const body: Record<string, JsonObject | string | readonly JsonObject[]> = {};
+  for (const [place, text] of placed) {
+    if ('header' in place) headers[place.header] = text;
+    else if ('query' in place) query = `${place.query}=${text}`;
+    else {
+      const [first = '', second] = place.field.split('.');
+      if (place.of !== undefined) body[place.of] = [{ [first]: text }];
+      else body[first] = second === undefined ? text : { ...(body[first] as JsonObject), [second]: text };
+    }
+  }
+  return { headers, body: JSON.stringify(body), query };
+}
+
+t.test('SRC-5 · what is missing and what differs is worded by what the scheme of each source checks', (t) => {
+  const declared = { header: 'x-sig', algorithm: 'token', prefix: 'Key ' } as const;
+  const routes: readonly (readonly [string, RouteWithSecret, readonly SignatureScheme[]])[] = [
+    ...sourceNames.map((name) => [name, sourceRoute(name), sources[name].schemes as Source['schemes']] as const),
+    [
+      'a token by hand',
+      routeOf({ secret: plainSecret, signature: declared }),
+      [{ ...tokenAt, at: { header: 'x-sig' }, prefix: 'Key ' }],
+    ],
+    ['no source, V2', routeOf({ secret: plainSecret }), [v2Scheme]],
+  ];
+  const told = routes.map(([name, definition, schemes]) => {
+    const textOf = (sealed: Sealed, given?: string): string => {
+      const payload = (): JsonObject => JSON.parse(sealed.body) as JsonObject;
+      const verdict = compileRoute(definition).verify({
+        ...sealed,
+        body: Buffer.from(sealed.body),
+        nowMs,
+        path,
+        payload,
+      });
+      const reason = given ?? (verdict.kind === 'refused' ? verdict.why : verdict.kind);
+      const findings = diagnoseRefusal(refusedOf(sealed, { reason }), definition);
+      return findings.map(({ code, text }) => `${code}: ${text}\n`).join('');
+    };
+    const texts = [{ headers: {}, body: '{}' }, ...schemes.map(unlike)].map((sealed) => textOf(sealed));
+    // Only with a certificate is a signature found to differ.
+    const [certified] = schemes.filter(({ algorithm }) => algorithm === 'rsa').map(unlike);
+    const more = certified === undefined ? '' : textOf(certified, 'the signature does not match');
+    return `${name}\n${texts.join('')}${more}`;
+  });
+  t.equal(told.join('\n'), readFileSync('spec/golden/doctor/schemes.out', 'utf8'));
+  const untrimmed = routeOf({ source: 'gitlab', secret: `${plainSecret} ` });
+  const sent = { headers: { 'x-gitlab-token': plainSecret }, body: '{}' };
+  t.match(diagnoseRefusal(refusedOf(sent), untrimmed), [
+    { code: 'secret-shape', text: /white space around it/, proven: true },
+  ]);
   t.end();
 });
 

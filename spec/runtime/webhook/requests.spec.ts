@@ -46,6 +46,8 @@ interface Stage {
   readonly script?: ScriptResult;
   /** The certificate, once it was fetched; null where it cannot be. */
   readonly certificate?: string | null;
+  /** Why the address of a confirmation cannot be visited. */
+  readonly unreachable?: string;
   readonly secret?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** What the claim finds, without a journal. */
@@ -54,7 +56,16 @@ interface Stage {
 
 async function stage(
   t: Test,
-  { more = {}, body = { kind: 'read', bytes }, input = {}, script, verdict, certificate, ...given }: Stage = {},
+  {
+    more = {},
+    body = { kind: 'read', bytes },
+    input = {},
+    script,
+    verdict,
+    certificate,
+    unreachable,
+    ...given
+  }: Stage = {},
 ) {
   const visited: string[] = [];
   let fetched: string | undefined;
@@ -121,7 +132,10 @@ async function stage(
         visited.push(`fetch ${url}`);
         fetched = certificate ?? undefined;
       },
-      visit: async (url) => void visited.push(`visit ${url}`),
+      visit: async (url) => {
+        visited.push(`visit ${url}`);
+        return unreachable;
+      },
     },
     learnKey: () => Promise.reject(new Error('no handshake brings a key')),
     splitBody: (_, __, settled) => settled({ outcome: { kind: 'split', accepted: 2, duplicate: 1, ignored: 0 } }),
@@ -345,8 +359,18 @@ t.test(
     const asked = await stage(t, of(asking(confirm), pem));
     t.same(asked.visited, [`fetch ${url}`, `visit ${confirm}`]);
     t.match(asked.replies, [{ status: 200 }]);
+    t.match(asked.actor.getSnapshot().output, { reason: 'SubscriptionConfirmation, confirmed' });
+    const down = await stage(t, { ...of(asking(confirm), pem), unreachable: 'sns: HTTP 500' });
+    t.match(down.replies, [{ status: 503 }], 'SNS repeats it');
+    t.match(down.actor.getSnapshot().output, {
+      outcome: { kind: 'handshake', status: 503 },
+      reason:
+        /^handshake: SubscriptionConfirmation, which could not be confirmed at sns: HTTP 500; the sender repeats it/,
+    });
     for (const elsewhere of ['https://example.com/?Action=ConfirmSubscription&a', `${host}/?Action=Publish&a`]) {
-      t.same((await stage(t, of(asking(elsewhere), pem))).visited, [`fetch ${url}`], elsewhere);
+      const other = await stage(t, of(asking(elsewhere), pem));
+      t.same(other.visited, [`fetch ${url}`], elsewhere);
+      t.match(other.replies, [{ status: 503 }]);
     }
     const forged = Buffer.from(asking(confirm).toString().replace('Visit', 'Trust'));
     const refused = await stage(t, of(forged, pem));
