@@ -74,11 +74,14 @@ async function runHere(method: string, params: JsonObject, { gateway, env, compl
   const { home } = gateway;
   if (home === undefined || !homeMethods.has(method)) throw new NotRunning(gateway);
   const { commands } = await import('../runtime/control/commands.ts');
+  const { withHomeDocuments } = await import('../runtime/control/home-documents.ts');
   const command = commands.get(method);
   if (command?.access !== 'home') throw new NotRunning(gateway);
   const notify = (kind: string, note: object | string): void => {
     if (kind === 'note' && isJsonObject(note)) complain(`${oneLine(String(note.text))}\n`);
   };
-  const result = await command.run(params, { source: { home, env } }, { notify, onEnd: () => () => {} });
+  const result = await withHomeDocuments({ home, env }, method, async (source) =>
+    command.run(params, { source }, { notify, onEnd: () => () => {} }),
+  );
   return JSON.parse(JSON.stringify(result ?? null)) as Json;
 }
