@@ -74,10 +74,13 @@ async function runHere(method: string, params: JsonObject, { gateway, env, compl
   const { home } = gateway;
   if (home === undefined || !homeMethods.has(method)) throw new NotRunning(gateway);
   const { commands, runAtHome } = await import('../runtime/control/commands.ts');
+  const { withHomeDocuments } = await import('../runtime/control/home-documents.ts');
   if (commands.get(method)?.access !== 'home') throw new NotRunning(gateway);
   const notify = (kind: string, note: object | string): void => {
     if (kind === 'note' && isJsonObject(note)) complain(`${oneLine(String(note.text))}\n`);
   };
-  const result = await runAtHome(method, params, { home, env }, { notify, onEnd: () => () => {} });
+  const result = await withHomeDocuments({ home, env }, method, async (source) =>
+    runAtHome(method, params, source, { notify, onEnd: () => () => {} }),
+  );
   return JSON.parse(JSON.stringify(result ?? null)) as Json;
 }

@@ -7,6 +7,8 @@ import { findLooseEnds } from '../../actors/config/route-world.ts';
 import { createSourceReader } from '../webhook/route-sources.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
+const listCure = '`agent webhook list` reads them';
+
 export function checkConfig({ home, gateway }: Examined): readonly Finding[] {
   const findings: Finding[] = home.diagnostics.map((found) => ({
     level: found.severity === 'error' ? 'wrong' : 'warning',
@@ -21,9 +23,14 @@ export function checkConfig({ home, gateway }: Examined): readonly Finding[] {
   );
   const looseEndsOf = findLooseEnds(home);
   for (const [profile, store] of subscriptions) {
-    const { routes, problems, fault } = store.current();
+    const { routes, problems, fault, isUnread } = store.current();
     const file =
       profile === 'default' ? 'webhook_subscriptions.json' : `profiles/${profile}/webhook_subscriptions.json`;
+    if (isUnread === true) {
+      const what = 'the subscriptions are in Postgres and were not read';
+      findings.push({ level: 'note', area: 'config', code: 'not-asked', place: file, what, cure: listCure });
+      continue;
+    }
     const told = [
       ...problems,
       ...(fault === undefined ? [] : [{ name: '', message: fault.message, code: fault.code }]),

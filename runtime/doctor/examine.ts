@@ -9,6 +9,7 @@ import { loadHome } from '../../actors/config/load-config.ts';
 import { placedPaths } from '../../actors/socket-place.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { createDocumentsInForce } from '../config/documents-in-force.ts';
 import { type ControlClient, connectControl } from '../control/client.ts';
 import { checkClock } from './check-clock.ts';
 import { checkConfig } from './check-config.ts';
@@ -41,7 +42,9 @@ export async function examineHome(request: ExamRequest): Promise<readonly Told[]
   if (statSync(paths.home, { throwIfNoEntry: false })?.isDirectory() !== true) return [missingHome(paths.home)];
   const gateway = await findGateway(paths.socket);
   const { env, version, offline } = request;
-  const home = loadHome({ home: request.home, env });
+  // Reading shared documents could write to the database, and an examination changes nothing.
+  const documents = createDocumentsInForce({ home: request.home, log: { log: () => {}, warnOnce: () => {} } });
+  const home = loadHome({ home: request.home, env, documents: documents.choose });
   const examined: Examined = { home, paths, env, version, offline, gateway };
   const found = (
     await Promise.all([

@@ -44,7 +44,7 @@ documentsContract(t, 'rows in memory', {
   histories: runs(100, 20),
 });
 
-t.test('SUB-2 · what was read stays readable while the database is away, and no change is taken', async (t) => {
+t.test('SCA-3 · what was read stays readable while the database is away, and no change is taken', async (t) => {
   const rows = memoryRows();
   rows.isAway = true;
   const one = opener(t, rows.connect);
@@ -64,7 +64,7 @@ t.test('SUB-2 · what was read stays readable while the database is away, and no
   t.same([document.text(), document.place], ['[]', 'cron/jobs.json in postgres://host/db']);
 });
 
-t.test("SUB-2 · OAU-2 · a home's files become the documents that were never written, and no others", async (t) => {
+t.test("SCA-3 · a home's files become the documents that were never written, and no others", async (t) => {
   const { connect } = memoryRows();
   const files = {
     'webhook_subscriptions.json': '{}',
@@ -100,7 +100,7 @@ t.test("SUB-2 · OAU-2 · a home's files become the documents that were never wr
   t.notMatch(other.logged.join('\n'), /secret|mine/);
 });
 
-t.test('OAU-2 · a gateway hears of what another one has changed, and not of its own changes', async (t) => {
+t.test('SCA-3 · a gateway hears of what another one has changed, and not of its own changes', async (t) => {
   const { connect } = memoryRows();
   const [one, other] = [opener(t, connect), opener(t, connect)];
   await Promise.all([one.documents.open(), other.documents.open()]);
@@ -117,7 +117,7 @@ t.test('OAU-2 · a gateway hears of what another one has changed, and not of its
   t.same(heard, [join(one.home, 'other')]);
 });
 
-t.test('SUB-2 · OAU-1 · documents in Postgres', { skip: withoutPostgres }, async (t) => {
+t.test('SCA-3 · documents in Postgres', { skip: withoutPostgres }, async (t) => {
   const postgres = await startPostgres(t);
   const connecting =
     (url: string): Connect =>
@@ -131,7 +131,7 @@ t.test('SUB-2 · OAU-1 · documents in Postgres', { skip: withoutPostgres }, asy
     histories: runs(20, 4),
   });
 
-  t.test('SUB-2 · news that is lost, or a database that restarts, costs a refresh', async (t) => {
+  t.test('SCA-3 · news that is lost, or a database that restarts, costs a refresh', async (t) => {
     const connect = connecting(await postgres.url());
     const [one, other] = [opener(t, connect), opener(t, connect)];
     await Promise.all([one.documents.open(), other.documents.open()]);
@@ -147,7 +147,7 @@ t.test('SUB-2 · OAU-1 · documents in Postgres', { skip: withoutPostgres }, asy
     t.equal(textOf(one, 'a'), 'not heard of');
   });
 
-  t.test('OAU-1 · a lease outlives the connection of its holder, and runs out', async (t) => {
+  t.test('SCA-3 · OAU-1 · a lease outlives the connection of its holder, and runs out', async (t) => {
     const url = await postgres.url();
     const [one, other] = [createDocumentRows(url, ''), createDocumentRows(url, '')];
     await one.changed(new Map());
@@ -165,7 +165,7 @@ t.test('SUB-2 · OAU-1 · documents in Postgres', { skip: withoutPostgres }, asy
     await other.close();
   });
 
-  t.test('SUB-2 · tables of a newer release are refused, and no fault holds the password', async (t) => {
+  t.test('SCA-3 · tables of a newer release are refused, and no fault holds the password', async (t) => {
     const url = await postgres.url();
     const first = createDocumentRows(url, '');
     await first.changed(new Map());

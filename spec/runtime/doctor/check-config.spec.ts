@@ -1,4 +1,6 @@
 import t from 'tap';
+import { loadHome } from '../../../actors/config/load-config.ts';
+import { createDocumentsInForce } from '../../../runtime/config/documents-in-force.ts';
 import { checkConfig } from '../../../runtime/doctor/check-config.ts';
 import { answering, codes, examined, troubles } from '../../support/examined.ts';
 
@@ -35,6 +37,18 @@ t.test('CFG-2 · CLI-2 · what a route or a subscription names and is not there 
     { place: /^config\.yaml:1:\d+$/, what: /runs the script "gone\.sh".*\[script-missing\]/ },
     { place: 'webhook_subscriptions.json: hook', what: /fires the cron job "gone".*\[cron-job-missing\]/ },
   ]);
+  t.end();
+});
+
+t.test('SUB-2 · CLI-2 · subscriptions in a database are left unread, and that is no fault of the home', (t) => {
+  const one = examined(t, {
+    'config.yaml': `gateway: {journal: postgres, postgres: {url: "\${DB}"}}\nplatforms: {webhook: {enabled: true, secret: ${strong}, routes: {r: {cron_job: shared}}}}\n`,
+    '.env': 'DB=postgres://127.0.0.1:1/db\n',
+    'cron/jobs.json': '[]',
+  });
+  const { choose } = createDocumentsInForce({ home: one.paths.home, log: { log: () => {}, warnOnce: () => {} } });
+  const home = loadHome({ home: one.paths.home, env: {}, documents: choose });
+  t.same(codes(checkConfig({ ...one, home })), ['note not-asked']);
   t.end();
 });
 
