@@ -136,6 +136,10 @@ export const faultCatalogue = {
     what: 'The run has answered or ended, so there is nothing left to cancel.',
     remedy: '`agent runs show` tells what became of it.',
   },
+  'run-elsewhere': {
+    what: 'Another gateway on the same database has the run.',
+    remedy: 'Cancel it there; one that is dead loses its runs to the others within seconds.',
+  },
   'run-refused': {
     what: 'The program of a run asked for more than its run has: another profile, other tools, or a command that is not for runs.',
     remedy:

@@ -242,6 +242,8 @@ async function cancelRun(daemon: DaemonView, asked: string): Promise<Result<'run
       return { cancelling: id };
     case 'over':
       return refuse('run-over', `run "${id}" is ${verdict.status} and cannot be cancelled any more`);
+    case 'elsewhere':
+      return refuse('run-elsewhere', `run "${id}" is at another gateway; cancel it there`);
     case 'refused':
       return refuse('journal-unavailable', verdict.reason);
     case 'unknown':

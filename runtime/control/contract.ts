@@ -1076,8 +1076,11 @@ export interface RouteDetail extends RouteRow {
   readonly limits?: readonly string[];
 }
 
-/** A run's record as people are told it: one that a crash cut off waits, whatever the disk still says. */
-export type SeenRun = (key: string, record: RunRecord) => RunRecord;
+/**
+ * A run's record as people are told it: one that a crash cut off waits, whatever the disk still says. `heldBy` is the session
+ * that holds it there: what another gateway runs is no cut-off run.
+ */
+export type SeenRun = (key: string, record: RunRecord, heldBy: string | undefined) => RunRecord;
 
 /** The agent runs of a journal. */
 export interface RunHistory {
