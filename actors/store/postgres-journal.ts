@@ -26,7 +26,7 @@ import {
   recordOf,
   touchedBy,
 } from './postgres-rows.ts';
-import { codeOf, postgresFault, prepareSchema } from './postgres-schema.ts';
+import { codeOf, type Migrated, migrateSchema, postgresFault, prepareSchema } from './postgres-schema.ts';
 import { createSessions, tell } from './postgres-sessions.ts';
 import { takeTurn, type Waiting } from './postgres-turn.ts';
 import { letters } from './work-index.ts';
@@ -122,6 +122,20 @@ export async function openPostgresJournal({
   const writer = await connect(url, place, alone && { patienceMs, own: [], signal });
   if (!writer.ok) return writer;
   return done(createPostgresJournal({ url, place, first: writer.value, patienceMs, alone, outcomeMs }));
+}
+
+/** Brings the tables of an earlier release to this one, where no gateway uses them. */
+export async function migratePostgresJournal(url: string): Promise<Result<Migrated>> {
+  const place = placeOf(url);
+  let client: Client | undefined;
+  try {
+    client = await reach(url);
+    return await migrateSchema(client, place);
+  } catch (thrown) {
+    return { ok: false, fault: postgresFault(place, thrown) };
+  } finally {
+    void client?.end().catch(() => {});
+  }
 }
 
 /** The database's place without the user and the password. */

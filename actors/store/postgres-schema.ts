@@ -1,14 +1,14 @@
 /**
- * The tables of a journal in Postgres: makes them where they are missing, refuses those of a newer release, and names
- * what a database answers instead.
+ * The tables of a journal in Postgres: makes them where they are missing, refuses those of another release, brings those of
+ * an earlier one to this one when asked, and names what a database answers instead.
  * @see DUR-1 in docs/specification.md
  */
 
 import type { ClientBase } from 'pg';
-import { causeOf, type Fault, fault } from '../../machines/base/fault.ts';
+import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 
 /** Counts up with each change of the tables. */
-const schemaVersion = 2;
+export const schemaVersion = 2;
 
 /** Keys sort by their bytes. Values are text: Postgres's JSON types refuse some of what JSON can hold. */
 const tables = `
@@ -32,23 +32,62 @@ const tables = `
   insert into agent_meta values ('schema', ${schemaVersion})
     on conflict (name) do update set value = greatest(agent_meta.value, excluded.value)`;
 
-/** Makes what is missing, of an earlier release too; resolves with the fault that keeps the journal from using the database. Rejects as the client does. */
-export async function prepareSchema(client: ClientBase, place: string): Promise<Fault | undefined> {
+/** One statement list is one transaction: of two gateways that begin, one waits for the other. */
+const make = `begin; select pg_advisory_xact_lock(hashtext('agent_schema')); ${tables}; commit`;
+
+/** 0: there are no tables. */
+async function versionNow(client: ClientBase): Promise<number> {
   const { rows } = await client.query(`select to_regclass('agent_meta') is not null as made`);
-  const versionNow = async (): Promise<number> => {
-    const found = await client.query(`select value from agent_meta where name = 'schema'`);
-    return Number(found.rows[0]?.value ?? 0);
-  };
-  if (rows[0]?.made !== true || (await versionNow()) < schemaVersion) {
-    // One statement list is one transaction: of two gateways that begin, one waits for the other.
-    await client.query(`begin; select pg_advisory_xact_lock(hashtext('agent_schema')); ${tables}; commit`);
-  }
-  const version = await versionNow();
-  if (version === schemaVersion) return undefined;
+  if (rows[0]?.made !== true) return 0;
+  const found = await client.query(`select value from agent_meta where name = 'schema'`);
+  return Number(found.rows[0]?.value ?? 0);
+}
+
+/** Makes the tables where there are none; resolves with the fault that keeps the journal from using them. Rejects as the client does. */
+export async function prepareSchema(client: ClientBase, place: string): Promise<Fault | undefined> {
+  if ((await versionNow(client)) === 0) await client.query(make);
+  const version = await versionNow(client);
+  return version === schemaVersion ? undefined : otherVersion(place, version);
+}
+
+function otherVersion(place: string, version: number): Fault {
+  const cure =
+    version < schemaVersion
+      ? 'stop the gateways of the earlier release, then run `agent gateway migrate`'
+      : 'run the release that made them, or name another database';
   return fault(
     'journal-version',
-    `${place}: its tables are of version ${version}, this gateway knows version ${schemaVersion}; run the release that made them, or name another database`,
+    `${place}: its tables are of version ${version}, this gateway knows version ${schemaVersion}; ${cure}`,
   );
+}
+
+export interface Migrated {
+  /** 0: there were no tables. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Brings the tables of an earlier release to this one. Refused while a gateway lives there: it looks at their version only
+ * when it connects.
+ */
+export async function migrateSchema(client: ClientBase, place: string): Promise<Result<Migrated>> {
+  const from = await versionNow(client);
+  if (from > schemaVersion) return { ok: false, fault: otherVersion(place, from) };
+  if (from > 0 && from < schemaVersion) {
+    const { rows } = await client.query(
+      'select owner from agent_session where expires_at > agent_now() order by owner',
+    );
+    if (rows.length > 0) {
+      const owners = rows.map(({ owner }) => `"${owner}"`).join(', ');
+      return failed(
+        'journal-version',
+        `${place}: gateways use its tables of version ${from}: ${owners}; stop them first`,
+      );
+    }
+  }
+  if (from < schemaVersion) await client.query(make);
+  return done({ from, to: schemaVersion });
 }
 
 /** Names what kept the database from answering as a journal. Never holds the URL, whose password is a secret. */

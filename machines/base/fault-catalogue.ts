@@ -32,7 +32,12 @@ export const faultCatalogue = {
   },
   'journal-version': {
     what: 'The store of the journal was written by another version of the gateway or by another program.',
-    remedy: 'Run the version that wrote it, or move the file that the message names aside.',
+    remedy:
+      'Run the version that wrote it, or move the file that the message names aside. Tables of an earlier release: `agent gateway migrate`, once the gateways of that release have ended.',
+  },
+  'journal-local': {
+    what: 'The command is for a journal in a database, and the journal of the home is none.',
+    remedy: 'Name the database in gateway.journal and gateway.postgres.url.',
   },
   'journal-unreadable': {
     what: 'The store of the journal cannot be opened or written for a reason of the operating system.',

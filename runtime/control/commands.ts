@@ -33,6 +33,7 @@ import { showSource } from './config-source.ts';
 import { showConfig, withDraft } from './config-view.ts';
 import type { Result, RunHistory } from './contract.ts';
 import { cronCommands } from './cron-commands.ts';
+import { databaseCommands } from './database-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
 import { choiceOf, queryOf, spellChoice } from './event-choice.ts';
 import { eventCommands } from './event-commands.ts';
@@ -64,6 +65,7 @@ const table: Commands = {
   ...overviewCommands,
   ...setupCommands,
   ...eventCommands,
+  ...databaseCommands,
   'gateway.status': ofDaemon((daemon) => daemon.status()),
   'gateway.stop': ofDaemon((daemon) => {
     daemon.stop();

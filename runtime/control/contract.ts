@@ -116,6 +116,8 @@ export interface Contract {
   };
   'events.follow': { params: EventSearch; result: EventNews };
   'events.search': { params: EventSearch & { readonly cursor?: string; readonly limit?: number }; result: FoundEvents };
+  /** The versions of the tables before, 0 where there were none, and now. */
+  'gateway.migrate': { params: object; result: { readonly from: number; readonly to: number } };
   'gateway.reload': { params: object; result: { readonly reloaded: true } };
   'gateway.status': { params: object; result: GatewayStatus };
   'gateway.stop': { params: object; result: { readonly stopping: true } };

@@ -5,6 +5,7 @@
  */
 
 export const homeMethods: ReadonlySet<string> = new Set([
+  'gateway.migrate',
   'webhook.disable',
   'webhook.edit',
   'webhook.enable',

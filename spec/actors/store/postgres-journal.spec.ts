@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Journal, Put, Write } from '../../../actors/store/journal.ts';
-import { openPostgresJournal, placeOf } from '../../../actors/store/postgres-journal.ts';
+import { migratePostgresJournal, openPostgresJournal, placeOf } from '../../../actors/store/postgres-journal.ts';
+import { schemaVersion } from '../../../actors/store/postgres-schema.ts';
 import type { Result } from '../../../machines/base/fault.ts';
 import { eventCountsContract } from '../../conformance/event-counts.ts';
 import { journalContract, sharedContract } from '../../conformance/journal.ts';
@@ -192,6 +193,37 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
   });
 
   t.test(
+    'SCA-1 · tables of an earlier release are migrated when asked, and while no gateway lives there',
+    async (t) => {
+      const [url, none, newer] = [await postgres.url(), await postgres.url(), await postgres.url()];
+      const journal = await open(url);
+      const session = got(await journal.openSession('gw-1', 60_000));
+      const older = schemaVersion - 1;
+      await postgres.run(url, `update agent_meta set value = ${older} where name = 'schema'`);
+      t.match(await openPostgresJournal({ url, alone: false }), {
+        ok: false,
+        fault: { code: 'journal-version', message: /run `agent gateway migrate`/ },
+      });
+      t.match(await migratePostgresJournal(url), { ok: false, fault: { message: /gateways use its tables .*"gw-1"/ } });
+      await journal.endSession(session);
+      await journal.close();
+      const both = await Promise.all([migratePostgresJournal(url), migratePostgresJournal(url)]);
+      t.ok(both.every((one) => one.ok && one.value.to === schemaVersion));
+      t.same(got(await migratePostgresJournal(url)), { from: schemaVersion, to: schemaVersion });
+      await (await open(url)).close();
+
+      t.same(got(await migratePostgresJournal(none)), { from: 0, to: schemaVersion });
+      await migratePostgresJournal(newer);
+      await postgres.run(newer, `update agent_meta set value = 99 where name = 'schema'`);
+      t.match(await migratePostgresJournal(newer), { ok: false, fault: { message: /version 99/ } });
+      t.match(await migratePostgresJournal(url.replace('/postgres?', '/none?')), {
+        ok: false,
+        fault: { code: 'journal-unreadable' },
+      });
+    },
+  );
+
+  t.test(
     'DUR-1 · a database that cannot hold the journal is refused with the reason, never with the password',
     async (t) => {
       const readOnly = await postgres.url(' -c default_transaction_read_only=on');
@@ -204,7 +236,11 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       const rows: readonly (readonly [string, string, RegExp])[] = [
         [readOnly, 'journal-read-only', /only reads .*name the primary/],
         [readOnlyLater, 'journal-read-only', /only reads/],
-        [newer, 'journal-version', /tables are of version 7, this gateway knows version 2/],
+        [
+          newer,
+          'journal-version',
+          /tables are of version 7, this gateway knows version .*run the release that made them/,
+        ],
         [
           older.replace(/search_path%3Ds\d+/, 'search_path%3Dnone'),
           'journal-unreadable',
