@@ -86,13 +86,21 @@ export async function migrateSchema(client: ClientBase, place: string): Promise<
       );
     }
   }
-  if (from < schemaVersion) await client.query(make);
+  // What is missing is made too.
+  await client.query(make);
   return done({ from, to: schemaVersion });
 }
 
 /** Names what kept the database from answering as a journal. Never holds the URL, whose password is a secret. */
 export function postgresFault(place: string, thrown: unknown): Fault {
   const cause = causeOf(thrown) || codeOf(thrown);
+  if (isOfTls(codeOf(thrown), cause)) {
+    return fault(
+      'journal-unreadable',
+      `${place}: no TLS connection can be made (${cause}); correct sslmode and sslrootcert in gateway.postgres.url`,
+      cause,
+    );
+  }
   switch (codeOf(thrown)) {
     case '25006':
       return fault(
@@ -111,8 +119,34 @@ export function postgresFault(place: string, thrown: unknown): Fault {
       );
     case '3D000':
       return fault('journal-unreadable', `${place}: ${cause}; create it, or correct gateway.postgres.url`, cause);
-    case '3F000':
     case '42501':
+      return fault(
+        'journal-unreadable',
+        `${place}: the user may not make or use the journal's tables (${cause}); grant it what docs/scale.md lists`,
+        cause,
+      );
+    case '42P01':
+    case '42703':
+      return fault(
+        'journal-unreadable',
+        `${place}: a table is missing or damaged (${cause}); \`agent gateway migrate\` makes what is missing`,
+        cause,
+      );
+    case '42883':
+      return fault('journal-unreadable', `${place}: ${cause}; the journal needs Postgres 13 or later`, cause);
+    case '53300':
+      return fault(
+        'journal-unavailable',
+        `${place}: the database takes no more connections (${cause}); raise its max_connections or lower gateway.postgres.pool`,
+        cause,
+      );
+    case '57P03':
+      return fault(
+        'journal-unavailable',
+        `${place}: the database starts or ends (${cause}); wait until it is up`,
+        cause,
+      );
+    case '3F000':
       return fault(
         'journal-unreadable',
         `${place}: the journal's tables cannot be made (${cause}); let the user create tables in a schema of its search_path`,
@@ -125,6 +159,11 @@ export function postgresFault(place: string, thrown: unknown): Fault {
         cause,
       );
   }
+}
+
+/** Node's codes for certificates, and what the client says of a server without TLS. */
+function isOfTls(code: string, cause: string): boolean {
+  return /CERT|^ERR_TLS|^ERR_SSL|^UNABLE_TO_|^EPROTO$/.test(code) || /\bSSL connection/.test(cause);
 }
 
 export function codeOf(thrown: unknown): string {
