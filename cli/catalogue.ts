@@ -206,6 +206,13 @@ export const catalogue: readonly CliCommand[] = [
     load: async () => (await gateway()).reloadGateway,
   },
   {
+    path: ['gateway', 'migrate'],
+    args: [],
+    flags: [],
+    help: "Bring the tables of the journal's database to this release.",
+    load: async () => (await gateway()).migrateGateway,
+  },
+  {
     path: ['gateway', 'logs'],
     args: [],
     flags: [

@@ -122,6 +122,15 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     files: config,
     see: ['config check'],
   },
+  'gateway migrate': {
+    about: [
+      'Needed once after an upgrade that changes the tables; the log of the gateway and docs/scale.md name it. Stop the gateways of the earlier release first.',
+    ],
+    examples: [['gateway migrate', 'bring the tables to this release']],
+    exits: { 1: 'Gateways still use the tables, or the database refuses; nothing was changed.' },
+    files: config,
+    see: ['gateway', 'docs/scale.md'],
+  },
   'gateway logs': {
     about: [
       'Reads logs/gateway.log of the home, of which it searches the last 16 MB. A gateway in the foreground or of a service logs to its own output instead.',

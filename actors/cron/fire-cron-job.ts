@@ -25,6 +25,8 @@ export interface CronMark {
   readonly print: string;
   /** The run of the last firing. */
   readonly run?: string;
+  /** Differs from that of the job's other marks. */
+  readonly holder?: string;
 }
 
 export interface DueTime {
@@ -62,8 +64,8 @@ export interface FireCronJob {
   pass(entry: Entry, due: DueTime, print: string, reason: string): Promise<NoteVerdict>;
   /** Writes down what became of a job without a due time, once for each name. */
   note(entry: Entry, reason: string, once: string): Promise<NoteVerdict>;
-  /** Makes a schedule begin now: nothing of it was due before. */
-  begin(entry: Omit<Entry, 'key'>, print: string): Promise<NoteVerdict>;
+  /** Makes a schedule begin now, unless another mark stands than the one that was found: nothing of it was due before. */
+  begin(entry: Omit<Entry, 'key'>, print: string, found: CronMark | undefined): Promise<NoteVerdict>;
   mark(profile: string, job: string): Promise<CronMark | undefined>;
   /** The run of the last firing while it waits, runs or delivers. */
   inFlight(mark: CronMark | undefined): Promise<string | undefined>;
@@ -142,7 +144,11 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
         putEvent(key, { ...eventOf(entry, 'cron.note', 'ignored'), deliveryId: `cron-${job.id}-${key}`, reason }),
       ]);
     },
-    begin: async (entry, print) => write(markWrites(entry, { dueAtMs: entry.nowMs, print, ...(await lastRun(entry)) })),
+    async begin(entry, print, found) {
+      const run = found?.run === undefined ? {} : { run: found.run };
+      const [release, claim] = markWrites(entry, { dueAtMs: entry.nowMs, print, ...run }, found?.holder);
+      return write(found === undefined ? [claim] : [release, claim]);
+    },
     mark,
     async inFlight(mark) {
       if (mark?.run === undefined) return undefined;
@@ -169,9 +175,13 @@ function dueClaim({ key, nowMs, profile, job }: Entry, { dueAtMs }: DueTime): Wr
 }
 
 /** A mark is a claim that is given back and taken anew: claims are what the journal keeps beside records. */
-function markWrites({ profile, job }: Omit<Entry, 'key'>, mark: CronMark): Write[] {
+function markWrites({ profile, job }: Omit<Entry, 'key'>, mark: CronMark, over?: string): [Write, Write] {
   const name = markName(profile, job.id);
-  return [{ kind: 'release', name }, claim(name, { ...mark }, markLifeMs)];
+  const holder = `${mark.print} ${mark.dueAtMs}`;
+  return [
+    { kind: 'release', name, ...(over === undefined ? {} : { holder: over }) },
+    claim(name, { ...mark, holder }, markLifeMs),
+  ];
 }
 
 function claim(name: string, value: JsonObject, forMs: number): Write {

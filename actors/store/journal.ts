@@ -23,7 +23,7 @@ export interface Records {
 
 export type Collection = keyof Records;
 
-/** What other gateways on the same engine do: they leave work free, or a session of theirs ends. */
+/** What other gateways on the same engine do: they leave work free, or a session of theirs begins or ends. */
 export type News = 'work' | 'session';
 
 /** A session stands for one living gateway. What it holds becomes free when it ends or is not renewed in time. */

@@ -72,6 +72,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     const begun = await opened.openSession(settings.owner, settings.sessionTtlMs);
     if (!begun.ok) return begun.fault;
     session = begun.value;
+    if (shared() !== undefined) await learnLiving(opened);
     return undefined;
   }
 
@@ -131,7 +132,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     async reap() {
       if (isReaping || session === undefined) return;
       isReaping = true;
-      // What keeps it from the database is told by the next renewal.
+      // What keeps it from the database keeps the next renewal from it too.
       await shared()?.reap();
       isReaping = false;
     },

@@ -27,7 +27,7 @@ import {
   recordOf,
   touchedBy,
 } from './postgres-rows.ts';
-import { codeOf, placeOf, postgresFault, prepareSchema } from './postgres-schema.ts';
+import { codeOf, type Migrated, migrateSchema, placeOf, postgresFault, prepareSchema } from './postgres-schema.ts';
 import { createSessions, tell } from './postgres-sessions.ts';
 import { takeTurn, type Waiting } from './postgres-turn.ts';
 import { letters } from './work-index.ts';
@@ -39,7 +39,6 @@ interface Commit {
 
 /** Commits of one transaction. */
 const groupSize = 400;
-const readers = 4;
 /** The lock of a killed gateway goes with its connection, which the database notices within this time. */
 const lockPatienceMs = 1_000;
 /** How long a commit waits to hear whether it landed. */
@@ -100,6 +99,8 @@ const markEvents = `update agent_record e set marks = e.marks || string_to_array
 export interface PostgresJournalSettings {
   /** A connection URL; its password is a secret, so no fault holds it. */
   readonly url: string;
+  /** Connections for reading. */
+  readonly pool?: number;
   /** The lock of an earlier gateway on the database is waited for this long. */
   readonly patienceMs?: number;
   /** Ends the waiting for that lock. */
@@ -113,6 +114,7 @@ export interface PostgresJournalSettings {
 /** Opens the journal, and makes its tables where there are none. Fails where another gateway uses the database. */
 export async function openPostgresJournal({
   url,
+  pool = 4,
   patienceMs = lockPatienceMs,
   signal = new AbortController().signal,
   alone = true,
@@ -121,7 +123,21 @@ export async function openPostgresJournal({
   const place = placeOf(url);
   const writer = await connect(url, place, alone && { patienceMs, own: [], signal });
   if (!writer.ok) return writer;
-  return done(createPostgresJournal({ url, place, first: writer.value, patienceMs, alone, outcomeMs }));
+  return done(createPostgresJournal({ url, place, first: writer.value, readers: pool, patienceMs, alone, outcomeMs }));
+}
+
+/** Brings the tables of an earlier release to this one, where no gateway uses them. */
+export async function migratePostgresJournal(url: string): Promise<Result<Migrated>> {
+  const place = placeOf(url);
+  let client: Client | undefined;
+  try {
+    client = await reach(url);
+    return await migrateSchema(client, place);
+  } catch (thrown) {
+    return { ok: false, fault: postgresFault(place, thrown) };
+  } finally {
+    void client?.end().catch(() => {});
+  }
 }
 
 /** `waiting` is for the turn at the database; false where several gateways may use it. */
@@ -134,7 +150,10 @@ async function connect(url: string, place: string, waiting: Waiting | false): Pr
       await client.end();
       return { ok: false, fault: obstacle };
     }
-    const { rows } = await client.query(`select current_setting('transaction_read_only') as reads`);
+    // The function is of Postgres 13: an earlier server is refused here and not at the first commit.
+    const { rows } = await client.query(
+      `select current_setting('transaction_read_only') as reads, pg_current_xact_id_if_assigned()`,
+    );
     if (rows[0]?.reads === 'on') throw Object.assign(new Error('transactions are read-only'), { code: '25006' });
     if (waiting !== false && !(await takeTurn(client, waiting))) {
       await client.end();
@@ -156,12 +175,13 @@ interface Opened {
   readonly url: string;
   readonly place: string;
   readonly first: Client;
+  readonly readers: number;
   readonly patienceMs: number;
   readonly alone: boolean;
   readonly outcomeMs: number;
 }
 
-function createPostgresJournal({ url, place, first, patienceMs, alone, outcomeMs }: Opened): Journal {
+function createPostgresJournal({ url, place, first, readers, patienceMs, alone, outcomeMs }: Opened): Journal {
   const closedFault = fault('journal-unavailable', `${place}: the journal is closed; nothing can be acknowledged`);
   const pool = new Pool({ connectionString: url, max: readers, connectionTimeoutMillis: connectTimeoutMs });
   pool.on('error', () => {});

@@ -1,11 +1,11 @@
 /**
- * The tables of a journal in Postgres: makes them where they are missing, refuses those of a newer release, and names
- * what a database answers instead.
+ * The tables of a journal in Postgres: makes them where they are missing, refuses those of another release, brings those of
+ * an earlier one to this one when asked, and names what a database answers instead.
  * @see DUR-1 in docs/specification.md
  */
 
 import type { ClientBase } from 'pg';
-import { causeOf, type Fault, fault } from '../../machines/base/fault.ts';
+import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 
 /** Counts up with each change of the tables. */
 export const schemaVersion = 3;
@@ -45,22 +45,32 @@ export class InvalidSchema extends Error {
   }
 }
 
-/** Makes what is missing, of an earlier release too; resolves with the fault that keeps the journal from using the database. Rejects as the client does. */
-export async function prepareSchema(client: ClientBase, place: string): Promise<Fault | undefined> {
+/** One statement list is one transaction: of two gateways that begin, one waits for the other. */
+const make = `begin; select pg_advisory_xact_lock(hashtext('agent_schema')); ${tables}; commit`;
+
+/** 0: there are no tables. */
+async function versionNow(client: ClientBase): Promise<number> {
   const { rows } = await client.query(`select to_regclass('agent_meta') is not null as made`);
-  const versionNow = async (): Promise<number> => {
-    const found = await client.query(`select value from agent_meta where name = 'schema'`);
-    return Number(found.rows[0]?.value ?? 0);
-  };
-  if (rows[0]?.made !== true || (await versionNow()) < schemaVersion) {
-    // One statement list is one transaction: of two gateways that begin, one waits for the other.
-    await client.query(`begin; select pg_advisory_xact_lock(hashtext('agent_schema')); ${tables}; commit`);
-  }
-  const version = await versionNow();
-  if (version === schemaVersion) return undefined;
+  if (rows[0]?.made !== true) return 0;
+  const found = await client.query(`select value from agent_meta where name = 'schema'`);
+  return Number(found.rows[0]?.value ?? 0);
+}
+
+/** Makes the tables where there are none; resolves with the fault that keeps the journal from using them. Rejects as the client does. */
+export async function prepareSchema(client: ClientBase, place: string): Promise<Fault | undefined> {
+  if ((await versionNow(client)) === 0) await client.query(make);
+  const version = await versionNow(client);
+  return version === schemaVersion ? undefined : otherVersion(place, version);
+}
+
+function otherVersion(place: string, version: number): Fault {
+  const cure =
+    version < schemaVersion
+      ? 'stop the gateways of the earlier release, then run `agent gateway migrate`'
+      : 'run the release that made them, or name another database';
   return fault(
     'journal-version',
-    `${place}: its tables are of version ${version}, this gateway knows version ${schemaVersion}; run the release that made them, or name another database`,
+    `${place}: its tables are of version ${version}, this gateway knows version ${schemaVersion}; ${cure}`,
   );
 }
 
@@ -74,10 +84,47 @@ export function placeOf(url: string): string {
   }
 }
 
+export interface Migrated {
+  /** 0: there were no tables. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Brings the tables of an earlier release to this one. Refused while a gateway lives there: it looks at their version only
+ * when it connects.
+ */
+export async function migrateSchema(client: ClientBase, place: string): Promise<Result<Migrated>> {
+  const from = await versionNow(client);
+  if (from > schemaVersion) return { ok: false, fault: otherVersion(place, from) };
+  if (from > 0 && from < schemaVersion) {
+    const { rows } = await client.query(
+      'select owner from agent_session where expires_at > agent_now() order by owner',
+    );
+    if (rows.length > 0) {
+      const owners = rows.map(({ owner }) => `"${owner}"`).join(', ');
+      return failed(
+        'journal-version',
+        `${place}: gateways use its tables of version ${from}: ${owners}; stop them first`,
+      );
+    }
+  }
+  // What is missing is made too.
+  await client.query(make);
+  return done({ from, to: schemaVersion });
+}
+
 /** Names what kept the database from answering as a journal. Never holds the URL, whose password is a secret. */
 export function postgresFault(place: string, thrown: unknown): Fault {
   if (thrown instanceof InvalidSchema) return thrown.fault;
   const cause = causeOf(thrown) || codeOf(thrown);
+  if (isOfTls(codeOf(thrown), cause)) {
+    return fault(
+      'journal-unreadable',
+      `${place}: no TLS connection can be made (${cause}); correct sslmode and sslrootcert in gateway.postgres.url`,
+      cause,
+    );
+  }
   switch (codeOf(thrown)) {
     case '25006':
       return fault(
@@ -96,8 +143,34 @@ export function postgresFault(place: string, thrown: unknown): Fault {
       );
     case '3D000':
       return fault('journal-unreadable', `${place}: ${cause}; create it, or correct gateway.postgres.url`, cause);
-    case '3F000':
     case '42501':
+      return fault(
+        'journal-unreadable',
+        `${place}: the user may not make or use the journal's tables (${cause}); grant it what docs/scale.md lists`,
+        cause,
+      );
+    case '42P01':
+    case '42703':
+      return fault(
+        'journal-unreadable',
+        `${place}: a table is missing or damaged (${cause}); \`agent gateway migrate\` makes what is missing`,
+        cause,
+      );
+    case '42883':
+      return fault('journal-unreadable', `${place}: ${cause}; the journal needs Postgres 13 or later`, cause);
+    case '53300':
+      return fault(
+        'journal-unavailable',
+        `${place}: the database takes no more connections (${cause}); raise its max_connections or lower gateway.postgres.pool`,
+        cause,
+      );
+    case '57P03':
+      return fault(
+        'journal-unavailable',
+        `${place}: the database starts or ends (${cause}); wait until it is up`,
+        cause,
+      );
+    case '3F000':
       return fault(
         'journal-unreadable',
         `${place}: the journal's tables cannot be made (${cause}); let the user create tables in a schema of its search_path`,
@@ -110,6 +183,11 @@ export function postgresFault(place: string, thrown: unknown): Fault {
         cause,
       );
   }
+}
+
+/** Node's codes for certificates, and what the client says of a server without TLS. */
+function isOfTls(code: string, cause: string): boolean {
+  return /CERT|^ERR_TLS|^ERR_SSL|^UNABLE_TO_|^EPROTO$/.test(code) || /\bSSL connection/.test(cause);
 }
 
 export function codeOf(thrown: unknown): string {

@@ -19,7 +19,7 @@ export interface PostgresSessions {
   living(): Promise<SessionId[]>;
   /** The ids of the sessions that this process has begun and not ended. */
   own(): readonly SessionId[];
-  /** Its owner cannot tell what a session of this process holds: each ends instead of being renewed. */
+  /** Nobody knows what a session of this process holds: each ends instead of being renewed. */
   disown(): void;
   watch(heard: (news: News) => void): () => void;
   close(): Promise<void>;
@@ -154,6 +154,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
         `insert into agent_session (id, owner, expires_at, number) values ('s' || $1::bigint, $2, agent_now() + $3::bigint, $1::bigint)`,
         [number, owner, Math.ceil(ttlMs)],
       );
+      await client.query(tell('session'));
       return `s${number}`;
     },
     async renew(session, ttlMs) {

@@ -5,7 +5,7 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { Records, Write } from './journal.ts';
+import type { Collection, Records, Write } from './journal.ts';
 import type { JournalKeeper } from './keeper.ts';
 
 export type RecordChange = {
@@ -22,8 +22,8 @@ export type RecordChange = {
 
 export type WriteVerdict =
   | { readonly kind: 'written' }
-  /** Another gateway holds the record now. */
-  | { readonly kind: 'lost' }
+  /** Another gateway has written the record that is named, or one that a write beside it expected. */
+  | { readonly kind: 'lost'; readonly collection?: Collection }
   | { readonly kind: 'refused'; readonly reason: string };
 
 export interface RecordWriter {
@@ -38,6 +38,11 @@ export interface RecordWriter {
   regain(collection: RecordChange['collection'], key: string, version: number): boolean;
   /** Learns the version of a record found in the journal. */
   adopt(collection: RecordChange['collection'], key: string, version: number): void;
+}
+
+/** The collection of a record that a commit writes. */
+export function collectionOf(write: Write | undefined): { readonly collection?: Collection } {
+  return write === undefined || !('collection' in write) ? {} : { collection: write.collection };
 }
 
 export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
@@ -56,7 +61,8 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
           ...(session === undefined || dueAtMs === null || free === true ? {} : { heldBy: session }),
         };
       });
-      const verdict = await keeper.commit([...puts, ...also]);
+      const writes = [...puts, ...also];
+      const verdict = await keeper.commit(writes);
       switch (verdict.kind) {
         case 'committed':
           for (const { collection, key, dueAtMs, free } of changes) {
@@ -67,8 +73,9 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
           }
           return { kind: 'written' };
         case 'claimed':
-        case 'stale':
           return { kind: 'lost' };
+        case 'stale':
+          return { kind: 'lost', ...collectionOf(writes[verdict.index]) };
         case 'unavailable':
           return { kind: 'refused', reason: verdict.fault.message };
       }

@@ -111,6 +111,16 @@ export async function reloadGateway(context: CommandContext): Promise<ExitCode> 
   return 0;
 }
 
+export async function migrateGateway(context: CommandContext): Promise<ExitCode> {
+  const { from, to } = await context.ask('gateway.migrate');
+  context.out.print(
+    from === to
+      ? `The tables are of version ${to} already.\n`
+      : `The tables are of version ${to} now${from === 0 ? '' : `; they were of version ${from}`}.\n`,
+  );
+  return 0;
+}
+
 const labelWidth = 11;
 
 export async function showStatus(context: CommandContext): Promise<ExitCode> {

@@ -32,7 +32,12 @@ export const faultCatalogue = {
   },
   'journal-version': {
     what: 'The store of the journal was written by another version of the gateway or by another program.',
-    remedy: 'Run the version that wrote it, or move the file that the message names aside.',
+    remedy:
+      'Run the version that wrote it, or move the file that the message names aside. Tables of an earlier release: `agent gateway migrate`, once the gateways of that release have ended.',
+  },
+  'journal-local': {
+    what: 'The command is for a journal in a database, and the journal of the home is none.',
+    remedy: 'Name the database in gateway.journal and gateway.postgres.url.',
   },
   'journal-unreadable': {
     what: 'The store of the journal cannot be opened or written for a reason of the operating system.',
@@ -135,6 +140,10 @@ export const faultCatalogue = {
   'run-over': {
     what: 'The run has answered or ended, so there is nothing left to cancel.',
     remedy: '`agent runs show` tells what became of it.',
+  },
+  'run-elsewhere': {
+    what: 'Another gateway on the same database has the run.',
+    remedy: 'Cancel it there; one that is dead loses its runs to the others within seconds.',
   },
   'run-refused': {
     what: 'The program of a run asked for more than its run has: another profile, other tools, or a command that is not for runs.',

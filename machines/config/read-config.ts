@@ -215,7 +215,7 @@ function readGateway(findings: Findings, written: JsonObject, scope: Interpolati
     multiplexProfiles: multiplex_profiles,
     front,
     journal,
-    postgres: url === undefined ? undefined : { url },
+    postgres: url === undefined ? undefined : { url, pool: read.postgres?.pool ?? 4 },
     // A name that several gateways have is worse than none.
     node: node === '' || unresolvedReference(node) !== undefined ? undefined : node,
     drainTimeoutMs: drain_timeout_seconds * 1_000,

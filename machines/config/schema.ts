@@ -33,6 +33,13 @@ export const gatewaySchema = {
           minLength: 1,
           description: 'Where the journal `postgres` is; write a ${VAR} that holds it.',
         },
+        pool: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 100,
+          default: 4,
+          description: 'Connections that read the journal, beside three others.',
+        },
       },
       description: 'The database of the journal.',
     },

@@ -75,7 +75,7 @@ export interface GatewaySettings {
   /** `lmdb` keeps the journal on disk, `postgres` in a database; `memory` forgets it at exit and is for tests and measurements. */
   readonly journal: 'lmdb' | 'memory' | 'postgres';
   /** The database of the journal. Secret; empty where its reference is unset or none is given. */
-  readonly postgres?: { readonly url: string };
+  readonly postgres?: { readonly url: string; readonly pool: number };
   /** The name of this gateway among those on one database; absent: its machine and its home. */
   readonly node?: string;
   /** How long runs may go on after SIGTERM before they are parked. */

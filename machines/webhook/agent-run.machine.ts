@@ -210,7 +210,21 @@ export const agentRunMachine = setup({
       },
       on: {
         'run.cancel': { target: 'cancelling', actions: { type: 'noteCancel', params: ({ event }) => event } },
+        'work.lost': 'stopping',
       },
+    },
+    stopping: {
+      description: 'Another gateway has taken the run over: the agent here is stopped, and nothing is written.',
+      meta: { rule: 'SCA-2' },
+      tags: ['working', 'underWay'],
+      invoke: {
+        id: 'awaitStopped',
+        src: 'awaitStopped',
+        input: ({ context }) => context,
+        onDone: 'lost',
+        onError: 'lost',
+      },
+      after: { stopPatience: 'lost' },
     },
     settingBack: {
       description: 'The system lacked the resources to start the agent: writes down that it waits again.',

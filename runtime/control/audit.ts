@@ -92,6 +92,7 @@ const kinds: Readonly<Record<Method, string>> = {
   'events.search': 'reads',
   'failures.groups': 'reads',
   'failures.list': 'reads',
+  'gateway.migrate': 'migrated the tables of the journal',
   'gateway.reload': 'reloaded the configuration',
   'gateway.status': 'reads',
   'gateway.stop': 'stopped the gateway',

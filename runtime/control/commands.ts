@@ -36,6 +36,7 @@ import { showSource } from './config-source.ts';
 import { showConfig, withDraft } from './config-view.ts';
 import type { Result, RunHistory } from './contract.ts';
 import { cronCommands } from './cron-commands.ts';
+import { databaseCommands } from './database-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
 import { choiceOf, queryOf, spellChoice } from './event-choice.ts';
 import { eventCommands } from './event-commands.ts';
@@ -74,6 +75,7 @@ const table: Commands = {
     const words = String(search).toLowerCase();
     return rows.filter((row) => JSON.stringify(row).toLowerCase().includes(words)).slice(0, Number(limit));
   }),
+  ...databaseCommands,
   'gateway.status': ofDaemon((daemon) => daemon.status()),
   'gateway.stop': ofDaemon((daemon) => {
     daemon.stop();
@@ -263,6 +265,8 @@ async function cancelRun(daemon: DaemonView, asked: string): Promise<Result<'run
       return { cancelling: id };
     case 'over':
       return refuse('run-over', `run "${id}" is ${verdict.status} and cannot be cancelled any more`);
+    case 'elsewhere':
+      return refuse('run-elsewhere', `run "${id}" is at another gateway; cancel it there`);
     case 'refused':
       return refuse('journal-unavailable', verdict.reason);
     case 'unknown':

@@ -121,6 +121,8 @@ export interface Contract {
   };
   'events.follow': { params: EventSearch; result: EventNews };
   'events.search': { params: EventSearch & { readonly cursor?: string; readonly limit?: number }; result: FoundEvents };
+  /** The versions of the tables before, 0 where there were none, and now. */
+  'gateway.migrate': { params: object; result: { readonly from: number; readonly to: number } };
   'gateway.reload': { params: object; result: { readonly reloaded: true } };
   'gateway.status': { params: object; result: GatewayStatus };
   'gateway.stop': { params: object; result: { readonly stopping: true } };
@@ -1112,8 +1114,11 @@ export interface RouteDetail extends RouteRow {
   readonly limits?: readonly string[];
 }
 
-/** A run's record as people are told it: one that a crash cut off waits, whatever the disk still says. */
-export type SeenRun = (key: string, record: RunRecord) => RunRecord;
+/**
+ * A run's record as people are told it: one that a crash cut off waits, whatever the disk still says. `heldBy` is the session
+ * that holds it there: what another gateway runs is no cut-off run.
+ */
+export type SeenRun = (key: string, record: RunRecord, heldBy: string | undefined) => RunRecord;
 
 /** The agent runs of a journal. */
 export interface RunHistory {

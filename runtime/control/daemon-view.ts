@@ -84,8 +84,8 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
   ): Promise<Records[In] | undefined> =>
     key === undefined ? undefined : (await keeper.journal()?.get(collection, key))?.value;
   const runOf = async (key: string | undefined): Promise<RunRecord | undefined> => {
-    const value = await get('runs', key);
-    return key === undefined ? undefined : value && ports.seenRun(key, value);
+    const stored = key === undefined ? undefined : await keeper.journal()?.get('runs', key);
+    return stored && ports.seenRun(stored.key, stored.value, stored.heldBy);
   };
   const workOf = async ({ work }: EventRecord): Promise<Work | undefined> =>
     (await runOf(work)) ?? (await get('deliveries', work));

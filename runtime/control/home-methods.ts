@@ -6,6 +6,7 @@
 
 export const homeMethods: ReadonlySet<string> = new Set([
   'audit.list',
+  'gateway.migrate',
   'webhook.disable',
   'webhook.edit',
   'webhook.enable',

@@ -25,7 +25,7 @@ export interface PlanPorts {
   /** False while no journal is open. */
   readonly isReady: () => boolean;
   /** A schedule is seen for the first time, or another one than before: it begins now, and the journal is told. */
-  readonly begin: (profile: string, job: CronJob, print: string) => void;
+  readonly begin: (profile: string, job: CronJob, print: string, found: CronMark | undefined) => void;
 }
 
 export const noSchedule = 'it has no schedule; webhooks and `agent cron run` fire it';
@@ -49,7 +49,7 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
     mark === undefined
       ? !isTrusted(job.createdAtMs, nowMs)
       : mark.print !== timing.print || !isTrusted(mark.dueAtMs, nowMs);
-  if (begins) ports.begin(profile, job, timing.print);
+  if (begins) ports.begin(profile, job, timing.print, mark);
   const verdict = whatIsDue(
     {
       timing,

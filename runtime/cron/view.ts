@@ -81,8 +81,8 @@ export function createCronView({ schedule, ward, keeper, redact, seenRun }: Cron
 
 async function rowOf(event: CronEventRecord, keeper: JournalKeeper, seenRun: SeenRun): Promise<FiringRow> {
   const { work } = event;
-  const run = work === undefined ? undefined : (await keeper.journal()?.get('runs', work))?.value;
-  const row = deliveryRow(event, work && run ? seenRun(work, run) : undefined);
+  const run = work === undefined ? undefined : await keeper.journal()?.get('runs', work);
+  const row = deliveryRow(event, run && seenRun(run.key, run.value, run.heldBy));
   return {
     at: row.received_at,
     cause: causes[event.event] ?? 'webhook',

@@ -147,9 +147,9 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     return standing;
   };
 
-  const seenRun: SeenRun = (key, record) => {
+  const seenRun: SeenRun = (key, record, heldBy) => {
     // Of ten thousand that wait, none need be looked at.
-    if (record.status !== 'running') return record;
+    if (record.status !== 'running' || keeper.isElsewhere(heldBy)) return record;
     const ward: AnyActorRef | undefined = root().system.get('runs');
     const chart: AnyActorRef | undefined = ward && wardHandle(ward).get(key);
     return runAsSeen(record, chart?.getSnapshot().context.record as RunRecord | undefined);
@@ -294,7 +294,10 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       runs: createWard({
         name: 'runs',
         logic: compile(runWork.logic, compiling),
-        onDone: runEnded,
+        onDone: (key, record) => {
+          runWork.release(key);
+          runEnded(key, record);
+        },
         onCrashed: (key, error) => {
           crashed('runs', key, error);
           runWork.release(key);

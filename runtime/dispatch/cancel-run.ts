@@ -17,6 +17,8 @@ export type CancelVerdict =
   | { readonly kind: 'over'; readonly status: RunRecord['status'] }
   /** It is told, and not on disk yet. */
   | { readonly kind: 'told' }
+  /** Another gateway has it. */
+  | { readonly kind: 'elsewhere' }
   /** The journal cannot write now. */
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'unknown' };
@@ -67,6 +69,7 @@ export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts):
     // One that a crash cut off stands there as running, with nobody to run it.
     const waits = status === 'queued' || (status === 'running' && stored.dueAtMs !== undefined);
     if (!waits) return { kind: 'over', status };
+    if (keeper.isElsewhere(stored.heldBy)) return { kind: 'elsewhere' };
     return (await closeOnDisk(stored, by)) ?? cancel(key, by);
   };
 }

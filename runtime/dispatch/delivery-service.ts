@@ -7,7 +7,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { StoredRecord, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { RecordWriter } from '../../actors/store/record-writer.ts';
+import { collectionOf, type RecordWriter } from '../../actors/store/record-writer.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
 import { noticeKey } from '../../machines/webhook/failure-notice.ts';
 import { asSeen, type DeliveryRecord, isOver, sendingRow } from '../../machines/webhook/record.ts';
@@ -117,6 +117,8 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
   }
 
   async function commit({ key, stored }: Found, next: DeliveryRecord): Promise<void> {
+    if (stored.dueAtMs !== undefined && keeper.isElsewhere(stored.heldBy))
+      throw new Refusal('delivery-under-way', `delivery "${key}" is at another gateway, which may be sending it now`);
     const over = isOver(next);
     const nowMs = ports.nowMs();
     const session = over || !ports.hasRoom() ? undefined : keeper.session();
@@ -129,7 +131,11 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
       dueAtMs: over ? null : nowMs,
       ...(session === undefined ? {} : { heldBy: session }),
     };
-    const verdict = await ports.settleRun(next, (run) => keeper.commit([write, ...run]));
+    const verdict = await ports.settleRun(next, async (run) => {
+      const writes = [write, ...run];
+      const found = await keeper.commit(writes);
+      return found.kind === 'stale' ? { ...found, ...collectionOf(writes[found.index]) } : found;
+    });
     if (verdict.kind === 'unavailable') throw new Refusal('journal-unavailable', verdict.fault.message);
     if (verdict.kind !== 'committed')
       throw new Refusal('delivery-under-way', `delivery "${key}" has just changed; look at it again`);

@@ -34,8 +34,8 @@ export async function factsOf(
   const { work } = event;
   const journal = ports.journal();
   if (work === undefined || journal === undefined) return { key, event, status: event.status };
-  const kept = (await journal.get('runs', work))?.value;
-  const run = kept && ports.seenRun(work, kept);
+  const kept = await journal.get('runs', work);
+  const run = kept && ports.seenRun(work, kept.value, kept.heldBy);
   const delivery = (await journal.get('deliveries', work))?.value;
   const { status } = deliveryRow(event, run ?? delivery);
   if (status === 'running' && ports.runsThatWait().has(work)) return { key, event, run, delivery, status: 'waiting' };

@@ -99,8 +99,8 @@ async function eventsUnderWay(journal: JournalReader, status: string, seenRun: S
   }
   const events: string[] = [];
   for (const work of works) {
-    const run = (await journal.get('runs', work))?.value;
-    const seen = run && seenRun(work, run);
+    const run = await journal.get('runs', work);
+    const seen = run && seenRun(work, run.value, run.heldBy);
     const shown = shownOfWork(seen, (await journal.get('deliveries', work))?.value);
     if (shown === undefined || shown === status) events.push(work, ...(await membersOf(journal, work)));
   }

@@ -5,10 +5,11 @@
  */
 
 import { setImmediate as turn } from 'node:timers/promises';
+import type { AnyActorRef } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
 import type { Collection, Journal, Put, SessionId, StoredRecord, Taken, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
+import type { RecordChange, RecordWriter, WriteVerdict } from '../../actors/store/record-writer.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
 import { interruptedDelivery, interruptedRun } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isOver, orderOf } from '../../machines/webhook/record.ts';
@@ -170,6 +171,22 @@ export async function refillGroups(ports: ResumePorts, signal = ports.signal()):
   }
 }
 
+/**
+ * Ends the runs whose agent works here and that another gateway has taken over, as it does once this gateway's session has
+ * ended. Whatever else it has taken finds out with its next write.
+ */
+export async function letGoOfLost(ports: ResumePorts): Promise<void> {
+  const running = new Map<string, AnyActorRef>();
+  ports.wards().runs.each((key, run) => {
+    if (run.getSnapshot().value === 'running') running.set(key, run);
+    return true;
+  });
+  for (const [key, run] of running) {
+    const stored = await ports.keeper.journal()?.get('runs', key);
+    if (stored !== undefined && ports.keeper.isElsewhere(stored.heldBy)) run.send({ type: 'work.lost' });
+  }
+}
+
 async function take<In extends 'deliveries' | 'groups' | 'runs'>(
   journal: Journal,
   session: SessionId,
@@ -285,7 +302,8 @@ async function resumeGroup(stored: StoredRecord<'groups'>, ports: ResumePorts): 
   ports.wards().open({ kind: 'group', key: stored.key, profile, route, burst });
 }
 
-async function put(ports: ResumePorts, change: RecordChange, also: readonly Write[]): Promise<void> {
+async function put(ports: ResumePorts, change: RecordChange, also: readonly Write[]): Promise<WriteVerdict> {
   const verdict = await ports.writer.write([change], also);
   if (verdict.kind === 'refused') ports.log.log('error', verdict.reason, { key: change.key });
+  return verdict;
 }

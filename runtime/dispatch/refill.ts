@@ -8,7 +8,15 @@
 
 import type { Every } from '../system/ticks.ts';
 import { createTurns } from '../system/turns.ts';
-import { type ResumePorts, refillDeliveries, refillGroups, refillRuns, resumeWork, sliceSize } from './recovery.ts';
+import {
+  letGoOfLost,
+  type ResumePorts,
+  refillDeliveries,
+  refillGroups,
+  refillRuns,
+  resumeWork,
+  sliceSize,
+} from './recovery.ts';
 import { tellUnforeseen } from './work-log.ts';
 
 export interface RefillPorts {
@@ -42,6 +50,8 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
   let looking = false;
   /** Whether a recovery fell over something; nothing else looks for the bursts of its start. */
   let isOwed = false;
+  /** The session of the last look. */
+  let lookedAs: string | undefined;
 
   // After a failed look the next one comes in a few seconds.
   const inTurn = createTurns((thrown) => tellUnforeseen(resume.log, 'the work that waits on disk', thrown));
@@ -62,6 +72,11 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     runsWait ||= resume.room() <= 0;
     if (isUp()) await refillDeliveries(resume, signal);
     if (isUp()) await refillGroups(resume, signal);
+    const session = resume.keeper.session();
+    if (session === lookedAs) return;
+    // What the last one held is taken by now, by this gateway or by another.
+    if (lookedAs !== undefined) await letGoOfLost(resume);
+    lookedAs = session;
   }
 
   function lookOnce(): void {

@@ -4,7 +4,7 @@
  * @see DLV-7 and DUR-1 in docs/specification.md
  */
 
-import type { JournalReader, StoredRecord, Write } from '../../actors/store/journal.ts';
+import type { Collection, JournalReader, StoredRecord, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange } from '../../actors/store/record-writer.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
@@ -67,14 +67,24 @@ export type ResponsePorts = {
   readonly wards: () => Wards;
 };
 
+/** What became of a commit; of one that met another version than it expected, in which collection. */
+interface Settled {
+  readonly kind: string;
+  readonly collection?: Collection;
+}
+
 /**
  * Brings the record of a run that has closed up to date with a delivery that ends or begins anew, and passes on the write.
- * Deliveries of one run wait for each other in it, so that the last of them sees all others.
+ * Deliveries of one run wait for each other in it, and where two gateways write the same run, the later one looks again,
+ * so that the last of them sees all others.
  */
-export type SettleRun = <Done>(
+export type SettleRun = <Done extends Settled>(
   record: DeliveryRecord,
   commit: (also: readonly Write[]) => Promise<Done>,
 ) => Promise<Done>;
+
+/** Each try but the last has met a write of another gateway. */
+const mostTries = 50;
 
 export function createSettleRun({ keeper, wards }: ResponsePorts): SettleRun {
   const turns = new Map<string, Promise<unknown>>();
@@ -82,20 +92,31 @@ export function createSettleRun({ keeper, wards }: ResponsePorts): SettleRun {
   async function runAfter(key: string, record: DeliveryRecord): Promise<Write[]> {
     // One that still waits for its only delivery hears of it and closes itself.
     if (record.of === undefined && wards().runs.get(key)?.getSnapshot().value === 'delivering') return [];
-    const run = (await keeper.journal()?.get('runs', key))?.value;
-    if (run === undefined || run.status === 'queued' || run.status === 'running') return [];
-    const value = withResponses(run, await siblingsOf(keeper, key, record));
-    return [{ kind: 'put', collection: 'runs', key, value }];
+    const run = await keeper.journal()?.get('runs', key);
+    if (run === undefined || run.value.status === 'queued' || run.value.status === 'running') return [];
+    const value = withResponses(run.value, await siblingsOf(keeper, key, record));
+    return [{ kind: 'put', collection: 'runs', key, value, expect: run.version }];
+  }
+
+  async function settled<Done extends Settled>(
+    key: string,
+    record: DeliveryRecord,
+    commit: (also: readonly Write[]) => Promise<Done>,
+  ): Promise<Done> {
+    for (let tries = 1; ; tries += 1) {
+      const done = await commit(await runAfter(key, record));
+      if (done.collection !== 'runs' || tries === mostTries) return done;
+    }
   }
 
   return async (record, commit) => {
     const { runKey, of } = record;
     if (runKey === undefined) return commit([]);
-    if (of === undefined) return commit(await runAfter(runKey, record));
+    if (of === undefined) return settled(runKey, record, commit);
     const before = turns.get(runKey);
     const turn = (async () => {
       await before?.catch(() => {});
-      return commit(await runAfter(runKey, record));
+      return settled(runKey, record, commit);
     })();
     turns.set(runKey, turn);
     try {

@@ -39,8 +39,8 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
   return {
     async runs(query) {
       const waiting = runsThatWait();
-      return newestFirst(journal(), await runsLike(journal(), query), async ({ key, value }) => {
-        const run = seenRun(key, value);
+      return newestFirst(journal(), await runsLike(journal(), query), async ({ key, value, heldBy }) => {
+        const run = seenRun(key, value, heldBy);
         if (!matches(run, query)) return undefined;
         const row = redact(runRow(key, run, await eventOf(run.eventKey)));
         return { ...row, ...questionOf(key, waiting) };
@@ -48,9 +48,9 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
     },
     async run(asked, { transcript = false } = {}) {
       const id = (await meantKey(journal(), 'runs', asked)) ?? asked;
-      const kept = await get('runs', id);
+      const kept = await journal()?.get('runs', id);
       if (kept === undefined) return undefined;
-      const run = seenRun(id, kept);
+      const run = seenRun(id, kept.value, kept.heldBy);
       const event = await eventOf(run.eventKey);
       const prompt = event === undefined ? '' : await textOfRun(run, event.prompt ?? '', eventOf);
       const delivery = await get('deliveries', id);

@@ -26,6 +26,7 @@ const rules: Readonly<Record<string, Rule>> = {
   ...all('deliveries', ['confirm', 'drop', 'list', 'progress', 'retry', 'show', 'targets']),
   ...all('events', ['curl', 'follow', 'open', 'search']),
   ...all('failures', ['groups', 'list']),
+  'gateway.migrate': 'terminalOnly',
   'gateway.status': 'open',
   ...all('inspect', ['chart', 'follow', 'show', 'tree', 'watch', 'why']),
   'inspect.link': 'terminalOnly',

@@ -173,6 +173,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       const { openPostgresJournal } = await import('../../actors/store/postgres-journal.ts');
       const opened = await openPostgresJournal({
         url: postgres?.url ?? '',
+        ...(postgres === undefined ? {} : { pool: postgres.pool }),
         signal: ending.signal,
         ...(isInReserve ? { patienceMs: Number.POSITIVE_INFINITY } : {}),
       });

@@ -27,6 +27,7 @@ const elsewhere = [
 const rows: readonly (readonly [words: readonly string[], code: number, said: RegExp])[] = [
   [['gateway', 'status'], 0, /^webhook +http/m],
   [['gateway', 'reload'], 0, /./],
+  [['gateway', 'migrate'], 1, /\[journal-local\]/],
   [['gateway', 'service'], 0, /\[Service\]/],
   [['webhook', 'subscribe', 'mine', '--prompt', 'p'], 0, /URL +http/],
   [['webhook', 'list'], 0, /ping[\s\S]*mine/],

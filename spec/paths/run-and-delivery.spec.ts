@@ -50,6 +50,7 @@ t.test('DUR-1 · DIS-3 · a run is on disk before the agent runs, and its respon
     { type: 'xstate.after.pause.agentRun.unbegun' },
     { type: 'xstate.done.actor.awaitStopped', output: { kind: 'failed', reason: 'stopped' } } as EventObject,
     { type: 'xstate.after.stopPatience.agentRun.cancelling' },
+    { type: 'xstate.after.stopPatience.agentRun.stopping' },
     { type: 'run.cancel', by: 'cli' } as EventObject,
     { type: 'delivery.settled', status: 'delivered' } as EventObject,
     { type: 'delivery.settled', status: 'unknown' } as EventObject,

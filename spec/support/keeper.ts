@@ -61,6 +61,14 @@ export interface OpenKeeper {
   readonly refused: readonly Fault[];
 }
 
+/** Two gateways on one journal, which know of each other. */
+export async function openTwoKeepers(): Promise<readonly [JournalKeeper, JournalKeeper]> {
+  const { local: _, ...journal } = openMemoryJournal();
+  const [one, other] = [await openKeeper(journal, 'one'), await openKeeper(journal, 'other')];
+  await one.keeper.beat();
+  return [one.keeper, other.keeper];
+}
+
 /** A keeper that stands open; several of them, each with an owner of its own, are several gateways on one journal. */
 export async function openKeeper(journal: Journal = openMemoryJournal(), owner = 'gateway'): Promise<OpenKeeper> {
   const refused: Fault[] = [];

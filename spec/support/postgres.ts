@@ -32,6 +32,8 @@ export interface SpecPostgres {
   url(more?: string): Promise<string>;
   /** Runs a statement in the schema of a URL. */
   run(url: string, statement: string): Promise<Record<string, unknown>[]>;
+  /** The same database as a user who may do no more than docs/scale.md lists. */
+  least(url: string): Promise<string>;
   /** Has the journal in the schema of a URL ask for a time that is set, instead of the database's clock. */
   lendClock(url: string): Promise<void>;
   setClock(url: string, nowMs: number): Promise<void>;
@@ -129,6 +131,17 @@ export async function startPostgres(t: Test): Promise<SpecPostgres> {
       return at(`&options=${encodeURIComponent(`-c search_path=${name}${more}`)}`);
     },
     run,
+    async least(url) {
+      const schema = schemaOf(url);
+      await run(
+        url,
+        `do $$ begin create role gw login; exception when duplicate_object then null; end $$;
+        grant usage on schema ${schema} to gw; grant usage on sequence agent_session_number to gw;
+        grant select, insert, update, delete on agent_record, agent_claim, agent_session to gw;
+        grant select on agent_meta to gw`,
+      );
+      return url.replace('agent@', 'gw@');
+    },
     async lendClock(url) {
       await run(
         url,
@@ -145,6 +158,11 @@ export async function startPostgres(t: Test): Promise<SpecPostgres> {
     },
     lossy: () => lossyWay(t, join(folder, '.s.PGSQL.5432')),
   };
+}
+
+/** The schema of a URL. */
+export function schemaOf(url: string): string {
+  return /search_path=(\w+)/.exec(decodeURIComponent(url))?.[1] ?? '';
 }
 
 async function lossyWay(t: Test, socket: string): Promise<LossyWay> {

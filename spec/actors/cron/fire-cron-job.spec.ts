@@ -63,7 +63,7 @@ t.test('CRN-1 · DUR-1 · a firing puts claim, event, run and mark on disk at on
     value: { status: 'queued', attempt: 0, kind: 'cron', route: 'cron/digest' },
   });
   const mark = await fire.mark('default', 'j');
-  t.same(mark, { dueAtMs: 1_000_000, print: 'print', run: 'k1' });
+  t.match(mark, { dueAtMs: 1_000_000, print: 'print', run: 'k1' });
   t.equal(await fire.inFlight(mark), 'k1');
   await keeper.commit([{ kind: 'put', collection: 'runs', key: 'k1', value: {}, dueAtMs: null }]);
   t.equal(await fire.inFlight(mark), undefined, 'a run whose work is over is not in flight');
@@ -182,8 +182,16 @@ t.test('CRN-2 · schedule, webhook and hand take claims of one name, so that no 
 t.test('CRN-1 · a schedule that begins anew forgets what was due before, but not the run in flight', async (t) => {
   const { fire } = await gateway(openMemoryJournal(), 'one');
   await fire.due(entry('k1'), due, 'old');
-  t.same(await fire.begin({ nowMs: 1_500_000, profile: 'default', job }, 'new'), { kind: 'noted' });
-  t.same(await fire.mark('default', 'j'), { dueAtMs: 1_500_000, print: 'new', run: 'k1' });
+  const anew = { nowMs: 1_500_000, profile: 'default', job };
+  const found = await fire.mark('default', 'j');
+  t.same(await fire.begin(anew, 'new', found), { kind: 'noted' });
+  const begun = { dueAtMs: 1_500_000, print: 'new', run: 'k1' };
+  t.match(await fire.mark('default', 'j'), begun);
+
+  // Another gateway may have read the mark before.
+  t.same(await fire.begin({ ...anew, nowMs: 9 }, 'new', found), { kind: 'taken' });
+  t.same(await fire.begin({ ...anew, nowMs: 9 }, 'new', undefined), { kind: 'taken' });
+  t.match(await fire.mark('default', 'j'), begun, 'a firing of another gateway is not forgotten');
 });
 
 t.test('DUR-1 · a run without room stays on disk for whoever has some, and a closed journal refuses', async (t) => {

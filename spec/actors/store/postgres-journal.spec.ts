@@ -1,11 +1,11 @@
 import t from 'tap';
 import type { Journal, Put, Write } from '../../../actors/store/journal.ts';
-import { openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
-import { placeOf } from '../../../actors/store/postgres-schema.ts';
+import { migratePostgresJournal, openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
+import { placeOf, postgresFault, schemaVersion } from '../../../actors/store/postgres-schema.ts';
 import type { Result } from '../../../machines/base/fault.ts';
 import { eventCountsContract } from '../../conformance/event-counts.ts';
 import { journalContract, sharedContract } from '../../conformance/journal.ts';
-import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
+import { schemaOf, startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { runs } from '../../support/property.ts';
 import { turn } from '../../support/turns.ts';
 
@@ -18,10 +18,12 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
   };
   journalContract(t, 'Postgres', {
     async open() {
-      const url = await postgres.url();
+      const owned = await postgres.url();
+      got(await migratePostgresJournal(owned));
+      const url = await postgres.least(owned);
       const journal = await open(url);
-      await postgres.lendClock(url);
-      return { journal, clock: { set: (nowMs) => postgres.setClock(url, nowMs) } };
+      await postgres.lendClock(owned);
+      return { journal, clock: { set: (nowMs) => postgres.setClock(owned, nowMs) } };
     },
     histories: runs(30),
   });
@@ -38,7 +40,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await postgres.lendClock(url);
       return { journals, clock: { set: (nowMs) => postgres.setClock(url, nowMs) } };
     },
-    histories: runs(15),
+    histories: runs(8),
   });
 
   t.test('SCA-2 · a database that restarts ends the session of no gateway that comes back', async (t) => {
@@ -135,7 +137,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     const url = await postgres.url();
     const [one, other] = await openTwo(url);
     const session = got(await one.openSession('one', 60_000));
-    for (let round = 0; round < runs(60); round += 1) {
+    for (let round = 0; round < runs(15); round += 1) {
       const keys = ['a', 'b', 'c', 'd'].map((letter) => `${letter}${round}`);
       // The later a key, the earlier it is due: they are taken in the order opposed to that of the writes.
       const puts = keys.map((key, index) => put(key, { dueAtMs: 9 - index }));
@@ -188,9 +190,40 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     t.match(await other.reap(), { ok: true, value: 0 });
     await other.endSession(mine);
     await news;
-    t.same(heard, ['session']);
+    t.equal(heard[0], 'session');
     await Promise.all([one.close(), other.close()]);
   });
+
+  t.test(
+    'SCA-1 · tables of an earlier release are migrated when asked, and while no gateway lives there',
+    async (t) => {
+      const [url, none, newer] = [await postgres.url(), await postgres.url(), await postgres.url()];
+      const journal = await open(url);
+      const session = got(await journal.openSession('gw-1', 60_000));
+      const older = schemaVersion - 1;
+      await postgres.run(url, `update agent_meta set value = ${older} where name = 'schema'`);
+      t.match(await openPostgresJournal({ url, alone: false }), {
+        ok: false,
+        fault: { code: 'journal-version', message: /run `agent gateway migrate`/ },
+      });
+      t.match(await migratePostgresJournal(url), { ok: false, fault: { message: /gateways use its tables .*"gw-1"/ } });
+      await journal.endSession(session);
+      await journal.close();
+      const both = await Promise.all([migratePostgresJournal(url), migratePostgresJournal(url)]);
+      t.ok(both.every((one) => one.ok && one.value.to === schemaVersion));
+      t.same(got(await migratePostgresJournal(url)), { from: schemaVersion, to: schemaVersion });
+      await (await open(url)).close();
+
+      t.same(got(await migratePostgresJournal(none)), { from: 0, to: schemaVersion });
+      await migratePostgresJournal(newer);
+      await postgres.run(newer, `update agent_meta set value = 99 where name = 'schema'`);
+      t.match(await migratePostgresJournal(newer), { ok: false, fault: { message: /version 99/ } });
+      t.match(await migratePostgresJournal(url.replace('/postgres?', '/none?')), {
+        ok: false,
+        fault: { code: 'journal-unreadable' },
+      });
+    },
+  );
 
   t.test(
     'DUR-1 · a database that cannot hold the journal is refused with the reason, never with the password',
@@ -202,10 +235,19 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       const newer = await postgres.url();
       await (await open(newer)).close();
       await postgres.run(newer, `update agent_meta set value = 7 where name = 'schema'`);
+      const damaged = await postgres.url();
+      got(await migratePostgresJournal(damaged));
+      await postgres.run(damaged, 'drop table agent_session');
+      await postgres.least(older);
+      await postgres.run(damaged, `grant usage on schema ${schemaOf(damaged)} to gw`);
       const rows: readonly (readonly [string, string, RegExp])[] = [
         [readOnly, 'journal-read-only', /only reads .*name the primary/],
         [readOnlyLater, 'journal-read-only', /only reads/],
-        [newer, 'journal-version', /tables are of version 7, this gateway knows version \d/],
+        [
+          newer,
+          'journal-version',
+          /tables are of version 7, this gateway knows version .*run the release that made them/,
+        ],
         [
           older.replace(/search_path%3Ds\d+/, 'search_path%3Dnone'),
           'journal-unreadable',
@@ -218,12 +260,24 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
           /^postgres:\/\/127\.0\.0\.1:1\/db: .*ECONNREFUSED/,
         ],
         ['postgres://me:hunter2@localhost/db?host=/nowhere', 'journal-unavailable', /does not answer/],
+        [`${older}&sslmode=verify-full`, 'journal-unreadable', /no TLS connection can be made/],
+        [damaged.replace('agent@', 'gw@'), 'journal-unreadable', /may not make or use .*docs\/scale\.md/],
+        [damaged, 'journal-unreadable', /a table is missing or damaged .*agent_session.*`agent gateway migrate`/],
       ];
       for (const [url, code, message] of rows) {
         const opened = await openPostgresJournal({ url, patienceMs: 0 });
         t.match(opened, { ok: false, fault: { code, message } }, url);
         t.notMatch(JSON.stringify(opened), /hunter2/);
       }
+      got(await migratePostgresJournal(damaged));
+      await (await open(damaged)).close();
+      for (const [thrown, code, message] of [
+        ['53300', 'journal-unavailable', /max_connections .*gateway\.postgres\.pool/],
+        ['57P03', 'journal-unavailable', /starts or ends/],
+        ['42883', 'journal-unreadable', /Postgres 13/],
+        ['SELF_SIGNED_CERT_IN_CHAIN', 'journal-unreadable', /sslrootcert/],
+      ] as const)
+        t.match(postgresFault('db', Object.assign(new Error('no'), { code: thrown })), { code, message });
       t.equal(placeOf('no url'), 'gateway.postgres.url');
     },
   );

@@ -34,7 +34,7 @@ t.test('DUR-1 · each write goes over the one before, and one that another gatew
   const taken = keeper.commit([{ kind: 'put', collection: 'runs', key: 'k', value: { n: 99 } }]);
   await disk.settle();
   await taken;
-  t.same(await write([change(4)]), { kind: 'lost' });
+  t.same(await write([change(4)]), { kind: 'lost', collection: 'runs' });
   t.match(disk.journal.local?.get('runs', 'k')?.value, { n: 99 });
 });
 
@@ -82,6 +82,6 @@ t.test(
     await commit(6);
     await commit(7);
     t.notOk(writer.regain('runs', 'k', 7), 'another gateway wrote it in between');
-    t.same(await write([change(8)]), { kind: 'lost' });
+    t.same(await write([change(8)]), { kind: 'lost', collection: 'runs' });
   },
 );

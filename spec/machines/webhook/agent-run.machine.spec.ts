@@ -162,6 +162,21 @@ t.test('DIS-3 · a cancel ends a run wherever it has not answered, and nothing i
   t.match([answered.state(), answered.record().status], ['delivering', 'delivering'], 'it is not called back');
 });
 
+t.test('SCA-2 · a run that another gateway took over is stopped, and nothing is written of it', async (t) => {
+  const lost = { type: 'work.lost' } as const;
+  const running = run(t);
+  await running.send(granted, written, lost, cancel);
+  t.equal(running.state(), 'stopping');
+  t.ok(running.told().includes('stop'));
+  await running.end({ kind: 'failed', reason: 'stopped', spending });
+  t.same([running.state(), running.told()], ['lost', ['leave']]);
+
+  const deaf = run(t);
+  await deaf.send(granted, written, lost);
+  deaf.clock.increment(15_000);
+  t.equal(deaf.state(), 'lost');
+});
+
 t.test('DUR-1 · DUR-2 · while the journal cannot write, no agent is started and no outcome is lost', async (t) => {
   const one = run(t);
   await one.send(granted, full);

@@ -3,7 +3,7 @@ import { assign, setup } from 'xstate';
 import type { JournalKeeper } from '../../../actors/store/keeper.ts';
 import type { RunRecord } from '../../../machines/webhook/record.ts';
 import { createCancelRun } from '../../../runtime/dispatch/cancel-run.ts';
-import { openKeeper } from '../../support/keeper.ts';
+import { openKeeper, openTwoKeepers } from '../../support/keeper.ts';
 import { startWard } from '../../support/wards.ts';
 
 type Status = RunRecord['status'];
@@ -35,6 +35,7 @@ const run = setup({
 
 const usual = { nowMs: () => 7, ended: () => {} };
 const keeper = {
+  isElsewhere: () => false,
   journal: () => ({
     get: (_: string, key: string) => (key === 'ended' ? { value: { status: 'delivered' } } : undefined),
   }),
@@ -56,6 +57,17 @@ t.test(
     t.same(await cancel('never', 'cli'), { kind: 'unknown' });
   },
 );
+
+t.test('SCA-1 · a run of another living gateway is left to it', async (t) => {
+  const [one, other] = await openTwoKeepers();
+  const cancel = createCancelRun({ ...usual, runs: () => ({ get: () => undefined }) as never, keeper: one });
+  const run = { kind: 'put', collection: 'runs', key: 'k', value: { status: 'running' }, dueAtMs: 1 } as const;
+  await other.commit([{ ...run, heldBy: other.session() }]);
+  t.same(await cancel('k', 'cli'), { kind: 'elsewhere' });
+  t.match(await one.journal()?.get('runs', 'k'), { version: 1 });
+  await other.commit([run]);
+  t.same(await cancel('k', 'cli'), { kind: 'cancelled' }, 'one that nobody holds');
+});
 
 t.test(
   'DIS-3 · a run that waits on disk alone is cancelled there, once, and whoever waits for it is told',

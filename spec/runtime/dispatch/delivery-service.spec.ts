@@ -14,7 +14,8 @@ const delivery: DeliveryRecord = { ...plainDelivery, status: 'deadLettered', rea
 
 async function openDesk(...records: readonly (readonly [string, Partial<DeliveryRecord>])[]) {
   const disk = gate();
-  const { keeper } = await openKeeper(disk.journal);
+  const { keeper: opened } = await openKeeper(disk.journal);
+  const keeper: typeof opened = { ...opened, isElsewhere: (heldBy) => heldBy === 'other' };
   const deliveries = fakeWard<DeliveryInput>();
   const handles = {
     runs: fakeWard().handle(),
@@ -103,6 +104,16 @@ t.test(
     t.equal(it.stored('k1000')?.value.sinceMs, 100, 'with a day of its own');
   },
 );
+
+t.test('SCA-1 · DLV-4 · a delivery that another gateway may be sending is not touched here', async (t) => {
+  const { desk, land, disk } = await openDesk();
+  const put = { kind: 'put', collection: 'deliveries', key: 'k', value: { ...delivery, status: 'sending' } } as const;
+  await land(disk.journal.commit([{ ...put, dueAtMs: 1, heldBy: 'other' }]));
+  for (const work of [() => desk.retry('k', { force: true }), () => desk.drop('k')])
+    await t.rejects(work(), { code: 'delivery-under-way', message: /at another gateway/ });
+  await land(disk.journal.commit([{ ...put, value: delivery, heldBy: 'other' }]));
+  t.match(await land(desk.retry('k', { force: false })), { status: 'queued' }, 'one that has ended is nobody’s');
+});
 
 t.test('DLV-4 · a dead letter that cannot be touched holds up no other, and is told with its reason', async (t) => {
   const it = await openDesk(['k1', {}], ['k2', {}], ['k3', {}]);

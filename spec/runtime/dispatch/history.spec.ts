@@ -229,11 +229,11 @@ async function compare(journal: Journal): Promise<void> {
       const event = stored.value as EventRecord;
       const [run, at] = [work(event), event.work ?? '-'];
       return {
-        ...deliveryRow(event, run && journal.local?.get('runs', at) ? seenRun(at, run) : run),
+        ...deliveryRow(event, run && journal.local?.get('runs', at) ? seenRun(at, run, undefined) : run),
         target: undefined,
       };
     },
-    runs: ({ key, value }: StoredRecord) => ({ ...seenRun(key, value as RunRecord), target: undefined }),
+    runs: ({ key, value }: StoredRecord) => ({ ...seenRun(key, value as RunRecord, undefined), target: undefined }),
     deliveries: ({ value }: StoredRecord) => value as DeliveryRecord,
   };
   const kinds = [

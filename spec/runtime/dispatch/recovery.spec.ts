@@ -271,7 +271,11 @@ t.test('DUR-1 · what was taken up is held by this gateway, and written over the
   const change = { collection: 'runs', key: 'k1', value: { ...run, attempt: 1 } as unknown as JsonObject } as const;
   t.same(await writer.write([{ ...change, dueAtMs: 100 }]), { kind: 'written' });
   await keeper.commit([{ kind: 'put', collection: 'runs', key: 'k1', value: {} }]);
-  t.same(await writer.write([{ ...change, dueAtMs: 100 }]), { kind: 'lost' }, 'another gateway has it now');
+  t.same(
+    await writer.write([{ ...change, dueAtMs: 100 }]),
+    { kind: 'lost', collection: 'runs' },
+    'another gateway has it now',
+  );
 
   const again = await stage(journal);
   await resumeWork(again.ports);

@@ -40,6 +40,7 @@ async function openRefill({ most = 1_000 } = {}) {
   let mostUnderWay = 0;
   const life = new AbortController();
   const told: string[] = [];
+  const elsewhere = new Set<string>();
   const watched = {
     ...journal,
     take: (async (collection, query) => {
@@ -55,7 +56,11 @@ async function openRefill({ most = 1_000 } = {}) {
     }) as typeof journal.take,
   };
   const resume: ResumePorts = {
-    keeper: { ...keeper, journal: () => watched },
+    keeper: {
+      ...keeper,
+      journal: () => watched,
+      isElsewhere: (heldBy) => heldBy !== undefined && elsewhere.has(heldBy),
+    },
     writer: createRecordWriter(keeper),
     bursts: createBursts(keeper),
     wards: () => wards,
@@ -120,6 +125,7 @@ async function openRefill({ most = 1_000 } = {}) {
     end,
     tick,
     living,
+    elsewhere,
     takes: () => takes,
     mostUnderWay: () => mostUnderWay,
     drain: () => life.abort(),
@@ -245,6 +251,24 @@ t.test('DUR-1 · DIS-3 · a recovery waits for the look under way, and none begi
   it.breakNextTake(new TypeError('a flaw'));
   await it.refill.resume();
   t.same(it.told.at(-1), 'the work that waits on disk: a flaw', 'the start goes on without it');
+});
+
+t.test('SCA-2 · after a session that ended, the runs that another gateway has taken over are told so', async (t) => {
+  const it = await openRefill();
+  await it.arrive(3, 0);
+  const [mine, taken, waits] = it.runs.spawned;
+  for (const one of [mine, taken]) it.runs.move(one?.key ?? '', 'running');
+  await it.tick();
+  const opened = await it.keeper.journal()?.openSession('other', 60_000);
+  const heldBy = opened?.ok ? opened.value : '';
+  it.elsewhere.add(heldBy);
+  const theirs = { kind: 'put', collection: 'runs', value: run as unknown as JsonObject, dueAtMs: 1 } as const;
+  for (const one of [taken, waits]) await it.keeper.commit([{ ...theirs, key: one?.key ?? '', heldBy }]);
+  await it.tick();
+  t.same(taken?.heard, [], 'the session lives');
+  await it.keeper.beginAnew();
+  await it.tick();
+  t.same([mine?.heard, taken?.heard, waits?.heard], [[], [{ type: 'work.lost' }], []]);
 });
 
 t.test('CON-2 · DUR-1 · a drain ends a look under way', async (t) => {

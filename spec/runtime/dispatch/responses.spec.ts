@@ -1,11 +1,41 @@
 import t from 'tap';
+import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
 import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { createWards } from '../../../runtime/system/wards.ts';
-import { openKeeper } from '../../support/keeper.ts';
+import { openKeeper, openTwoKeepers } from '../../support/keeper.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
 import { fakeWard } from '../../support/wards.ts';
+
+t.test('SCA-1 · DLV-7 · of deliveries that end at two gateways at once, the last one closes the run', async (t) => {
+  const none = fakeWard().handle();
+  const wards = createWards({ runs: none, deliveries: none, groups: none, requests: none }, () => 9);
+  const keepers = await openTwoKeepers();
+  const [one] = keepers;
+  const of = (order: number, status: DeliveryRecord['status']): DeliveryRecord => ({
+    ...{ ...plainDelivery, runKey: 'k', of: 2 },
+    ...{ order, status },
+  });
+  const keys = ['k', 'k~2'];
+  const put = (collection: 'runs' | 'deliveries', key: string, value: object) =>
+    ({ kind: 'put', collection, key, value: value as JsonObject }) as const;
+  await one.commit([
+    put('runs', 'k', { ...plainRun, status: 'delivering' }),
+    ...keys.map((key, index) => put('deliveries', key, of(index + 1, 'sending'))),
+  ]);
+  await Promise.all(
+    keepers.map((keeper, index) =>
+      createSettleRun({ keeper, wards: () => wards })(of(index + 1, 'delivered'), (also) =>
+        createRecordWriter(keeper).write(
+          [{ collection: 'deliveries', key: keys[index] ?? '', value: of(index + 1, 'delivered'), dueAtMs: null }],
+          also,
+        ),
+      ),
+    ),
+  );
+  t.match(await one.journal()?.get('runs', 'k'), { version: 3, value: { status: 'delivered' } });
+});
 
 t.test('DLV-7 · of deliveries that end or begin anew at the same time, the run has the last word', async (t) => {
   const { keeper } = await openKeeper();
