@@ -38,9 +38,10 @@ function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): st
     ['Toolsets', route.toolsets && (route.toolsets.join(', ') || 'none')],
     [
       'Delivers',
-      (route.deliverTo ?? [{ to: row.deliver, extra: route.deliverExtra, when: [] }]).map(spellDelivery).join('\n'),
+      (route.deliverTo ?? [{ ...route, to: row.deliver, extra: route.deliverExtra, when: [] }])
+        .map(spellDelivery)
+        .join('\n'),
     ],
-    ['Reports', route.reports?.map((step) => `${step} to http`).join(', ')],
     ['On failure', route.onFailure && spellPlace(route.onFailure, route.onFailureExtra ?? {})],
   ]);
   const title = route.deliverOnly ? 'Text' : 'Prompt';

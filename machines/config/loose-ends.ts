@@ -134,9 +134,7 @@ function looseLists({ filters, deliverTo = [] }: Route, { list, listsOf }: Route
 /** A cron job says itself where its outcome goes. */
 function looseTarget(route: Route, world: RouteWorld): EntryFinding[] {
   if (route.cronJob !== undefined) return [];
-  // One that reports no responses logs them.
-  const places = route.reports === undefined ? deliveriesOf(route) : [{ to: 'http', extra: {} }];
-  return places.flatMap(({ to, extra }, index) => {
+  return deliveriesOf(route).flatMap(({ to, extra }, index) => {
     const isEntry = route.deliverTo !== undefined;
     const path = isEntry ? ['deliver', index, 'to'] : ['deliver'];
     const extraName = isEntry ? 'extra' : 'deliver_extra';

@@ -17,7 +17,6 @@ import {
   type RouteDelivery,
   type RouteSecret,
   type RouteWithSecret,
-  reportedSteps,
   routeSchema,
   templateToken,
   textsOfSecret,
@@ -311,7 +310,7 @@ function routeOf(
   });
 }
 
-/** What `on` makes of a route: a response that is not reported is logged, and each entry of a list states its steps. */
+/** What `on` makes of a route, and of each entry of a list: the steps that http reports. */
 function followed(
   written: JsonObject,
   { deliver, deliverTo }: { readonly deliver: string; readonly deliverTo: Route['deliverTo'] | undefined },
@@ -325,7 +324,7 @@ function followed(
     return { deliverTo: deliverTo.map((entry) => (isHttp(entry.to) ? { on: usual, ...entry } : entry)) };
   if (!isHttp(deliver)) return {};
   const steps = Array.isArray(on) ? (on as readonly FollowedStep[]) : usual;
-  return { deliver: steps.includes('finished') ? deliver : 'log', reports: reportedSteps(steps) };
+  return { on: steps };
 }
 
 /** An entry whose shape the schema has accepted. */

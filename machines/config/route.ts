@@ -217,8 +217,8 @@ export interface Route {
   /** The target that is notified of a failed run, as configured (DIS-4). */
   readonly onFailure?: string;
   readonly onFailureExtra?: JsonObject;
-  /** What is reported of its runs to http beside the response, where `deliver` is http alone (DLV-6). */
-  readonly reports?: readonly ReportedStep[];
+  /** What is reported of its runs, where `deliver` is http alone (DLV-6). */
+  readonly on?: readonly FollowedStep[];
   readonly deliverOnly: boolean;
   /** Where a scheme signs no time, a signature that came before does not make an event a duplicate (SEC-6). */
   readonly allowIdenticalBodies: boolean;
@@ -252,8 +252,8 @@ export function reportedSteps(steps: readonly FollowedStep[]): readonly Reported
 }
 
 /** The deliveries of a route, whether `deliver` is a target or a list. */
-export function deliveriesOf({ deliver, deliverExtra, deliverTo }: Route): readonly RouteDelivery[] {
-  return deliverTo ?? [{ to: deliver, extra: deliverExtra, when: [] }];
+export function deliveriesOf({ deliver, deliverExtra, deliverTo, on }: Route): readonly RouteDelivery[] {
+  return deliverTo ?? [{ to: deliver, extra: deliverExtra, when: [], ...(on === undefined ? {} : { on }) }];
 }
 
 /** How a route's requests are authenticated. Kept apart from the route so that no context can hold it. */

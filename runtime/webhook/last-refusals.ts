@@ -31,8 +31,8 @@ export interface RefusalPorts {
 export const mostOfRoute = 4;
 /** Of all routes: with bodies of the longest, some ten megabytes. */
 export const mostKept = 128;
-/** Requests of all routes whose answer is not known yet. */
-export const mostWaiting = 32;
+/** Requests of all routes whose answer is not known yet; who asks for the answers waits for each of them. */
+export const mostWaiting = 8;
 /** Longer bodies are not kept. */
 export const longestBody = 65_536;
 /**

@@ -237,10 +237,10 @@ function claimRequestOf(
     body: (live && textOf(live)) ?? '',
     prompt: context.prompt ?? '',
     ...(context.deliverTo === undefined
-      ? { deliver: route.deliver, deliverExtra: context.deliverExtra ?? {} }
+      ? { deliver: isReported(route) ? route.deliver : 'log', deliverExtra: context.deliverExtra ?? {} }
       : { deliverTo: context.deliverTo }),
     onFailure: context.replay?.isDry ? undefined : context.onFailure,
-    reports: context.replay?.isDry ? undefined : context.reports,
+    reports: context.replay?.isDry || context.reports?.length === 0 ? undefined : context.reports,
     skills: route.skills,
     toolsets: route.toolsets,
     ...replayed(context),
@@ -248,6 +248,11 @@ function claimRequestOf(
     traceparent: traceparentOf(live),
   };
   return { key: context.id, nowMs, event, plan: planOf(context) };
+}
+
+/** A response that a route does not report is logged (DLV-6). */
+function isReported({ on }: Route): boolean {
+  return on === undefined || on.includes('finished');
 }
 
 function statusOf(plan: RequestContext['plan']): EventRecord['status'] {

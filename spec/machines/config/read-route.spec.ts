@@ -86,26 +86,18 @@ t.test('SEC-6 · SIG-5 · a weak secret is refused outside loopback, and a warni
 t.test('DLV-6 · on says which steps of a run are reported to http; without it both ends are', (t) => {
   const http = { secret, deliver: 'http', deliver_extra: { note: 'x' } };
   const rows: readonly (readonly [JsonObject, object])[] = [
-    [http, { deliver: 'http', reports: ['failed'] }],
+    [http, { deliver: 'http', on: ['finished', 'failed'] }],
     [
-      { ...http, on: ['finished', 'failed'] },
-      { deliver: 'http', reports: ['failed'] },
-    ],
-    [
-      { ...http, on: ['finished'] },
-      { deliver: 'http', reports: [] },
-    ],
-    [
-      { ...http, on: ['accepted', 'failed'] },
-      { deliver: 'log', reports: ['accepted', 'failed'] },
+      { ...http, on: ['failed', 'accepted'] },
+      { deliver: 'http', on: ['failed', 'accepted'] },
     ],
     [
       { ...http, on_failure: 'email' },
-      { deliver: 'http', reports: [], onFailure: 'email' },
+      { deliver: 'http', on: ['finished'], onFailure: 'email' },
     ],
     [
       { ...http, on: ['failed'], on_failure: 'email' },
-      { deliver: 'log', reports: ['failed'], onFailure: 'email' },
+      { deliver: 'http', on: ['failed'], onFailure: 'email' },
     ],
     [{ ...http, deliver_only: true }, { deliver: 'http' }],
     [{ ...http, cron_job: 'nightly' }, { deliver: 'http' }],
@@ -115,8 +107,8 @@ t.test('DLV-6 · on says which steps of a run are reported to http; without it b
     const label = JSON.stringify(written);
     t.ok(found.ok, label);
     if (!found.ok) continue;
-    const { deliver, reports, onFailure } = found.value.route;
-    t.same(defined({ deliver, reports, onFailure }), expected, label);
+    const { deliver, on, onFailure } = found.value.route;
+    t.same(defined({ deliver, on, onFailure }), expected, label);
   }
   t.same(codes(read({ secret, deliver: 'slack', on: ['failed'] })), ['on-needs-http']);
   t.same(codes(read({ ...http, on: ['failed'], on_failure: 'http' })), ['on-with-on-failure']);
@@ -140,8 +132,8 @@ t.test('DLV-6 · DLV-7 · each http entry of a list has an on of its own, and th
     const found = listed(entry, more);
     t.ok(found.ok);
     if (!found.ok) continue;
-    const { deliverTo = [], reports } = found.value.route;
-    t.same([deliverTo[0]?.on, deliverTo[1]?.on, reports], [undefined, on, undefined], JSON.stringify([entry, more]));
+    const { deliverTo = [], on: ofRoute } = found.value.route;
+    t.same([deliverTo[0]?.on, deliverTo[1]?.on, ofRoute], [undefined, on, undefined], JSON.stringify([entry, more]));
   }
   const problems = (entry: JsonObject, more: JsonObject = {}) => {
     const found = listed(entry, more);

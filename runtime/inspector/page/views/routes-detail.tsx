@@ -241,7 +241,9 @@ function Receiving({ route }: { readonly route: RouteDetail }): JSX.Element {
 
 function Acting({ route }: { readonly route: RouteDetail }): JSX.Element {
   const { definition, deliver } = route;
-  const { cronJob, deliverOnly, toolsets, onFailure, prompt, skills } = definition;
+  const { cronJob, deliverOnly, toolsets, onFailure, prompt, skills, deliverTo = [definition] } = definition;
+  const isFollowed = deliverTo.some(({ on }) => on?.includes('failed') === true);
+  const notified = [...(onFailure === undefined ? [] : [onFailure]), ...(isFollowed ? ['http'] : [])].join(', ');
   const does =
     cronJob !== undefined ? `Fires the job ${cronJob}` : deliverOnly ? 'Delivers the text' : 'Runs the agent';
   const facts: (readonly [string, ComponentChildren])[] = [
@@ -249,7 +251,7 @@ function Acting({ route }: { readonly route: RouteDetail }): JSX.Element {
     ['Tools', toolsets === undefined ? 'The default toolset' : toolsets.join(', ') || 'None'],
     ...(skills.length === 0 ? [] : [['Skills', skills.join(', ')] as const]),
     ['Delivers to', deliver],
-    ['If a run fails', onFailure ?? <span class="muted">No notice</span>],
+    ['If a run fails', notified || <span class="muted">No notice</span>],
   ];
   return (
     <Panel title="Acting">
