@@ -127,7 +127,7 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
     async renewSession(session, ttlMs) {
       const renewed = await enqueue(() => prolongSession(engine.tables, session, ttlMs, nowMs()));
       if (!renewed.ok) return renewed;
-      return renewed.value ? done(true) : ended(session);
+      return renewed.value ? done({ nowMs: nowMs() }) : ended(session);
     },
     endSession: (session) =>
       enqueue(() => {

@@ -143,8 +143,10 @@ export interface LocalReader {
 export interface Journal {
   /** Begins a session for an owner, ending any earlier session of the same owner at once (the owner is known dead). */
   openSession(owner: string, ttlMs: number): Promise<Result<SessionId>>;
-  /** Also for a session that has run out but not ended, as after a suspended machine wakes. */
-  renewSession(session: SessionId, ttlMs: number): Promise<Result<true>>;
+  /**
+   * Also for a session that has run out but not ended, as after a suspended machine wakes. Resolves with the engine's time.
+   */
+  renewSession(session: SessionId, ttlMs: number): Promise<Result<{ readonly nowMs: number }>>;
   endSession(session: SessionId): Promise<Result<true>>;
 
   /**

@@ -13,6 +13,8 @@ export interface KeeperSettings {
   /** Names the gateway that owns the session: the same after a crash, so that its old session ends at once. */
   readonly owner: string;
   readonly sessionTtlMs: number;
+  /** This machine's clock, by which work is due: one far from that of a shared journal is refused. */
+  readonly clock?: { readonly nowMs: () => number; readonly differs: (message: string) => void };
   /** Hears of every refused commit. */
   readonly refused: (reason: Fault) => void;
 }
@@ -53,6 +55,9 @@ export interface JournalKeeper {
 
 const notOpen = fault('journal-unavailable', 'journal: not open; nothing can be acknowledged until it is');
 
+const refusedSkewMs = 60_000;
+const notedSkewMs = 5_000;
+
 export function createKeeper(settings: KeeperSettings): JournalKeeper {
   let journal: Journal | undefined;
   let session: SessionId | undefined;
@@ -60,6 +65,8 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   const listeners = new Set<(news: News) => void>();
   let living: ReadonlySet<SessionId> = new Set();
   let isReaping = false;
+  /** While it stands nothing is begun or written. */
+  let offClock: Fault | undefined;
   /** The journal, where other gateways may use it too. */
   const shared = (): Journal | undefined => (journal?.local === undefined ? journal : undefined);
 
@@ -77,16 +84,20 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   }
 
   async function renew(opened: Journal, standing: SessionId): Promise<Fault | undefined> {
+    const askedAtMs = settings.clock?.nowMs() ?? 0;
     const renewed = await opened.renewSession(standing, settings.sessionTtlMs);
-    if (renewed.ok) return undefined;
+    if (renewed.ok) {
+      offClock = shared() && settings.clock && clockFault(askedAtMs, renewed.value.nowMs, settings.clock);
+      return offClock;
+    }
     // An ended session cannot be renewed; the next opening begins another.
     if (renewed.fault.code === 'journal-session-ended') session = undefined;
     return renewed.fault;
   }
 
   function submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void {
-    if (journal === undefined || session === undefined) {
-      settled({ kind: 'unavailable', fault: notOpen });
+    if (journal === undefined || session === undefined || offClock !== undefined) {
+      settled({ kind: 'unavailable', fault: offClock ?? notOpen });
       return;
     }
     const ofOne = journal.local !== undefined;
@@ -114,7 +125,10 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       // A store that fails again and again would never come to its heartbeat.
       const unrenewed = session === undefined ? undefined : await renew(journal, session);
       if (unrenewed !== undefined && unrenewed.code !== 'journal-session-ended') return unrenewed;
-      return session === undefined ? openSession(journal) : undefined;
+      if (session !== undefined) return undefined;
+      const unopened = await openSession(journal);
+      // The clocks are compared before anything is taken.
+      return unopened ?? (shared() && session !== undefined ? renew(journal, session) : undefined);
     },
 
     async beginAnew() {
@@ -160,7 +174,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
 
     journal: () => journal,
-    session: () => session,
+    session: () => (offClock === undefined ? session : undefined),
 
     async close() {
       if (journal === undefined) return;
@@ -171,4 +185,22 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       await closing.close();
     },
   };
+}
+
+/** Compares the clocks; the answer was under way for some of the time, which is no difference. */
+function clockFault(
+  askedAtMs: number,
+  theirsMs: number,
+  { nowMs, differs }: NonNullable<KeeperSettings['clock']>,
+): Fault | undefined {
+  const answeredAtMs = nowMs();
+  const aheadMs = Math.max(0, askedAtMs - theirsMs);
+  const behindMs = Math.max(0, theirsMs - answeredAtMs);
+  const offMs = Math.max(aheadMs, behindMs);
+  if (offMs <= notedSkewMs) return undefined;
+  const seconds = Math.round(offMs / 1_000);
+  const message = `this machine's clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the journal's database; synchronize both`;
+  if (offMs > refusedSkewMs) return fault('journal-clock', `journal: ${message}`);
+  differs(message);
+  return undefined;
 }

@@ -447,7 +447,7 @@ function createPostgresJournal({ url, place, first, readers, patienceMs, alone, 
     async renewSession(session, ttlMs) {
       const renewed = await ofSessions(() => sessions.renew(session, ttlMs));
       if (!renewed.ok) return renewed;
-      return renewed.value ? done(true) : ended(session);
+      return renewed.value === undefined ? ended(session) : done({ nowMs: renewed.value });
     },
     endSession: (session) => ofSessions(() => sessions.end(session).then(() => true as const)),
     reap: () => ofSessions(sessions.reap),

@@ -12,8 +12,8 @@ import { storable } from './postgres-rows.ts';
 
 export interface PostgresSessions {
   open(owner: string, ttlMs: number): Promise<SessionId>;
-  /** Resolves with false where the session has ended. */
-  renew(session: SessionId, ttlMs: number): Promise<boolean>;
+  /** Resolves with the database's time; undefined where the session has ended. */
+  renew(session: SessionId, ttlMs: number): Promise<number | undefined>;
   end(session: SessionId): Promise<void>;
   reap(): Promise<number>;
   living(): Promise<SessionId[]>;
@@ -160,16 +160,16 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     async renew(session, ttlMs) {
       const client = await connected();
       const { rows } = await client.query(
-        'update agent_session set expires_at = agent_now() + $2::bigint where id = $1 returning number',
+        'update agent_session set expires_at = agent_now() + $2::bigint where id = $1 returning number, agent_now() as now',
         [storable(session), Math.ceil(ttlMs)],
       );
       const number = Number(rows[0]?.number);
       if (disowned.has(number)) {
         await end(session);
-        return false;
+        return undefined;
       }
       if (rows.length > 0 && own.has(number)) await lock(client, number);
-      return rows.length > 0;
+      return rows[0] === undefined ? undefined : Number(rows[0].now);
     },
     end,
     async living() {

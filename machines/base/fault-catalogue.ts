@@ -18,6 +18,10 @@ export const faultCatalogue = {
     what: 'Another gateway uses the database. This gateway is in reserve: it takes nothing and answers 503.',
     remedy: 'Nothing: it becomes active when the other gateway ends, dies or stops renewing its session.',
   },
+  'journal-clock': {
+    what: "The clock of this machine is more than 60 seconds off that of the journal's database; nothing is taken.",
+    remedy: 'Synchronize both clocks, as with chrony or systemd-timesyncd. The gateway continues by itself.',
+  },
   'journal-full': {
     what: 'The disk, a quota or a file size limit leaves the journal no room.',
     remedy: 'Free space in the folder that the message names, or lower the size of the history.',

@@ -113,6 +113,9 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     ports;
   const { mostWaiting = defaultMostWaiting } = ports;
   const concurrency = (): number => home().main.settings.agent.concurrency;
+  const isShared = home().main.settings.gateway.journal === 'postgres';
+  /** What finds no place soon is left to the other gateways of a database. */
+  const runBound = (): number => (isShared ? Math.min(mostWaiting, Math.max(20, 4 * concurrency())) : mostWaiting);
   const bursts = createBursts(keeper);
   const writer = createRecordWriter(keeper);
   const places = createPlaces(concurrency());
@@ -192,7 +195,12 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     hold: platforms.hold,
     order,
     older,
-    room: () => mostWaiting - wards().runs.size,
+    bound: runBound,
+    room() {
+      const { running, waiting } = places.load();
+      const own = isShared ? runBound() - running - waiting : Number.POSITIVE_INFINITY;
+      return Math.min(own, mostWaiting - wards().runs.size);
+    },
     deliveryRoom: () => mostWaiting - wards().deliveries.size,
     signal: () => life.signal,
   };
@@ -200,7 +208,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     resume: resumePorts,
     isUp: () => root().getSnapshot().matches({ up: 'running' }),
     every,
-    lookEveryMs: home().main.settings.gateway.journal === 'postgres' ? sharedLookMs : lookMs,
+    lookEveryMs: isShared ? sharedLookMs : lookMs,
   });
 
   const cron = assembleCron({
@@ -288,7 +296,10 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     gateway: {
       groups: createWard({
         name: 'groups',
-        logic: compile(wireGroup({ bursts, keeper, nowMs, wards, log }), { ...compiling, copy: groupContext }),
+        logic: compile(wireGroup({ bursts, keeper, hasRoom: refill.hasRoom, nowMs, wards, log }), {
+          ...compiling,
+          copy: groupContext,
+        }),
         onCrashed: (key, error) => crashed('groups', key, error),
       }),
       runs: createWard({

@@ -39,6 +39,8 @@ export interface ResumePorts {
   readonly order: Pick<QueueOrder, 'last' | 'saw'>;
   /** Keeps the chats of what finds no room in order. */
   readonly older: Pick<OlderOnDisk, 'note' | 'look'>;
+  /** How many runs may be in memory. */
+  readonly bound: () => number;
   /** How many more runs, and how many more deliveries, may wait in memory. */
   readonly room: () => number;
   readonly deliveryRoom: () => number;
@@ -151,7 +153,8 @@ export async function refillRuns(ports: ResumePorts, signal = ports.signal()): P
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
   while (!signal.aborted) {
-    const limit = Math.min(sliceSize, ports.room());
+    // In parts, so that several gateways that look at the same time share what waits.
+    const limit = Math.min(sliceSize, Math.ceil(ports.bound() / 4), ports.room());
     if (limit <= 0) return;
     const taken = await take(journal, session, 'runs', limit, ports);
     await inTurns(taken, { ports, signal }, (stored) => resumeRun(stored, ports));

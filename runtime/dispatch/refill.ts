@@ -105,7 +105,7 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
       return false;
     },
     runEnded() {
-      if (runsWait && resume.room() >= sliceSize) lookOnce();
+      if (runsWait && resume.room() >= Math.min(sliceSize, Math.ceil(resume.bound() / 2))) lookOnce();
     },
     resume: () => inTurn(recover),
     stop() {

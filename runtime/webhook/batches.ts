@@ -13,6 +13,8 @@ import type { Wards } from '../system/wards.ts';
 export interface GroupPorts {
   readonly bursts: Bursts;
   readonly keeper: JournalKeeper;
+  /** Whether one more run may wait in memory. */
+  readonly hasRoom: () => boolean;
   readonly nowMs: () => number;
   readonly wards: () => Wards;
   readonly log: Logger;
@@ -23,7 +25,10 @@ export function wireGroup(ports: GroupPorts) {
     actions: {
       openRun: ({ context, self }) => {
         const nowMs = ports.nowMs();
-        const session = ports.keeper.session();
+        const { keeper } = ports;
+        // The claim of the group keeps its runs apart, at any gateway that takes this one up; a gateway alone has its chart for that.
+        const isLeft = keeper.journal()?.local === undefined && !ports.hasRoom();
+        const session = isLeft ? undefined : keeper.session();
         let opened: { key: string; record: RunRecord } | undefined;
         let hasLanded = false;
         let news: Burst | undefined;
@@ -67,7 +72,8 @@ export function wireGroup(ports: GroupPorts) {
             if (verdict.kind === 'committed' && opened !== undefined) {
               hasLanded = true;
               self.send({ type: 'run.opened', run: opened.key, atMs });
-              ports.wards().open({ kind: 'run', ...opened });
+              if (isLeft) self.send({ type: 'run.finished', run: opened.key, atMs });
+              else ports.wards().open({ kind: 'run', ...opened });
             } else if (opened === undefined) {
               if (news !== undefined) self.send({ type: 'event.joined', burst: news, atMs });
               self.send({ type: 'burst.gone', atMs });

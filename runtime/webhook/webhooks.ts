@@ -182,6 +182,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     owner: isShared ? (settings().gateway.node ?? `${hostname()}:${paths.home}`) : paths.home,
     sessionTtlMs: isShared ? sharedSessionTtlMs : sessionTtlMs,
+    clock: { nowMs, differs: (message) => log.warnOnce('journal-clock', message) },
     refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
   });
   const keeper = timedKeeper(opened, metrics);

@@ -127,6 +127,34 @@ t.test('SCA-2 · among other gateways it ends the sessions of the dead, and hear
   t.same(heard, ['session']);
 });
 
+t.test('SCA-1 · a clock that is far off that of a shared journal takes nothing until it is right', async (t) => {
+  let theirsMs = 1_000_000;
+  const { local: _, ...journal } = openMemoryJournal(() => theirsMs);
+  const noted: string[] = [];
+  const refused: string[] = [];
+  const keeper = createKeeper({
+    open: async () => done(journal),
+    owner: 'me',
+    sessionTtlMs: 10_000_000,
+    clock: { nowMs: () => 1_000_000, differs: (message) => noted.push(message) },
+    refused: ({ message }) => refused.push(message),
+  });
+  theirsMs -= 86_400_000;
+  t.match(await keeper.open(), { code: 'journal-clock', message: /clock is 86400 s ahead of/ });
+  t.match(await keeper.commit(write), { kind: 'unavailable', fault: { code: 'journal-clock' } });
+  t.equal(keeper.session(), undefined, 'nothing is taken');
+  theirsMs = 1_000_000 + 60_000;
+  t.equal(await keeper.open(), undefined);
+  t.same(await keeper.commit(write), { kind: 'committed' });
+  t.same(noted.splice(0), ["this machine's clock is 60 s behind that of the journal's database; synchronize both"]);
+  theirsMs += 1;
+  await keeper.beat();
+  t.equal(refused.length, 1, 'it is looked at with each renewal');
+  theirsMs = 1_000_000 + 5_000;
+  t.equal(await keeper.open(), undefined);
+  t.same(noted, []);
+});
+
 t.test('DUR-2 · keeping forgets history', async (t) => {
   const { keeper, journal } = stage();
   await keeper.open();

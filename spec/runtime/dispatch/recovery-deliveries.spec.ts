@@ -69,6 +69,7 @@ async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
     hold: ({ runKey }) => void held.push([runKey ?? '', deliveries.spawned.length]),
     order: createQueueOrder(nowMs),
     older: { note: (key) => void noted.push(key), look: async () => void noted.push('looked') },
+    bound: () => 40,
     room: () => 10,
     signal: () => new AbortController().signal,
     deliveryRoom: () => room - deliveries.handle().size,

@@ -86,6 +86,7 @@ async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
     hold: () => {},
     order: createQueueOrder(() => 0),
     older: { note: () => {}, look: async () => {} },
+    bound: () => 1_000,
     room: () => 1_000 - wards.runs.size,
     signal: () => new AbortController().signal,
     deliveryRoom: () => 2_000,

@@ -19,9 +19,8 @@ const plainGroup = {
   burst: { id: 'b', count: 1, firstAtMs: 1, latestEventKey: 'e', dueAtMs: 9_000 },
 };
 
-async function openRefill({ most = 1_000 } = {}) {
-  const journal = openMemoryJournal();
-  const { keeper } = await openKeeper(journal);
+async function openRefill({ most = 1_000, journal = openMemoryJournal(), owner = 'gateway' } = {}) {
+  const { keeper } = await openKeeper(journal, owner);
   const runs = fakeWard();
   const deliveries = fakeWard();
   const groups = fakeWard();
@@ -73,6 +72,7 @@ async function openRefill({ most = 1_000 } = {}) {
     hold: () => {},
     order: createQueueOrder(() => 0),
     older: { note: () => {}, look: async () => {} },
+    bound: () => most,
     room: () => most - living(),
     deliveryRoom: () => 100,
     signal: () => life.signal,
@@ -270,6 +270,30 @@ t.test('SCA-2 · after a session that ended, the runs that another gateway has t
   await it.tick();
   t.same([mine?.heard, taken?.heard, waits?.heard], [[], [{ type: 'work.lost' }], []]);
 });
+
+t.test(
+  'SCA-1 · gateways that look at the same time share the runs that wait, and leave what finds no place',
+  async (t) => {
+    const journal = openMemoryJournal();
+    const two = await Promise.all(['one', 'other'].map((owner) => openRefill({ most: 20, journal, owner })));
+    const keys = Array.from({ length: 60 }, (_, n) => `k${100 + n}`);
+    await journal.commit(
+      keys.map((key) => ({
+        ...({ kind: 'put', collection: 'runs', dueAtMs: 1 } as const),
+        key,
+        value: run as unknown as JsonObject,
+      })),
+    );
+    await Promise.all(two.map((it) => it.tick()));
+    t.same(
+      two.map((it) => it.living()),
+      [20, 20],
+    );
+    while (two.some((it) => it.living() > 0)) for (const it of two) await it.end(5);
+    const ran = two.flatMap((it) => it.runs.spawned.map(({ key }) => key));
+    t.same([...ran].sort(), keys, 'each ran once');
+  },
+);
 
 t.test('CON-2 · DUR-1 · a drain ends a look under way', async (t) => {
   const it = await openRefill({ most: 500 });

@@ -10,7 +10,7 @@ const key = 'default/r/7';
 const unforeseen = new Error('nobody foresaw this');
 
 /** Where a fault that nobody foresaw shows, once. */
-async function stage(t: Test, throwsOnce?: 'closing' | 'opening') {
+async function stage(t: Test, throwsOnce?: 'closing' | 'opening', isCrowded = false) {
   const disk = gate();
   const { keeper } = await openKeeper(disk.journal);
   const standing = createBursts(keeper);
@@ -29,7 +29,9 @@ async function stage(t: Test, throwsOnce?: 'closing' | 'opening') {
   const clock = new SimulatedClock();
   const logic = wireGroup({
     bursts,
-    keeper,
+    // Among other gateways, whose journal is behind a network.
+    keeper: isCrowded ? { ...keeper, journal: () => ({ ...disk.journal, local: undefined }) as never } : keeper,
+    hasRoom: () => !isCrowded,
     nowMs: () => 50,
     log: { log: (level, message) => void lines.push([level, message]), warnOnce: () => {} },
     wards: () =>
@@ -92,6 +94,20 @@ t.test(
     });
     t.equal(disk.journal.local?.get('groups', key), undefined);
     t.match(group.getSnapshot(), { value: 'dispatched', context: { inFlight: 'e1', burst: null } });
+  },
+);
+
+t.test(
+  'SCA-1 · COA-3 · a crowded gateway leaves the run of a burst to the others, and its group does not wait',
+  async (t) => {
+    const { disk, opened, clock, join, start } = await stage(t, undefined, true);
+    const group = start(await join('e1'));
+    clock.increment(50);
+    await disk.settle();
+    t.same(opened, []);
+    t.match(disk.journal.local?.get('runs', 'e1'), { dueAtMs: 50, heldBy: undefined });
+    t.same(disk.journal.local?.claimed(`inflight/${key}`), { holder: 'e1' }, 'no other run of the group begins before');
+    t.match(group.getSnapshot(), { status: 'done' });
   },
 );
 
