@@ -5,7 +5,8 @@
 
 import type { ClaimDelivery, Opened } from '../../actors/webhook/claim-delivery.ts';
 import { lookUp, scalarText } from '../../machines/base/json.ts';
-import { decodeBody, parseBody } from '../../machines/webhook/body.ts';
+import type { BodyShape } from '../../machines/config/sources.ts';
+import { decodeBody, type ParsedBody, parseBody } from '../../machines/webhook/body.ts';
 import type { EventRecord, Told } from '../../machines/webhook/record.ts';
 import type { Outcome } from '../../machines/webhook/reply.ts';
 import type { Part } from '../../machines/webhook/request-rules.ts';
@@ -21,6 +22,8 @@ export interface LiveRequest {
   body: Buffer;
   /** The body decoded, once somebody asked for it. */
   text: string | undefined;
+  /** The body read, once somebody asked for it. */
+  parsed: ParsedBody | undefined;
   /** What the claim opened, until the wards are told. */
   opened: Opened;
   /** How long the body and the script were waited for, in milliseconds. */
@@ -53,6 +56,7 @@ export interface Exchanges {
 const noBody = Buffer.alloc(0);
 const notReplayed = { replayOf: undefined };
 const nothing: Opened = { kind: 'nothing' };
+const ended: ParsedBody = { ok: false, why: 'the request has ended' };
 
 export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequest {
   return {
@@ -61,6 +65,7 @@ export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequ
     address: exchange.address ?? '',
     body,
     text: undefined,
+    parsed: undefined,
     opened: nothing,
     bodyMs: 0,
     scriptMs: 0,
@@ -101,8 +106,15 @@ export function textOf(live: LiveRequest): string | undefined {
   return live.text;
 }
 
+/** The payload, or why there is none. Read once: a request has one route, and a route one shape of bodies. */
+export function parsedOf(live: LiveRequest | undefined, shape?: BodyShape): ParsedBody {
+  if (live === undefined) return ended;
+  live.parsed ??= parseBody(textOf(live), live.headers['content-type'], shape);
+  return live.parsed;
+}
+
 /** The text of a field of a body that is an object; empty where it has none. */
 export function fieldOf(live: LiveRequest, path: string): string {
-  const parsed = parseBody(textOf(live), undefined);
+  const parsed = parsedOf(live);
   return parsed.ok ? scalarText(lookUp(parsed.value, path)) : '';
 }

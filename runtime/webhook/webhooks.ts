@@ -50,7 +50,7 @@ import { wireJournal } from '../system/supervisor.ts';
 import type { Every } from '../system/ticks.ts';
 import { type CheckedRequest, checkRequest } from './check-request.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
-import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
+import { type Exchanges, type LiveRequest, parsedOf } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
 import { createParts } from './parts.ts';
 import { createRateWindows } from './rate-windows.ts';
@@ -229,10 +229,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       body: (id) => exchanges.get(id)?.body ?? noBody,
       certificate: certificates.get,
       partOf: (id) => exchanges.get(id)?.part,
-      text: (id) => {
-        const live = exchanges.get(id);
-        return live && textOf(live);
-      },
+      parsed: (id, shape) => parsedOf(exchanges.get(id), shape),
       secondsUntilFree: windows.secondsUntilFree,
       secondsUntilGreeting: greetings.secondsUntilFree,
       signatureHolder: (profile, digest) => signatureHolder(keeper, signatureClaim(profile, digest)),

@@ -3,6 +3,7 @@ import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import type { Route, RouteSecret } from '../../../machines/config/route.ts';
+import { parseBody } from '../../../machines/webhook/body.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import * as rules from '../../../machines/webhook/request-rules.ts';
 import { isDeprecated } from '../../../machines/webhook/signature.ts';
@@ -76,7 +77,7 @@ function stage({
     partOf: () => part,
     query: () => undefined,
     body: () => Buffer.from(body, 'latin1'),
-    text: () => (body.includes('\xff') ? undefined : body),
+    parsed: (_, shape) => parseBody(body.includes('\xff') ? undefined : body, headers['content-type'], shape),
     secondsUntilFree: () => {
       asked += 1;
       return windows[asked - 1];
