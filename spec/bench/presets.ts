@@ -5,11 +5,7 @@
  * @see SRC-1 in docs/specification.md
  */
 
-import { execFileSync } from 'node:child_process';
 import { createHmac, generateKeyPairSync, sign, verify } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Route, RouteSecret } from '../../machines/config/route.ts';
 import type { SignatureScheme } from '../../machines/config/signature-scheme.ts';
@@ -23,6 +19,7 @@ import { digestOf, signV2 } from '../../machines/webhook/signature.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { liveRequest, parsedOf } from '../../runtime/webhook/exchanges.ts';
 import { plainRoute } from '../support/records.ts';
+import { selfSigned } from '../support/tls.ts';
 
 export interface PresetCost {
   readonly preset: SourceName;
@@ -267,14 +264,4 @@ function cryptoOf({ algorithm, signed }: SignatureScheme, { body }: Sealed, key:
   if (!/\{(?:body|sorted form)\}/.test(signed)) return () => digest(`${seconds}token`, Buffer.alloc(0));
   if (algorithm === 'hmac-sha256') return () => digest(`${seconds}.`, bytes);
   return () => createHmac(algorithm.slice('hmac-'.length), key).update(bytes).digest();
-}
-
-function selfSigned(): { readonly key: string; readonly pem: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'agent-bench-'));
-  const [key, pem] = [join(folder, 'key'), join(folder, 'pem')];
-  const ask = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=signer', '-days', '2'];
-  execFileSync('openssl', [...ask, '-keyout', key, '-out', pem], { stdio: 'ignore' });
-  const read = { key: readFileSync(key, 'utf8'), pem: readFileSync(pem, 'utf8') };
-  rmSync(folder, { recursive: true });
-  return read;
 }

@@ -1,8 +1,4 @@
-import { execFileSync } from 'node:child_process';
 import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import zlib from 'node:zlib';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
@@ -17,6 +13,7 @@ import { type CompiledRoute, compileRoute } from '../../../machines/webhook/comp
 import { compileScheme, sealEvent } from '../../../machines/webhook/scheme.ts';
 import type { SignatureVerdict } from '../../../machines/webhook/signature.ts';
 import { fc } from '../../support/property.ts';
+import { selfSigned } from '../../support/tls.ts';
 
 const nowMs = 1_700_000_000_000;
 const seconds = String(nowMs / 1_000);
@@ -59,18 +56,7 @@ const certificates = {
   paypal: 'https://api.paypal.com/v1/notifications/certs/CERT-360caa42-fca2a594-a5cafa77',
   sns: 'https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem',
 };
-const folder = mkdtempSync(join(tmpdir(), 'agent-spec-'));
-t.teardown(() => rmSync(folder, { recursive: true }));
-execFileSync(
-  'openssl',
-  [
-    ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=signer', '-keyout', join(folder, 'key')],
-    ...['-out', join(folder, 'pem'), '-days', '2'],
-  ],
-  { stdio: 'ignore' },
-);
-const pem = readFileSync(join(folder, 'pem'), 'utf8');
-const rsaKey = readFileSync(join(folder, 'key'), 'utf8');
+const { pem, key: rsaKey } = selfSigned();
 
 function payloadOf({ body: { shape } }: CompiledRoute, { headers, body }: Sent): JsonObject | undefined {
   const parsed = parseBody(body, headers['content-type'], shape);

@@ -1,6 +1,4 @@
-import { execFileSync } from 'node:child_process';
 import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { createActor } from 'xstate';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
@@ -21,6 +19,7 @@ import type { Wards } from '../../../runtime/system/wards.ts';
 import { type Exchanges, liveRequest, parsedOf } from '../../../runtime/webhook/exchanges.ts';
 import { wireRequest } from '../../../runtime/webhook/requests.ts';
 import { diskFull, gate, openKeeper } from '../../support/keeper.ts';
+import { selfSigned } from '../../support/tls.ts';
 import { turn } from '../../support/turns.ts';
 
 const secret = 'wiring-secret';
@@ -324,13 +323,7 @@ t.test('DUR-2 · a replay has a new id, reads no client and names the event that
 t.test(
   'SRC-1 · SRC-3 · a certificate is fetched before the signature is judged, and SNS is confirmed once it is genuine',
   async (t) => {
-    const folder = t.testdir();
-    const files = ['-keyout', `${folder}/key`, '-out', `${folder}/pem`];
-    const subject = ['-subj', '/CN=signer', '-days', '2'];
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject, ...files], {
-      stdio: 'ignore',
-    });
-    const pem = readFileSync(`${folder}/pem`, 'utf8');
+    const { pem, key } = selfSigned();
     const host = 'https://sns.eu-central-1.amazonaws.com';
     const url = `${host}/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem`;
     const topic = 'arn:aws:sns:eu-central-1:123456789012:alarms';
@@ -344,7 +337,7 @@ t.test(
       };
       const names = Object.keys(message).sort();
       const text = names.map((name) => `${name}\n${message[name]}\n`).join('');
-      const Signature = sign('sha256', Buffer.from(text), readFileSync(`${folder}/key`)).toString('base64');
+      const Signature = sign('sha256', Buffer.from(text), key).toString('base64');
       return Buffer.from(JSON.stringify({ ...message, SignatureVersion: '2', SigningCertURL: url, Signature }));
     };
     const of = (of: Buffer, certificate: string | null): Stage => ({
