@@ -28,14 +28,23 @@ export function isConfirmUrl(url: string): boolean {
   return confirmUrl.test(url);
 }
 
-/** The public key of a certificate that has not expired; undefined for another text. */
-export function keyOfCertificate(pem: string, nowMs: number): KeyObject | undefined {
-  try {
-    const certificate = new X509Certificate(pem);
-    return nowMs <= Date.parse(certificate.validTo) ? certificate.publicKey : undefined;
-  } catch {
-    return undefined;
-  }
+/**
+ * Returns a reader of the public key of a certificate that has not expired; undefined for another text. It keeps the last
+ * certificate: reading one costs several times what its signature does.
+ */
+export function certificateReader(): (pem: string, nowMs: number) => KeyObject | undefined {
+  let kept: { readonly pem: string; readonly key: KeyObject; readonly expiresAtMs: number } | undefined;
+  return (pem, nowMs) => {
+    if (kept?.pem !== pem) {
+      try {
+        const { publicKey: key, validTo } = new X509Certificate(pem);
+        kept = { pem, key, expiresAtMs: Date.parse(validTo) };
+      } catch {
+        return undefined;
+      }
+    }
+    return nowMs <= kept.expiresAtMs ? kept.key : undefined;
+  };
 }
 
 export interface CertifiedContent {

@@ -10,6 +10,7 @@ import type { Route } from '../config/route.ts';
 import type { Place } from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
 import { readerOf } from './scheme.ts';
+import type { SignedRequest } from './signature.ts';
 
 /** Lower-case names; values are bytes as Latin-1 text. */
 type Headers = Readonly<Record<string, string>>;
@@ -38,25 +39,26 @@ export type TypeReader = (headers: Headers, payload: JsonObject) => string;
 export function typeReader(source: Source | undefined): TypeReader {
   if (source === undefined) return eventTypeOf;
   const { eventKeys = [] } = source;
-  const readers = source.event.map((one) => (Array.isArray(one) ? one : [one as Place]).map(textReader));
+  const readers = source.event.map((one) => (Array.isArray(one) ? one : [one as Place]).map(readerOf));
   return (headers, payload) => {
+    const request = withoutBody(headers, payload);
     for (const places of readers) {
-      const texts = places.flatMap((read) => headerText(read(headers, payload) ?? '') || []);
-      const type = texts.join('.');
+      let type = '';
+      for (const read of places) {
+        const text = headerText(read(request) ?? '');
+        type += type === '' || text === '' ? text : `.${text}`;
+      }
       if (isType(type)) return type;
     }
     return eventKeys.find((key) => Object.hasOwn(payload, key)) ?? 'unknown';
   };
 }
 
-type TextReader = (headers: Headers, payload: JsonObject | undefined) => string | undefined;
-
-function textReader(place: Place): TextReader {
-  const read = readerOf(place);
-  return (headers, payload) => read({ headers, body: noBody, nowMs: 0, payload: () => payload });
-}
-
 const noBody = new Uint8Array();
+
+function withoutBody(headers: Headers, payload: JsonObject | undefined): SignedRequest {
+  return { headers, body: noBody, nowMs: 0, payload: () => payload };
+}
 
 export function eventTypeOf(headers: Headers, payload: JsonObject): string {
   for (const name of eventHeaders) {
@@ -105,10 +107,11 @@ export type IdReader = (
 export function idReader({ deliveryIdAt }: Pick<Route, 'deliveryIdAt'>, source: Source | undefined): IdReader {
   const places = deliveryIdAt === undefined ? source?.id : [deliveryIdAt];
   if (places === undefined) return (headers, _, body, isIdSigned) => deliveryIdOf(headers, body, isIdSigned);
-  const readers = places.map((one) => [one].flat().map(textReader));
+  const readers = places.map((one) => [one].flat().map(readerOf));
   return (headers, payload, body) => {
+    const request = withoutBody(headers, payload);
     for (const parts of readers) {
-      const texts = parts.map((read) => read(headers, payload));
+      const texts = parts.map((read) => read(request));
       const value = texts.includes(undefined) ? undefined : texts.join(' ');
       if (value !== undefined && value.length <= longestId) return idOf(value, body);
     }

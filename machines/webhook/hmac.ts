@@ -1,5 +1,5 @@
 /**
- * HMAC-SHA256 of a prefix and a body, for a key that is used again and again. The two padded keys are laid out once, and
+ * HMAC-SHA256 of a body between two texts, for a key that is used again and again. The two padded keys are laid out once, and
  * the digest takes two one-shot hashes: a native HMAC object per request costs as much again, and lives until the
  * collector's next full pass.
  * @see SIG-1 in docs/specification.md
@@ -8,8 +8,8 @@
 
 import { createHmac, hash } from 'node:crypto';
 
-/** Returns the digest's 32 bytes. The prefix is Latin-1 text. */
-export type Hmac = (prefix: string, body: Uint8Array) => Buffer;
+/** Returns the digest's 32 bytes. What comes before and after the body is Latin-1 text. */
+export type Hmac = (prefix: string, body: Uint8Array, suffix?: string) => Buffer;
 
 /** SHA-256 works on blocks of 64 bytes; a longer key is replaced by its digest (RFC 2104 §2). */
 const blockBytes = 64;
@@ -26,12 +26,14 @@ export function hmacSha256(key: Uint8Array): Hmac {
   const inner = Buffer.from(block.map((byte) => byte ^ 0x36));
   const outer = Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(digestBytes)]);
 
-  return (prefix, body) => {
-    const length = prefix.length + body.length;
-    if (length > mostCopiedBytes) return createHmac('sha256', block).update(prefix, 'latin1').update(body).digest();
+  return (prefix, body, suffix = '') => {
+    const length = prefix.length + body.length + suffix.length;
+    if (length > mostCopiedBytes)
+      return createHmac('sha256', block).update(prefix, 'latin1').update(body).update(suffix, 'latin1').digest();
     scratch.set(inner);
     if (prefix !== '') scratch.write(prefix, blockBytes, 'latin1');
     scratch.set(body, blockBytes + prefix.length);
+    if (suffix !== '') scratch.write(suffix, blockBytes + length - suffix.length, 'latin1');
     outer.write(hash('sha256', scratch.subarray(0, blockBytes + length), 'binary'), blockBytes, 'latin1');
     return Buffer.from(hash('sha256', outer, 'binary'), 'latin1');
   };

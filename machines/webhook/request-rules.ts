@@ -9,7 +9,8 @@ import { cut, type Json, type JsonObject, spell } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
 import { readJson } from '../base/read-json.ts';
 import { type ReportedStep, type Route, reportedSteps } from '../config/route.ts';
-import { parseBody, splitItems } from './body.ts';
+import type { BodyRule } from '../config/sources.ts';
+import { type ParsedBody, splitItems } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
 import { isPing } from './envelope.ts';
 import type { FilterView, ListMembership, Tried } from './filter.ts';
@@ -38,8 +39,8 @@ export interface RequestFacts {
   readonly certificate: (url: string) => string | undefined;
   /** What an event of an array has from the request that brought it; undefined for other requests. */
   readonly partOf: (id: string) => Part | undefined;
-  /** The body decoded; undefined where it is not UTF-8. */
-  readonly text: (id: string) => string | undefined;
+  /** The body read as the route's shape of bodies has it, once for all rules that ask. */
+  readonly parsed: (id: string, rule?: BodyRule) => ParsedBody;
   /** Seconds until the route's window ends, where it is full. */
   readonly secondsUntilFree: (route: Route, nowMs: number) => number | undefined;
   /** Seconds until the route's allowance of handshakes is there again, if none is left. */
@@ -151,8 +152,9 @@ export function verifySignature(context: RequestContext, facts: RequestFacts, in
   const { nowMs } = input;
   const { id } = context;
   const { verify, isPinned, claimedBy, handshake } = facts.compiled(route);
-  const plain = { headers: facts.headers(id), body: facts.body(id), nowMs };
-  const request: SignedRequest = isPinned ? widened(plain, context, facts) : plain;
+  const request: SignedRequest = isPinned
+    ? widened(context, facts, nowMs)
+    : { headers: facts.headers(id), body: facts.body(id), nowMs };
   if (context.origin === 'owner') {
     const greeting = greetingByBody(request, handshake, '');
     return greeting === undefined ? nothing : greetedBy(greeting);
@@ -182,11 +184,10 @@ export function verifySignature(context: RequestContext, facts: RequestFacts, in
 
 /** The certificate that judges a request and is not at hand yet; undefined where none is needed. */
 export function missingCertificate(context: RequestContext, facts: RequestFacts, nowMs: number): string | undefined {
-  const { route, id } = context;
+  const { route } = context;
   const urlOf = route && facts.compiled(route).certificateUrl;
   if (urlOf === undefined) return undefined;
-  const plain = { headers: facts.headers(id), body: facts.body(id), nowMs };
-  const url = urlOf(widened(plain, context, facts));
+  const url = urlOf(widened(context, facts, nowMs));
   return url === undefined || facts.certificate(url) !== undefined ? undefined : url;
 }
 
@@ -209,7 +210,7 @@ function holderOf(digest: string, context: RequestContext, facts: RequestFacts):
   if (route === undefined) return undefined;
   const { body } = facts.compiled(route);
   if (body.shape !== 'each') return facts.signatureHolder(route.profile, digest);
-  const parsed = parseBody(facts.text(id), facts.headers(id), body);
+  const parsed = facts.parsed(id, body);
   const split = parsed.ok ? splitItems(parsed, body.items) : undefined;
   if (split?.ok !== true) return facts.signatureHolder(route.profile, digest);
   let first: SignatureHolder | undefined;
@@ -236,17 +237,23 @@ function greetingByBody(
   return read && byBody(read, scheme);
 }
 
-/** What the schemes of a source and those of a route's own may read besides. */
-function widened(
-  request: SignedRequest,
-  { id, method, path, route }: RequestContext,
-  facts: RequestFacts,
-): SignedRequest {
+/** What the schemes of a source and those of a route's own may read: all of a request. */
+function widened({ id, method, path, route }: RequestContext, facts: RequestFacts, nowMs: number): SignedRequest {
   const payload = (): JsonObject | undefined => {
-    const parsed = parseBody(facts.text(id), request.headers, route && facts.compiled(route).body);
+    const parsed = facts.parsed(id, route && facts.compiled(route).body);
     return parsed.ok ? parsed.value : undefined;
   };
-  return { ...request, method, path, query: facts.query(id), payload, certificate: facts.certificate };
+  // Written out: a copy of the plain request with more fields would cost as much as its signature.
+  return {
+    headers: facts.headers(id),
+    body: facts.body(id),
+    nowMs,
+    method,
+    path,
+    query: facts.query(id),
+    payload,
+    certificate: facts.certificate,
+  };
 }
 
 function repeated(context: RequestContext, holder: SignatureHolder, facts: RequestFacts, input: RuleInput): Known {
@@ -262,7 +269,7 @@ export function parsePayload(context: RequestContext, facts: RequestFacts, { fre
   if (origin === 'part') return parsePart(context, facts);
   const headers = facts.headers(id);
   const { deliveryId: idOf, eventType, body } = facts.compiled(route);
-  const parsed = parseBody(facts.text(id), headers, body);
+  const parsed = facts.parsed(id, body);
   const payload = parsed.ok ? parsed.value : undefined;
   const isIdSigned = scheme?.startsWith('standard-webhooks') === true;
   const given = origin === 'replay' ? undefined : idOf(headers, payload, facts.body(id), isIdSigned);
@@ -295,7 +302,7 @@ function parsePart({ id, route }: RequestContext, facts: RequestFacts): Known {
   if (route === undefined || part === undefined) return nothing;
   const headers = facts.headers(id);
   const { deliveryId: idOf, eventType } = facts.compiled(route);
-  const parsed = parseBody(facts.text(id), {});
+  const parsed = facts.parsed(id);
   if (!parsed.ok) return { deliveryId: part.deliveryId, outcome: { kind: 'badBody' }, reason: parsed.why };
   const { scheme, signatureDigest, index } = part;
   const deliveryId = idOf({}, parsed.value, facts.body(id), false) ?? `${part.deliveryId}#${index + 1}`;

@@ -9,7 +9,7 @@ import { compilePath, isJsonObject, type Json, type JsonObject, scalarText } fro
 import type { Algorithm, Place, SignatureScheme, Timestamp } from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
 import { hasMoreFieldsThan, mostFields } from './body.ts';
-import { type CertifiedForm, certificateUrl, certifiedContent, keyOfCertificate } from './certificate.ts';
+import { type CertifiedForm, certificateReader, certificateUrl, certifiedContent } from './certificate.ts';
 import { hmacSha256 } from './hmac.ts';
 import {
   decodedWhole,
@@ -63,6 +63,7 @@ export function compileScheme(scheme: SignatureScheme, use: SchemeUse): SchemeVe
   const contentOf = compileContent(scheme.signed);
   const signaturesOf = candidatesOf(scheme);
   const fits = matcherOf(scheme, use.secret);
+  const certified = scheme.form === 'paypal' || scheme.form === 'sns' ? certifiedBy(scheme.form, use) : undefined;
   const readId = scheme.id === undefined ? undefined : readerOf(scheme.id);
   const { timestamp } = scheme;
   const isSigned = scheme.signed.includes('{timestamp}');
@@ -93,8 +94,7 @@ export function compileScheme(scheme: SignatureScheme, use: SchemeUse): SchemeVe
     if (!isSigned && timestamp === undefined && scheme.algorithm !== 'token' && isTimedContent(request.body))
       return refused('the body is the signed content of a scheme with a time');
     const signatures = signaturesOf(given);
-    if (scheme.form === 'paypal' || scheme.form === 'sns')
-      return certified(scheme.form, request, { ...use, signatures });
+    if (certified !== undefined) return certified(request, signatures[0] ?? '');
     if (signatures.length === 0) return refused(`${where} holds no signature ${formOf(scheme)}`);
     let digest: string | undefined;
     for (const content of contents) digest ??= fits(content, signatures);
@@ -136,8 +136,10 @@ function sharedText(items: Json | undefined, find: (item: Json) => Json | undefi
   return texts.size === 1 ? text : '';
 }
 
+const visibleAscii = /^[\x20-\x7e]*$/;
+
 function latin1(text: string): string {
-  return Buffer.from(text, 'utf8').toString('latin1');
+  return visibleAscii.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
 }
 
 /** Names a place for a person, such as `the header x-signature`. */
@@ -211,7 +213,12 @@ function compileContent(signed: string): (texts: Texts, body: Uint8Array) => Con
   const fill = (part: string): ((texts: Texts) => string) => {
     const pieces = part.split(/\{(id|timestamp|method|url)\}/);
     if (pieces.length === 1) return () => part;
-    return (texts) => pieces.map((piece, index) => (index % 2 === 0 ? piece : texts[piece as keyof Texts])).join('');
+    return (texts) => {
+      let filled = '';
+      for (let at = 0; at < pieces.length; at += 1)
+        filled += at % 2 === 0 ? pieces[at] : texts[pieces[at] as keyof Texts];
+      return filled;
+    };
   };
   const fillBefore = fill(before);
   const fillAfter = fill(after);
@@ -259,25 +266,26 @@ function otherPort(url: string): string {
 }
 
 /** Judges a signature by the certificate that the request names, which has been fetched where that was possible. */
-function certified(
+function certifiedBy(
   form: CertifiedForm,
-  request: SignedRequest,
-  { name, secret, signatures }: SchemeUse & { readonly signatures: readonly string[] },
-): SignatureVerdict {
+  { name, secret }: SchemeUse,
+): (request: SignedRequest, signature: string) => SignatureVerdict {
   const refused = (why: string, more = {}): SignatureVerdict => ({ kind: 'refused', scheme: name, why, ...more });
-  const content = certifiedContent(form, request, secret);
-  if ('why' in content) return refused(content.why);
-  const url = certificateUrl(form, request);
-  if (url === undefined) return refused('its certificate is at an address that is not the provider’s');
-  const pem = request.certificate?.(url);
-  if (pem === undefined) return refused('its certificate could not be fetched in time', { isTemporary: true });
-  const key = keyOfCertificate(pem, request.nowMs);
-  if (key === undefined) return refused('its certificate has expired or cannot be read');
-  const bytes = Buffer.from(content.text(), form === 'sns' ? 'utf8' : 'latin1');
-  const [signature = ''] = signatures;
-  if (!verifyWithKey(content.hash, bytes, key, Buffer.from(signature, 'base64')))
-    return refused('the signature does not match');
-  return { kind: 'genuine', scheme: name, signed: { digest: digestOf(bytes), isTimed: true } };
+  const keyIn = certificateReader();
+  return (request, signature) => {
+    const content = certifiedContent(form, request, secret);
+    if ('why' in content) return refused(content.why);
+    const url = certificateUrl(form, request);
+    if (url === undefined) return refused('its certificate is at an address that is not the provider’s');
+    const pem = request.certificate?.(url);
+    if (pem === undefined) return refused('its certificate could not be fetched in time', { isTemporary: true });
+    const key = keyIn(pem, request.nowMs);
+    if (key === undefined) return refused('its certificate has expired or cannot be read');
+    const bytes = Buffer.from(content.text(), form === 'sns' ? 'utf8' : 'latin1');
+    if (!verifyWithKey(content.hash, bytes, key, Buffer.from(signature, 'base64')))
+      return refused('the signature does not match');
+    return { kind: 'genuine', scheme: name, signed: { digest: digestOf(bytes), isTimed: true } };
+  };
 }
 
 /** Says for a content and its signatures: the digest that stands for the content (SEC-6), empty where nothing is signed. */
@@ -295,8 +303,8 @@ function matcherOf({ algorithm, encoding, key }: SignatureScheme, secret: string
   if (algorithm === 'ed25519' || algorithm === 'ecdsa-sha256') {
     const publicKey = publicKeyOf(algorithm, secret);
     const hash = algorithm === 'ed25519' ? null : 'sha256';
-    return ({ before, body, after }, signatures) => {
-      const content = Buffer.concat([Buffer.from(before, 'latin1'), body, Buffer.from(after, 'latin1')]);
+    return (signed, signatures) => {
+      const content = bytesOfContent(signed);
       const isGenuine = signatures.some((one) => {
         const signature = bytesOf(one);
         return publicKey !== undefined && signature !== undefined && verifyWithKey(hash, content, publicKey, signature);
@@ -319,11 +327,21 @@ function matcherOf({ algorithm, encoding, key }: SignatureScheme, secret: string
   };
 }
 
+const scratch = Buffer.alloc(65_536);
+function bytesOfContent({ before, body, after }: Content): Buffer {
+  const length = before.length + body.length + after.length;
+  const bytes = length > scratch.length ? Buffer.alloc(length) : scratch.subarray(0, length);
+  bytes.write(before, 'latin1');
+  bytes.set(body, before.length);
+  bytes.write(after, before.length + body.length, 'latin1');
+  return bytes;
+}
+
 function hmacOf(algorithm: 'hmac-sha256' | 'hmac-sha1' | 'hmac-sha512', key: Uint8Array): (content: Content) => Buffer {
   const hash = algorithm.slice('hmac-'.length);
   const fast = algorithm === 'hmac-sha256' ? hmacSha256(key) : undefined;
   return ({ before, body, after }) => {
-    if (fast !== undefined && after === '') return fast(before, body);
+    if (fast !== undefined) return fast(before, body, after);
     return createHmac(hash, key).update(before, 'latin1').update(body).update(after, 'latin1').digest();
   };
 }

@@ -5,7 +5,8 @@
 
 import type { ClaimDelivery, Opened } from '../../actors/webhook/claim-delivery.ts';
 import { lookUp, scalarText } from '../../machines/base/json.ts';
-import { decodeBody, parseBody } from '../../machines/webhook/body.ts';
+import type { BodyRule } from '../../machines/config/sources.ts';
+import { decodeBody, type ParsedBody, parseBody } from '../../machines/webhook/body.ts';
 import type { EventRecord, Hand, Told } from '../../machines/webhook/record.ts';
 import type { Outcome } from '../../machines/webhook/reply.ts';
 import type { Part } from '../../machines/webhook/request-rules.ts';
@@ -21,6 +22,8 @@ export interface LiveRequest {
   body: Buffer;
   /** The body decoded, once somebody asked for it. */
   text: string | undefined;
+  /** The body read, once somebody asked for it. */
+  parsed: ParsedBody | undefined;
   /** What the claim opened, until the wards are told. */
   opened: Opened;
   /** How long the body and the script were waited for, in milliseconds. */
@@ -55,6 +58,7 @@ export interface Exchanges {
 const noBody = Buffer.alloc(0);
 const notReplayed = { replayOf: undefined };
 const nothing: Opened = { kind: 'nothing' };
+const ended: ParsedBody = { ok: false, why: 'the request has ended' };
 
 export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequest {
   return {
@@ -63,6 +67,7 @@ export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequ
     address: exchange.address ?? '',
     body,
     text: undefined,
+    parsed: undefined,
     opened: nothing,
     bodyMs: 0,
     scriptMs: 0,
@@ -105,8 +110,16 @@ export function textOf(live: LiveRequest): string | undefined {
   return live.text;
 }
 
+/** The payload, or why there is none. Read once: a request has one route, and a route one rule of bodies. */
+export function parsedOf(live: LiveRequest | undefined, rule?: BodyRule): ParsedBody {
+  if (live === undefined) return ended;
+  // The headers are those of the array; an event of it is JSON.
+  live.parsed ??= parseBody(textOf(live), live.part === undefined ? live.headers : {}, rule);
+  return live.parsed;
+}
+
 /** The text of a field of a body that is an object; empty where it has none. */
 export function fieldOf(live: LiveRequest, path: string): string {
-  const parsed = parseBody(textOf(live), {});
+  const parsed = parsedOf(live);
   return parsed.ok ? scalarText(lookUp(parsed.value, path)) : '';
 }

@@ -54,7 +54,7 @@ import { wireJournal } from '../system/supervisor.ts';
 import type { Every } from '../system/ticks.ts';
 import { editSubscription } from './edit-subscription.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
-import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
+import { type Exchanges, type LiveRequest, parsedOf } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
 import { type OwnRequest, sendOwnRequest } from './own-request.ts';
 import { createParts } from './parts.ts';
@@ -265,10 +265,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       body: (id) => exchanges.get(id)?.body ?? noBody,
       certificate: certificates.get,
       partOf: (id) => exchanges.get(id)?.part,
-      text: (id) => {
-        const live = exchanges.get(id);
-        return live && textOf(live);
-      },
+      parsed: (id, rule) => parsedOf(exchanges.get(id), rule),
       secondsUntilFree: windows.secondsUntilFree,
       secondsUntilGreeting: greetings.secondsUntilFree,
       signatureHolder: (profile, digest) => signatureHolder(keeper, signatureClaim(profile, digest)),

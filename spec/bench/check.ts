@@ -1,11 +1,15 @@
 /**
- * Holds the cost of a request against the baseline: CPU beside the bare handler in the same rounds, and the bytes that it
- * allocates and leaves behind, which hardly depend on what else the machine does. Says which guard was left and by how much.
+ * Holds the cost of a request against the baseline: CPU beside the bare handler in the same rounds, a source preset beside
+ * the generic scheme, and the bytes that a request allocates and leaves behind, which hardly depend on what else the machine
+ * does. Says which guard was left and by how much.
  *
  * `npm run bench:check`; with `--accept`, what it finds becomes the baseline.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { SignatureScheme } from '../../machines/config/signature-scheme.ts';
+import { sources } from '../../machines/config/sources.ts';
+import { measurePresets, type PresetCost } from './presets.ts';
 import {
   bareNode,
   bytesBy,
@@ -32,6 +36,7 @@ const bytesTolerance = 0.08;
 const sampled = 20_000;
 
 const guards = [
+  ...presets(),
   ...(await ratios()),
   ...(await bytes([inMemory, durable], 'allocation', { called: 'bytes allocated', tolerance: bytesTolerance })),
   // They cost several times what dies young. The journal in memory keeps its records there.
@@ -42,6 +47,19 @@ const guards = [
 ];
 if (process.argv.includes('--accept')) accept();
 else process.exitCode = report();
+
+/** The dearest preset that is signed by HMAC over the body as it came, or by a token: in what it costs beyond its own cryptography. */
+function presets(): Guard[] {
+  const costs = measurePresets({ sizes: [1_800], rounds: 40, requests: 300 });
+  const isPlain = ({ preset }: PresetCost): boolean =>
+    (sources[preset].schemes as readonly SignatureScheme[]).every(
+      ({ algorithm, form }) => form === undefined && /^(?:hmac|token)/.test(algorithm),
+    );
+  const found = Math.max(
+    ...costs.filter(isPlain).map(({ micros, cryptoMicros, byHandMicros }) => (micros - cryptoMicros) / byHandMicros),
+  );
+  return [{ name: 'presets, the dearest: CPU × V2', found, tolerance: ratioTolerance }];
+}
 
 async function ratios(): Promise<Guard[]> {
   const costs = await measureReceiver({ subjects: [bareNode, inMemory, durable], rounds: 9, requests: 6_000 });

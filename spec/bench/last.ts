@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { PresetCost } from './presets.ts';
 import type { Cost, HalfLoad } from './receiver.ts';
 import type { WardCost } from './wards.ts';
 import type { WatchCost } from './watch.ts';
@@ -13,6 +14,7 @@ export interface Results {
   readonly machine: string;
   readonly receiver?: readonly Cost[];
   readonly halfLoad?: readonly HalfLoad[];
+  readonly presets?: readonly PresetCost[];
   readonly watch?: readonly WatchCost[];
   readonly groups?: readonly WardCost[];
 }

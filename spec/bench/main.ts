@@ -2,11 +2,13 @@
  * Measures the receiver beside bare handlers, the cost of groups, and the servers' half beside the raw SDK client. Prints
  * medians and ratios, and leaves them for `report.ts`; judges nothing.
  *
- * `npm run bench` for all, `npm run bench -- --quick` for a minute, `--only receiver|watch|groups|mcp|start|scale` for a part.
+ * `npm run bench` for all, `npm run bench -- --quick` for a minute, `--only receiver|presets|watch|groups|mcp|start|scale` for a
+ * part.
  */
 
 import { keepResults } from './last.ts';
 import { measureMcp } from './mcp.ts';
+import { measurePresets, presetSizes } from './presets.ts';
 import { bareNode, type Cost, durable, inMemory, measureHalfLoad, measureReceiver, squads } from './receiver.ts';
 import { measureScale } from './scale.ts';
 import { measureStart } from './start.ts';
@@ -16,9 +18,10 @@ import { measureWatch } from './watch.ts';
 
 const quick = process.argv.includes('--quick');
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined;
-if (only !== undefined && !['receiver', 'watch', 'groups', 'mcp', 'start', 'scale'].includes(only))
+if (only !== undefined && !['receiver', 'presets', 'watch', 'groups', 'mcp', 'start', 'scale'].includes(only))
   throw new Error(`--only knows no "${only}"`);
 if (only === undefined || only === 'receiver') await receiver();
+if (only === undefined || only === 'presets') presets();
 if (only === undefined || only === 'watch') await measureWatch(quick);
 if (only === undefined || only === 'groups') groups();
 if (only === undefined || only === 'mcp') await measureMcp(quick);
@@ -54,6 +57,15 @@ async function receiver(): Promise<void> {
 function durableShare(costs: readonly Cost[]): number {
   const rateOf = (name: string): number => costs.find((cost) => cost.name === name)?.perSecond ?? Number.NaN;
   return rateOf('gateway, durable') / rateOf('gateway, in memory');
+}
+
+function presets(): void {
+  const costs = measurePresets({ sizes: presetSizes, rounds: quick ? 15 : 60, requests: 300 });
+  keepResults({ presets: costs });
+  print(['preset, verified and read', 'bytes', 'CPU µs', 'V2, CPU µs', 'own crypto µs', 'adds µs']);
+  for (const { preset, bytes, micros, byHandMicros, cryptoMicros, addedMicros } of costs)
+    print([preset, String(bytes), ...[micros, byHandMicros, cryptoMicros, addedMicros].map((one) => one.toFixed(1))]);
+  process.stdout.write('\n');
 }
 
 function groups(): void {

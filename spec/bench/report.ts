@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chartOf } from './chart.ts';
 import { lastResults, type Results } from './last.ts';
+import { presetSizes } from './presets.ts';
 
 const docs = new URL('../../../docs/', import.meta.url);
 const results = lastResults();
@@ -23,7 +24,7 @@ writeFileSync(
 writeFileSync(new URL('performance.md', docs), pageOf(results));
 process.stdout.write(`${fileURLToPath(new URL('performance.md', docs))}\n`);
 
-function pageOf({ machine, receiver = [], halfLoad = [], watch = [], groups = [] }: Results): string {
+function pageOf({ machine, receiver = [], halfLoad = [], watch = [], groups = [], presets = [] }: Results): string {
   return `# Performance
 
 <!-- Generated: npm run bench, then npm run bench:report. -->
@@ -63,6 +64,19 @@ ${tableOf(
   ]),
 )}
 
+A source preset beside the generic scheme (V2): what verifying and reading a request adds, without the parse of the body that
+both have, and what its own cryptography costs beyond V2's HMAC. Twilio signs the sorted fields of a form, which are read for that.
+
+${tableOf(
+  ['preset', ...presetSizes.flatMap((size) => [`${size / 1_000} kB: adds µs`, 'own crypto µs'])],
+  [...new Set(presets.map(({ preset }) => preset))].map((name) => [
+    name,
+    ...presets
+      .filter(({ preset }) => preset === name)
+      .flatMap(({ addedMicros, cryptoMicros }) => [addedMicros, cryptoMicros].map(tenths)),
+  ]),
+)}
+
 Looking on, in memory, beside the same gateway without an inspector:
 
 ${tableOf(
@@ -89,8 +103,8 @@ ${tableOf(
   ]),
 )}
 
-\`npm run bench -- --quick\` takes about a minute, \`--only receiver|watch|groups|mcp|start|scale\` a part of it. \`npm run bench:check\` holds the
-ratios, and the bytes that a request allocates and leaves behind, against \`spec/bench/baseline.json\` and fails where one has grown;
+\`npm run bench -- --quick\` takes about a minute, \`--only receiver|presets|watch|groups|mcp|start|scale\` a part of it. \`npm run bench:check\`
+holds the ratios, and the bytes that a request allocates and leaves behind, against \`spec/bench/baseline.json\` and fails where one has grown;
 \`npm run bench:check -- --accept\` makes what it finds the baseline.
 `;
 }
@@ -98,4 +112,8 @@ ratios, and the bytes that a request allocates and leaves behind, against \`spec
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map((_, column) => (column === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
+}
+
+function tenths(micros: number): string {
+  return micros.toFixed(1).replace('-0.0', '0.0');
 }

@@ -3,6 +3,7 @@
 import type { Place, SignatureScheme } from '../../machines/config/signature-scheme.ts';
 import { type HandshakeName, type Source, sourceNames, sources } from '../../machines/config/sources.ts';
 import { sampleNames } from '../../machines/webhook/samples.ts';
+import { casesOf, type Oracle, oracles, versionOf } from '../support/oracles.ts';
 
 export function sourcesPage(): string {
   const rows = sourceNames.map((name) => rowOf(name, sources[name]));
@@ -139,6 +140,16 @@ number, such as \`9f1c#3\`. All events of an array are accepted in one commit or
 is answered 413 with both numbers. Items with equal ids are one event. The answer counts them:
 \`{"status":"accepted","accepted":2,"duplicate":1,"ignored":0}\`.
 
+## Checked against the providers' libraries
+
+Each row is a spec: how many requests each side signs, with bodies from an empty one to 300 kB, and both sides judge; altered, each
+is refused by both. Where only the provider can sign, the spec has a key pair in its place. What a larger library signed or
+accepted is recorded, and compared with what the gateway signs and accepts.
+
+| \`source\` | library | it signs | the gateway signs | compared |
+| --- | --- | ---: | ---: | --- |
+${oracles.map(oracleRow).join('\n')}
+
 A route without \`source\` and \`signature\` takes GitHub's, GitLab's, Standard Webhooks' and the generic schemes:
 [receive events from GitHub](receive-github-events.md).
 `;
@@ -152,6 +163,19 @@ function sampleLines(): string {
     return `- \`${source}\`: ${events.map((event) => `\`${event}\``).join(', ')}`;
   });
   return names.join('\n');
+}
+
+/** The spec of the oracles checks that the page has it. */
+export function oracleRow(oracle: Oracle): string {
+  const { source, library, signs, isRecorded } = oracle;
+  const { theirs, ours } = casesOf(oracle);
+  return tableRow([
+    `\`${source}\``,
+    `${library} ${versionOf(oracle)}`,
+    signs === 'key' ? `${theirs}, by a key pair` : String(theirs),
+    String(ours),
+    isRecorded ? 'with its records' : 'with the library',
+  ]);
 }
 
 const handshakes: Readonly<Record<HandshakeName, string>> = {

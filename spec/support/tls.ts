@@ -1,7 +1,8 @@
 /** Certificates for a spec, made with the openssl command line: a CA, a server, clients, and a stranger's CA. */
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface TestCertificates {
@@ -21,6 +22,17 @@ export interface TestCertificates {
   readonly password: string;
   /** What a server or a client reads. */
   read(file: string): Buffer;
+}
+
+/** An RSA key and a certificate of it, as PEM. */
+export function selfSigned(): { readonly key: string; readonly pem: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-spec-'));
+  const [key, pem] = [join(folder, 'key'), join(folder, 'pem')];
+  const words = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=signer', '-days', '2'];
+  execFileSync('openssl', [...words, '-keyout', key, '-out', pem], { stdio: 'ignore' });
+  const made = { key: readFileSync(key, 'utf8'), pem: readFileSync(pem, 'utf8') };
+  rmSync(folder, { recursive: true });
+  return made;
 }
 
 /** Makes them in a folder; every value but the password is a path. */

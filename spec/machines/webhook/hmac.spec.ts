@@ -3,16 +3,22 @@ import t from 'tap';
 import { hmacSha256 } from '../../../machines/webhook/hmac.ts';
 import { fc, runs } from '../../support/property.ts';
 
-const platform = (key: Uint8Array, prefix: string, body: Uint8Array): string =>
-  createHmac('sha256', key).update(prefix, 'latin1').update(body).digest('hex');
+const platform = (key: Uint8Array, prefix: string, body: Uint8Array, suffix = ''): string =>
+  createHmac('sha256', key).update(prefix, 'latin1').update(body).update(suffix, 'latin1').digest('hex');
+const latin1 = fc.string({
+  maxLength: 40,
+  unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)),
+});
 
-t.test('SIG-1 · the digest is that of RFC 2104, whatever the key, the prefix and the body', (t) => {
+t.test('SIG-1 · the digest is that of RFC 2104, whatever the key, the body and what is around it', (t) => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 200 }),
-      fc.string({ maxLength: 40, unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)) }),
+      latin1,
       fc.uint8Array({ maxLength: 3_000 }),
-      (key, prefix, body) => hmacSha256(key)(prefix, body).toString('hex') === platform(key, prefix, body),
+      latin1,
+      (key, prefix, body, suffix) =>
+        hmacSha256(key)(prefix, body, suffix).toString('hex') === platform(key, prefix, body, suffix),
     ),
     { numRuns: runs(300) },
   );
@@ -25,7 +31,15 @@ t.test('SIG-1 · keys around a block and bodies around what is copied are no dif
     const digest = hmacSha256(key);
     for (const bodyBytes of [0, 1, 65_533, 65_534, 65_535, 65_536, 65_537, 1_048_576]) {
       const body = Buffer.alloc(bodyBytes, 9);
-      t.equal(digest('1.', body).toString('hex'), platform(key, '1.', body), `${keyBytes}, ${bodyBytes}`);
+      for (const [prefix, suffix] of [
+        ['1.', ''],
+        ['1', '.'],
+      ] as const)
+        t.equal(
+          digest(prefix, body, suffix).toString('hex'),
+          platform(key, prefix, body, suffix),
+          `${keyBytes}, ${bodyBytes}`,
+        );
     }
   }
   t.end();

@@ -3,6 +3,7 @@ import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import type { Route, RouteSecret } from '../../../machines/config/route.ts';
+import { parseBody } from '../../../machines/webhook/body.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import * as rules from '../../../machines/webhook/request-rules.ts';
 import { isDeprecated } from '../../../machines/webhook/signature.ts';
@@ -79,7 +80,7 @@ function stage({
     partOf: () => part,
     query: () => undefined,
     body: () => Buffer.from(body, 'latin1'),
-    text: () => (body.includes('\xff') ? undefined : body),
+    parsed: (_, rule) => parseBody(body.includes('\xff') ? undefined : body, part === undefined ? headers : {}, rule),
     secondsUntilFree: () => {
       asked += 1;
       return windows[asked - 1];

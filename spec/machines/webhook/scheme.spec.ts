@@ -1,8 +1,4 @@
-import { execFileSync } from 'node:child_process';
 import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import zlib from 'node:zlib';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
@@ -12,11 +8,12 @@ import { readRoute } from '../../../machines/config/read-route.ts';
 import type { SignatureScheme } from '../../../machines/config/signature-scheme.ts';
 import { type Source, type SourceName, sourceNames, sources } from '../../../machines/config/sources.ts';
 import { parseBody, splitItems } from '../../../machines/webhook/body.ts';
-import { crc32, keyOfCertificate } from '../../../machines/webhook/certificate.ts';
+import { certificateReader, crc32 } from '../../../machines/webhook/certificate.ts';
 import { type CompiledRoute, compileRoute } from '../../../machines/webhook/compile-route.ts';
 import { compileScheme, sealEvent } from '../../../machines/webhook/scheme.ts';
 import type { SignatureVerdict } from '../../../machines/webhook/signature.ts';
 import { fc } from '../../support/property.ts';
+import { selfSigned } from '../../support/tls.ts';
 
 const nowMs = 1_700_000_000_000;
 const seconds = String(nowMs / 1_000);
@@ -59,18 +56,7 @@ const certificates = {
   paypal: 'https://api.paypal.com/v1/notifications/certs/CERT-360caa42-fca2a594-a5cafa77',
   sns: 'https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem',
 };
-const folder = mkdtempSync(join(tmpdir(), 'agent-spec-'));
-t.teardown(() => rmSync(folder, { recursive: true }));
-execFileSync(
-  'openssl',
-  [
-    ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=signer', '-keyout', join(folder, 'key')],
-    ...['-out', join(folder, 'pem'), '-days', '2'],
-  ],
-  { stdio: 'ignore' },
-);
-const pem = readFileSync(join(folder, 'pem'), 'utf8');
-const rsaKey = readFileSync(join(folder, 'key'), 'utf8');
+const { pem, key: rsaKey } = selfSigned();
 
 function payloadOf({ body: rule }: CompiledRoute, { headers, body }: Sent): JsonObject | undefined {
   const parsed = parseBody(body, headers, rule);
@@ -557,9 +543,12 @@ t.test(
     }
     const unknown = 'https://api-m.sandbox.paypal.com/v1/notifications/certs/CERT-2';
     t.match(verdictOf(paypal, changed({ 'paypal-cert-url': unknown })), { kind: 'refused', isTemporary: true });
-    t.equal(keyOfCertificate(pem, Date.parse('2199-01-01')), undefined, 'expired');
-    t.equal(keyOfCertificate('no certificate', Date.now()), undefined);
-    t.ok(keyOfCertificate(pem, Date.now()));
+    const keyIn = certificateReader();
+    const key = keyIn(pem, Date.now());
+    t.ok(key);
+    t.equal(keyIn(pem, Date.now()), key, 'read once');
+    t.equal(keyIn(pem, Date.parse('2199-01-01')), undefined, 'expired');
+    t.equal(keyIn('no certificate', Date.now()), undefined);
   },
 );
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Exchange } from '../../../runtime/http/front.ts';
-import { liveRequest, textOf } from '../../../runtime/webhook/exchanges.ts';
+import { liveRequest, parsedOf, textOf } from '../../../runtime/webhook/exchanges.ts';
 
 const exchange: Exchange = {
   head: { method: 'POST', path: '/webhooks/a', headers: { 'x-test': 'b' } },
@@ -14,6 +14,15 @@ t.test('LIM-3 · a request begins with its headers, no body and nothing opened',
     { headers: live.headers, body: live.body.length, text: textOf(live), opened: live.opened },
     { headers: { 'x-test': 'b' }, body: 0, text: '', opened: { kind: 'nothing' } },
   );
+  t.end();
+});
+
+t.test('LIM-3 · the body is parsed once; of a request that has ended there is none', (t) => {
+  const live = liveRequest({ ...exchange, head: { ...exchange.head, headers: {} } }, Buffer.from('[{"n":1}]'));
+  const parsed = parsedOf(live, { shape: 'each' });
+  t.same(parsed, { ok: true, value: { items: [{ n: 1 }] }, items: [{ n: 1 }] });
+  t.equal(parsedOf(live, { shape: 'each' }), parsed);
+  t.match(parsedOf(undefined), { ok: false });
   t.end();
 });
 

@@ -1,6 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { createHash, createHmac, sign } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { createActor } from 'xstate';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
@@ -8,16 +6,20 @@ import { createBursts } from '../../../actors/webhook/bursts.ts';
 import { type ClaimVerdict, createClaimDelivery } from '../../../actors/webhook/claim-delivery.ts';
 import { defaultProfile, type RouteName } from '../../../machines/base/names.ts';
 import type { Route } from '../../../machines/config/route.ts';
+import type { SignatureScheme } from '../../../machines/config/signature-scheme.ts';
+import { type Source, sources } from '../../../machines/config/sources.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import type { RequestFacts } from '../../../machines/webhook/request-rules.ts';
+import { sealEvent } from '../../../machines/webhook/scheme.ts';
 import type { ScriptResult } from '../../../machines/webhook/script-outcome.ts';
 import type { RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
 import { createBodyBudget } from '../../../runtime/http/body-budget.ts';
 import type { BodyOutcome, Reply } from '../../../runtime/http/front.ts';
 import type { Wards } from '../../../runtime/system/wards.ts';
-import { type Exchanges, liveRequest, textOf } from '../../../runtime/webhook/exchanges.ts';
+import { type Exchanges, liveRequest, parsedOf } from '../../../runtime/webhook/exchanges.ts';
 import { wireRequest } from '../../../runtime/webhook/requests.ts';
 import { diskFull, gate, openKeeper } from '../../support/keeper.ts';
+import { selfSigned } from '../../support/tls.ts';
 import { turn } from '../../support/turns.ts';
 
 const secret = 'wiring-secret';
@@ -98,10 +100,7 @@ async function stage(
     partOf: (id) => exchanges.get(id)?.part,
     query: () => undefined,
     body: (id) => exchanges.get(id)?.body ?? Buffer.alloc(0),
-    text: (id) => {
-      const live = exchanges.get(id);
-      return live && textOf(live);
-    },
+    parsed: (id, shape) => parsedOf(exchanges.get(id), shape),
     secondsUntilFree: () => undefined,
     secondsUntilGreeting: () => undefined,
     signatureHolder: () => undefined,
@@ -205,6 +204,39 @@ t.test(
   },
 );
 
+t.test('SRC-1 · LIM-3 · a body is read once, for its signature, a handshake and the event', async (t) => {
+  const senders = ['linear', 'mailgun', 'slack', 'zoom', 'discord', 'notion', 'microsoft-graph', 'github'] as const;
+  for (const sender of senders) {
+    const source: Source = sources[sender];
+    const [scheme] = source.schemes;
+    const pair = generateKeyPairSync('ed25519');
+    const raw = pair.publicKey.export({ format: 'der', type: 'spki' }).subarray(12).toString('hex');
+    const isDiscord = sender === 'discord';
+    const unsealed = { payload: { n: 7 }, event: 'a', id: 'd1', path: '/webhooks/r', nowMs: 1_000 };
+    const sealed = sealEvent(
+      scheme as SignatureScheme,
+      { name: sender, secret: isDiscord ? undefined : secret },
+      unsealed,
+      source,
+    );
+    const { headers = {}, body = '' } = sealed ?? {};
+    if (isDiscord)
+      Object.assign(headers, {
+        'x-signature-ed25519': sign(null, Buffer.from(`1${body}`), pair.privateKey).toString('hex'),
+      });
+    const parses = t.capture(JSON, 'parse', JSON.parse);
+    const { actor } = await stage(t, {
+      more: { sender },
+      secret: isDiscord ? raw : secret,
+      headers,
+      body: { kind: 'read', bytes: Buffer.from(body) },
+    });
+    parses.restore();
+    t.not(actor.getSnapshot().context.deliveryId, undefined, `${sender}: the event was read`);
+    t.equal(parses().length, 1, sender);
+  }
+});
+
 t.test('DUR-1 · IDM-1 · what cannot be claimed is neither opened nor answered 2xx anew', async (t) => {
   const full = await stage(t);
   await full.disk.refuse();
@@ -307,13 +339,7 @@ t.test('DUR-2 · a replay has a new id, reads no client and names the event that
 t.test(
   'SRC-1 · SRC-3 · a certificate is fetched before the signature is judged, and SNS is confirmed once it is genuine',
   async (t) => {
-    const folder = t.testdir();
-    const files = ['-keyout', `${folder}/key`, '-out', `${folder}/pem`];
-    const subject = ['-subj', '/CN=signer', '-days', '2'];
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject, ...files], {
-      stdio: 'ignore',
-    });
-    const pem = readFileSync(`${folder}/pem`, 'utf8');
+    const { pem, key } = selfSigned();
     const host = 'https://sns.eu-central-1.amazonaws.com';
     const url = `${host}/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem`;
     const topic = 'arn:aws:sns:eu-central-1:123456789012:alarms';
@@ -327,7 +353,7 @@ t.test(
       };
       const names = Object.keys(message).sort();
       const text = names.map((name) => `${name}\n${message[name]}\n`).join('');
-      const Signature = sign('sha256', Buffer.from(text), readFileSync(`${folder}/key`)).toString('base64');
+      const Signature = sign('sha256', Buffer.from(text), key).toString('base64');
       return Buffer.from(JSON.stringify({ ...message, SignatureVersion: '2', SigningCertURL: url, Signature }));
     };
     const of = (of: Buffer, certificate: string | null): Stage => ({
