@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { SignatureScheme } from '../../machines/config/signature-scheme.ts';
 import { type SourceName, sources } from '../../machines/config/sources.ts';
-import { type Sealed, sealEvent } from '../../machines/webhook/scheme.ts';
+import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/scheme.ts';
 
 export interface Oracle {
   readonly source: SourceName;
@@ -124,7 +124,7 @@ export function payloadsOf({ source }: Oracle): Readonly<Record<string, JsonObje
 /** Signs a payload as ours; undefined where only the provider can. */
 export function sealed({ source }: Oracle, secret: string, payload: JsonObject, nowMs: number): Sealed | undefined {
   const [scheme] = sources[source].schemes as readonly SignatureScheme[];
-  if (scheme === undefined) return undefined;
+  if (scheme === undefined || signsByPrivateKey(scheme.algorithm)) return undefined;
   return sealEvent(scheme, { name: source, secret, publicUrl }, { payload, id, isIdInside: true, path, nowMs });
 }
 
@@ -176,9 +176,9 @@ export function versionOf({ library, isRecorded }: Oracle): string {
 /** How many bodies each side signs; both judge each of them, and each altered. */
 export function casesOf(oracle: Oracle): { readonly theirs: number; readonly ours: number } {
   const [scheme] = sources[oracle.source].schemes as readonly SignatureScheme[];
-  const isPublic = ['ed25519', 'ecdsa-sha256', 'rsa'].includes(scheme?.algorithm ?? '');
+  const isOurs = scheme !== undefined && !signsByPrivateKey(scheme.algorithm);
   return {
     theirs: oracle.signs === undefined ? 0 : Object.keys(bodiesOf(oracle)).length,
-    ours: isPublic ? 0 : Object.keys(payloadsOf(oracle)).length,
+    ours: isOurs ? Object.keys(payloadsOf(oracle)).length : 0,
   };
 }
