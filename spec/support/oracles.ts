@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { SignatureScheme } from '../../machines/config/signature-scheme.ts';
 import { type SourceName, sources } from '../../machines/config/sources.ts';
-import { type Sealed, sealEvent } from '../../machines/webhook/scheme.ts';
+import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/scheme.ts';
 
 export interface Oracle {
   readonly source: SourceName;
@@ -124,7 +124,7 @@ export function payloadsOf({ source }: Oracle): Readonly<Record<string, JsonObje
 /** Signs a payload as ours; undefined where only the provider can. */
 export function sealed({ source }: Oracle, secret: string, payload: JsonObject, nowMs: number): Sealed | undefined {
   const [scheme] = sources[source].schemes as readonly SignatureScheme[];
-  if (scheme === undefined) return undefined;
+  if (scheme === undefined || signsByPrivateKey(scheme.algorithm)) return undefined;
   return sealEvent(scheme, { name: source, secret, publicUrl }, { payload, id, isIdInside: true, path, nowMs });
 }
 
