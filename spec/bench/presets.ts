@@ -14,7 +14,7 @@ import { certificateReader, crc32 } from '../../machines/webhook/certificate.ts'
 import { compileRoute } from '../../machines/webhook/compile-route.ts';
 import { hmacSha256 } from '../../machines/webhook/hmac.ts';
 import { parsePayload, type RequestFacts, verifySignature } from '../../machines/webhook/request-rules.ts';
-import { type Sealed, sealEvent } from '../../machines/webhook/scheme.ts';
+import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/scheme.ts';
 import { digestOf, signV2 } from '../../machines/webhook/signature.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { liveRequest, parsedOf } from '../../runtime/webhook/exchanges.ts';
@@ -188,8 +188,9 @@ function caseOf(name: SourceName, payload: JsonObject, rsa: { readonly key: stri
   const key = keyFor(scheme);
   const shared = { kind: 'shared', secret: key } as const;
   const sealed = sealEvent(scheme, { name, secret: key, publicUrl }, event, source);
-  if (sealed !== undefined) return { route, secret: shared, sent: sealed, crypto: cryptoOf(scheme, sealed, key) };
-  const { headers, body } = sealEvent(scheme, { name, secret: undefined, publicUrl }, event, source) as Sealed;
+  if (!signsByPrivateKey(scheme.algorithm))
+    return { route, secret: shared, sent: sealed, crypto: cryptoOf(scheme, sealed, key) };
+  const { headers, body } = sealed;
   const put = (more: Record<string, string>, text = body): Sealed => ({ headers: { ...headers, ...more }, body: text });
   if (name === 'discord') {
     const pair = generateKeyPairSync('ed25519');

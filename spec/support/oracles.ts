@@ -176,9 +176,9 @@ export function versionOf({ library, isRecorded }: Oracle): string {
 /** How many bodies each side signs; both judge each of them, and each altered. */
 export function casesOf(oracle: Oracle): { readonly theirs: number; readonly ours: number } {
   const [scheme] = sources[oracle.source].schemes as readonly SignatureScheme[];
-  const isPublic = ['ed25519', 'ecdsa-sha256', 'rsa'].includes(scheme?.algorithm ?? '');
+  const isOurs = scheme !== undefined && !signsByPrivateKey(scheme.algorithm);
   return {
     theirs: oracle.signs === undefined ? 0 : Object.keys(bodiesOf(oracle)).length,
-    ours: isPublic ? 0 : Object.keys(payloadsOf(oracle)).length,
+    ours: isOurs ? Object.keys(payloadsOf(oracle)).length : 0,
   };
 }
