@@ -5,6 +5,7 @@
  */
 
 import { defined, isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
+import { guestPattern } from '../base/names.ts';
 import { declared } from './declared.ts';
 import type { ConfigPath } from './document.ts';
 import type { Findings } from './findings.ts';
@@ -51,6 +52,11 @@ function readUsers(findings: Findings, written: JsonObject, scope: Interpolation
     const { password: given, role } = isJsonObject(entry) ? entry : {};
     if (typeof given !== 'string') return [];
     const path: ConfigPath = ['inspector', 'users', name, 'password'];
+    if (!guestPattern.test(name)) {
+      const message = `inspector.users: "${name}" is no name of 1 to 64 letters, digits and . _ @ + -; it cannot sign in`;
+      findings.report({ path: path.slice(0, 3), message, code: 'user-name' }, { kind: 'home' }, 'warning');
+      return [];
+    }
     const password = interpolate(given, scope) as string;
     const unset = unresolvedReference(password);
     const weakness = weaknessOf(password);

@@ -3,7 +3,6 @@
  * @see CFG-4 in docs/specification.md
  */
 
-import { guestPattern } from '../base/names.ts';
 import { longestTimerSeconds } from '../base/timer.ts';
 import { agentSchema } from './agent-settings.ts';
 import { platformSchemas } from './platform-settings.ts';
@@ -100,14 +99,13 @@ export const inspectorSchema = {
     },
     users: {
       type: 'object',
-      propertyNames: { pattern: guestPattern.source },
       additionalProperties: {
         type: 'object',
         additionalProperties: false,
         required: ['password'],
         properties: {
           password: { ...text, minLength: 1, description: 'What the user signs in with.' },
-          role: { enum: ['operator', 'reader'], default: 'operator', description: 'A reader changes nothing.' },
+          role: { enum: ['operator', 'reader'], description: 'operator unless given; a reader changes nothing.' },
         },
       },
       description: 'Who may sign in on the page with a password, by name.',

@@ -366,7 +366,7 @@ export function renderTexts(context: RequestContext, facts: RequestFacts): Known
     extra: compiled.notice.extra.render(view),
   };
   const plan = planOf(route, groupKey, context.replay?.isDry);
-  const { deliverTo, reports = reportedSteps(route.on ?? []) } = places;
+  const { deliverTo, reports = route.on && reportedSteps(route.on) } = places;
   return { prompt, deliverExtra, deliverTo, reports, onFailure, groupKey, plan };
 }
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { createSharedDocuments, type SharedDocuments } from '../../actors/shared-documents.ts';
 import { createDocumentRows } from '../../actors/store/postgres-documents.ts';
+import { migratePostgresJournal } from '../../actors/store/postgres-journal.ts';
 import { schemaVersion } from '../../actors/store/postgres-schema.ts';
 import { documentsContract, type Opener } from '../conformance/documents.ts';
 import { type MemoryRows, memoryRows } from '../support/document-rows.ts';
@@ -125,7 +126,9 @@ t.test('SCA-3 · documents in Postgres', { skip: withoutPostgres }, async (t) =>
       createDocumentRows(url, 'postgres://host/db');
   documentsContract(t, 'Postgres', {
     async open(t) {
-      const connect = connecting(await postgres.url());
+      const owned = await postgres.url();
+      await migratePostgresJournal(owned);
+      const connect = connecting(await postgres.least(owned));
       return [opener(t, connect), opener(t, connect)];
     },
     histories: runs(20, 4),
