@@ -451,12 +451,38 @@ const jsonQuery = `bodySHA256=${createHash('sha256').update(json).digest('hex')}
 const confirmation = { ...alarm, Type: 'SubscriptionConfirmation', Token: 'tok', SubscribeURL: 'https://s' };
 const confirmed = `Message\n${alarm.Message}\nMessageId\nmid\nSubscribeURL\nhttps://s\nTimestamp\n${isoTime}\nToken\ntok\nTopicArn\n${topic}\nType\nSubscriptionConfirmation\n`;
 
+/** Standard Webhooks by a key pair. */
+export const whpk = `whpk_${discord.publicKey.export({ format: 'der', type: 'spki' }).subarray(12).toString('base64')}`;
+export const standardByKey = (prefix: string, text = event): Record<string, string> => ({
+  [`${prefix}-id`]: 'm',
+  [`${prefix}-timestamp`]: seconds,
+  [`${prefix}-signature`]: `v1a,${sign(null, Buffer.from(`m.${seconds}.${text}`), discord.privateKey).toString('base64')}`,
+});
+export const grafanaTime = 'x-grafana-alerting-timestamp';
+export const grafanaNames = {
+  signature: { header: 'X-Grafana-Alerting-Signature', timestamp: { header: grafanaTime } },
+};
+
+/** A request with the secret and the keys of the route that it needs. */
+export type Genuine = readonly [secret: string, sent: Sent, route?: object];
+
 /** Of those that sign in more than one way, the other ways. */
-const otherwise: Partial<Record<SourceName, readonly (readonly [secret: string, sent: Sent])[]>> = {
+const otherwise: Partial<Record<SourceName, readonly Genuine[]>> = {
+  grafana: [
+    [
+      plain,
+      { headers: { 'x-grafana-alerting-signature': hex(`${seconds}:{}`), [grafanaTime]: seconds }, body: '{}' },
+      grafanaNames,
+    ],
+  ],
+  'standard-webhooks': [[whpk, { headers: standardByKey('webhook'), body: event }]],
   gitlab: [[whsec, { headers: standardBy('webhook'), body: event }]],
   gitea: [[plain, { headers: { 'x-forgejo-signature': hex('{}') }, body: '{}' }]],
   sentry: [[plain, { headers: { 'sentry-app-signature': hex('{"action":"created"}') }, body: '{"action":"created"}' }]],
-  svix: [[whsec, { headers: standardBy('webhook'), body: event }]],
+  svix: [
+    [whsec, { headers: standardBy('webhook'), body: event }],
+    [whpk, { headers: standardByKey('svix'), body: event }],
+  ],
   cloudevents: [[plain, { headers: {}, query: `access_token=${plain}`, body: '{}' }]],
   twilio: [
     [
@@ -477,14 +503,15 @@ const otherwise: Partial<Record<SourceName, readonly (readonly [secret: string, 
   ],
 };
 
-/** A request for each way in which a source signs, with the secret that it needs. */
-export function genuineByScheme(name: SourceName): readonly (readonly [secret: string, sent: Sent])[] {
+/** A request for each way in which a source signs. */
+export function genuineByScheme(name: SourceName): readonly Genuine[] {
   const [secret, sent] = genuine[name];
   return [[secret, sent], ...(otherwise[name] ?? [])];
 }
 
-export const routeFor = (name: SourceName, secret = genuine[name][0]): CompiledRoute => {
+export const routeFor = (name: SourceName, secret = genuine[name][0], more: object = {}): CompiledRoute => {
   const source: Source = sources[name];
   const credential = source.secretKey === 'verify_token' ? {} : { secret };
-  return routeOf({ source: name, verify_token: source.secretKey === 'verify_token' ? secret : 'v', ...credential });
+  const token = source.secretKey === 'verify_token' ? secret : 'v';
+  return routeOf({ source: name, verify_token: token, ...credential, ...more });
 };

@@ -14,6 +14,8 @@ import {
   certificates,
   eventOf,
   genuine,
+  grafanaNames,
+  grafanaTime,
   hex,
   hmac,
   isoTime,
@@ -26,9 +28,11 @@ import {
   routeOf,
   type Sent,
   seconds,
+  standardByKey,
   topic,
   url,
   verdictOf,
+  whpk,
   whsec,
 } from '../../support/genuine-requests.ts';
 
@@ -309,6 +313,65 @@ t.test('SRC-2 · a scheme that is declared by hand verifies and signs', async (t
     t.match(verdictOf(route, { headers: { ...headers, ...change }, body }), { kind: 'refused', why });
   }
 });
+
+t.test('SRC-1 · Standard Webhooks is verified by HMAC, or by the public key that the secret is', async (t) => {
+  const body = '{"type":"a.b"}';
+  const other = generateKeyPairSync('ed25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(12);
+  const otherKey = `whpk_${other.toString('base64')}`;
+  for (const [source, prefix] of [
+    ['standard-webhooks', 'webhook'],
+    ['svix', 'svix'],
+    ['svix', 'webhook'],
+  ] as const) {
+    const name = `${prefix}-signature`;
+    const byKey = standardByKey(prefix, body);
+    const byHmac = `v1,${hmac('sha256', Buffer.from(key, 'base64'), `m.${seconds}.${body}`).digest('base64')}`;
+    const judged = (secret: string | readonly string[], signature: string) =>
+      verdictOf(routeOf({ source, secret }), { headers: { ...byKey, [name]: signature }, body });
+    const own = byKey[name] ?? '';
+    t.match(judged(whpk, own), { kind: 'genuine', scheme: source, signed: { isTimed: true } });
+    t.match(judged(whpk, `${byHmac} v1a,AAAA ${own}`), { kind: 'genuine' }, 'any of several');
+    t.match(judged([whsec, whpk], own), { kind: 'genuine', scheme: `${source} (secret 2)` });
+    t.match(judged([whpk, whsec], byHmac), { kind: 'genuine', scheme: `${source} (secret 2)` });
+    for (const [secret, signature, why] of [
+      [otherKey, own, 'the signature does not match'],
+      [whpk, own.replace('v1a,', 'v1,'), /holds no signature that begins with v1a,/],
+      [whsec, own, /holds no signature that begins with v1,/],
+      // Signed by the public key, which everybody knows, as if it were a secret.
+      [whpk, `v1,${hmac('sha256', whpk, `m.${seconds}.${body}`).digest('base64')}`, /begins with v1a,/],
+    ] as const)
+      t.match(judged(secret, signature), { kind: 'refused', why });
+  }
+});
+
+t.test(
+  'SRC-1 · SIG-3 · Grafana’s time is demanded where the route names its header, and is taken off nowhere',
+  async (t) => {
+    const body = '{"status":"firing"}';
+    const bare = { headers: { 'x-grafana-alerting-signature': hex(body) }, body };
+    const timed = {
+      headers: { 'x-grafana-alerting-signature': hex(`${seconds}:${body}`), [grafanaTime]: seconds },
+      body,
+    };
+    const byName = routeFor('grafana', plain, grafanaNames);
+    t.match(verdictOf(byName, timed), { kind: 'genuine', scheme: 'grafana', signed: { isTimed: true } });
+    t.equal(byName.eventType(timed.headers, JSON.parse(body)), 'firing', 'the rest is the source’s');
+    t.match(verdictOf(byName, timed, nowMs + 301_000), { kind: 'refused', why: /301 s .* 300 s/ });
+    t.match(verdictOf(byName, bare), { kind: 'refused', why: 'the timestamp is missing' });
+    const untimed = routeFor('grafana');
+    t.match(verdictOf(untimed, bare), { kind: 'genuine', signed: { isTimed: false } });
+    t.equal(verdictOf(untimed, timed).kind, 'refused');
+    // Without its header, a captured request has a genuine signature of the time and the body as one text.
+    const stripped = {
+      headers: { 'x-grafana-alerting-signature': hex(`${seconds}:${body}`) },
+      body: `${seconds}:${body}`,
+    };
+    t.match(verdictOf(untimed, stripped), { kind: 'refused', why: /the signed content of a scheme with a time/ });
+    const renamed = routeFor('grafana', plain, { signature: { header: 'X-Ours' } });
+    t.match(verdictOf(renamed, { headers: { 'x-ours': hex(body) }, body }), { kind: 'genuine' });
+    t.equal(verdictOf(renamed, bare).kind, 'refused');
+  },
+);
 
 t.test('SRC-2 · public keys verify, and a second signature of the same content is the same request', async (t) => {
   const base = { at: { header: 'x-sig' }, signed: '{timestamp}{body}', key: 'text' } as const;
