@@ -34,6 +34,11 @@ export interface Source {
   readonly sendsBodyTwice?: true;
   /** The answer to what is accepted or passed over, where 202 and the gateway's own body do not do. */
   readonly answer?: Answer;
+  /**
+   * Seconds in which the provider wants an answer, where a delivery may well take longer: an event to be delivered as it is, is
+   * answered first then (DIS-2).
+   */
+  readonly answerSeconds?: number;
   /** The key of the route that holds the secret; `secret` unless given. */
   readonly secretKey?: 'verify_token';
   /**
@@ -194,6 +199,7 @@ export const sources = {
     ],
     event: [header('linear-event'), field('type')],
     id: [header('linear-delivery')],
+    answerSeconds: 5,
     secret: { is: 'the signing secret on the webhook’s page', looks: /^(?!lin_api_|lin_oauth_)/ },
   },
   sentry: {
@@ -203,6 +209,7 @@ export const sources = {
     event: [[header('sentry-hook-resource'), field('action')]],
     id: [header('request-id')],
     body: { shape: 'object', mayBeEmpty: true },
+    answerSeconds: 1,
     secret: { is: 'the client secret of the integration' },
   },
   pagerduty: {
@@ -211,6 +218,7 @@ export const sources = {
     schemes: [hmac('x-pagerduty-signature', { part: 'v1' })],
     event: [field('event.event_type')],
     id: [field('event.id'), header('x-webhook-id')],
+    answerSeconds: 5,
     secret: { is: 'the secret that PagerDuty showed when the subscription was made' },
   },
   grafana: {
@@ -257,6 +265,7 @@ export const sources = {
     id: [header('x-shopify-webhook-id')],
     // An order that is paid at once is sent as `orders/create` and as `orders/paid`.
     sendsBodyTwice: true,
+    answerSeconds: 5,
     secret: { is: 'the client secret of the app, or the secret on the notifications page of the shop' },
   },
   square: {
@@ -305,6 +314,7 @@ export const sources = {
     schemes: [versioned('x-slack')],
     event: [field('event.type'), field('type'), field('command')],
     id: [field('event_id')],
+    answerSeconds: 3,
     answer: ok,
     handshake: 'slack',
     secret: { is: 'the signing secret of the app', looks: /^[0-9a-f]{32}$/ },
@@ -315,6 +325,7 @@ export const sources = {
     schemes: [versioned('x-zm')],
     event: [field('event')],
     id: [],
+    answerSeconds: 3,
     answer: ok,
     handshake: 'zoom',
     secret: { is: 'the secret token of the app’s feature page' },
@@ -332,6 +343,7 @@ export const sources = {
     event: [field('data.name'), field('data.custom_id')],
     id: [field('id')],
     handshake: 'discord',
+    answerSeconds: 3,
     // Without an answer of its own kind Discord shows that the interaction has failed; 64: to its author alone.
     answer: { body: '{"type":4,"data":{"content":"Received.","flags":64}}' },
     secret: { is: 'the public key of the application, 64 hexadecimal digits', looks: /^[0-9a-f]{64}$/i },
@@ -409,6 +421,7 @@ export const sources = {
       [field('subscriptionId'), field('eventId'), field('fromObjectId'), field('toObjectId'), field('occurredAt')],
     ],
     body: { shape: 'each' },
+    answerSeconds: 5,
     secret: { is: 'the client secret of the app' },
   },
   sendgrid: {

@@ -9,7 +9,7 @@ import { cut, type Json, type JsonObject, spell } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
 import { readJson } from '../base/read-json.ts';
 import { type ReportedStep, type Route, reportedSteps } from '../config/route.ts';
-import type { BodyRule } from '../config/sources.ts';
+import { type BodyRule, sourceOf } from '../config/sources.ts';
 import { type ParsedBody, splitItems } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
 import { isPing } from './envelope.ts';
@@ -397,8 +397,9 @@ function placesFor(
 function planOf(route: Route, groupKey: string | undefined, isDry = false): PlanKind {
   if (isDry) return route.cronJob === undefined ? 'run' : 'cron';
   if (groupKey !== undefined) return 'group';
-  // A sender is answered with one outcome, which several deliveries do not have.
-  if (route.deliverOnly) return route.deliverTo === undefined ? 'direct' : 'run';
+  // A sender is answered with one outcome, which several deliveries do not have, and some senders do not wait for it.
+  const isAwaited = route.deliverTo === undefined && sourceOf(route.sender)?.answerSeconds === undefined;
+  if (route.deliverOnly) return isAwaited ? 'direct' : 'run';
   return route.cronJob === undefined ? 'run' : 'cron';
 }
 

@@ -29,6 +29,9 @@ The source also says where the event type and the delivery id are. A provider's 
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 
+Where the table says within how many seconds a provider wants its answer, an event of a \`deliver_only\` route is answered as
+soon as it is on disk, not once it is delivered: the delivery has its tries, and a place among the dead letters if all fail.
+
 A time that is signed may lie 300 s from the clock of this machine, unless the table says otherwise.
 Square, HubSpot and Twilio sign the address that they post to: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
 see it, such as \`https://hooks.example.com\`. Every address that is shown then begins with it. Mailgun does not sign the body, only a token and the time: its fields can be
@@ -197,7 +200,7 @@ const handshakes: Readonly<Record<HandshakeName, string>> = {
 };
 
 function rowOf(name: string, source: Source): string {
-  const { title, page, schemes, timed, event, eventKeys, id, handshake, secret, body, answer } = source;
+  const { title, page, schemes, timed, event, eventKeys, id, handshake, secret, body, answer, answerSeconds } = source;
   const cells = [
     `\`${name}\``,
     `[${title}](${page})`,
@@ -213,7 +216,8 @@ function rowOf(name: string, source: Source): string {
       : body.items === undefined
         ? `\`${body.shape}\``
         : `\`${body.shape}\` of \`${body.items}\``,
-    answer === undefined ? '202 or 200' : answer.body === undefined ? '200' : `200 \`${answer.body}\``,
+    (answer === undefined ? '202 or 200' : answer.body === undefined ? '200' : `200 \`${answer.body}\``) +
+      (answerSeconds === undefined ? '' : ` within ${answerSeconds} s`),
     secret.is,
   ];
   return tableRow(cells);

@@ -2,6 +2,8 @@
 
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { sources } from '../../machines/config/sources.ts';
+import { sealEvent } from '../../machines/webhook/scheme.ts';
 import { askCli } from '../support/daemon.ts';
 import { mattermostApi } from '../support/platforms/mattermost.ts';
 import { slackError } from '../support/platforms/slack.ts';
@@ -10,6 +12,42 @@ import { chat, openHome } from '../support/two-platforms.ts';
 const channel = mattermostApi.chat ?? '';
 const toSlack = { to: 'slack', extra: { chat_id: chat } };
 const toMattermost = { to: 'mattermost', extra: { chat_id: channel } };
+
+t.test(
+  'SRC-1 · DIS-2 · IDM-2 · Slack is answered before its event is delivered, and sends a failed one again',
+  async (t) => {
+    const it = await openHome(t);
+    const secret = '0f1e2d3c4b5a69788796a5b4c3d2e1f0';
+    const deliver = { deliver: 'mattermost', deliver_extra: { chat_id: channel }, deliver_only: true };
+    it.configure({ mentions: { source: 'slack', secret, prompt: '{event.text}', ...deliver } });
+    const daemon = await it.start();
+    const send = async (id: string): Promise<readonly [number, unknown]> => {
+      const path = '/webhooks/mentions';
+      const payload = { type: 'event_callback', event: { type: 'app_mention', text: `text of ${id}` } };
+      const use = { name: 'slack', secret };
+      const unsealed = { payload, id, path, nowMs: Date.now() };
+      const { headers, body } = sealEvent(sources.slack.schemes[0], use, unsealed, sources.slack);
+      const response = await fetch(`${daemon.url}${path}`, { method: 'POST', headers, body });
+      return [response.status, await response.json()];
+    };
+
+    it.mattermost.scripts.push('hang');
+    t.match(await send('Ev1'), [200, { status: 'accepted', delivery_id: 'Ev1' }]);
+    t.match(await send('Ev1'), [200, { status: 'duplicate' }]);
+    t.same(it.sent(it.mattermost), [], 'nothing has arrived');
+    it.mattermost.release();
+    await it.event('Ev1', 'delivered');
+    t.same(it.sent(it.mattermost), ['text of Ev1']);
+
+    it.mattermost.scripts.push({ status: 404, json: { id: 'x', message: 'no such channel' } });
+    t.match(await send('Ev2'), [200, { status: 'accepted' }]);
+    await it.event('Ev2', 'failed');
+    t.match(await it.reaches('Ev2', 'deadLettered'), { target: 'mattermost' });
+    await askCli(['deliveries', 'drop', 'Ev2'], it.home.path);
+    t.match(await send('Ev2'), [200, { status: 'accepted' }], 'the id of a dropped delivery is free');
+    await it.event('Ev2', 'delivered');
+  },
+);
 
 t.test('DLV-7 · each entry whose condition holds is a delivery with a text of its own', async (t) => {
   const it = await openHome(t);
