@@ -6,6 +6,7 @@
 
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { type OutcomeKind, statusOf } from '../../machines/webhook/reply.ts';
+import { placesOf } from '../../machines/webhook/responses.ts';
 import type { Stair } from './wire.ts';
 
 /** The states in the order of the chart, with the rule that each keeps. */
@@ -121,7 +122,8 @@ function passed(state: StateName, event: EventRecord): string {
   }
 }
 
-function planned({ status, told, deliver }: EventRecord): string {
+function planned(event: EventRecord): string {
+  const { status, told, deliver } = event;
   switch (status) {
     // What led to no work does not say what it would have led to.
     case 'duplicate':
@@ -135,7 +137,9 @@ function planned({ status, told, deliver }: EventRecord): string {
     case 'delivering':
       return `goes to ${deliver ?? 'log'} as it is`;
     default:
-      return `an agent run, its response to ${deliver ?? 'log'}`;
+      return `an agent run, its response to ${placesOf(event)
+        .map(({ target }) => target)
+        .join(' and ')}`;
   }
 }
 
