@@ -199,7 +199,7 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
     }
   }
   for (const text of secret === undefined ? [] : textsOfSecret(secret)) {
-    const strange = strangeSecret(text, signing.sender);
+    const strange = strangeSecret(text, signing);
     if (strange !== undefined) refuse(own === undefined ? ['source'] : [secretKey], strange, 'secret-strange');
   }
   if (own !== undefined && signing.sender === undefined && signing.signature === undefined && !isHeaderSafe(own)) {

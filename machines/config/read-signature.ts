@@ -9,8 +9,15 @@ import { type Declared, declared } from './declared.ts';
 import type { ConfigPath } from './document.ts';
 import { unresolvedReference } from './interpolate.ts';
 import type { Route } from './route.ts';
-import { type Place, type SignatureScheme, signatureSchema, type Timestamp } from './signature-scheme.ts';
-import { type SourceName, sourceOf } from './sources.ts';
+import {
+  type Place,
+  publicKeyPrefix,
+  type SignatureScheme,
+  schemeWith,
+  signatureSchema,
+  type Timestamp,
+} from './signature-scheme.ts';
+import { type Source, type SourceName, sourceOf } from './sources.ts';
 
 export type Refuse = (path: ConfigPath, message: string, code: string) => void;
 
@@ -28,14 +35,15 @@ export function readSigning(
 ): Signing {
   const sender = unread('source') ? undefined : (written.source as SourceName | undefined);
   const given = unread('signature') ? undefined : written.signature;
-  if (sender !== undefined && given !== undefined) {
+  const source = sourceOf(sender);
+  if (source !== undefined && given !== undefined && source.timed === undefined) {
     refuse(['signature'], 'sets signature together with source; keep one of them', 'signature-with-source');
   }
-  const signature = isJsonObject(given) ? readScheme(given, refuse) : undefined;
+  const readIt = source?.timed === undefined ? readScheme : readNames(source);
+  const signature = isJsonObject(given) ? readIt(given, refuse) : undefined;
   const at = unread('delivery_id') || !isJsonObject(written.delivery_id) ? undefined : written.delivery_id;
   const deliveryIdAt = at && readPlace(at, ['delivery_id'], refuse);
   const token = unread('verify_token') ? '' : written.verify_token;
-  const source = sourceOf(sender);
   const isSecret = source?.secretKey === 'verify_token';
   if (token === undefined && (source?.handshake === 'meta' || isSecret)) {
     refuse(
@@ -74,10 +82,11 @@ export function readSigning(
   };
 }
 
-/** Why a secret cannot be the one of its source, as the rest of a sentence; undefined where it may be. */
-export function strangeSecret(secret: string, sender: string | undefined): string | undefined {
+/** Why a secret cannot be the one of its source or scheme, as the rest of a sentence; undefined where it may be. */
+export function strangeSecret(secret: string, { sender, signature }: Signing): string | undefined {
   const source = sourceOf(sender);
-  if (source === undefined) return undefined;
+  const key = strangeKey(secret, signature === undefined ? (source?.schemes ?? []) : [signature]);
+  if (key !== undefined || source === undefined) return key;
   const { title, secret: right } = source;
   if (apiKey.test(secret)) return `has an API key as its secret; ${title} signs with ${right.is}`;
   if (right.looks !== undefined && !right.looks.test(secret))
@@ -86,6 +95,42 @@ export function strangeSecret(secret: string, sender: string | undefined): strin
   if (right.looks === undefined && !isStandard && secret.startsWith('whsec_'))
     return `has a secret that begins with whsec_, as those of Stripe and Standard Webhooks do; ${title} signs with ${right.is}`;
   return undefined;
+}
+
+/** A public key that is taken for a secret lets everybody sign. */
+function strangeKey(secret: string, schemes: readonly SignatureScheme[]): string | undefined {
+  if (secret.startsWith('whsk_'))
+    return `has the private key of its sender as its secret; give the public key, which begins with ${publicKeyPrefix}`;
+  if (!secret.startsWith(publicKeyPrefix)) return undefined;
+  if (!schemes.some((scheme) => schemeWith(scheme, secret).algorithm === 'ed25519'))
+    return 'has a public key as its secret, by which anybody could sign; set source: standard-webhooks or svix, which verify by it';
+  return publicKeyForm.test(secret)
+    ? undefined
+    : `has a malformed public key as its secret: ${publicKeyPrefix} is followed by the base64 of 32 bytes`;
+}
+
+/** 32 bytes are 43 characters of base64. */
+const publicKeyForm = new RegExp(`^${publicKeyPrefix}[A-Za-z0-9+/]{43}=?$`);
+
+/** Returns a reader of the names of the headers of a source that lets its owner choose them. */
+function readNames({ schemes, timed = '', title }: Source): typeof readScheme {
+  return (given, refuse) => {
+    const { header: _, timestamp: written, ...others } = given;
+    const time = isJsonObject(written) ? written : {};
+    const { header: __, tolerance_seconds: ___, ...otherTimes } = time;
+    const strange = [...Object.keys(others), ...Object.keys(otherTimes).map((key) => `timestamp.${key}`)];
+    if (strange.length > 0) {
+      const message = `sets signature.${strange[0]}, which ${title} does not let you choose; name header and timestamp.header alone`;
+      refuse(['signature'], message, 'signature-with-source');
+    }
+    const read = declared(signatureSchema, given);
+    const [scheme] = schemes;
+    if (read === undefined || scheme === undefined) return undefined;
+    const named = { ...scheme, at: { header: read.header } };
+    if (read.timestamp?.header === undefined) return named;
+    const { header, tolerance_seconds: toleranceSeconds } = read.timestamp;
+    return { ...named, signed: timed, timestamp: { at: { header }, unit: 's', toleranceSeconds } };
+  };
 }
 
 function readScheme(given: JsonObject, refuse: Refuse): SignatureScheme | undefined {

@@ -1,6 +1,6 @@
 /**
  * How a sender signs its requests, as data: what `signature:` on a route declares by hand and what a source brings along.
- * Knows no key and computes nothing.
+ * Computes nothing; of a secret it reads how it begins.
  * @see SRC-2 in docs/specification.md
  */
 
@@ -48,6 +48,18 @@ export interface SignatureScheme {
   readonly id?: Place;
   /** Checked, and the value of {timestamp}. */
   readonly timestamp?: Timestamp;
+  /** What is otherwise where the secret begins with `whpk_`: it is a public key then. */
+  readonly byPublicKey?: Pick<SignatureScheme, 'algorithm' | 'part'>;
+}
+
+/** How Standard Webhooks begins a public key, which no other scheme may take for a secret: it is none. */
+export const publicKeyPrefix = 'whpk_';
+
+/** Returns a scheme as it is with this secret. */
+export function schemeWith(scheme: SignatureScheme, secret: string | undefined): SignatureScheme {
+  return scheme.byPublicKey !== undefined && secret?.startsWith(publicKeyPrefix) === true
+    ? { ...scheme, ...scheme.byPublicKey }
+    : scheme;
 }
 
 const text = { type: 'string', minLength: 1 } as const;
@@ -65,7 +77,7 @@ export const signatureSchema = {
   type: 'object',
   additionalProperties: false,
   required: ['header'],
-  description: 'How the sender signs, where no source says so.',
+  description: 'How the sender signs, where no source says so; beside source: grafana, the names of its headers.',
   properties: {
     header: { ...text, description: 'The header that holds the signature or the token.' },
     algorithm: {

@@ -12,6 +12,11 @@ export interface Source {
   readonly page: string;
   /** A request is judged by the first one whose place holds something. */
   readonly schemes: readonly SignatureScheme[];
+  /**
+   * What is signed where a time is sent too. The provider lets the owner name both headers, so that the route names them by
+   * `signature`: the time is demanded where it has a name there, and nowhere else.
+   */
+  readonly timed?: string;
   /** The event's type: the first that is there; texts of a list are joined by dots. */
   readonly event: readonly (Place | readonly Place[])[];
   /** Where no text says it: the first of these keys of the body that is there is the event's type. */
@@ -101,7 +106,7 @@ function seconds(at: Timestamp['at'], toleranceSeconds = 300): Timestamp {
 }
 
 /** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
-function standard(prefix: string): SignatureScheme {
+function standard(prefix: string, more: Partial<SignatureScheme> = {}): SignatureScheme {
   return hmac(`${prefix}-signature`, {
     encoding: 'base64',
     part: 'v1',
@@ -110,8 +115,12 @@ function standard(prefix: string): SignatureScheme {
     key: 'base64',
     id: header(`${prefix}-id`),
     timestamp: seconds(header(`${prefix}-timestamp`)),
+    ...more,
   });
 }
+
+/** The asymmetric form of the same specification. */
+const orEd25519 = { byPublicKey: { algorithm: 'ed25519', part: 'v1a' } } as const;
 
 /** `t=…,v1=…`: the form that Stripe began. */
 function stamped(name: string, part = 'v1'): SignatureScheme {
@@ -127,7 +136,10 @@ function versioned(prefix: string): SignatureScheme {
   });
 }
 
-const standardSecret = { is: 'the signing secret, which begins with whsec_', looks: /^whsec_[A-Za-z0-9+/=_-]+$/ };
+const standardSecret = {
+  is: 'the signing secret, which begins with whsec_, or the public key, which begins with whpk_',
+  looks: /^(?:whsec_[A-Za-z0-9+/=_-]+|whpk_.*)$/,
+};
 const sha1: Algorithm = 'hmac-sha1';
 
 export const sources = {
@@ -205,9 +217,13 @@ export const sources = {
     title: 'Grafana',
     page: 'https://grafana.com/docs/grafana/latest/alerting/configure-notifications/manage-contact-points/integrations/webhook-notifier/',
     schemes: [hmac('x-grafana-alerting-signature')],
+    timed: '{timestamp}:{body}',
     event: [field('status')],
     id: [],
-    secret: { is: 'the secret of the contact point’s HMAC signature, without a timestamp header', typed: true },
+    secret: {
+      is: 'the secret of the contact point’s HMAC signature, whose timestamp header, if it has one, the route must name',
+      typed: true,
+    },
   },
   stripe: {
     title: 'Stripe',
@@ -270,7 +286,7 @@ export const sources = {
   svix: {
     title: 'Svix (Clerk, Resend and others)',
     page: 'https://docs.svix.com/receiving/verifying-payloads/how-manual',
-    schemes: [standard('svix'), standard('webhook')],
+    schemes: [standard('svix', orEd25519), standard('webhook', orEd25519)],
     event: [field('type')],
     id: [header('svix-id'), header('webhook-id')],
     secret: standardSecret,
@@ -278,7 +294,7 @@ export const sources = {
   'standard-webhooks': {
     title: 'Standard Webhooks (OpenAI, Replicate and others)',
     page: 'https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md',
-    schemes: [standard('webhook')],
+    schemes: [standard('webhook', orEd25519)],
     event: [field('type')],
     id: [header('webhook-id')],
     secret: standardSecret,

@@ -6,7 +6,14 @@
 
 import { createHash, createHmac, createPublicKey, type KeyObject, verify as verifyWithKey } from 'node:crypto';
 import { compilePath, isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
-import type { Algorithm, Place, SignatureScheme, Timestamp } from '../config/signature-scheme.ts';
+import {
+  type Algorithm,
+  type Place,
+  publicKeyPrefix,
+  type SignatureScheme,
+  schemeWith,
+  type Timestamp,
+} from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
 import { hasMoreFieldsThan, mostFields } from './body.ts';
 import { type CertifiedForm, certificateReader, certificateUrl, certifiedContent } from './certificate.ts';
@@ -56,8 +63,9 @@ const hexDigits = /^(?:[0-9a-f]{2})+$/i;
 /** SubjectPublicKeyInfo of an Ed25519 key, up to its 32 bytes (RFC 8410 §4). */
 const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex');
 
-export function compileScheme(scheme: SignatureScheme, use: SchemeUse): SchemeVerifier {
+export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVerifier {
   const { name, publicUrl } = use;
+  const scheme = schemeWith(given, use.secret);
   const read = readerOf(scheme.at);
   const where = placeText(scheme.at);
   const contentOf = compileContent(scheme.signed);
@@ -356,12 +364,18 @@ function publicKeyOf(algorithm: 'ed25519' | 'ecdsa-sha256', secret: string): Key
   try {
     const der =
       algorithm === 'ed25519'
-        ? Buffer.concat([ed25519Prefix, Buffer.from(secret, 'hex')])
+        ? Buffer.concat([ed25519Prefix, ed25519Key(secret)])
         : Buffer.from(secret.replace(/-----[A-Z ]+-----|\s/g, ''), 'base64');
     return createPublicKey({ key: der, format: 'der', type: 'spki' });
   } catch {
     return undefined;
   }
+}
+
+function ed25519Key(secret: string): Buffer {
+  return secret.startsWith(publicKeyPrefix)
+    ? Buffer.from(secret.slice(publicKeyPrefix.length), 'base64')
+    : Buffer.from(secret, 'hex');
 }
 
 /** An event as its sender would send it. */
@@ -389,11 +403,12 @@ export interface Unsealed {
  * is not signed, nor where only the sender can sign.
  */
 export function sealEvent(
-  scheme: SignatureScheme,
+  given: SignatureScheme,
   { secret, publicUrl }: Omit<SchemeUse, 'secret'> & { readonly secret: string | undefined },
   { payload, event, id, isIdInside = false, path, nowMs }: Unsealed,
   source?: Pick<Source, 'event' | 'id' | 'body'>,
 ): Sealed {
+  const scheme = schemeWith(given, secret);
   const { at, algorithm, part, list, prefix = '', timestamp } = scheme;
   const headers: Record<string, string> = {};
   let held: Json = payload;

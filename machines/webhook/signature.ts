@@ -184,8 +184,11 @@ function verifyV1(header: string, { body }: SignedRequest, keys: Keys): Signatur
 
 /** Longer ids than this are in no signed content that a scheme with a time makes. */
 const longestPrefix = 300;
-/** How V2 and Stripe (`{timestamp}.`), Standard Webhooks (`{id}.{timestamp}.`) and Slack (`v0:{timestamp}:`) begin what they sign; no JSON object or form does. */
-const timedContent = /^(?:(?:[^\s{=&]+\.)?\d{10}\.|v0:\d{10}:)/;
+/**
+ * How V2 and Stripe (`{timestamp}.`), Standard Webhooks (`{id}.{timestamp}.`), Slack (`v0:{timestamp}:`) and Grafana
+ * (`{timestamp}:`) begin what they sign; no JSON object or form does.
+ */
+const timedContent = /^(?:(?:[^\s{=&]+\.)?\d{10}\.|(?:v0:)?\d{10}:)/;
 
 /**
  * Judges the signature of a body alone. The content of a scheme with a time, sent as a body, would have a genuine one under

@@ -11,6 +11,7 @@ import { hintsOf } from '../../machines/config/hints.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { Route } from '../../machines/config/route.ts';
 import { configSchema } from '../../machines/config/schema.ts';
+import { schemeWith } from '../../machines/config/signature-scheme.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
 import { parseBody } from '../../machines/webhook/body.ts';
 import { compileRoute } from '../../machines/webhook/compile-route.ts';
@@ -189,7 +190,7 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<
   const { headers: signed, body, query } = event(params, key, { route, path });
   const headers = { 'content-type': 'application/json', ...signed };
   const checksOnly = params.checks_only === true || undefined;
-  if (key !== undefined && isSignedBySenderAlone(route)) {
+  if (key !== undefined && isSignedBySenderAlone(route, key)) {
     const handedIn = params.by === 'page' ? 'the page' : 'the command line';
     const answer = await daemon.sendOwn({ path, query, headers, body, checksOnly, handedIn });
     const signer = sourceOf(route.sender)?.title ?? 'the sender';
@@ -229,9 +230,9 @@ function sampleEvent(
   return sealSample(found.name, { id: randomUUID(), secret, route, path, publicUrl, nowMs: Date.now() });
 }
 
-function isSignedBySenderAlone({ sender, signature }: Route): boolean {
+function isSignedBySenderAlone({ sender, signature }: Route, secret: string): boolean {
   const scheme = signature ?? sourceOf(sender)?.schemes[0];
-  return scheme !== undefined && signsByPrivateKey(scheme.algorithm);
+  return scheme !== undefined && signsByPrivateKey(schemeWith(scheme, secret).algorithm);
 }
 
 function testEvent(

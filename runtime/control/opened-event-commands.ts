@@ -5,6 +5,7 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import { schemeWith } from '../../machines/config/signature-scheme.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
 import { curlCommand } from '../../machines/webhook/curl.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
@@ -82,14 +83,14 @@ function curlOf(event: EventRecord, host: CommandHost): string {
     return refuse('route-unknown', `route "${event.route}" is not configured any more, so its scheme is not known`);
   }
   const { route, secret } = entry;
-  const source = sourceOf(route.sender);
+  const scheme = route.signature ?? sourceOf(route.sender)?.schemes[0];
   const base = daemonOf(host).url() ?? 'http://127.0.0.1:8644';
   const verdict = curlCommand({
     url: routeUrl(base, route),
     body: event.body,
     contentType: event.headers['content-type'] ?? 'application/json',
     headers: event.headers,
-    scheme: secret.kind === 'shared' ? (route.signature ?? source?.schemes[0]) : 'none',
+    scheme: secret.kind === 'shared' ? scheme && schemeWith(scheme, secret.secret) : 'none',
     publicUrl: route.publicUrl,
   });
   return verdict.kind === 'command'

@@ -49,6 +49,12 @@ Some providers need one more step:
   Type it in at Notion. A token without the code is refused, and once the route has its token no other is taken. For a route of
   \`config.yaml\` begin with any text as \`secret\`; \`agent events show latest --route <route>\` prints the token, which you type
   in at Notion and make the \`secret\`.
+- **Grafana**: the route expects the signature in \`X-Grafana-Alerting-Signature\`, of the body alone. If the contact point has
+  another header, or a timestamp header, which Grafana then signs too, name both on the route:
+  \`signature: { header: X-Grafana-Alerting-Signature, timestamp: { header: X-Grafana-Alerting-Timestamp } }\`. Such a route
+  refuses a request without the time, so that a captured one cannot be sent again without it.
+- **Standard Webhooks** and **Svix**: where the sender signs by a private key (\`v1a\`), \`secret\` is its public key, which
+  begins with \`whpk_\`. No other source takes such a key: it is no secret.
 - **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign.
 - **PayPal** and **Amazon SNS** sign with a certificate. The gateway fetches it from \`*.paypal.com\` or
   \`sns.<region>.amazonaws.com\` alone, keeps it, and answers 503 where that takes longer than 3 s. \`secret\` is the id of the
@@ -114,7 +120,7 @@ routes:
 | key of \`signature\` | default | meaning |
 | --- | --- | --- |
 | \`header\` | | the header that holds the signature |
-| \`algorithm\` | hmac-sha256 | \`hmac-sha1\`, \`hmac-sha512\`, \`ed25519\` or \`ecdsa-sha256\` (the secret is the public key: 64 hexadecimal digits, or base64), \`token\` (the header holds the secret itself) |
+| \`algorithm\` | hmac-sha256 | \`hmac-sha1\`, \`hmac-sha512\`, \`ed25519\` or \`ecdsa-sha256\` (the secret is the public key: 64 hexadecimal digits or \`whpk_…\`, or base64), \`token\` (the header holds the secret itself) |
 | \`encoding\` | hex | or \`base64\` |
 | \`prefix\` | | text before the signature, such as \`sha256=\` |
 | \`part\`, \`list\` | commas | the label of the signature in a list: \`v1=…,v1=…\`, or with \`list: spaces\` \`v1,… v1,…\`; one signature that fits is enough |
@@ -191,11 +197,11 @@ const handshakes: Readonly<Record<HandshakeName, string>> = {
 };
 
 function rowOf(name: string, source: Source): string {
-  const { title, page, schemes, event, eventKeys, id, handshake, secret, body, answer } = source;
+  const { title, page, schemes, timed, event, eventKeys, id, handshake, secret, body, answer } = source;
   const cells = [
     `\`${name}\``,
     `[${title}](${page})`,
-    schemes.map(schemeText).join(', or '),
+    `${schemes.map(schemeText).join(', or ')}${timed === undefined ? '' : `, or with a time of \`${timed}\``}`,
     handshake === undefined ? 'none' : handshakes[handshake],
     [
       ...event.map((one) => [one].flat().map(placeText).join(' + ')),
@@ -218,12 +224,15 @@ function tableRow(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
-function schemeText({ at, algorithm, encoding, prefix, part, signed, timestamp }: SignatureScheme): string {
+function schemeText(scheme: SignatureScheme): string {
+  const { at, algorithm, encoding, prefix, part, list, signed, timestamp, byPublicKey } = scheme;
   if (algorithm === 'token') return `${placeText(at)}: the secret itself`;
-  const label = `${part === undefined ? '' : `${part}=`}${prefix ?? ''}`;
+  const labelOf = (one: string): string => `${one}${list === 'spaces' ? ',' : '='}`;
+  const label = `${part === undefined ? '' : labelOf(part)}${prefix ?? ''}`;
+  const other = byPublicKey === undefined ? '' : ` (\`${labelOf(byPublicKey.part ?? '')}\`: ${byPublicKey.algorithm})`;
   const window =
     timestamp?.toleranceSeconds === 300 || timestamp === undefined ? '' : `, within ${timestamp.toleranceSeconds} s`;
-  return `${placeText(at)}${label === '' ? '' : ` \`${label}\``}: ${algorithm}, ${encoding}, of \`${signed}\`${window}`;
+  return `${placeText(at)}${label === '' ? '' : ` \`${label}\``}: ${algorithm}${other}, ${encoding}, of \`${signed}\`${window}`;
 }
 
 function placeText(place: Place): string {

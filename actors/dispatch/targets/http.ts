@@ -13,7 +13,8 @@ import { sealEvent } from '../../../machines/webhook/scheme.ts';
 import type { Description } from './described-target.ts';
 import { saying } from './platform-target.ts';
 
-const [scheme] = sources['standard-webhooks'].schemes;
+// Signed by a secret alone.
+const { byPublicKey: _, ...scheme } = sources['standard-webhooks'].schemes[0];
 /** Statuses below 500 that another attempt does not change; the reading of statuses knows the waits. */
 const final: ReadonlySet<number> = new Set([401, 403, 410, 413]);
 const known: ReadonlySet<number> = new Set([408, 425, 429]);

@@ -83,6 +83,51 @@ t.test('SEC-6 · SIG-5 · a weak secret is refused outside loopback, and a warni
   t.end();
 });
 
+t.test('SRC-1 · SRC-2 · a public key is the secret of what verifies by it alone, and well formed', (t) => {
+  const key = `whpk_${Buffer.alloc(32, 7).toString('base64')}`;
+  const declared = { header: 'X-Sig', signed: '{body}' };
+  const byEd25519 = { ...declared, algorithm: 'ed25519', encoding: 'base64' };
+  for (const [written, found] of [
+    [{ source: 'standard-webhooks', secret: key }, ''],
+    [{ source: 'svix', secret: [key, 'whsec_b2xkIHNlY3JldA=='] }, ''],
+    [{ signature: byEd25519, secret: key }, ''],
+    [{ source: 'standard-webhooks', secret: key.slice(0, -4) }, 'has a malformed public key as its secret'],
+    [{ source: 'standard-webhooks', secret: `${key}A` }, 'has a malformed public key as its secret'],
+    [{ source: 'standard-webhooks', secret: `whsk_${key.slice(5)}` }, 'has the private key of its sender'],
+    [{ source: 'gitlab', secret: key }, 'has a public key as its secret, by which anybody could sign'],
+    [{ source: 'github', secret: key }, 'has a public key as its secret, by which anybody could sign'],
+    [{ signature: declared, secret: key }, 'has a public key as its secret, by which anybody could sign'],
+    [{ secret: key }, 'has a public key as its secret, by which anybody could sign'],
+  ] as const) {
+    const got = read(written as JsonObject);
+    t.match(got, found === '' ? { ok: true } : { findings: [{ code: 'secret-strange', message: found }] }, found);
+    t.notMatch(JSON.stringify(got.ok || got.findings), key.slice(5, 20), 'the key is in no finding');
+  }
+  t.end();
+});
+
+t.test('SRC-1 · SRC-2 · signature stands beside a source only to name the headers that its owner chose', (t) => {
+  const named = { header: 'X-Ours', timestamp: { header: 'X-Time' } };
+  const grafana = (signature: object) => read({ source: 'grafana', secret, signature } as JsonObject);
+  const timestamp = { at: { header: 'X-Time' }, unit: 's', toleranceSeconds: 300 };
+  t.match(grafana(named), { ok: true, value: { route: { signature: { signed: '{timestamp}:{body}', timestamp } } } });
+  t.match(grafana({ header: 'X-Ours' }), {
+    ok: true,
+    value: {
+      route: { sender: 'grafana', signature: { at: { header: 'X-Ours' }, signed: '{body}', timestamp: undefined } },
+    },
+  });
+  for (const [more, key] of [
+    [{ prefix: 'x' }, 'prefix'],
+    [{ timestamp: { header: 'X-Time', unit: 'ms' } }, 'timestamp.unit'],
+    [{ timestamp: { part: 't' } }, 'timestamp.part'],
+    [{ signed: '{body}' }, 'signed'],
+  ] as const)
+    t.match(grafana({ ...named, ...more }), { findings: [{ code: 'signature-with-source', message: key }] });
+  t.same(codes(read({ source: 'github', secret, signature: { header: 'X-Ours' } })), ['signature-with-source']);
+  t.end();
+});
+
 t.test('DLV-6 · on says which steps of a run are reported to http; without it both ends are', (t) => {
   const http = { secret, deliver: 'http', deliver_extra: { note: 'x' } };
   const rows: readonly (readonly [JsonObject, object])[] = [

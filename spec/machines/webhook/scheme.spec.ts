@@ -1,439 +1,40 @@
-import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto';
-import zlib from 'node:zlib';
-import { Webhook } from 'standardwebhooks';
+import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import t from 'tap';
-import type { JsonObject } from '../../../machines/base/json.ts';
-import { defaultProfile } from '../../../machines/base/names.ts';
-import { readRoute } from '../../../machines/config/read-route.ts';
 import type { SignatureScheme } from '../../../machines/config/signature-scheme.ts';
-import { type Source, type SourceName, sourceNames, sources } from '../../../machines/config/sources.ts';
-import { parseBody, splitItems } from '../../../machines/webhook/body.ts';
+import { sourceNames, sources } from '../../../machines/config/sources.ts';
 import { certificateReader, crc32 } from '../../../machines/webhook/certificate.ts';
-import { type CompiledRoute, compileRoute } from '../../../machines/webhook/compile-route.ts';
+import type { CompiledRoute } from '../../../machines/webhook/compile-route.ts';
 import { compileScheme, sealEvent } from '../../../machines/webhook/scheme.ts';
-import type { SignatureVerdict } from '../../../machines/webhook/signature.ts';
-import { fc } from '../../support/property.ts';
-import { selfSigned } from '../../support/tls.ts';
-
-const nowMs = 1_700_000_000_000;
-const seconds = String(nowMs / 1_000);
-const publicUrl = 'https://hooks.example.com';
-const key = Buffer.from('a key of thirty-two bytes, or so').toString('base64');
-const whsec = `whsec_${key}`;
-const plain = 'a-secret-of-the-sender-0123';
-
-function routeOf(written: object): CompiledRoute {
-  const read = readRoute('in', written as never, {
-    source: 'static',
-    profile: defaultProfile,
-    host: '0.0.0.0',
-    publicUrl,
-    checkFilters: () => [],
-  });
-  if (!read.ok) throw new Error(read.findings.map(({ message }) => message).join('\n'));
-  return compileRoute(read.value);
-}
-
-interface Sent {
-  readonly headers: Record<string, string>;
-  readonly body: string;
-  readonly query?: string | undefined;
-}
-
-function verdictOf(route: CompiledRoute, { headers, body, query }: Sent, atMs = nowMs): SignatureVerdict {
-  return route.verify({
-    headers,
-    body: Buffer.from(body),
-    nowMs: atMs,
-    path: '/webhooks/in',
-    query,
-    payload: () => payloadOf(route, { headers, body }),
-    certificate: (url) => (url === certificates.paypal || url === certificates.sns ? pem : undefined),
-  });
-}
-
-const certificates = {
-  paypal: 'https://api.paypal.com/v1/notifications/certs/CERT-360caa42-fca2a594-a5cafa77',
-  sns: 'https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem',
-};
-const { pem, key: rsaKey } = selfSigned();
-
-function payloadOf({ body: rule }: CompiledRoute, { headers, body }: Sent): JsonObject | undefined {
-  const parsed = parseBody(body, headers, rule);
-  return parsed.ok ? parsed.value : undefined;
-}
-
-/** The one event of a request, as the gateway would take it from an array. */
-function eventOf(route: CompiledRoute, { headers, body }: Sent): JsonObject {
-  const parsed = parseBody(body, headers, route.body);
-  if (!parsed.ok) throw new Error(parsed.why);
-  const split = route.body.shape === 'each' ? splitItems(parsed, route.body.items) : undefined;
-  return (split?.ok === true ? split.items[0] : undefined) ?? parsed.value;
-}
-
-const hmac = (algorithm: string, secret: string | Buffer, text: string) => createHmac(algorithm, secret).update(text);
-const hex = (text: string, secret: string | Buffer = plain): string => hmac('sha256', secret, text).digest('hex');
-const url = `${publicUrl}/webhooks/in`;
-const event = '{"id":"evt_1","type":"a.b"}';
-const mail = { timestamp: seconds, token: 'tok', signature: hex(`${seconds}tok`) };
-
-/** Each source as its provider's page says that it signs, computed without a line of ours. */
-const discord = generateKeyPairSync('ed25519');
-const discordKey = discord.publicKey.export({ format: 'der', type: 'spki' }).subarray(12).toString('hex');
-const command = '{"id":"d1","type":2,"data":{"name":"deploy"}}';
-const hexSecret = '0f1e2d3c4b5a69788796a5b4c3d2e1f0';
-const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const contact =
-  '[{"eventId":100,"subscriptionId":1,"objectId":9,"occurredAt":1700000000000,"subscriptionType":"contact.creation"}]';
-const mails = '[{"event":"delivered","sg_event_id":"sg1"}]';
-const versioned = (secret: string, body: string): string => `v0=${hex(`v0:${seconds}:${body}`, secret)}`;
-
-const capture = '{"id":"WH-1","event_type":"PAYMENT.CAPTURE.COMPLETED"}';
-const isoTime = '2023-11-14T22:13:20Z';
-const webhookId = '9XL90610J3647323C';
-const rsa = (text: string, hash = 'sha256'): string => sign(hash, Buffer.from(text), rsaKey).toString('base64');
-const topic = 'arn:aws:sns:eu-central-1:123456789012:alarms';
-const alarm = { Type: 'Notification', MessageId: 'mid', TopicArn: topic, Message: '{"hé":1}', Timestamp: isoTime };
-const alarmText = `Message\n${alarm.Message}\nMessageId\nmid\nTimestamp\n${isoTime}\nTopicArn\n${topic}\nType\nNotification\n`;
-const bySns = (message: object, text: string, version = '2'): string =>
-  JSON.stringify({
-    ...message,
-    SignatureVersion: version,
-    SigningCertURL: certificates.sns,
-    Signature: rsa(text, version === '2' ? 'sha256' : 'sha1'),
-  });
-const byPaypal = {
-  'paypal-transmission-id': 'tid',
-  'paypal-transmission-time': isoTime,
-  'paypal-auth-algo': 'SHA256withRSA',
-  'paypal-cert-url': certificates.paypal,
-  // CRC-32 of the body by zlib.
-  'paypal-transmission-sig': rsa(`tid|${isoTime}|${webhookId}|${zlib.crc32(capture)}`),
-};
-
-const genuine: Readonly<
-  Record<SourceName, readonly [secret: string, sent: Sent, event: string, id: string | undefined]>
-> = {
-  github: [
-    plain,
-    {
-      headers: { 'x-hub-signature-256': `sha256=${hex('{}')}`, 'x-github-event': 'push', 'x-github-delivery': 'g1' },
-      body: '{}',
-    },
-    'push',
-    'g1',
-  ],
-  gitlab: [
-    plain,
-    { headers: { 'x-gitlab-token': plain, 'x-gitlab-event': 'Push Hook', 'idempotency-key': 'k1' }, body: '{}' },
-    'Push Hook',
-    'k1',
-  ],
-  bitbucket: [
-    plain,
-    {
-      headers: { 'x-hub-signature': `sha256=${hex('{}')}`, 'x-event-key': 'repo:push', 'x-request-uuid': 'u' },
-      body: '{}',
-    },
-    'repo:push',
-    'u',
-  ],
-  gitea: [
-    plain,
-    { headers: { 'x-gitea-signature': hex('{}'), 'x-gitea-event': 'push', 'x-gitea-delivery': 'd' }, body: '{}' },
-    'push',
-    'd',
-  ],
-  jira: [
-    plain,
-    {
-      headers: {
-        'x-hub-signature': `sha256=${hex('{"webhookEvent":"jira:issue_updated"}')}`,
-        'x-atlassian-webhook-identifier': 'w',
-      },
-      body: '{"webhookEvent":"jira:issue_updated"}',
-    },
-    'jira:issue_updated',
-    'w',
-  ],
-  linear: [
-    plain,
-    {
-      headers: { 'linear-signature': hex(`{"type":"Issue","webhookTimestamp":${nowMs}}`), 'linear-delivery': 'l' },
-      body: `{"type":"Issue","webhookTimestamp":${nowMs}}`,
-    },
-    'Issue',
-    'l',
-  ],
-  sentry: [
-    plain,
-    {
-      headers: {
-        'sentry-hook-signature': hex('{"action":"created"}'),
-        'sentry-hook-resource': 'issue',
-        'request-id': 's',
-      },
-      body: '{"action":"created"}',
-    },
-    'issue.created',
-    's',
-  ],
-  pagerduty: [
-    plain,
-    {
-      headers: {
-        'x-pagerduty-signature': `v1=${'0'.repeat(64)},v1=${hex('{"event":{"id":"p","event_type":"incident.triggered"}}')}`,
-      },
-      body: '{"event":{"id":"p","event_type":"incident.triggered"}}',
-    },
-    'incident.triggered',
-    'p',
-  ],
-  grafana: [
-    plain,
-    { headers: { 'x-grafana-alerting-signature': hex('{"status":"firing"}') }, body: '{"status":"firing"}' },
-    'firing',
-    undefined,
-  ],
-  stripe: [
-    'whsec_stripeSecret0123',
-    {
-      headers: { 'stripe-signature': `t=${seconds},v1=${hex(`${seconds}.${event}`, 'whsec_stripeSecret0123')},v0=00` },
-      body: event,
-    },
-    'a.b',
-    'evt_1',
-  ],
-  elevenlabs: [
-    plain,
-    { headers: { 'elevenlabs-signature': `t=${seconds},v0=${hex(`${seconds}.${event}`)}` }, body: event },
-    'a.b',
-    undefined,
-  ],
-  calendly: [
-    plain,
-    {
-      headers: { 'calendly-webhook-signature': `t=${seconds},v1=${hex(`${seconds}.{"event":"invitee.created"}`)}` },
-      body: '{"event":"invitee.created"}',
-    },
-    'invitee.created',
-    undefined,
-  ],
-  shopify: [
-    plain,
-    {
-      headers: {
-        'x-shopify-hmac-sha256': hmac('sha256', plain, '{}').digest('base64'),
-        'x-shopify-topic': 'orders/create',
-        'x-shopify-webhook-id': 'sh',
-      },
-      body: '{}',
-    },
-    'orders/create',
-    'sh',
-  ],
-  square: [
-    plain,
-    {
-      headers: {
-        'x-square-hmacsha256-signature': hmac(
-          'sha256',
-          plain,
-          `${url}{"type":"payment.created","event_id":"q"}`,
-        ).digest('base64'),
-      },
-      body: '{"type":"payment.created","event_id":"q"}',
-    },
-    'payment.created',
-    'q',
-  ],
-  vercel: [
-    plain,
-    { headers: { 'x-vercel-signature': hmac('sha1', plain, event).digest('hex') }, body: event },
-    'a.b',
-    'evt_1',
-  ],
-  intercom: [
-    plain,
-    {
-      headers: { 'x-hub-signature': `sha1=${hmac('sha1', plain, '{"topic":"user.created","id":"i"}').digest('hex')}` },
-      body: '{"topic":"user.created","id":"i"}',
-    },
-    'user.created',
-    'i',
-  ],
-  svix: [
-    whsec,
-    {
-      headers: {
-        'svix-id': 'm',
-        'svix-timestamp': seconds,
-        'svix-signature': `v1a,AAAA ${new Webhook(key).sign('m', new Date(nowMs), event)}`,
-      },
-      body: event,
-    },
-    'a.b',
-    'm',
-  ],
-  'standard-webhooks': [
-    whsec,
-    {
-      headers: {
-        'webhook-id': 'm',
-        'webhook-timestamp': seconds,
-        'webhook-signature': new Webhook(key).sign('m', new Date(nowMs), event),
-      },
-      body: event,
-    },
-    'a.b',
-    'm',
-  ],
-  telegram: [
-    'bot-secret-token_0',
-    {
-      headers: { 'x-telegram-bot-api-secret-token': 'bot-secret-token_0' },
-      body: '{"update_id":7,"callback_query":{}}',
-    },
-    'callback_query',
-    '7',
-  ],
-  slack: [
-    hexSecret,
-    {
-      headers: {
-        'x-slack-request-timestamp': seconds,
-        'x-slack-signature': versioned(
-          hexSecret,
-          '{"type":"event_callback","event_id":"Ev1","event":{"type":"app_mention"}}',
-        ),
-      },
-      body: '{"type":"event_callback","event_id":"Ev1","event":{"type":"app_mention"}}',
-    },
-    'app_mention',
-    'Ev1',
-  ],
-  zoom: [
-    plain,
-    {
-      headers: { 'x-zm-request-timestamp': seconds, 'x-zm-signature': versioned(plain, '{"event":"meeting.started"}') },
-      body: '{"event":"meeting.started"}',
-    },
-    'meeting.started',
-    undefined,
-  ],
-  discord: [
-    discordKey,
-    {
-      headers: {
-        'x-signature-timestamp': seconds,
-        'x-signature-ed25519': sign(null, Buffer.from(seconds + command), discord.privateKey).toString('hex'),
-      },
-      body: command,
-    },
-    'deploy',
-    'd1',
-  ],
-  meta: [
-    hexSecret,
-    {
-      headers: {
-        'x-hub-signature-256': `sha256=${hex('{"object":"page","entry":[{"messaging":[{"message":{"mid":"m1"}}]}]}', hexSecret)}`,
-      },
-      body: '{"object":"page","entry":[{"messaging":[{"message":{"mid":"m1"}}]}]}',
-    },
-    'page',
-    'm1',
-  ],
-  hubspot: [
-    plain,
-    {
-      headers: {
-        'x-hubspot-request-timestamp': String(nowMs),
-        'x-hubspot-signature-v3': hmac('sha256', plain, `POST${url}${contact}${nowMs}`).digest('base64'),
-      },
-      body: contact,
-    },
-    'contact.creation',
-    '1 100 9 1700000000000',
-  ],
-  sendgrid: [
-    ec.publicKey.export({ format: 'der', type: 'spki' }).toString('base64'),
-    {
-      headers: {
-        'x-twilio-email-event-webhook-timestamp': seconds,
-        'x-twilio-email-event-webhook-signature': sign('sha256', Buffer.from(seconds + mails), ec.privateKey).toString(
-          'base64',
-        ),
-      },
-      body: mails,
-    },
-    'delivered',
-    'sg1',
-  ],
-  twilio: [
-    hexSecret,
-    {
-      headers: {
-        'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
-        'x-twilio-signature': hmac(
-          'sha1',
-          hexSecret,
-          `${url}Bodyhé & hoFrom+1555MessageSidSM1SmsStatusreceived`,
-        ).digest('base64'),
-      },
-      body: 'MessageSid=SM1&From=%2B1555&Body=h%C3%A9+%26+ho&SmsStatus=received',
-    },
-    'received',
-    'SM1 received',
-  ],
-  paypal: [webhookId, { headers: byPaypal, body: capture }, 'PAYMENT.CAPTURE.COMPLETED', 'WH-1'],
-  'aws-sns': [topic, { headers: {}, body: bySns(alarm, alarmText) }, 'Notification', 'mid'],
-  notion: [
-    plain,
-    {
-      headers: { 'x-notion-signature': `sha256=${hex('{"id":"n","type":"page.created"}')}` },
-      body: '{"id":"n","type":"page.created"}',
-    },
-    'page.created',
-    'n',
-  ],
-  'microsoft-graph': [
-    plain,
-    { headers: {}, body: JSON.stringify({ value: [{ id: 'm', changeType: 'updated', clientState: plain }] }) },
-    'updated',
-    'm',
-  ],
-  'azure-event-grid': [
-    plain,
-    { headers: {}, query: `code=${plain}`, body: '[{"id":"e","eventType":"Microsoft.Storage.BlobCreated","data":{}}]' },
-    'Microsoft.Storage.BlobCreated',
-    'e',
-  ],
-  cloudevents: [
-    plain,
-    {
-      headers: { authorization: `Bearer ${plain}`, 'ce-type': 'com.example.made', 'ce-source': '/made', 'ce-id': 'c' },
-      body: '{}',
-    },
-    'com.example.made',
-    '/made c',
-  ],
-  mailgun: [
-    plain,
-    {
-      headers: {},
-      body: JSON.stringify({ signature: mail, 'event-data': { event: 'delivered', id: 'e' } }),
-    },
-    'delivered',
-    'e',
-  ],
-};
-
-const routeFor = (name: SourceName, secret = genuine[name][0]): CompiledRoute => {
-  const source: Source = sources[name];
-  const credential = source.secretKey === 'verify_token' ? {} : { secret };
-  return routeOf({ source: name, verify_token: source.secretKey === 'verify_token' ? secret : 'v', ...credential });
-};
+import {
+  alarm,
+  alarmText,
+  byPaypal,
+  bySns,
+  capture,
+  certificates,
+  eventOf,
+  genuine,
+  grafanaNames,
+  grafanaTime,
+  hex,
+  hmac,
+  isoTime,
+  key,
+  nowMs,
+  pem,
+  plain,
+  publicUrl,
+  routeFor,
+  routeOf,
+  type Sent,
+  seconds,
+  standardByKey,
+  topic,
+  url,
+  verdictOf,
+  whpk,
+  whsec,
+} from '../../support/genuine-requests.ts';
 
 t.test('SRC-1 · each source takes what its provider signs, and reads its event and id', async (t) => {
   for (const name of sourceNames) {
@@ -654,56 +255,6 @@ t.test('SRC-1 · SIG-3 · a time outside of the window is refused', async (t) =>
   t.match(verdictOf(routeFor('linear'), sent, nowMs + 61_000), { why: /61 s .* 60 s/ });
 });
 
-t.test('SRC-1 · no change of what is signed, and of no signature, is accepted', async (t) => {
-  const runs = Number(process.env.SPEC_TIER === 'all' ? 10_000 : 200);
-  for (const name of sourceNames) {
-    const [, sent] = genuine[name];
-    const route = routeFor(name);
-    const schemes: readonly SignatureScheme[] = sources[name].schemes;
-    const signing = Object.keys(sent.headers).filter((header) =>
-      schemes.some((scheme) => JSON.stringify(scheme).includes(`"${header}"`)),
-    );
-    const change = (text: string, at: number, by: number): string => {
-      const place = at % text.length;
-      const code = ((text.charCodeAt(place) - 32 + 1 + (by % 94)) % 95) + 32;
-      return text.slice(0, place) + String.fromCharCode(code) + text.slice(place + 1);
-    };
-    const isSignedBody = schemes.every(
-      ({ signed, algorithm }) => /\{(?:body|sorted form)\}/.test(signed) && algorithm !== 'token',
-    );
-    fc.assert(
-      fc.property(
-        fc.nat(),
-        fc.nat(),
-        fc.constantFrom('body', ...signing, ...(sent.query === undefined ? [] : ['query'])),
-        (at, by, what) => {
-          if (what === 'body') {
-            if (!isSignedBody) return;
-            const changed = change(sent.body, at, by);
-            const verdict = verdictOf(route, { ...sent, body: changed });
-            // What Twilio signs joins names and values: only what joins to the same text, and is thus known, passes.
-            if (name === 'twilio' && verdict.kind === 'genuine') t.match(verdict, verdictOf(route, sent), changed);
-            else t.equal(verdict.kind, 'refused', `${name}: body`);
-            return;
-          }
-          if (what === 'query') {
-            const verdict = verdictOf(route, { ...sent, query: change(sent.query ?? '', at, by) });
-            t.equal(verdict.kind, 'refused', `${name}: query`);
-            return;
-          }
-          const given = sent.headers[what] ?? '';
-          const changed = change(given, at, by);
-          const verdict = verdictOf(route, { ...sent, headers: { ...sent.headers, [what]: changed } });
-          // Other letters of the same bytes are the same signature: hexadecimal in capitals, what decodes alike, a part
-          // that nobody looks at.
-          if (verdict.kind === 'genuine') t.match(verdict, verdictOf(route, sent), `${name}: ${what} ${changed}`);
-        },
-      ),
-      { numRuns: runs },
-    );
-  }
-});
-
 t.test('SRC-1 · SUB-4 · each source signs a test event as it verifies one, with its event and id', async (t) => {
   for (const name of sourceNames) {
     const [secret] = genuine[name];
@@ -762,6 +313,65 @@ t.test('SRC-2 · a scheme that is declared by hand verifies and signs', async (t
     t.match(verdictOf(route, { headers: { ...headers, ...change }, body }), { kind: 'refused', why });
   }
 });
+
+t.test('SRC-1 · Standard Webhooks is verified by HMAC, or by the public key that the secret is', async (t) => {
+  const body = '{"type":"a.b"}';
+  const other = generateKeyPairSync('ed25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(12);
+  const otherKey = `whpk_${other.toString('base64')}`;
+  for (const [source, prefix] of [
+    ['standard-webhooks', 'webhook'],
+    ['svix', 'svix'],
+    ['svix', 'webhook'],
+  ] as const) {
+    const name = `${prefix}-signature`;
+    const byKey = standardByKey(prefix, body);
+    const byHmac = `v1,${hmac('sha256', Buffer.from(key, 'base64'), `m.${seconds}.${body}`).digest('base64')}`;
+    const judged = (secret: string | readonly string[], signature: string) =>
+      verdictOf(routeOf({ source, secret }), { headers: { ...byKey, [name]: signature }, body });
+    const own = byKey[name] ?? '';
+    t.match(judged(whpk, own), { kind: 'genuine', scheme: source, signed: { isTimed: true } });
+    t.match(judged(whpk, `${byHmac} v1a,AAAA ${own}`), { kind: 'genuine' }, 'any of several');
+    t.match(judged([whsec, whpk], own), { kind: 'genuine', scheme: `${source} (secret 2)` });
+    t.match(judged([whpk, whsec], byHmac), { kind: 'genuine', scheme: `${source} (secret 2)` });
+    for (const [secret, signature, why] of [
+      [otherKey, own, 'the signature does not match'],
+      [whpk, own.replace('v1a,', 'v1,'), /holds no signature that begins with v1a,/],
+      [whsec, own, /holds no signature that begins with v1,/],
+      // Signed by the public key, which everybody knows, as if it were a secret.
+      [whpk, `v1,${hmac('sha256', whpk, `m.${seconds}.${body}`).digest('base64')}`, /begins with v1a,/],
+    ] as const)
+      t.match(judged(secret, signature), { kind: 'refused', why });
+  }
+});
+
+t.test(
+  'SRC-1 · SIG-3 · Grafana’s time is demanded where the route names its header, and is taken off nowhere',
+  async (t) => {
+    const body = '{"status":"firing"}';
+    const bare = { headers: { 'x-grafana-alerting-signature': hex(body) }, body };
+    const timed = {
+      headers: { 'x-grafana-alerting-signature': hex(`${seconds}:${body}`), [grafanaTime]: seconds },
+      body,
+    };
+    const byName = routeFor('grafana', plain, grafanaNames);
+    t.match(verdictOf(byName, timed), { kind: 'genuine', scheme: 'grafana', signed: { isTimed: true } });
+    t.equal(byName.eventType(timed.headers, JSON.parse(body)), 'firing', 'the rest is the source’s');
+    t.match(verdictOf(byName, timed, nowMs + 301_000), { kind: 'refused', why: /301 s .* 300 s/ });
+    t.match(verdictOf(byName, bare), { kind: 'refused', why: 'the timestamp is missing' });
+    const untimed = routeFor('grafana');
+    t.match(verdictOf(untimed, bare), { kind: 'genuine', signed: { isTimed: false } });
+    t.equal(verdictOf(untimed, timed).kind, 'refused');
+    // Without its header, a captured request has a genuine signature of the time and the body as one text.
+    const stripped = {
+      headers: { 'x-grafana-alerting-signature': hex(`${seconds}:${body}`) },
+      body: `${seconds}:${body}`,
+    };
+    t.match(verdictOf(untimed, stripped), { kind: 'refused', why: /the signed content of a scheme with a time/ });
+    const renamed = routeFor('grafana', plain, { signature: { header: 'X-Ours' } });
+    t.match(verdictOf(renamed, { headers: { 'x-ours': hex(body) }, body }), { kind: 'genuine' });
+    t.equal(verdictOf(renamed, bare).kind, 'refused');
+  },
+);
 
 t.test('SRC-2 · public keys verify, and a second signature of the same content is the same request', async (t) => {
   const base = { at: { header: 'x-sig' }, signed: '{timestamp}{body}', key: 'text' } as const;
