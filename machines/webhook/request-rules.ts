@@ -8,7 +8,7 @@
 import { cut, type Json, type JsonObject, spell } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
 import { readJson } from '../base/read-json.ts';
-import { type ReportedStep, type Route, reportedSteps } from '../config/route.ts';
+import type { Route } from '../config/route.ts';
 import { type BodyRule, sourceOf } from '../config/sources.ts';
 import { type ParsedBody, splitItems } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
@@ -16,7 +16,8 @@ import { isPing } from './envelope.ts';
 import type { FilterView, ListMembership, Tried } from './filter.ts';
 import type { Greeting, Handshake } from './handshake.ts';
 import { isCredentialHeader } from './kept-headers.ts';
-import { type EventRecord, type ResponsePlace, sameSignature } from './record.ts';
+import { type EventRecord, sameSignature } from './record.ts';
+import type { FollowedPlace } from './responses.ts';
 import { readScriptOutcome, type ScriptResult } from './script-outcome.ts';
 import type { SignedRequest } from './signature.ts';
 import type { TemplateView } from './template.ts';
@@ -366,31 +367,25 @@ export function renderTexts(context: RequestContext, facts: RequestFacts): Known
     extra: compiled.notice.extra.render(view),
   };
   const plan = planOf(route, groupKey, context.replay?.isDry);
-  const { deliverTo, reports = route.on && reportedSteps(route.on) } = places;
-  return { prompt, deliverExtra, deliverTo, reports, onFailure, groupKey, plan };
+  return { prompt, deliverExtra, deliverTo: places.deliverTo, onFailure, groupKey, plan };
 }
 
-/**
- * Returns the entries of a list in `deliver` whose conditions hold, and what they report beside the response; `undecided`: why
- * one cannot be judged now (DLV-6, DLV-7).
- */
+/** Returns the entries of a list in `deliver` whose conditions hold; `undecided`: why one cannot be judged now (DLV-7). */
 function placesFor(
   { deliverTo }: CompiledRoute,
   view: TemplateView,
   asking: FilterView,
-): Pick<RequestContext, 'deliverTo' | 'reports'> & { readonly undecided?: string } {
+): { readonly deliverTo?: readonly FollowedPlace[]; readonly undecided?: string } {
   if (deliverTo === undefined) return {};
-  const places: ResponsePlace[] = [];
-  const reports = new Set<ReportedStep>();
+  const places: FollowedPlace[] = [];
   for (const { target, when, extra, text, on } of deliverTo) {
     const verdict = when.match(asking);
     if (verdict.kind === 'matched') {
       const texts = text === undefined ? {} : { text: text.map((part) => part.render(view)) };
-      if (on === undefined || on.includes('finished')) places.push({ target, extra: extra.render(view), ...texts });
-      for (const step of reportedSteps(on ?? [])) reports.add(step);
+      places.push({ target, extra: extra.render(view), ...texts, ...(on === undefined ? {} : { on }) });
     } else if (verdict.mayDecideLater) return { undecided: unmatchedReason(verdict) };
   }
-  return { deliverTo: places, reports: [...reports] };
+  return { deliverTo: places };
 }
 
 /** A coalescing route whose key does not resolve runs at once (COA-1), and so does a dry replay, which joins no batch. */

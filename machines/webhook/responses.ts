@@ -5,6 +5,7 @@
  * @see DLV-7 in docs/specification.md
  */
 
+import { type FollowedStep, reportedSteps } from '../config/route.ts';
 import {
   type DeliveryRecord,
   type EventRecord,
@@ -13,6 +14,21 @@ import {
   type ResponsePlace,
   type RunRecord,
 } from './record.ts';
+
+/** An entry of `deliver` that fits an event. */
+export interface FollowedPlace extends ResponsePlace {
+  /** What is reported there; absent where the response alone goes there (DLV-6). */
+  readonly on?: readonly FollowedStep[];
+}
+
+/** Returns where the response goes, and what is reported beside it. A response that is reported nowhere is logged. */
+export function followedAt(places: readonly FollowedPlace[]): Pick<EventRecord, 'deliverTo' | 'reports'> {
+  const steps = new Set(places.flatMap(({ on = [] }) => reportedSteps(on)));
+  return {
+    deliverTo: places.flatMap(({ on, ...place }) => (on === undefined || on.includes('finished') ? [place] : [])),
+    ...(steps.size === 0 ? {} : { reports: [...steps] }),
+  };
+}
 
 /** Returns where the response to an event goes. No entry of a list that fits leaves the log. */
 export function placesOf(event: EventRecord | undefined): readonly ResponsePlace[] {

@@ -12,10 +12,10 @@ import { effect, promiseHole } from '../base/declare.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
 import type { NoticePlace } from '../config/notice-place.ts';
-import type { ReportedStep, Route } from '../config/route.ts';
+import type { Route } from '../config/route.ts';
 import { isCertified } from '../config/sources.ts';
-import type { ResponsePlace } from './record.ts';
 import type { Outcome } from './reply.ts';
+import type { FollowedPlace } from './responses.ts';
 import type { ScriptResult } from './script-outcome.ts';
 
 export interface RequestInput {
@@ -64,9 +64,7 @@ export interface RequestContext extends RequestInput {
   readonly prompt?: string | undefined;
   readonly deliverExtra?: JsonObject | undefined;
   /** Where the response goes instead, where the route has a list. */
-  readonly deliverTo?: readonly ResponsePlace[] | undefined;
-  /** What is reported of its run to http beside the response (DLV-6). */
-  readonly reports?: readonly ReportedStep[] | undefined;
+  readonly deliverTo?: readonly FollowedPlace[] | undefined;
   readonly onFailure?: NoticePlace | undefined;
   /** What the script did with the payload. */
   readonly script?: 'replaced' | 'annotated' | undefined;
@@ -424,7 +422,6 @@ export function requestContext({
   prompt,
   deliverExtra,
   deliverTo,
-  reports,
   onFailure,
   script,
   groupKey,
@@ -453,7 +450,6 @@ export function requestContext({
     prompt,
     deliverExtra,
     deliverTo,
-    reports,
     onFailure,
     script,
     groupKey,

@@ -47,8 +47,8 @@ export function checksOf(event: EventRecord): readonly Check[] {
 export function answerOf({ event, delivery }: StorySources, answer: Answer | undefined): HttpAnswer | undefined {
   const outcome = outcomeOf(event) ?? outcomeOfWork(event, delivery);
   if (outcome === undefined) return undefined;
-  // What a provider asked is not kept.
-  if (outcome === 'handshake') return { status: 200, body: '' };
+  // What a provider asked is not kept, nor by which status it was refused.
+  if (outcome === 'handshake') return event.status === 'refused' ? undefined : { status: 200, body: '' };
   const { route, deliveryId, event: type, deliver } = event;
   const named = { route, deliveryId, event: type, target: deliver ?? 'log', retryAfterSeconds: 0 };
   const { status, body } = replyTo({ kind: outcome, ...named } as Outcome);

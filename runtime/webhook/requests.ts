@@ -26,6 +26,7 @@ import {
   renderTexts,
   verifySignature,
 } from '../../machines/webhook/request-rules.ts';
+import { followedAt } from '../../machines/webhook/responses.ts';
 import type { ScriptResult } from '../../machines/webhook/script-outcome.ts';
 import { isDeprecated } from '../../machines/webhook/signature.ts';
 import {
@@ -236,11 +237,8 @@ function claimRequestOf(
     headers: facts.compiled(route).keptHeaders(live?.headers ?? {}),
     body: (live && textOf(live)) ?? '',
     prompt: context.prompt ?? '',
-    ...(context.deliverTo === undefined
-      ? { deliver: isReported(route) ? route.deliver : 'log', deliverExtra: context.deliverExtra ?? {} }
-      : { deliverTo: context.deliverTo }),
+    ...deliveriesOf(context, route),
     onFailure: context.replay?.isDry ? undefined : context.onFailure,
-    reports: context.replay?.isDry || context.reports?.length === 0 ? undefined : context.reports,
     skills: route.skills,
     toolsets: route.toolsets,
     ...replayed(context),
@@ -250,9 +248,14 @@ function claimRequestOf(
   return { key: context.id, nowMs, event, plan: planOf(context) };
 }
 
-/** A response that a route does not report is logged (DLV-6). */
-function isReported({ on }: Route): boolean {
-  return on === undefined || on.includes('finished');
+/** Where the response goes, and what is reported beside it; of a dry replay nothing is (DLV-6). */
+function deliveriesOf(
+  { deliverTo, deliverExtra = {}, replay }: RequestContext,
+  { deliver, on }: Route,
+): Pick<EventRecord, 'deliver' | 'deliverExtra' | 'deliverTo' | 'reports'> {
+  if (deliverTo === undefined && on === undefined) return { deliver, deliverExtra };
+  const followed = followedAt(deliverTo ?? [{ target: deliver, extra: deliverExtra, ...(on && { on }) }]);
+  return replay?.isDry ? { ...followed, reports: undefined } : followed;
 }
 
 function statusOf(plan: RequestContext['plan']): EventRecord['status'] {

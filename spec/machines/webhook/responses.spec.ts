@@ -1,6 +1,14 @@
 import t from 'tap';
+import type { FollowedStep } from '../../../machines/config/route.ts';
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
-import { placesOf, responseKeys, runKeyOf, textFor, withResponses } from '../../../machines/webhook/responses.ts';
+import {
+  followedAt,
+  placesOf,
+  responseKeys,
+  runKeyOf,
+  textFor,
+  withResponses,
+} from '../../../machines/webhook/responses.ts';
 import { plainDelivery, plainEvent, plainRun } from '../../support/records.ts';
 
 t.test('DLV-7 · a response goes to each entry that fits, and to the log where none does', (t) => {
@@ -9,6 +17,20 @@ t.test('DLV-7 · a response goes to each entry that fits, and to the log where n
   t.same(placesOf({ ...plainEvent, deliverTo: [place, place] }), [place, place]);
   t.same(placesOf({ ...plainEvent, deliverTo: [] }), [{ target: 'log', extra: {} }]);
   t.same(placesOf(undefined), [{ target: 'log', extra: {} }]);
+  t.end();
+});
+
+t.test('DLV-6 · DLV-7 · of the entries that fit, some get the response, and others report what else they list', (t) => {
+  const place = { target: 'http', extra: {} };
+  const steps = (on: readonly FollowedStep[]) => ({ ...place, on });
+  const rows: readonly (readonly [Parameters<typeof followedAt>[0], ReturnType<typeof followedAt>])[] = [
+    [[place], { deliverTo: [place] }],
+    [[steps(['finished'])], { deliverTo: [place] }],
+    [[place, steps(['accepted', 'failed'])], { deliverTo: [place], reports: ['accepted', 'failed'] }],
+    [[steps(['failed', 'finished']), steps(['failed'])], { deliverTo: [place], reports: ['failed'] }],
+    [[steps(['approval'])], { deliverTo: [], reports: ['approval'] }],
+  ];
+  for (const [places, expected] of rows) t.same(followedAt(places), expected, JSON.stringify(places));
   t.end();
 });
 

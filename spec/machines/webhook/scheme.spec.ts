@@ -356,6 +356,10 @@ t.test(
     const byName = routeFor('grafana', plain, grafanaNames);
     t.match(verdictOf(byName, timed), { kind: 'genuine', scheme: 'grafana', signed: { isTimed: true } });
     t.equal(byName.eventType(timed.headers, JSON.parse(body)), 'firing', 'the rest is the source’s');
+    const unsealed = { payload: JSON.parse(body), id: 'i', path: '/webhooks/in', nowMs };
+    const own = sealEvent(byName.route.signature as SignatureScheme, { name: 'grafana', secret: plain }, unsealed);
+    const lower = Object.entries(own.headers).map(([name, value]) => [name.toLowerCase(), value]);
+    t.same(Object.fromEntries(lower), timed.headers, 'a test is signed likewise');
     t.match(verdictOf(byName, timed, nowMs + 301_000), { kind: 'refused', why: /301 s .* 300 s/ });
     t.match(verdictOf(byName, bare), { kind: 'refused', why: 'the timestamp is missing' });
     const untimed = routeFor('grafana');

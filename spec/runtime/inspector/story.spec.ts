@@ -310,6 +310,18 @@ t.test('INS-2 · DLV-4 · what waits behind a pause of its platform says until w
   t.end();
 });
 
+t.test('INS-2 · DLV-7 · an event of a route with a list names each target of its response', (t) => {
+  const place = { target: 'slack', extra: {} };
+  const deliverTo = [place, { ...place, target: 'http' }];
+  const rendered = (more: Partial<EventRecord>) =>
+    tellStory(
+      sources({ status: 'delivered', event: { ...event, ...more }, run: { key: 'r1', record: run } }),
+    ).chapters[0]?.stairs?.find(({ state }) => state === 'rendering');
+  t.match(rendered({ deliverTo }), { told: 'an agent run, its response to slack and http' });
+  t.match(rendered({ deliverTo: [] }), { told: 'an agent run, its response to log' });
+  t.end();
+});
+
 t.test('INS-2 · COA-2 · a burst’s event tells what it waits for, and which run stood for it', (t) => {
   const coalesced: EventRecord = { ...event, status: 'coalesced', work: 'b1', told: { groupKey: 'prod' } };
   const burst = { id: 'b1', firstAtMs: 900, count: 3, latestEventKey: 'k1', dueAtMs: 60_000 };
