@@ -12,6 +12,7 @@ import {
   chromiumPath,
   clippedParts,
   goTo,
+  holdAnswer,
   linkOf,
   noChromium,
   openBlank,
@@ -382,6 +383,18 @@ t.test('one daemon, looked at', options, async (t) => {
     t.equal(await dialog.getByRole('note').count(), 3, 'it runs a command, and its tools run without approval');
     await show('taking', { url: 'https://hub.example/mcp', headers: { Authorization: 'Bearer ${GITHUB_TOKEN}' } });
     await dialog.getByText('the config of the link refers to "GITHUB_TOKEN"').waitFor();
+
+    // A reader who has gone elsewhere before the answer comes is not taken back.
+    await show('late', { url: peer.url, trust: 'untrusted' });
+    await dialog.getByText('late', { exact: true }).waitFor();
+    const letAnswer = await holdAnswer(open, 'link.add');
+    await dialog.getByRole('button', { name: 'Add server' }).click();
+    await gateway.reaches('late', 'connected');
+    await goTo(open, '#/schedules');
+    await page.getByRole('link', { name: /digest/ }).waitFor();
+    await letAnswer();
+    await page.getByText('late is added').waitFor();
+    t.equal(await page.evaluate('location.hash'), '#/schedules');
     await open.context.close();
   });
 

@@ -4,11 +4,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { valueAt } from '../../machines/config/edit.ts';
-import { axeFindings, chromiumPath, goTo, noChromium, openBrowser, openInspector } from '../support/browser.ts';
+import {
+  axeFindings,
+  chromiumPath,
+  goTo,
+  holdAnswer,
+  noChromium,
+  openBrowser,
+  openInspector,
+} from '../support/browser.ts';
 import { entryOf, eventually, startGateway, webhookSecret, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { postSigned } from '../support/sign.ts';
-import { deferred } from '../support/turns.ts';
 
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
@@ -126,20 +133,13 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     t.match(await subscribed(), { enabled: false, mark: 'disabled' });
     await page.getByRole('button', { name: 'Remove…' }).click();
     // A reader who has gone elsewhere before the answer comes is not taken back.
-    const left = deferred<void>();
-    await page.route('**/rpc', async (asked) => {
-      if (!/"webhook\.remove"/.test(asked.request().postData() ?? '')) return asked.continue();
-      const response = await asked.fetch();
-      await left.promise;
-      return asked.fulfill({ response });
-    });
+    const letAnswer = await holdAnswer(open, 'webhook.remove');
     await page.getByRole('button', { name: 'Remove the subscription' }).click();
     await eventually(async () => (await subscribed()) === undefined || undefined);
     await goTo(open, '#/approvals');
     await page.getByText('Nothing waits for you').waitFor();
-    left.resolve();
+    await letAnswer();
     await page.getByText('Subscription removed.').first().waitFor();
-    await page.unroute('**/rpc');
     t.equal(await page.evaluate('location.hash'), '#/approvals');
   });
 

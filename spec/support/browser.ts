@@ -5,6 +5,7 @@ import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import tap, { type Test } from 'tap';
 import type { Gateway } from './mcp/gateway.ts';
+import { deferred } from './turns.ts';
 
 /** Of a machine without one the specs say so and are skipped. */
 export const chromiumPath = [process.env.CHROMIUM_PATH ?? '', '/usr/bin/chromium'].find(
@@ -83,6 +84,21 @@ export async function linkOf({ control }: Gateway): Promise<string> {
 
 export async function goTo({ page }: OpenPage, hash: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+}
+
+/** Holds back what the daemon answers to a method, until the returned function is called. */
+export async function holdAnswer({ page }: OpenPage, method: string): Promise<() => Promise<void>> {
+  const held = deferred<void>();
+  await page.route('**/rpc', async (asked) => {
+    if (!asked.request().postData()?.includes(`"${method}"`)) return asked.continue();
+    const response = await asked.fetch();
+    await held.promise;
+    return asked.fulfill({ response });
+  });
+  return async () => {
+    held.resolve();
+    await page.unrouteAll({ behavior: 'wait' });
+  };
 }
 
 /** What axe finds against the rules of WCAG 2.2 AA, each as one line. */

@@ -9,7 +9,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { shownJson, shownText, withoutGaps } from '../../../../machines/base/shown-json.ts';
 import type { LinkReading } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
-import { go } from '../data/place.ts';
+import { goWithin } from '../data/place.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { Field, Select } from '../parts/choice.tsx';
 import { Code } from '../parts/code.tsx';
@@ -73,7 +73,7 @@ export function AddByLink({
       const { added } = await call('link.add', { url: url.trim(), name, profile });
       announce(`${added} is added; it is connected by itself.`);
       onClose();
-      go('servers', `${profile}/${added}`);
+      goWithin('servers', `${profile}/${added}`);
     } catch (error) {
       const { why, code } = wordsOf(error);
       const needsFreshLink = code === 'link-not-fresh';

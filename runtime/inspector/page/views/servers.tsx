@@ -10,7 +10,7 @@ import type { ServerRow } from '../../../control/contract.ts';
 import { useCommands } from '../data/commands.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
-import { go } from '../data/place.ts';
+import { go, goWithin } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import {
   inListOrder,
@@ -112,7 +112,7 @@ function Servers({ place }: { readonly place: Place }): JSX.Element {
           key={query.link ?? ''}
           kind={query.link === undefined ? query.add : 'link'}
           link={query.link ?? ''}
-          onClose={() => go('servers', chosen)}
+          onClose={() => goWithin('servers', chosen)}
         />
       )}
     </>
