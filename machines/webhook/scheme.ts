@@ -250,19 +250,21 @@ function twilioContents(url: string, { headers, body, query }: SignedRequest): r
   return [url, otherPort(url)].map((one) => ({ before: latin1(one), body: bytes, after: '' }));
 }
 
-/** Undefined where it has more fields than a payload may have: it has not been verified yet (SEC-3). */
+/** Names and values in order, equal ones once. Undefined where there are more than a payload may have: nothing is verified yet (SEC-3). */
 function sortedForm(text: string): string | undefined {
   if (hasMoreFieldsThan(mostFields, text)) return undefined;
-  const fields = new Map<string, Set<string>>();
-  for (const [name, value] of new URLSearchParams(text)) {
-    const values = fields.get(name);
-    if (values === undefined) fields.set(name, new Set([value]));
-    else values.add(value);
-  }
+  const fields = [...new URLSearchParams(text)];
+  fields.sort(([one, first], [other, second]) => inOrder(one, other) || inOrder(first, second));
   let sorted = '';
-  for (const name of [...fields.keys()].sort())
-    for (const value of [...(fields.get(name) ?? [])].sort()) sorted += name + value;
+  for (const [index, [name, value]] of fields.entries()) {
+    const before = fields[index - 1];
+    if (before?.[0] !== name || before[1] !== value) sorted += name + value;
+  }
   return sorted;
+}
+
+function inOrder(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
 }
 
 /** The same URL with its scheme's own port where it names none, and without its port where it names one. */
