@@ -446,7 +446,7 @@ const places = [
   ['#/servers?add=1', 'dialog[open]'],
   ['#/approvals', '.question .btns'],
   ['#/schedules/default/digest', 'article'],
-  ['#/targets', '.panel'],
+  ['#/targets', '.empty'],
 ] as const;
 
 /** Writes down which boxes become active and which arrows are taken. */
