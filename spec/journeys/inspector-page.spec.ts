@@ -440,7 +440,7 @@ const places = [
   ['#/actors', '.it'],
   ['#/actors/connections/peer', '.box.active'],
   ['#/events', '.ev:not(.headrow)'],
-  ['#/events/d-ignored', '.stair'],
+  ['#/events/d-ignored', '.gantt'],
   ['#/servers', '.li'],
   ['#/servers/default/peer', '.tool'],
   ['#/servers?add=1', 'dialog[open]'],
