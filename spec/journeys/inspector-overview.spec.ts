@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { onlyReads } from '../../runtime/control/audit.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import type { Overview } from '../../runtime/control/contract.ts';
 import {
@@ -12,6 +13,7 @@ import {
   clippedParts,
   goTo,
   noChromium,
+  type OpenPage,
   openBrowser,
   openInspector,
 } from '../support/browser.ts';
@@ -21,8 +23,10 @@ import { started } from '../support/mcp/plain-client.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
+import { isEachTier } from '../support/tier.ts';
 
 const secret = 'inspector-overview-secret-of-the-spec';
+const job = { id: 'off', name: 'off', schedule: '0 7 * * *', prompt: 'Look', deliver: 'log', enabled: false };
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 t.test('one daemon with work, a failing server, a failed delivery and an approval', async (t) => {
@@ -57,7 +61,7 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
   const gateway = await startGateway(
     t,
     { broken: { command: '/nowhere/server' }, peer: entryOf(peer, { trust: 'untrusted' }) },
-    { config },
+    { config, home: makeHome(t, { 'cron/jobs.json': JSON.stringify({ jobs: [job] }) }) },
   );
   await gateway.reaches('peer', 'connected');
   await gateway.reaches('broken', 'failed', 'parked');
@@ -172,7 +176,165 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
     t.same(open.complaints, []);
     await open.context.close();
   });
+
+  await t.test(
+    'SEC-1 · INS-2 · a session that only reads sees every view and nothing that acts',
+    options,
+    async (t) => {
+      await gateway.control.call('webhook.subscribe', { name: 'mine', record: { deliver: 'log' } });
+      const calling = gateway.call('mcp__peer__write_note', { text: 'the text of the question' });
+      const waiting = await gateway.asked();
+      const browser = await openBrowser(t);
+      const owner = await openInspector(browser, gateway);
+      const reader = await openInspector(browser, gateway, { link: { as: 'maya', read_only: true } });
+      const { page } = reader;
+      const asked = new Set<string>();
+      page.on('request', (request) => {
+        const { method } = JSON.parse(request.postData() ?? '{}') as { readonly method?: string };
+        if (method !== undefined) asked.add(method);
+      });
+      const press = async (...keys: readonly string[]): Promise<void> => {
+        for (const key of keys) await page.keyboard.press(key);
+      };
+
+      for (const [hash, ready, acts] of viewsAndActs) {
+        for (const open of [owner, reader]) {
+          await goTo(open, hash);
+          await open.page.getByText(ready).first().waitFor();
+          await (await open.page.locator('main summary').all())[0]?.click();
+        }
+        await eventually(
+          async () =>
+            (await controlsOf(owner)).filter((name) => acts.includes(name)).length >= acts.length || undefined,
+        );
+        const shown = [...(await controlsOf(reader)), ...(await offersOf(reader))];
+        t.same(
+          shown.filter((name) => !onlyReading.test(name)),
+          [],
+          hash,
+        );
+        if (!isEachTier) t.same(await axeFindings(reader), [], hash);
+      }
+
+      await goTo(reader, '#/events/d-deploy-1');
+      await page.getByText('Deliveries and attempts').waitFor();
+      await press('r', 'e', 'd');
+      // A dialog has the keys for itself, so this one would not be open if an earlier key had opened another.
+      await page.getByRole('dialog', { name: 'Compare' }).waitFor();
+      await press('Escape');
+      await goTo(reader, '#/failures');
+      await page.getByRole('table').waitFor();
+      await press('j', 'x', 'r', 'Backspace', '?');
+      const sheet = page.getByRole('dialog', { name: 'Keys' });
+      t.match(await sheet.innerText(), /Next delivery/);
+      t.notMatch(await sheet.innerText(), /Select|Retry|Drop/);
+      await press('Escape');
+      await goTo(reader, `#/approvals/${waiting.id}`);
+      await page.locator('.question:focus').getByText('This session may only read, so it cannot answer.').waitFor();
+      // What was drawn later takes a click, so this one would take a key.
+      await goTo(owner, `#/approvals/${waiting.id}`);
+      await owner.page.getByRole('button', { name: 'Approve' }).click({ trial: true });
+      await press('a', 'd', '?');
+      await sheet.waitFor();
+
+      t.equal((await gateway.approvals()).length, 1);
+      t.same(
+        [...asked].filter((method) => !onlyReads(method)),
+        [],
+      );
+      t.same(reader.complaints, []);
+      await gateway.answer(waiting.id, false);
+      await calling;
+      await owner.context.close();
+      await reader.context.close();
+    },
+  );
 });
+
+const ofServer = ['Add server', 'Disable', 'Edit…', 'Import…', 'Remove…'];
+
+/** Each view, what is drawn last of it, and what only the owner can press or fill in there. */
+const viewsAndActs: readonly (readonly [hash: string, ready: string, acts: readonly string[]])[] = [
+  ['#/overview', 'All 2 servers', []],
+  ['#/overview/first-steps', 'What happens to an event', ['Not now : Choose the agent']],
+  ['#/events', 'The history begins', ['Send test event…']],
+  ['#/events/d-deploy-1', 'Deliveries and attempts', ['Edit and replay…', 'Replay', 'Retry Slack C0000000000']],
+  ['#/failures', 'Last attempt', ['Drop…', 'Retry all', 'Select Deployed 1', 'Select all']],
+  ['#/approvals', 'the text of the question', ['Approve', 'Deny', 'Only this call']],
+  ['#/approvals?show=answered', 'the last 1', []],
+  ['#/routes/default/mine', 'None since the gateway started.', ['Disable…', 'Edit…', 'New subscription…', 'Remove…']],
+  ['#/routes/default/quiet', 'Nothing yet', ['Enable', 'Sample', 'Send test event']],
+  ['#/servers/default/peer', 'Writes a note', [...ofServer, 'Call', 'Reconnect']],
+  ['#/servers/default/broken', 'Inherited', [...ofServer, 'Edit command…', 'Try again now']],
+  ['#/servers?add=command', 'Choose a server', ['Command line', 'Test']],
+  ['#/targets/default/slack', '3 deliveries have not arrived', []],
+  ['#/schedules/default/off', 'None yet.', ['Resume', 'Run now']],
+  ['#/actors/connections/peer', 'Events received', []],
+  ['#/config', 'No findings.', []],
+  ['#/audit', 'subscribed a route', []],
+];
+
+/** Names of what changes nothing. A new control is one of these, or a session that only reads does not have it. */
+const onlyReading = new RegExp(
+  `^(?:${[
+    ...['Overview', 'Events', 'Failures', 'Approvals', 'Routes', 'Servers', 'Targets', 'Schedules', 'Actors', 'Config'],
+    ...[
+      'Audit',
+      'Search.*',
+      'Filter .*',
+      'More filters',
+      'Show .*',
+      'Hide .*',
+      'Fold the sidebar',
+      'Skip to the content',
+    ],
+    ...[
+      '15 min',
+      '1 h',
+      '24 h',
+      '7 d',
+      'All',
+      'Custom',
+      'Live',
+      'Route',
+      '(?:Open|Delivered|Failed|Refused|Unconfirmed|Ignored|Duplicate|Needs you|Retrying|Working) \\d+',
+      'By \\w+',
+      'Not grouped',
+    ],
+    ...[
+      'Open',
+      'Dropped',
+      'Waiting',
+      'Answered',
+      'Body',
+      'Headers',
+      'Prompt',
+      'Agent',
+      'HTTP answer',
+      'Copy.*',
+      'Follow',
+    ],
+    ...['Compare…', 'Download.*', '\\d+ checks passed .*', 'Slack .* ms', 'Template .*', 'Notify me in this browser'],
+    ...['On disk', 'In force', 'Difference', 'Check again', 'Fit', 'Larger', 'Smaller', '\\d+ %.*', '.* to .*: .*'],
+  ].join('|')})$`,
+);
+
+/** The names of what can be pressed and filled in. */
+async function controlsOf({ page }: OpenPage): Promise<readonly string[]> {
+  const roles = /\b(?:button|checkbox|combobox|radio|searchbox|spinbutton|textbox)(?: "((?:[^"\\]|\\.)*)")?/g;
+  return [...(await page.locator('body').ariaSnapshot()).matchAll(roles)].map(([, name = '']) => name);
+}
+
+/** What the palette offers. */
+async function offersOf({ page }: OpenPage): Promise<readonly string[]> {
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog', { name: 'Search or go to' });
+  await palette.getByRole('option').first().waitFor();
+  const offers = await palette.locator('[role=option] .cut').allInnerTexts();
+  await page.keyboard.press('Escape');
+  await palette.waitFor({ state: 'detached' });
+  return offers;
+}
 
 t.test('INS-4 · a home without a route begins with five steps, which write what they say', options, async (t) => {
   const claude = {

@@ -440,13 +440,13 @@ const places = [
   ['#/actors', '.it'],
   ['#/actors/connections/peer', '.box.active'],
   ['#/events', '.ev:not(.headrow)'],
-  ['#/events/d-ignored', '.stair'],
+  ['#/events/d-ignored', '.gantt'],
   ['#/servers', '.li'],
   ['#/servers/default/peer', '.tool'],
   ['#/servers?add=1', 'dialog[open]'],
   ['#/approvals', '.question .btns'],
   ['#/schedules/default/digest', 'article'],
-  ['#/targets', '.panel'],
+  ['#/targets', '.empty'],
 ] as const;
 
 /** Writes down which boxes become active and which arrows are taken. */

@@ -12,7 +12,7 @@ import { makeHome } from '../support/home.ts';
 import { controlOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
-import { slackApi } from '../support/platforms/slack.ts';
+import { slackApi, slackError } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
 
 const secret = 'inspector-seams-secret-of-the-spec';
@@ -44,6 +44,8 @@ t.test('one daemon that delivers and asks', options, async (t) => {
           secret,
           routes: {
             alerts: { prompt: 'Alert {n}', deliver_only: true, ...place },
+            // Its sender waits for none of several targets.
+            notes: { prompt: 'Note {n}', deliver_only: true, deliver: [{ to: 'slack', extra: place.deliver_extra }] },
             deploys: { prompt: 'Deploy {n}', ...place },
           },
         },
@@ -89,24 +91,28 @@ t.test('one daemon that delivers and asks', options, async (t) => {
   });
 
   await t.test('DLV-4 · INS-2 · a text that did not arrive is put back, another given up', async (t) => {
-    for (const id of ['lost', 'dropped']) {
-      slack.scripts.push({ status: 500, text: 'x' });
-      await send('alerts', id);
-    }
+    slack.scripts.push({ status: 500, text: 'x' }, slackError('is_archived'));
+    for (const id of ['lost', 'dropped']) await send('notes', id);
     const open = await openInspector(browser, gateway);
     const { page } = open;
+    const needs = page.getByRole('region', { name: 'Needs attention' });
+
+    await needs.getByRole('link', { name: /: 1 delivery failed: Slack: the channel is archived/ }).click();
+    await page.getByText('1 delivery in 1 group').waitFor();
+    await page.getByRole('cell', { name: 'Note dropped', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Drop…' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Drop 1 delivery' }).click();
+    await page.getByRole('cell', { name: 'Note lost', exact: true }).waitFor();
     await goTo(open, '#/targets');
-    await page.getByRole('link', { name: /slack connected .*ops/ }).waitFor();
-    const rowOf = (id: string) => page.getByRole('row').filter({ has: page.locator(`a[href$="/${id}"]`) });
+    await page.getByRole('link', { name: /slack connected .*ops/ }).click();
+    await page.getByRole('link', { name: '1 delivery has not arrived' }).click();
+    await page.getByRole('region', { name: 'Slack', exact: true }).getByRole('button', { name: 'Retry' }).click();
 
-    await rowOf('dropped').getByRole('button', { name: 'Drop…' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Drop delivery' }).click();
-    await rowOf('dropped').waitFor({ state: 'detached' });
-    await rowOf('lost').getByRole('button', { name: 'Retry' }).click();
-
-    await page.getByText('Everything that was to be delivered has arrived.').waitFor();
-    t.ok(slack.world.messages.some(({ text }) => text === 'Alert lost'));
-    t.notOk(slack.world.messages.some(({ text }) => text === 'Alert dropped'));
+    await page.getByText('No failed deliveries.').waitFor();
+    await page.goBack();
+    await page.getByText('No failed deliveries.').waitFor();
+    t.ok(slack.world.messages.some(({ text }) => text === 'Note lost'));
+    t.notOk(slack.world.messages.some(({ text }) => text === 'Note dropped'));
     await open.context.close();
   });
 

@@ -124,6 +124,10 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     t.same(await axeFindings(open), []);
     await page.setViewportSize({ width: 390, height: 800 });
     t.same(await clippedParts(open), []);
+    const [line, drawn] = (await page.evaluate(
+      "(({ clientHeight, scrollHeight }) => [clientHeight, scrollHeight])(document.querySelector('.ll'))",
+    )) as [number, number];
+    t.equal(drawn, line, 'no line of the log lies over the next');
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 

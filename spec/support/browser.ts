@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import tap, { type Test } from 'tap';
+import type { JsonObject } from '../../machines/base/json.ts';
 import type { Gateway } from './mcp/gateway.ts';
 import { deferred } from './turns.ts';
 
@@ -28,6 +29,8 @@ export interface OpenPage {
 export interface PageOptions {
   readonly scheme?: 'light' | 'dark';
   readonly calm?: boolean;
+  /** What the link is asked for with: for whom the session is, and whether it only reads. */
+  readonly link?: JsonObject;
 }
 
 let launched: Promise<Browser> | undefined;
@@ -73,13 +76,13 @@ export async function openBlank(browser: Browser, { scheme, calm }: PageOptions 
 /** Opens the page by a fresh link, as `agent inspect --web` prints it. */
 export async function openInspector(browser: Browser, gateway: Gateway, options?: PageOptions): Promise<OpenPage> {
   const open = await openBlank(browser, options);
-  await open.page.goto(await linkOf(gateway));
+  await open.page.goto(await linkOf(gateway, options?.link));
   await open.page.getByText('Live', { exact: true }).first().waitFor();
   return open;
 }
 
-export async function linkOf({ control }: Gateway): Promise<string> {
-  return ((await control.call('inspect.link')) as unknown as { readonly url: string }).url;
+export async function linkOf({ control }: Gateway, params: JsonObject = {}): Promise<string> {
+  return ((await control.call('inspect.link', params)) as unknown as { readonly url: string }).url;
 }
 
 export async function goTo({ page }: OpenPage, hash: string): Promise<void> {

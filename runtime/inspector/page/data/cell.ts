@@ -29,6 +29,12 @@ export function createCell<Value>(first: Value): Cell<Value> {
 /** The cell's value; the component is drawn again when it changes. */
 export function useCell<Value>(cell: Cell<Value>): Value {
   const [, redraw] = useState(0);
-  useEffect(() => cell.onChange(() => redraw((times) => times + 1)), [cell]);
-  return cell.get();
+  const value = cell.get();
+  useEffect(() => {
+    const tell = (): void => redraw((times) => times + 1);
+    // It may have changed since it was drawn, before anything listened.
+    if (!Object.is(cell.get(), value)) tell();
+    return cell.onChange(tell);
+  }, [cell]);
+  return value;
 }

@@ -97,9 +97,3 @@ export const standingWords: Readonly<Record<Standing, string>> = {
 function lastWords(state: string): string[] {
   return state.split(' ').map((part) => part.slice(part.lastIndexOf('.') + 1));
 }
-
-/** How a text's way has ended without its arrival: a person may send it again. */
-export const settledText = /^(failed|deadLettered|unknown)$/;
-
-/** What may have arrived is sent twice only where a person says so. */
-export const sendTwice = 'It may have arrived already. Look at the target first. Send it all the same?';

@@ -19,6 +19,7 @@ import { usePlayed } from '../data/player.ts';
 import { look, useAsked } from '../data/rpc.ts';
 import { wordsOfActor } from '../data/standing.ts';
 import { isWard } from '../data/tree.ts';
+import { useMayAct } from '../parts/acts.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { StateChart } from '../parts/chart.tsx';
 import { Chip, toneOf } from '../parts/chip.tsx';
@@ -110,11 +111,12 @@ export function stateWords(row: LivingRow): string {
 function Links({ row, isGone }: { readonly row: LivingRow; readonly isGone: boolean }): JSX.Element {
   const { question, meta: { server, profile = 'default', key, delivery } = {} } = row;
   const event = key ?? delivery;
+  const mayAct = useMayAct();
   return (
     <>
       {question === undefined || isGone ? null : (
         <a class="btn primary" href={hashOf('approvals', question)}>
-          Answer it
+          {mayAct ? 'Answer it' : 'Show the question'}
         </a>
       )}
       {server === undefined ? null : (

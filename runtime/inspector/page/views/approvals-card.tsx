@@ -14,6 +14,7 @@ import { useNow } from '../data/clock.ts';
 import { spellCountdown } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { Acts, useMayAct } from '../parts/acts.tsx';
 import { Answered, Clock, Refused } from '../parts/basics.tsx';
 import { Status } from '../parts/chip.tsx';
 import { Field, Segmented } from '../parts/choice.tsx';
@@ -69,14 +70,16 @@ export function Question({
     };
   }, []);
   const isForm = row.kind === 'form';
+  const mayAct = useMayAct();
   // The daemon itself asks for what a run wants to know; no server has that name.
   const isOfRun = row.tool === 'clarify' && isForm;
   const over = answered !== '' ? answered : endedAtMs === undefined ? '' : overWords(row, given, endedAtMs);
   const isHeld = busy || !looksArmed;
   const words = wordsOfServer(row.server, row.message, row.kind);
+  const message = isForm && words !== '' ? <p class="message">{words}</p> : null;
 
   async function answer(grant: boolean, more: { values?: JsonObject; where?: JsonObject } = {}): Promise<void> {
-    if (busy || over !== '' || !isArmed()) return;
+    if (!mayAct || busy || over !== '' || !isArmed()) return;
     if (grant && remember === 'always' && more.where === undefined) {
       setLimiting(true);
       return;
@@ -109,7 +112,9 @@ export function Question({
   };
 
   const buttons = (yes: JSX.Element): JSX.Element =>
-    over === '' || busy ? (
+    over !== '' && !busy ? (
+      <span class="over-words strong">{over}</span>
+    ) : mayAct ? (
       <div class="btns">
         {yes}
         <button type="button" class="btn tall" aria-disabled={isHeld} onClick={() => void answer(false)}>
@@ -118,7 +123,7 @@ export function Question({
         {isForm ? null : <span class="hint not-s">With the card in focus: A approves, D denies</span>}
       </div>
     ) : (
-      <span class="over-words strong">{over}</span>
+      <p class="muted">This session may only read, so it cannot answer.</p>
     );
   return (
     <article
@@ -157,9 +162,9 @@ export function Question({
         </p>
         <Answered asked={asked}>
           {(full) =>
-            isForm ? (
+            isForm && mayAct ? (
               <>
-                {words === '' ? null : <p class="message">{words}</p>}
+                {message}
                 <SchemaForm
                   id={`approval-${row.id}`}
                   schema={full.detail}
@@ -175,24 +180,27 @@ export function Question({
               </>
             ) : (
               <>
-                <JsonCode value={full.detail ?? {}} label="Arguments" />
-                <Background full={full} words={words} />
-                <div class="cols2 answer" inert={over !== ''}>
-                  <div class="field">
-                    <span>If approved, remember</span>
-                    <Segmented
-                      label="If approved, remember"
-                      value={remember}
-                      options={[
-                        ['call', 'Only this call'],
-                        ...(row.run === undefined ? [] : [['run', 'This tool, for this run'] as const]),
-                        ['always', 'Always for this tool…'],
-                      ]}
-                      onChoose={setRemember}
-                    />
+                {message}
+                <JsonCode value={full.detail ?? {}} label={isForm ? 'Values that are asked for' : 'Arguments'} />
+                {isForm ? null : <Background full={full} words={words} />}
+                <Acts>
+                  <div class="cols2 answer" inert={over !== ''}>
+                    <div class="field">
+                      <span>If approved, remember</span>
+                      <Segmented
+                        label="If approved, remember"
+                        value={remember}
+                        options={[
+                          ['call', 'Only this call'],
+                          ...(row.run === undefined ? [] : [['run', 'This tool, for this run'] as const]),
+                          ['always', 'Always for this tool…'],
+                        ]}
+                        onChoose={setRemember}
+                      />
+                    </div>
+                    <Field label="Note to the agent (optional, sent with a denial)" value={note} onInput={setNote} />
                   </div>
-                  <Field label="Note to the agent (optional, sent with a denial)" value={note} onInput={setNote} />
-                </div>
+                </Acts>
                 {buttons(
                   <button
                     type="button"

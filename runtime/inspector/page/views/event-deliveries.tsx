@@ -7,6 +7,7 @@ import { announce } from '../data/announce.ts';
 import { follow } from '../data/progress.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { tookWords } from '../data/timeline.ts';
+import { Acts } from '../parts/acts.tsx';
 import { Clock } from '../parts/basics.tsx';
 import { Status } from '../parts/chip.tsx';
 import { Confirm } from '../parts/dialog.tsx';
@@ -43,16 +44,20 @@ export function EventDeliveries({ event }: { readonly event: OpenedEvent }): JSX
   return (
     <Panel
       title="Deliveries and attempts"
-      right={failed.map((one) => (
-        <button
-          key={one.id}
-          type="button"
-          class="btn"
-          onClick={() => (one.status === 'unknown' ? setUnsure(one) : void retry(one))}
-        >
-          {one.status === 'unknown' ? `Retry ${one.place}…` : `Retry ${one.place}`}
-        </button>
-      ))}
+      right={
+        <Acts>
+          {failed.map((one) => (
+            <button
+              key={one.id}
+              type="button"
+              class="btn"
+              onClick={() => (one.status === 'unknown' ? setUnsure(one) : void retry(one))}
+            >
+              {one.status === 'unknown' ? `Retry ${one.place}…` : `Retry ${one.place}`}
+            </button>
+          ))}
+        </Acts>
+      }
     >
       <Table
         label="Attempts, newest first"

@@ -16,6 +16,7 @@ import { go, place } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { tookWords } from '../data/timeline.ts';
 import { useFresh } from '../data/use-fresh.ts';
+import { Acts, useMayAct } from '../parts/acts.tsx';
 import { Clock } from '../parts/basics.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icons.tsx';
@@ -51,6 +52,7 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
   const { query } = useCell(place);
   const close = (): void => setOpen(undefined);
   const hasBody = event.payload.bytes > 0;
+  const mayAct = useMayAct();
   const second = event.deliveries.filter(
     ({ status, target, notice }) =>
       (status === 'delivered' || status === 'unknown') && target !== 'log' && notice !== true,
@@ -90,28 +92,28 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
     });
 
   useKeys('Event', [
-    ...(hasBody
+    ...(hasBody && mayAct
       ? [
           { key: 'r', label: 'Replay', run: askReplay },
           { key: 'e', label: 'Edit and replay', run: () => setOpen('edit') },
-          { key: 'c', label: 'Copy as curl', run: copyCurl },
         ]
       : []),
+    ...(hasBody ? [{ key: 'c', label: 'Copy as curl', run: copyCurl }] : []),
     { key: 'd', label: 'Compare', run: () => setOpen('compare') },
   ]);
   useCommands('selection', [
-    ...(hasBody
+    ...(hasBody && mayAct
       ? [
           { label: 'Replay', icon: 'replay' as const, asks: second.length > 0, run: askReplay },
           { label: 'Edit and replay…', icon: 'edit' as const, asks: true, run: () => setOpen('edit') },
-          { label: 'Copy as curl', icon: 'copy' as const, run: copyCurl },
         ]
       : []),
+    ...(hasBody ? [{ label: 'Copy as curl', icon: 'copy' as const, run: copyCurl }] : []),
     { label: 'Compare…', icon: 'switch' as const, run: () => setOpen('compare') },
     { label: 'Download JSON', icon: 'download' as const, run: download },
-    ...(event.run === undefined
-      ? []
-      : [{ label: 'Cancel run…', icon: 'power' as const, asks: true, run: () => setOpen('cancel') }]),
+    ...(event.run !== undefined && mayAct
+      ? [{ label: 'Cancel run…', icon: 'power' as const, asks: true, run: () => setOpen('cancel') }]
+      : []),
   ]);
 
   const [mark, tone] = marksOfTone[event.verdict.tone];
@@ -125,22 +127,24 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
         <div class="btns push">
           {event.question === undefined ? null : (
             <a class="btn primary" href={hashOf('approvals', event.question)}>
-              Answer it
+              {mayAct ? 'Answer it' : 'Show the question'}
             </a>
           )}
-          <button
-            type="button"
-            class={`btn${event.question === undefined ? ' primary' : ''}`}
-            disabled={!hasBody || busy !== undefined}
-            onClick={askReplay}
-          >
-            <Icon name="replay" />
-            {busy ?? (second.length > 0 ? 'Replay…' : 'Replay')}
-          </button>
-          <button type="button" class="btn" disabled={!hasBody} onClick={() => setOpen('edit')}>
-            <Icon name="edit" />
-            Edit and replay…
-          </button>
+          <Acts>
+            <button
+              type="button"
+              class={`btn${event.question === undefined ? ' primary' : ''}`}
+              disabled={!hasBody || busy !== undefined}
+              onClick={askReplay}
+            >
+              <Icon name="replay" />
+              {busy ?? (second.length > 0 ? 'Replay…' : 'Replay')}
+            </button>
+            <button type="button" class="btn" disabled={!hasBody} onClick={() => setOpen('edit')}>
+              <Icon name="edit" />
+              Edit and replay…
+            </button>
+          </Acts>
           <button type="button" class="btn" disabled={!hasBody} onClick={copyCurl}>
             <Icon name="copy" />
             Copy as curl
@@ -149,7 +153,7 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
             <Icon name="switch" />
             Compare…
           </button>
-          {event.run === undefined ? null : (
+          {event.run === undefined || !mayAct ? null : (
             <button type="button" class="btn risky" onClick={() => setOpen('cancel')}>
               Cancel run…
             </button>

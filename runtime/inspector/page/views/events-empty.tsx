@@ -6,6 +6,7 @@
 import type { JSX } from 'preact';
 import { counted } from '../data/format.ts';
 import { call, useAsked } from '../data/rpc.ts';
+import { Acts } from '../parts/acts.tsx';
 import { Empty } from '../parts/panel.tsx';
 
 export interface NoEventsProps {
@@ -39,9 +40,11 @@ function NothingCame({ range, inRange, onRange, onTest }: NoEventsProps): JSX.El
               Show last 24 hours
             </button>
           )}
-          <button type="button" class="btn" onClick={onTest}>
-            Send test event…
-          </button>
+          <Acts>
+            <button type="button" class="btn" onClick={onTest}>
+              Send test event…
+            </button>
+          </Acts>
         </>
       }
     />

@@ -18,6 +18,7 @@ import { call, useAsked } from '../data/rpc.ts';
 import { type EventsFound, useEvents } from '../data/use-events.ts';
 import { useMedia } from '../data/use-media.ts';
 import type { ViewRow } from '../frame/view-row.ts';
+import { Acts } from '../parts/acts.tsx';
 import { withCode } from '../parts/basics.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 import { Segmented } from '../parts/choice.tsx';
@@ -95,10 +96,12 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
           <span class={`lamp${isLive ? '' : ' off'}`} />
           {isLive ? 'Live' : 'Paused'}
         </button>
-        <button type="button" class="btn not-s" onClick={() => setDialog('test')}>
-          <Icon name="bolt" />
-          Send test event…
-        </button>
+        <Acts>
+          <button type="button" class="btn not-s" onClick={() => setDialog('test')}>
+            <Icon name="bolt" />
+            Send test event…
+          </button>
+        </Acts>
       </Head>
       <div class={chosen === '' ? 'events' : 'events split chosen'}>
         <section class="list" aria-label="Events">

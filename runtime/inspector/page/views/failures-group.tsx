@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { FailureChoice, FailureGroupRow } from '../../../control/contract.ts';
 import { deliveriesWords, helpsWords, routesWords } from '../data/failures.ts';
+import { Acts } from '../parts/acts.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 import { Icon } from '../parts/icons.tsx';
@@ -64,28 +65,30 @@ export function FailureGroupPanel({
         </span>
         <Count count={count} words="deliveries" />
         {state === 'open' ? (
-          <FailureActions
-            subject={{ kind: 'group', key, title, count, isUnsure }}
-            onDone={onChanged}
-            draw={({ retry, drop, resolve }) => (
-              <div class="btns acts">
-                {isUnsure ? (
-                  <button type="button" class="btn" onClick={resolve}>
-                    Resolve…
+          <Acts>
+            <FailureActions
+              subject={{ kind: 'group', key, title, count, isUnsure }}
+              onDone={onChanged}
+              draw={({ retry, drop, resolve }) => (
+                <div class="btns acts">
+                  {isUnsure ? (
+                    <button type="button" class="btn" onClick={resolve}>
+                      Resolve…
+                    </button>
+                  ) : null}
+                  <button type="button" class="btn" onClick={retry}>
+                    {isUnsure ? null : <Icon name="replay" />}
+                    {isUnsure ? 'Retry…' : count === 1 ? 'Retry' : 'Retry all'}
                   </button>
-                ) : null}
-                <button type="button" class="btn" onClick={retry}>
-                  {isUnsure ? null : <Icon name="replay" />}
-                  {isUnsure ? 'Retry…' : count === 1 ? 'Retry' : 'Retry all'}
-                </button>
-                {isUnsure ? null : (
-                  <button type="button" class="btn risky" onClick={drop}>
-                    Drop…
-                  </button>
-                )}
-              </div>
-            )}
-          />
+                  {isUnsure ? null : (
+                    <button type="button" class="btn risky" onClick={drop}>
+                      Drop…
+                    </button>
+                  )}
+                </div>
+              )}
+            />
+          </Acts>
         ) : null}
       </header>
       {open ? <FailureList state={state} group={group} count={count} version={version} onChanged={onChanged} /> : null}

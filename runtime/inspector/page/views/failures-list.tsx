@@ -7,6 +7,7 @@ import { deliveriesWords, selected } from '../data/failures.ts';
 import { hashOf } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { call, useAsked } from '../data/rpc.ts';
+import { useMayAct } from '../parts/acts.tsx';
 import { Clock, Refused } from '../parts/basics.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Kbd, Loading } from '../parts/panel.tsx';
@@ -34,6 +35,11 @@ export function FailureList({
   const [limit, setLimit] = useState(firstRows);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const last = useRef<string>(undefined);
+  const canSelect = useMayAct() && state === 'open';
+  useKeys('Failures', [
+    { key: 'j', label: 'Next delivery', run: () => focusRow(1) },
+    { key: 'k', label: 'Previous delivery', run: () => focusRow(-1) },
+  ]);
   const { asked, again } = useAsked(`failures ${state} ${group?.key ?? ''} ${limit}`, () =>
     call('failures.list', { state, limit, ...(group === undefined ? {} : { key: group.key }) }),
   );
@@ -54,7 +60,7 @@ export function FailureList({
   const place = new Set(marked.map((row) => row.place)).size === 1 ? (marked[0]?.place ?? '') : 'several targets';
   return (
     <>
-      {state === 'open' ? (
+      {canSelect ? (
         <FailureActions
           subject={{ kind: 'rows', ids, place, isUnsure }}
           onDone={() => {
@@ -78,7 +84,7 @@ export function FailureList({
         <caption class="unseen">Failed deliveries, newest first</caption>
         <thead>
           <tr>
-            {state === 'open' ? (
+            {canSelect ? (
               <th scope="col" class="tick">
                 <span class="unseen">Selected</span>
               </th>
@@ -101,7 +107,7 @@ export function FailureList({
         <tbody>
           {rows.map((row) => (
             <tr key={row.id} class={chosen.has(row.id) ? 'sel' : ''} data-row={row.id}>
-              {state === 'open' ? (
+              {canSelect ? (
                 <td class="tick">
                   <input
                     type="checkbox"
@@ -173,8 +179,6 @@ function SelectionBar({
   useKeys('Failures', [
     { key: 'x', label: 'Select', run: () => toggleHere(false) },
     { key: 'x', shift: true, label: 'Select a range', run: () => toggleHere(true) },
-    { key: 'j', label: 'Next delivery', run: () => focusRow(1) },
-    { key: 'k', label: 'Previous delivery', run: () => focusRow(-1) },
     ...(count === 0
       ? []
       : [
@@ -227,8 +231,8 @@ function SelectionBar({
 
 /** Moves the focus among the rows of all open groups. */
 function focusRow(step: 1 | -1): void {
-  const boxes = [...document.querySelectorAll<HTMLElement>('tr[data-row] input[type=checkbox]')];
-  const row = document.activeElement?.closest('tr[data-row]');
-  const at = boxes.findIndex((box) => row?.contains(box));
-  boxes[at === -1 ? 0 : Math.min(boxes.length - 1, Math.max(0, at + step))]?.focus();
+  const rows = [...document.querySelectorAll('tr[data-row]')];
+  const at = rows.findIndex((row) => row.contains(document.activeElement));
+  const next = rows[at === -1 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))];
+  next?.querySelector<HTMLElement>('input, a')?.focus();
 }

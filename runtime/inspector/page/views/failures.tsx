@@ -8,7 +8,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { deliveriesWords } from '../data/failures.ts';
 import { counted } from '../data/format.ts';
-import type { Place } from '../data/hash.ts';
+import { hashOf, type Place } from '../data/hash.ts';
 import { goFiltered } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -39,9 +39,12 @@ function Failures({ place }: { readonly place: Place }): JSX.Element {
   const state = place.query.state === 'dropped' ? 'dropped' : 'open';
   // Counts how often the rows were changed here, so that lists ask again.
   const [version, setVersion] = useState(0);
-  const { asked, again } = useAsked(`failures ${by} ${state}`, () =>
-    call('failures.groups', { state, ...(by === 'none' ? {} : { by }) }),
-  );
+  const { asked, again } = useAsked(`failures ${by} ${state} ${place.chosen}`, async () => {
+    const all = await call('failures.groups', { state, ...(by === 'none' ? {} : { by }) });
+    // A group that a link leads to is alone, for as long as there is one.
+    const alone = by === 'none' ? undefined : all.groups.find(({ key }) => key === place.chosen);
+    return alone === undefined ? all : { count: alone.count, groups: [alone] };
+  });
   const changed = (): void => {
     setVersion((before) => before + 1);
     again();
@@ -86,16 +89,25 @@ function Failures({ place }: { readonly place: Place }): JSX.Element {
                 </section>
               );
             }
-            return groups.map((group, at) => (
-              <FailureGroupPanel
-                key={group.key}
-                group={group}
-                state={state}
-                first={at === 0}
-                version={version}
-                onChanged={changed}
-              />
-            ));
+            return (
+              <>
+                {groups.map((group, at) => (
+                  <FailureGroupPanel
+                    key={group.key}
+                    group={group}
+                    state={state}
+                    first={at === 0}
+                    version={version}
+                    onChanged={changed}
+                  />
+                ))}
+                {groups[0]?.key === place.chosen ? (
+                  <p>
+                    <a href={hashOf('failures')}>Show all failures</a>
+                  </p>
+                ) : null}
+              </>
+            );
           }}
         </Answer>
       </Body>

@@ -22,6 +22,7 @@ import { counted } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
+import { Acts, useMayAct } from '../parts/acts.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 import { Body } from '../parts/head.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
@@ -62,14 +63,18 @@ function Steps({
   const chosen = useCell(choices);
   const left = stepsLeft(setup, chosen);
   const [asked, setAsked] = useState<StepName | undefined>(undefined);
-  const open = asked ?? left[0];
+  const mayAct = useMayAct();
+  const open = mayAct ? (asked ?? left[0]) : undefined;
   return (
     <>
       <div class="welcome">
         <h2>{setup.url === null ? 'Your gateway is ready' : 'Your gateway is running'}</h2>
         <p class="muted">
           Webhooks come in, an agent works on them with your tools, and the result goes to Slack, GitHub or another
-          target. {left.length === 0 ? 'Nothing is left to set up.' : `${leftWords(left.length)}; each can be undone.`}{' '}
+          target.{' '}
+          {left.length === 0
+            ? 'Nothing is left to set up.'
+            : `${leftWords(left.length)}${mayAct ? '; each can be undone' : ' for the owner; this session may only read'}.`}{' '}
           {isRouteless ? null : (
             <a class="inline-link" href={hashOf('overview')}>
               Go to the overview
@@ -158,17 +163,19 @@ function Step({
         </div>
       ) : (
         <div class="btns">
-          {state === 'skipped' ? <span class="muted small">Skipped</span> : null}
-          {isOpen ? (
-            <button type="button" class="btn quiet" onClick={onSkip}>
-              Not now<span class="unseen">: {title}</span>
-            </button>
-          ) : (
-            <button type="button" class="btn" onClick={onOpen}>
-              {state === 'skipped' ? 'Undo' : 'Open'}
-              <span class="unseen">: {title}</span>
-            </button>
-          )}
+          <Acts>
+            {state === 'skipped' ? <span class="muted small">Skipped</span> : null}
+            {isOpen ? (
+              <button type="button" class="btn quiet" onClick={onSkip}>
+                Not now<span class="unseen">: {title}</span>
+              </button>
+            ) : (
+              <button type="button" class="btn" onClick={onOpen}>
+                {state === 'skipped' ? 'Undo' : 'Open'}
+                <span class="unseen">: {title}</span>
+              </button>
+            )}
+          </Acts>
         </div>
       )}
       {isOpen ? <div class="more stack tight">{children}</div> : null}

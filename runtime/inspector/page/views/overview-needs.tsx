@@ -4,6 +4,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useNow } from '../data/clock.ts';
 import type { Overview } from '../data/overview.ts';
 import { timeWords } from '../data/overview-words.ts';
+import { useMayAct } from '../parts/acts.tsx';
 import { withCode } from '../parts/basics.tsx';
 import { type MarkName, StatusMark, type Tone } from '../parts/chip.tsx';
 import { Count, Panel } from '../parts/panel.tsx';
@@ -71,6 +72,7 @@ export function Needs({
 function NeedRow({ need, isFirst }: { readonly need: Need; readonly isFirst: boolean }): JSX.Element {
   const [mark, tone] = looks[need.kind];
   const now = useNow();
+  const mayAct = useMayAct();
   const when =
     need.until !== undefined
       ? `answer by ${timeWords(need.until, now)}`
@@ -88,7 +90,7 @@ function NeedRow({ need, isFirst }: { readonly need: Need; readonly isFirst: boo
         {when}
       </span>
       <a class={isFirst ? 'btn primary' : 'btn'} href={`#/${need.action.place}`}>
-        {need.action.label}
+        {mayAct ? need.action.label : 'Show'}
         <span class="unseen">: {need.title}</span>
       </a>
     </li>

@@ -12,6 +12,7 @@ import { hashOf } from '../data/hash.ts';
 import { goWithin } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
+import { Acts } from '../parts/acts.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { Status, StatusChip } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
@@ -55,7 +56,9 @@ export function RoutePane({ name, profile, mark, onChanged }: RoutePaneProps): J
           </div>
           <Day name={name} profile={profile} />
           <div class="cols2">
-            <RouteTest chosen={chosen} onDone={onChanged} />
+            <Acts>
+              <RouteTest chosen={chosen} onDone={onChanged} />
+            </Acts>
             <RefusedOnes chosen={chosen} />
           </div>
         </>
@@ -124,32 +127,34 @@ function Headline({ route, mark, chosen, onChanged }: HeadlineProps): JSX.Elemen
           <Icon name="events" />
           Show events
         </a>
-        {isDynamic ? (
-          <>
-            <button type="button" class="btn" onClick={() => setAsking('edit')}>
-              Edit…
+        <Acts>
+          {isDynamic ? (
+            <>
+              <button type="button" class="btn" onClick={() => setAsking('edit')}>
+                Edit…
+              </button>
+              <button type="button" class="btn risky" onClick={() => setAsking('remove')}>
+                Remove…
+              </button>
+            </>
+          ) : null}
+          {route.enabled === false ? (
+            <button
+              type="button"
+              class="btn"
+              disabled={busy}
+              onClick={() => void act('Route enabled.', () => call('webhook.enable', chosen))}
+            >
+              <Icon name="power" />
+              Enable
             </button>
-            <button type="button" class="btn risky" onClick={() => setAsking('remove')}>
-              Remove…
+          ) : (
+            <button type="button" class="btn" onClick={() => setAsking('disable')}>
+              <Icon name="power" />
+              Disable…
             </button>
-          </>
-        ) : null}
-        {route.enabled === false ? (
-          <button
-            type="button"
-            class="btn"
-            disabled={busy}
-            onClick={() => void act('Route enabled.', () => call('webhook.enable', chosen))}
-          >
-            <Icon name="power" />
-            Enable
-          </button>
-        ) : (
-          <button type="button" class="btn" onClick={() => setAsking('disable')}>
-            <Icon name="power" />
-            Disable…
-          </button>
-        )}
+          )}
+        </Acts>
       </div>
       {asking === 'disable' ? (
         <Confirm

@@ -13,6 +13,7 @@ import { call, useAsked } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { useMedia } from '../data/use-media.ts';
 import type { ViewRow } from '../frame/view-row.ts';
+import { Acts } from '../parts/acts.tsx';
 import { Clock } from '../parts/basics.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 import { SearchField } from '../parts/choice.tsx';
@@ -49,10 +50,12 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
   return (
     <>
       <Head title="Routes" count={asked.kind === 'there' ? all.length : undefined}>
-        <button type="button" class="btn" onClick={() => setAdding(true)}>
-          <Icon name="add" />
-          New subscription…
-        </button>
+        <Acts>
+          <button type="button" class="btn" onClick={() => setAdding(true)}>
+            <Icon name="add" />
+            New subscription…
+          </button>
+        </Acts>
       </Head>
       <Answer asked={asked} again={again} what="The routes">
         {() =>

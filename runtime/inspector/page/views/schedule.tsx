@@ -10,6 +10,7 @@ import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { standingOfState, standingOfStatus } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
+import { Acts } from '../parts/acts.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { Chip, markOf, Status } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
@@ -68,33 +69,35 @@ export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element
         </div>
         {row.id === '' ? null : (
           <div class="btns push">
-            <button
-              type="button"
-              class="btn"
-              disabled={busy}
-              onClick={() => void tell('cron.run', `${row.name} was fired.`)}
-            >
-              Run now
-            </button>
-            {rests ? (
+            <Acts>
               <button
                 type="button"
                 class="btn"
                 disabled={busy}
-                onClick={() => void tell('cron.resume', `${row.name} is resumed.`)}
+                onClick={() => void tell('cron.run', `${row.name} was fired.`)}
               >
-                Resume
+                Run now
               </button>
-            ) : (
-              <button
-                type="button"
-                class="btn"
-                disabled={busy}
-                onClick={() => void tell('cron.pause', `${row.name} is paused.`)}
-              >
-                Pause
-              </button>
-            )}
+              {rests ? (
+                <button
+                  type="button"
+                  class="btn"
+                  disabled={busy}
+                  onClick={() => void tell('cron.resume', `${row.name} is resumed.`)}
+                >
+                  Resume
+                </button>
+              ) : (
+                <button
+                  type="button"
+                  class="btn"
+                  disabled={busy}
+                  onClick={() => void tell('cron.pause', `${row.name} is paused.`)}
+                >
+                  Pause
+                </button>
+              )}
+            </Acts>
           </div>
         )}
       </header>

@@ -8,7 +8,7 @@ import { useState } from 'preact/hooks';
 import type { ServerRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
-import { useCommands } from '../data/commands.ts';
+import { type Command, useCommands } from '../data/commands.ts';
 import { counted } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { living } from '../data/live.ts';
@@ -16,6 +16,7 @@ import { go } from '../data/place.ts';
 import { usePlayed } from '../data/player.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { isFailing, type ServerTab, serverLabel, serverMark, whyOf } from '../data/server-words.ts';
+import { Acts, useMayAct } from '../parts/acts.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { StateChart } from '../parts/chart.tsx';
 import { StatusChip } from '../parts/chip.tsx';
@@ -81,12 +82,14 @@ export function ServerDetail({
       if (why !== undefined) return `Written, but not in force: ${why}`;
       return isOff ? `Server ${server} enabled.` : `Server ${server} disabled.`;
     });
-  useCommands('selection', [
+  const commands: readonly Command[] = [
     { label: 'Try again now', icon: 'replay', run: () => void reconnect() },
     { label: 'Edit…', icon: 'edit', asks: true, run: () => open('edit') },
     { label: isOff ? 'Enable' : 'Disable', icon: 'power', run: () => void turn() },
     { label: 'Remove…', icon: 'close', asks: true, run: () => open('remove') },
-  ]);
+  ];
+  const mayAct = useMayAct();
+  useCommands('selection', mayAct ? commands : []);
   const toLogin = canLogIn && state === 'needsLogin';
   return (
     <>
@@ -121,28 +124,30 @@ export function ServerDetail({
           </p>
         </div>
         <div class="btns push">
-          {canLogIn && !toLogin ? (
-            <button type="button" class="btn" onClick={() => open('login')}>
-              Log in…
+          <Acts>
+            {canLogIn && !toLogin ? (
+              <button type="button" class="btn" onClick={() => open('login')}>
+                Log in…
+              </button>
+            ) : null}
+            {isFailing(row) || isOff ? null : (
+              <button type="button" class="btn" disabled={busy !== ''} onClick={() => void reconnect()}>
+                <Icon name="replay" />
+                Reconnect
+              </button>
+            )}
+            <button type="button" class="btn" onClick={() => open('edit')}>
+              <Icon name="edit" />
+              Edit…
             </button>
-          ) : null}
-          {isFailing(row) || isOff ? null : (
-            <button type="button" class="btn" disabled={busy !== ''} onClick={() => void reconnect()}>
-              <Icon name="replay" />
-              Reconnect
+            <button type="button" class="btn" disabled={busy !== ''} onClick={() => void turn()}>
+              <Icon name="power" />
+              {isOff ? 'Enable' : 'Disable'}
             </button>
-          )}
-          <button type="button" class="btn" onClick={() => open('edit')}>
-            <Icon name="edit" />
-            Edit…
-          </button>
-          <button type="button" class="btn" disabled={busy !== ''} onClick={() => void turn()}>
-            <Icon name="power" />
-            {isOff ? 'Enable' : 'Disable'}
-          </button>
-          <button type="button" class="btn risky" onClick={() => open('remove')}>
-            Remove…
-          </button>
+            <button type="button" class="btn risky" onClick={() => open('remove')}>
+              Remove…
+            </button>
+          </Acts>
         </div>
       </div>
       {refused === undefined ? null : refused.isFresh ? (
@@ -161,7 +166,7 @@ export function ServerDetail({
             row.tools === 0 ? undefined : `${counted(row.tools, 'tool')} stay listed and answer “server unavailable”.`
           }
           buttons={
-            <>
+            <Acts>
               <button type="button" class="btn primary" disabled={busy !== ''} onClick={() => void reconnect()}>
                 <Icon name="replay" />
                 {busy === 'Try again now' ? 'Trying…' : 'Try again now'}
@@ -170,7 +175,7 @@ export function ServerDetail({
                 <Icon name="edit" />
                 {row.transport === 'stdio' ? 'Edit command…' : 'Edit address…'}
               </button>
-            </>
+            </Acts>
           }
         />
       ) : toLogin ? (
@@ -178,11 +183,13 @@ export function ServerDetail({
           mark="waiting"
           tone="wait"
           title="The server needs a login."
-          more="Its login page opens in this browser; the tokens stay on the gateway’s machine."
+          more={mayAct ? 'Its login page opens in this browser; the tokens stay on the gateway’s machine.' : undefined}
           buttons={
-            <button type="button" class="btn primary" onClick={() => open('login')}>
-              Log in…
-            </button>
+            <Acts>
+              <button type="button" class="btn primary" onClick={() => open('login')}>
+                Log in…
+              </button>
+            </Acts>
           }
         />
       ) : row.error === undefined || isOff ? null : (

@@ -7,7 +7,7 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { ServerRow } from '../../../control/contract.ts';
-import { useCommands } from '../data/commands.ts';
+import { type Command, useCommands } from '../data/commands.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { go, goWithin } from '../data/place.ts';
@@ -23,6 +23,7 @@ import {
 } from '../data/server-words.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
+import { Acts, useMayAct } from '../parts/acts.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 import { SearchField } from '../parts/choice.tsx';
 import { Head } from '../parts/head.tsx';
@@ -55,22 +56,26 @@ function Servers({ place }: { readonly place: Place }): JSX.Element {
     { key: 'j', label: 'Next server', run: () => move(1) },
     { key: 'k', label: 'Previous server', run: () => move(-1) },
   ]);
-  useCommands('actions', [
+  const mayAct = useMayAct();
+  const commands: readonly Command[] = [
     { label: 'Add server', icon: 'add', run: () => add('command') },
     { label: 'Import…', icon: 'download', asks: true, run: () => add('import') },
-  ]);
+  ];
+  useCommands('actions', mayAct ? commands : []);
   const row = all.find((one) => idOf(one) === id);
   return (
     <>
       <Head title="Servers" count={asked.kind === 'there' ? all.length : undefined}>
-        <button type="button" class="btn" onClick={() => add('import')}>
-          <Icon name="download" />
-          Import…
-        </button>
-        <button type="button" class="btn primary" onClick={() => add('command')}>
-          <Icon name="add" />
-          Add server
-        </button>
+        <Acts>
+          <button type="button" class="btn" onClick={() => add('import')}>
+            <Icon name="download" />
+            Import…
+          </button>
+          <button type="button" class="btn primary" onClick={() => add('command')}>
+            <Icon name="add" />
+            Add server
+          </button>
+        </Acts>
       </Head>
       <Answer asked={asked} again={again} what="The servers">
         {() =>
@@ -107,7 +112,7 @@ function Servers({ place }: { readonly place: Place }): JSX.Element {
           )
         }
       </Answer>
-      {query.add === undefined ? null : (
+      {query.add === undefined || !mayAct ? null : (
         <AddSheet
           key={query.link ?? ''}
           kind={query.link === undefined ? query.add : 'link'}
@@ -147,7 +152,7 @@ function NoServers({ add }: { readonly add: (kind: string) => void }): JSX.Eleme
     <Empty
       title="No servers yet."
       buttons={
-        <>
+        <Acts>
           <button type="button" class="btn primary" onClick={() => add('command')}>
             Add server
           </button>
@@ -156,7 +161,7 @@ function NoServers({ add }: { readonly add: (kind: string) => void }): JSX.Eleme
               Import from {programs.size === 1 ? first.program : `${programs.size} programs`} ({found.length})
             </button>
           )}
-        </>
+        </Acts>
       }
     >
       An MCP server gives the agent tools: a local command, or an address.

@@ -1,13 +1,13 @@
 /**
- * Targets: the platforms with how their connections stand, and the texts that have not arrived, each with buttons to send
- * it again or to give it up.
+ * Targets: the platforms with the states of their connections, and how many of their deliveries have not arrived, which
+ * leads to these among the failures.
  * @see DLV-4 and INS-2 in docs/specification.md
  */
 
 import type { JSX } from 'preact';
 import type { TargetRow } from '../../../control/contract.ts';
 import { useNow } from '../data/clock.ts';
-import { spellCountdown, spellWord } from '../data/format.ts';
+import { counted, spellCountdown, spellWord } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { go } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
@@ -19,7 +19,6 @@ import { Chip, Mark, toneOf } from '../parts/chip.tsx';
 import { Head } from '../parts/head.tsx';
 import { Answer, Empty, Facts, Verdict } from '../parts/panel.tsx';
 import { Split } from '../parts/split.tsx';
-import { Undelivered } from './undelivered.tsx';
 
 const changing = /^platformConnection$/;
 
@@ -56,8 +55,20 @@ function Targets({ place: { chosen } }: { readonly place: Place }): JSX.Element 
           </Answer>
         }
       >
-        {row === undefined ? null : <TargetHead row={row} />}
-        <Undelivered target={row?.name ?? ''} />
+        {chosen === '' ? (
+          <Empty title="Choose a target">Its state and what has not arrived there are shown here.</Empty>
+        ) : row === undefined ? (
+          asked.kind === 'there' ? (
+            <Empty title="No such target">
+              <code>{chosen}</code> is not among them any more.
+            </Empty>
+          ) : null
+        ) : (
+          <>
+            <TargetHead row={row} />
+            <NotArrived target={row.target} />
+          </>
+        )}
       </Split>
     </>
   );
@@ -132,5 +143,27 @@ function TargetHead({ row }: { readonly row: TargetRow }): JSX.Element {
         ]}
       />
     </>
+  );
+}
+
+/** What waits for a person; what is retried by itself counts as waiting. */
+function NotArrived({ target }: Pick<TargetRow, 'target'>): JSX.Element {
+  const { asked, again } = useAsked('failures by target', () => call('failures.groups', { by: 'target' }));
+  useFresh(/^delivery$/, again);
+  return (
+    <Answer asked={asked} again={again} what="The deliveries">
+      {({ groups }) => {
+        const group = groups.find((one) => one.target === target);
+        return group === undefined ? (
+          <p class="muted">No failed deliveries.</p>
+        ) : (
+          <p>
+            <a href={hashOf('failures', group.key, { by: 'target' })}>
+              {counted(group.count, 'delivery has', 'deliveries have')} not arrived
+            </a>
+          </p>
+        );
+      }}
+    </Answer>
   );
 }

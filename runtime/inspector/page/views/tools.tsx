@@ -7,6 +7,7 @@ import type { Result, ServerRow, ToolRow } from '../../../control/contract.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
+import { Acts, useMayAct } from '../parts/acts.tsx';
 import { Answered, JsonText, LongText, Nothing, Refused } from '../parts/basics.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
 
@@ -73,6 +74,7 @@ type Call =
 
 function ToolBody({ tool, profile }: { readonly tool: ToolRow; readonly profile: string }): JSX.Element {
   const [made, setMade] = useState<Call>({ kind: 'none' });
+  const mayAct = useMayAct();
   const body = useRef<HTMLDivElement>(null);
   const outcome = useRef<HTMLDivElement>(null);
   const isOver = made.kind === 'answered' || made.kind === 'refused';
@@ -99,22 +101,24 @@ function ToolBody({ tool, profile }: { readonly tool: ToolRow; readonly profile:
       <p class="muted">
         registered as <code>{tool.name}</code>
       </p>
-      <SchemaForm id={`call-${tool.name}`} schema={tool.input_schema} onValues={(values) => void run(values)}>
-        <button type="submit" class="main" aria-disabled={made.kind === 'running'}>
-          Call
-        </button>
-        <span class="muted" role="status">
-          {made.kind === 'running' ? (
-            <>
-              Runs… What needs a yes waits under <a href={hashOf('approvals')}>Approvals</a>.
-            </>
-          ) : null}
-        </span>
-      </SchemaForm>
-      <div ref={outcome} tabIndex={-1}>
-        <Outcome made={made} />
-      </div>
-      <details>
+      <Acts>
+        <SchemaForm id={`call-${tool.name}`} schema={tool.input_schema} onValues={(values) => void run(values)}>
+          <button type="submit" class="main" aria-disabled={made.kind === 'running'}>
+            Call
+          </button>
+          <span class="muted" role="status">
+            {made.kind === 'running' ? (
+              <>
+                Runs… What needs a yes waits under <a href={hashOf('approvals')}>Approvals</a>.
+              </>
+            ) : null}
+          </span>
+        </SchemaForm>
+        <div ref={outcome} tabIndex={-1}>
+          <Outcome made={made} />
+        </div>
+      </Acts>
+      <details open={!mayAct}>
         <summary>Schema</summary>
         <JsonText value={tool.input_schema} label={`Input schema of ${tool.tool}`} />
         {tool.output_schema === undefined ? null : (
