@@ -953,7 +953,7 @@ export const catalogue: readonly CliCommand[] = [
       { name: 'offline', help: 'Ask nothing beyond this machine, and start no server.' },
       json,
     ],
-    help: 'Look for what keeps the gateway from working, and say how to mend it.',
+    help: 'Look for what keeps the gateway from working, and say how to fix it.',
     load: async () => (await doctor()).runDoctor,
   },
   {

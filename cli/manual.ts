@@ -600,7 +600,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   'config check': {
     about: [
-      'Prints every finding as a compiler does: file, line, column, what is wrong, how to mend it, and its code.',
+      'Prints every finding as a compiler does: file, line, column, what is wrong, how to fix it, and its code.',
     ],
     examples: [
       ['config check', 'for people'],
@@ -705,12 +705,12 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   doctor: {
     about: [
-      'Looks at everything that keeps a gateway from working, and says for each finding where it is, what it is and how to mend it. A running gateway is asked for the state of its servers; where none runs, each server that needs no login is connected to once. No login is ever begun.',
+      'Looks at everything that keeps a gateway from working, and says for each finding where it is, what it is and how to fix it. A running gateway is asked for the state of its servers; where none runs, each server that needs no login is connected to once. No login is ever begun.',
       'With --fix it closes what is open to others and removes what a dead gateway left. It changes nothing else.',
     ],
     examples: [
       ['doctor', 'look'],
-      ['doctor --fix', 'look and mend what is safe to mend'],
+      ['doctor --fix', 'look, and fix what is safe to fix'],
       ['doctor --offline --json', 'ask no network; for scripts'],
     ],
     exits: {

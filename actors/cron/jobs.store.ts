@@ -34,7 +34,7 @@ export interface JobsStore {
 
 export function createJobsStore({ document }: { readonly document: Document }): JobsStore {
   const { place, readCure, writeCure } = document;
-  const corrupt = `${place}: is no list of jobs; mend it or move it away — the last good jobs stand until then and nothing overwrites it`;
+  const corrupt = `${place}: is no list of jobs; correct it or move it away: the last good jobs apply until then, and nothing overwrites it`;
   let seen: string | undefined;
   let jobs: readonly CronJob[] = [];
   let strays: readonly StrayRecord[] = [];

@@ -19,7 +19,7 @@ export interface PostgresSessions {
   living(): Promise<SessionId[]>;
   /** The ids of the sessions that this process has begun and not ended. */
   own(): readonly SessionId[];
-  /** Nobody knows what a session of this process holds: each ends instead of being renewed. */
+  /** What a session of this process holds is not known any more: each ends instead of being renewed. */
   disown(): void;
   watch(heard: (news: News) => void): () => void;
   close(): Promise<void>;
@@ -85,7 +85,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     return connecting;
   }
 
-  /** Nobody may take own sessions for those of a dead process, so their locks are taken anew at once. */
+  /** Another process must not take own sessions for those of a dead one, so their locks are taken anew at once. */
   async function comeBack(): Promise<void> {
     const isWhole = (): boolean => ![...own.values()].includes(false);
     for (let waitMs = firstWaitMs; !isClosed && !isWhole(); waitMs = Math.min(2 * waitMs, longestWaitMs)) {

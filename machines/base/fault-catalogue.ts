@@ -87,7 +87,7 @@ export const faultCatalogue = {
   },
   'gateway-not-listening': {
     what: 'The webhook adapter does not listen, so nothing can be sent to it.',
-    remedy: '`agent gateway status` shows why; enable platforms.webhook or mend its findings.',
+    remedy: '`agent gateway status` shows why; enable platforms.webhook or correct its findings.',
   },
   'gateway-busy': {
     what: 'The gateway is starting or stopping.',

@@ -33,7 +33,9 @@ export function readJobs(text: string): JobsRead {
     const place = `record ${index + 1} of jobs.json`;
     if (job === undefined) {
       const name = isJsonObject(record) && typeof record.name === 'string' ? record.name : 'jobs.json';
-      const what = isJsonObject(record) ? 'has no id; give it one of its own' : 'is no object; mend it or take it out';
+      const what = isJsonObject(record)
+        ? 'has no id; give it one of its own'
+        : 'is no object; correct it or take it out';
       strays.push({ id: '', name, problem: `${place} ${what}` });
     } else if (jobs.has(job.id)) {
       const { id, name } = job;

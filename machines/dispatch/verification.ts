@@ -65,5 +65,5 @@ export function readVerification(
 
 /** What a person does about credentials that a platform refuses. */
 export function cure(name: string): string {
-  return `mend platforms.${name} (credentials best in .env) and reload with \`agent gateway reload\``;
+  return `correct platforms.${name} (credentials best in .env) and reload with \`agent gateway reload\``;
 }

@@ -42,7 +42,7 @@ export interface Finding {
   /** Stable, for scripts; docs/sources.md lists them. */
   readonly code: FindingCode;
   readonly text: string;
-  /** Nobody without the secret can cause it, unless a request was captured (SEC-8). */
+  /** It takes the secret to cause it, or a captured request (SEC-8). */
   readonly proven?: true;
 }
 

@@ -456,7 +456,7 @@ export function sealEvent(
   return { headers, body };
 }
 
-/** Whether a sender signs by a private key, so that nobody else can. */
+/** Whether a sender signs by a private key, which the gateway does not have. */
 export function signsByPrivateKey(algorithm: Algorithm): algorithm is 'ed25519' | 'ecdsa-sha256' | 'rsa' {
   return algorithm === 'ed25519' || algorithm === 'ecdsa-sha256' || algorithm === 'rsa';
 }

@@ -1115,7 +1115,7 @@ export interface RouteDetail extends RouteRow {
 }
 
 /**
- * A run's record as people are told it: one that a crash cut off waits, whatever the disk still says. `heldBy` is the session
+ * A run's record as it is shown: one that a crash cut off waits, whatever the disk still says. `heldBy` is the session
  * that holds it there: what another gateway runs is no cut-off run.
  */
 export type SeenRun = (key: string, record: RunRecord, heldBy: string | undefined) => RunRecord;

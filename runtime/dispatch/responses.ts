@@ -67,7 +67,7 @@ export type ResponsePorts = {
   readonly wards: () => Wards;
 };
 
-/** What became of a commit; of one that met another version than it expected, in which collection. */
+/** The outcome of a commit; of one that met another version than it expected, in which collection. */
 interface Settled {
   readonly kind: string;
   readonly collection?: Collection;

@@ -42,7 +42,7 @@ export function checkConfig({ home, gateway }: Examined): readonly Finding[] {
         code: 'subscription-finding',
         place: name === '' ? file : `${file}: ${name}`,
         what: `${message} [${code}]`,
-        cure: name === '' ? 'mend the file, or move it away' : `agent webhook remove ${name}, and subscribe it anew`,
+        cure: name === '' ? 'correct the file, or move it away' : `agent webhook remove ${name}, and subscribe it anew`,
       });
     }
     for (const entry of routes) {
@@ -74,7 +74,7 @@ function refusedBy(gateway: Examined['gateway']): readonly Finding[] {
       code: 'config-refused',
       place: 'the running gateway',
       what: `has refused the configuration on disk, and the last good one stays in force: ${fault}`,
-      cure: 'mend what is named there, or what `agent config check` shows; then `agent gateway reload`',
+      cure: 'correct what is named there, or what `agent config check` shows; then `agent gateway reload`',
     },
   ];
 }

@@ -46,7 +46,7 @@ export async function checkPort({ home, gateway }: Examined): Promise<readonly F
         code: 'config-refused',
         place: `${webhook.host}:${webhook.port}`,
         what: fault,
-        cure: 'mend what it says, then agent gateway reload',
+        cure: 'fix what it says, then agent gateway reload',
       });
     }
     if (url === null) {
@@ -56,7 +56,7 @@ export async function checkPort({ home, gateway }: Examined): Promise<readonly F
         code: 'not-listening',
         place: `${webhook.host}:${webhook.port}`,
         what: fault ?? 'the gateway does not listen',
-        cure: 'mend what it says, then agent gateway reload',
+        cure: 'fix what it says, then agent gateway reload',
       });
     }
   }

@@ -132,7 +132,7 @@ function targetTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undef
     level: 'wrong',
     code: 'target-unreachable',
     what: row.error,
-    cure: 'mend its keys under platforms, then agent gateway reload',
+    cure: 'correct its keys under platforms, then agent gateway reload',
   };
 }
 

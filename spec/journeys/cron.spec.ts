@@ -146,7 +146,7 @@ t.test('CRN-1 · SUB-1 · the file is followed while other processes edit it, an
   );
   t.match(await askCli(['webhook', 'subscribe', 'y', '--cron-job', 'digest'], home.path), {
     code: 1,
-    stderr: /mend it.*\[cron-jobs-corrupt\]/,
+    stderr: /correct it.*\[cron-jobs-corrupt\]/,
   });
   t.match(await askCli(['cron', 'pause', 'digest'], home.path), { code: 1, stderr: /\[cron-jobs-unwritable\]/ });
 

@@ -237,7 +237,7 @@ t.test(
     it.configure({ slack: { ...slackApi.wrongOptions } });
     const daemon = await it.start();
     const failed = await it.target('slack', 'failed');
-    t.match(failed.error, /does not accept the credentials.*mend platforms\.slack.*agent gateway reload/);
+    t.match(failed.error, /does not accept the credentials.*correct platforms\.slack.*agent gateway reload/);
     const untouched = await it.target('discord', 'connected');
 
     await it.post(daemon, 'slack', '1');
@@ -428,7 +428,7 @@ t.test('CLI-2 · DLV-2 · the list of targets ends with the whole cure of each t
 
   const { stdout } = await it.cli('deliveries', 'targets');
 
-  t.match(error, /mend platforms\.slack/);
+  t.match(error, /correct platforms\.slack/);
   t.ok(stdout.endsWith(`\n\n${error}\n`), stdout);
   t.equal((await it.cli('runs', 'list')).stdout, 'No runs.\n');
 });

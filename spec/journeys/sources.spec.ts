@@ -3,7 +3,7 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import t from 'tap';
 import { runCli, startDaemon } from '../support/daemon.ts';
-import { makeHome } from '../support/home.ts';
+import { makeHome, type TestHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson } from '../support/webhook-home.ts';
 
@@ -21,6 +21,12 @@ interface Row {
   readonly reason?: string;
 }
 
+/** Writes a home whose routes run the echo. */
+function configure(home: TestHome, extra: Readonly<Record<string, unknown>>): void {
+  const webhook = { enabled: true, extra: { host: '127.0.0.1', port: 0, ...extra } };
+  home.write('config.yaml', JSON.stringify({ agent: { runner: 'echo' }, platforms: { webhook } }));
+}
+
 t.test('SRC-1 · SRC-2 · IDM-2 · providers are verified by their own schemes, and their retries run once', async (t) => {
   const home = makeHome(t);
   const routes = {
@@ -34,13 +40,7 @@ t.test('SRC-1 · SRC-2 · IDM-2 · providers are verified by their own schemes, 
     },
     plain: { secret: 'q8Zr4Lk2Wm7Tn1Bd9Xplain', prompt: '{id}' },
   };
-  home.write(
-    'config.yaml',
-    JSON.stringify({
-      agent: { runner: 'echo' },
-      platforms: { webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, public_url: publicUrl, routes } } },
-    }),
-  );
+  configure(home, { public_url: publicUrl, routes });
   const daemon = await startDaemon(t, home.path);
   const post = async (route: string, body: string, headers: Record<string, string>) => {
     const response = await fetch(`${daemon.url}/webhooks/${route}`, { method: 'POST', body, headers });
@@ -122,13 +122,7 @@ t.test(
       crm: { source: 'hubspot', secret },
       ce: { source: 'cloudevents', secret },
     };
-    home.write(
-      'config.yaml',
-      JSON.stringify({
-        agent: { runner: 'echo' },
-        platforms: { webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, public_url: publicUrl, routes } } },
-      }),
-    );
+    configure(home, { public_url: publicUrl, routes });
     const daemon = await startDaemon(t, home.path);
     const post = async (route: string, body: string, headers: Record<string, string>) => {
       const response = await fetch(`${daemon.url}/webhooks/${route}`, { method: 'POST', body, headers });
@@ -196,13 +190,7 @@ t.test(
       discord: { source: 'discord', secret: discordKey },
       meta: { source: 'meta', secret: slack, verify_token: '${META_TOKEN}' },
     };
-    home.write(
-      'config.yaml',
-      JSON.stringify({
-        agent: { runner: 'echo' },
-        platforms: { webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, rate_limit: 1, routes } } },
-      }),
-    );
+    configure(home, { rate_limit: 1, routes });
     const daemon = await startDaemon(t, home.path);
     const ask = async (path: string, body?: string, headers: Record<string, string> = {}) => {
       const init = body === undefined ? {} : { method: 'POST', body };
@@ -299,13 +287,7 @@ t.test(
       },
       acme: { signature: { header: 'X-Acme', algorithm: 'ed25519' }, secret: discord.toString('hex'), prompt: '{n}' },
     };
-    home.write(
-      'config.yaml',
-      JSON.stringify({
-        agent: { runner: 'echo' },
-        platforms: { webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, rate_limit: 1, routes } } },
-      }),
-    );
+    configure(home, { rate_limit: 1, routes });
     const daemon = await startDaemon(t, home.path);
     const test = async (...words: string[]) => {
       const { code, stdout, stderr } = await runCli(['webhook', 'test', ...words], home.path);
@@ -378,13 +360,7 @@ t.test('SRC-4 · SEC-6 · an array is split into events that are accepted togeth
     raw: { signature, secret: older, body: 'raw', prompt: '{items.1.id}' },
     object: { signature, secret: square },
   };
-  home.write(
-    'config.yaml',
-    JSON.stringify({
-      agent: { runner: 'echo' },
-      platforms: { webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, rate_limit: 100, routes } } },
-    }),
-  );
+  configure(home, { rate_limit: 100, routes });
   const daemon = await startDaemon(t, home.path);
   const post = async (route: string, secret: string, body: string) => {
     const headers = { 'X-Acme': createHmac('sha256', secret).update(body).digest('hex') };
@@ -457,18 +433,7 @@ t.test(
       done: { source: 'notion', secret: 'secret_q8Zr4Lk2Wm7Tn1Bd9XHd3J' },
       texts: { source: 'twilio', secret: twilio },
     };
-    home.write(
-      'config.yaml',
-      JSON.stringify({
-        agent: { runner: 'echo' },
-        platforms: {
-          webhook: {
-            enabled: true,
-            extra: { host: '127.0.0.1', port: 0, rate_limit: 4, public_url: publicUrl, routes },
-          },
-        },
-      }),
-    );
+    configure(home, { rate_limit: 4, public_url: publicUrl, routes });
     const daemon = await startDaemon(t, home.path);
     const ask = async (path: string, { method = 'POST', body, headers = {} }: Ask = {}) => {
       const init = body === undefined ? {} : { body };

@@ -95,8 +95,8 @@ t.test('CRN-1 · a corrupt file is told of, not overwritten, and mended by hand'
   const jobs = jobsIn(`${home.path}/cron`);
   t.equal(jobs.problem(), undefined);
   home.write('cron/jobs.json', '{"jobs": [');
-  t.match(jobs.problem(), /jobs\.json: is no list of jobs; mend it/);
-  t.match(await jobs.update((text) => putJob(text, { id: 'new' })), { kind: 'failed', problem: /mend it/ });
+  t.match(jobs.problem(), /jobs\.json: is no list of jobs; correct it/);
+  t.match(await jobs.update((text) => putJob(text, { id: 'new' })), { kind: 'failed', problem: /correct it/ });
   t.equal(readFileSync(`${home.path}/cron/jobs.json`, 'utf8'), '{"jobs": [');
   home.write('cron/jobs.json', '[]');
   t.same([jobs.problem(), jobs.all()], [undefined, []]);

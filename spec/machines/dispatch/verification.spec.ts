@@ -19,7 +19,7 @@ t.test(
         {
           kind: 'failed',
           refused: true,
-          why: /^no; mend platforms\.slack .*`agent gateway reload`$/,
+          why: /^no; correct platforms\.slack .*`agent gateway reload`$/,
           againInMs: quarter,
         },
       ],

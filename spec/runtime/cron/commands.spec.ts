@@ -134,9 +134,9 @@ t.test('CRN-1 · what cannot be is refused with its code, and nothing is written
   t.match(await refusal(call('cron.run', { job: 'digest' })), { code: 'gateway-not-running' });
 
   home.write('cron/jobs.json', '{');
-  t.match(await call('cron.list'), [{ state: 'broken', problem: /mend it/ }]);
+  t.match(await call('cron.list'), [{ state: 'broken', problem: /correct it/ }]);
   t.match(await refusal(call('cron.pause', { job: 'digest' })), { code: 'cron-jobs-corrupt' });
-  t.match(await refusal(call('cron.add', digest)), { code: 'cron-jobs-unwritable', message: /mend it/ });
+  t.match(await refusal(call('cron.add', digest)), { code: 'cron-jobs-unwritable', message: /correct it/ });
 });
 
 t.test('PRF-2 · CRN-1 · jobs are their profile’s', async (t) => {

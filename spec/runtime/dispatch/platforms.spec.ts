@@ -46,7 +46,7 @@ t.test(
         outcome: {
           kind: 'refused',
           class: 'auth',
-          reason: /^target "slack" is not connected: slack: .*mend platforms\.slack/,
+          reason: /^target "slack" is not connected: slack: .*correct platforms\.slack/,
         },
       });
     }
