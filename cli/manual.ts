@@ -599,9 +599,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['doctor', 'docs/deliveries.md'],
   },
   'config check': {
-    about: [
-      'Prints every finding as a compiler does: file, line, column, what is wrong, how to fix it, and its code.',
-    ],
+    about: ['Prints every finding as a compiler does: file, line, column, what is wrong, how to fix it, and its code.'],
     examples: [
       ['config check', 'for people'],
       ['config check --json', 'for editors'],

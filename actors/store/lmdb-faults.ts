@@ -48,7 +48,11 @@ export function openFault(directory: string, thrown: unknown): Fault {
     case 'journal-version':
       return versionFault(storePath(directory), 'another layout', 'its own');
     case undefined:
-      return fault('journal-unreadable', `${directory}: the journal cannot be used (${cause}); repair the folder`, cause);
+      return fault(
+        'journal-unreadable',
+        `${directory}: the journal cannot be used (${cause}); repair the folder`,
+        cause,
+      );
   }
 }
 
