@@ -144,7 +144,13 @@ export function applied(
       list.push({ at, key, row: row ?? (earlier as Row) });
     }
   }
+  // Gateways that make the same records wait for each other in one order, as their locks of records that stand do.
+  made.sort(byPlace);
   return { verdicts, made, changed, removed, keptWith };
+}
+
+function byPlace(one: Change, other: Change): number {
+  return one.at !== other.at ? (one.at < other.at ? -1 : 1) : one.key < other.key ? -1 : 1;
 }
 
 export interface Change {

@@ -81,6 +81,8 @@ export async function startPostgres(t: Test): Promise<SpecPostgres> {
       `unix_socket_directories=${folder}`,
       'shared_buffers=16MB',
       'max_connections=40',
+      // A deadlock is looked for after a second otherwise.
+      'deadlock_timeout=20ms',
     ];
     server = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((one) => ['-c', one])], {
       ...user,
