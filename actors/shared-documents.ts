@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { causeOf, type Fault } from '../machines/base/fault.ts';
 import { defaultProfile, type ProfileName } from '../machines/base/names.ts';
 import { homePaths, profilePaths } from '../machines/config/profile.ts';
-import { type DocumentChange, type Documents, unread } from './documents.ts';
+import { type DocumentChange, type Documents, fileDocuments, unread } from './documents.ts';
 import type { Logger } from './ports.ts';
 import { postgresFault } from './store/postgres-schema.ts';
 
@@ -67,6 +67,9 @@ const leasePollMs = 100;
 const leasePatienceMs = 25_000;
 const cure = 'see that the database answers';
 const credentialFile = /\.(json|meta|client|cimd-off)$/;
+/** Nothing else is written into a home: what a database holds may be another's. */
+const documentName =
+  /^(profiles\/[A-Za-z0-9][A-Za-z0-9._-]{0,63}\/)?(webhook_subscriptions\.json|cron\/jobs\.json|mcp-tokens\/[^/]+\.(json|meta|client|cimd-off))$/;
 
 export function createSharedDocuments({ home, place, connect, log }: SharedDocumentsSettings): SharedDocuments {
   const rows = new Map<string, DocumentRow>();
@@ -222,6 +225,14 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
       await (await connecting)?.close();
     },
   };
+}
+
+/** Writes the documents of a database into the files of a home, over what they hold; resolves with their number. */
+export async function writeHomeFiles(store: DocumentRows, home: string): Promise<number> {
+  const rows = await store.changed(new Map());
+  const documents = rows.filter(({ name, version }) => version > 0 && documentName.test(name));
+  await fileDocuments.write(documents.map(({ name, text }) => ({ path: join(home, name), text })));
+  return documents.filter(({ text }) => text !== undefined).length;
 }
 
 /** The files of a home that are documents, as gateways without a shared database keep them. */

@@ -213,6 +213,16 @@ export const catalogue: readonly CliCommand[] = [
     load: async () => (await gateway()).migrateGateway,
   },
   {
+    path: ['journal', 'copy'],
+    args: [],
+    flags: [
+      { name: 'to', value: 'engine', help: 'Where to: postgres, or back to lmdb.', oneOf: ['postgres', 'lmdb'] },
+      json,
+    ],
+    help: "Copy the journal into the database of gateway.postgres.url, or from it into the home's file.",
+    load: async () => (await gateway()).copyJournal,
+  },
+  {
     path: ['gateway', 'logs'],
     args: [],
     flags: [

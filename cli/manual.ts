@@ -131,6 +131,21 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     files: config,
     see: ['gateway', 'docs/scale.md'],
   },
+  'journal copy': {
+    about: [
+      'Every event, run, delivery, batch and claim is copied and then compared, one by one. The source is not changed. Stop the gateways of both sides first. A copy that was cut off continues when it is run again; a copy that a gateway has used since is refused.',
+      'To postgres: subscriptions, cron jobs and OAuth credentials follow at the first start of a gateway there. To lmdb: they are written into the files of the home, over what those hold.',
+    ],
+    examples: [
+      ['journal copy --to postgres', "copy the home's journal into the database"],
+      ['journal copy --to lmdb', 'copy it back'],
+    ],
+    exits: {
+      1: 'A gateway runs, an engine cannot be opened, or the copy holds something else already; the message says which.',
+    },
+    files: [...config, 'state/', 'webhook_subscriptions.json', 'cron/jobs.json', 'mcp-tokens/'],
+    see: ['gateway migrate', 'docs/scale.md'],
+  },
   'gateway logs': {
     about: [
       'Reads logs/gateway.log of the home, of which it searches the last 16 MB. A gateway in the foreground or of a service logs to its own output instead.',

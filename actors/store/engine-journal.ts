@@ -15,13 +15,14 @@ import type {
   ListQuery,
   LocalReader,
   SessionId,
+  StoredClaim,
   StoredRecord,
   Taken,
   Write,
 } from './journal.ts';
 import { claimKey } from './keys.ts';
 import { apply, isKey, storedRecord, unstorable } from './ledger.ts';
-import { markedKeys } from './marks.ts';
+import { expiryKey, markedKeys } from './marks.ts';
 import { ageing, type Piece, pruneClaims, type Spent, shrinking } from './prune.ts';
 import { beginSession, isLiving, livingSessions, prolongSession, removeSession } from './sessions.ts';
 import { sweeping } from './sweep.ts';
@@ -161,7 +162,27 @@ export function createReader(
     marked: async (collection, query) => local.marked(collection, query),
     dueKeys: async (collection) => local.dueKeys(collection),
     claimed: async (name) => local.claimed(name),
+    claims: async (query) => keptClaims(tables(), query, nowMs()),
   };
+}
+
+function keptClaims({ claims, expiry }: Tables, { limit, from }: Part, nowMs: number): StoredClaim[] {
+  const kept: StoredClaim[] = [];
+  for (let after = from; kept.length < limit; ) {
+    const keys = claims.keys({ limit: limit - kept.length, ...(after === undefined ? {} : { from: after }) });
+    for (const name of keys) {
+      const row = claims.read(name);
+      if (row?.value === undefined) continue;
+      const forMs = (row.dueAtMs ?? 0) - nowMs;
+      // A claim that ends with its time is remembered by that.
+      const event = expiry.head(expiryKey(name, row)) === undefined ? row.value.eventKey : undefined;
+      if (typeof event === 'string') kept.push({ name, value: row.value, forMs, keptWith: event });
+      else if (forMs > 0) kept.push({ name, value: row.value, forMs });
+    }
+    after = keys.at(-1);
+    if (after === undefined) break;
+  }
+  return kept;
 }
 
 function createLocalReader(tables: () => Tables, nowMs: () => number): LocalReader {

@@ -128,8 +128,19 @@ export interface MarkQuery {
   readonly from?: string;
 }
 
+/** A claim whose time runs, or that is kept as long as an event. */
+export interface StoredClaim {
+  /** The name that was claimed, or a digest where the engine cannot keep it. */
+  readonly name: string;
+  readonly value: JsonObject;
+  /** How long it still stands, in milliseconds of the engine's clock; at most 0 where its time is over. */
+  readonly forMs: number;
+  /** The key of the event that it is kept as long as. */
+  readonly keptWith?: string;
+}
+
 /** What a listing needs of a journal; a store that is only read has no more. */
-export type JournalReader = Pick<Journal, 'get' | 'list' | 'marked' | 'dueKeys' | 'claimed'>;
+export type JournalReader = Pick<Journal, 'get' | 'list' | 'marked' | 'dueKeys' | 'claimed' | 'claims'>;
 
 /** The same reads without a promise. */
 export interface LocalReader {
@@ -175,6 +186,8 @@ export interface Journal {
   dueKeys(collection: Collection): Promise<string[]>;
   /** The value of a claim that stands. */
   claimed(name: string): Promise<JsonObject | undefined>;
+  /** All claims that are kept, in the order of their names; only those after `from`. */
+  claims(query: { readonly limit: number; readonly from?: string }): Promise<StoredClaim[]>;
   /** Reads that a request makes before its commit, without a promise; absent where the records are behind a network. */
   readonly local?: LocalReader;
 

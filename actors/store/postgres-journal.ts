@@ -510,6 +510,21 @@ function createPostgresJournal({ url, place, first, readers, patienceMs, alone, 
       );
       return row && JSON.parse(row.value);
     },
+    async claims({ limit, from = '' }) {
+      const rows = await read<ClaimRow & { left: string; event_key: string | null }>(
+        'claims',
+        `select c.name, c.value, e.key as event_key, c.expires_at - agent_now() as left
+          from agent_claim c left join agent_record e on e.collection = 'e' and e.key = c.event_key
+          where c.name > $1 and (c.expires_at > agent_now() or e.key is not null) order by c.name limit $2`,
+        [from, bounded(limit)],
+      );
+      return rows.map(({ name, value, left, event_key }) => ({
+        name,
+        value: JSON.parse(value),
+        forMs: Number(left),
+        ...(event_key === null ? {} : { keptWith: event_key }),
+      }));
+    },
     take,
     async prune(query) {
       if (closing !== undefined) return { ok: false, fault: closedFault };

@@ -9,7 +9,7 @@ import { connectControl } from '../../runtime/control/client.ts';
 import type { ListenerStatus } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag } from '../context.ts';
+import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { oneLine, printJson } from '../terminal.ts';
 import { version } from '../version.ts';
 import { gatewayLog, readableLine } from './gateway-logs.ts';
@@ -117,6 +117,25 @@ export async function migrateGateway(context: CommandContext): Promise<ExitCode>
     from === to
       ? `The tables are of version ${to} already.\n`
       : `The tables are of version ${to} now${from === 0 ? '' : `; they were of version ${from}`}.\n`,
+  );
+  return 0;
+}
+
+export async function copyJournal(context: CommandContext): Promise<ExitCode> {
+  const to = textFlag(context, 'to');
+  if (to !== 'postgres' && to !== 'lmdb') {
+    context.out.complain('agent: say where to: --to postgres or --to lmdb\n');
+    return 2;
+  }
+  const copied = await context.ask('journal.copy', { to });
+  if (hasFlag(context, 'json')) {
+    printJson(context, copied);
+    return 0;
+  }
+  const { records, claims, documents } = copied;
+  const files = documents === 0 ? '' : ` ${documents} documents were written into the home.`;
+  context.out.print(
+    `${records} records and ${claims} claims are in ${to} now, compared one by one.${files}\nSet gateway.journal to "${to}" in config.yaml before the gateway starts.\n`,
   );
   return 0;
 }

@@ -41,7 +41,11 @@ export const faultCatalogue = {
   },
   'journal-local': {
     what: 'The command is for a journal in a database, and the journal of the home is none.',
-    remedy: 'Name the database in gateway.journal and gateway.postgres.url.',
+    remedy: 'Name the database in gateway.postgres.url, and `postgres` in gateway.journal.',
+  },
+  'journal-differs': {
+    what: 'The journal to copy to has a record that the source lacks, or has with other content. Nothing was replaced.',
+    remedy: 'Copy into an empty database or an empty home. If a gateway has used the copy since, keep using the copy.',
   },
   'journal-unreadable': {
     what: 'The store of the journal cannot be opened or written for a reason of the operating system.',

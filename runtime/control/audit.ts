@@ -104,6 +104,7 @@ const kinds: Readonly<Record<Method, string>> = {
   'inspect.tree': 'reads',
   'inspect.watch': 'reads',
   'inspect.why': 'reads',
+  'journal.copy': 'copied the journal',
   'link.add': 'added a server by a link',
   'link.read': 'reads',
   'mcp.add': 'added a server',

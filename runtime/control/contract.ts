@@ -138,6 +138,11 @@ export interface Contract {
   'inspect.tree': { params: object; result: ActorNode };
   'inspect.watch': { params: object; result: SnapshotMessage };
   'inspect.why': { params: EventChoice & ById; result: Story };
+  /** What the verified copy holds, and how many documents were written into the home. */
+  'journal.copy': {
+    params: { readonly to: 'postgres' | 'lmdb' };
+    result: { readonly records: number; readonly claims: number; readonly documents: number };
+  };
   'link.add': {
     params: InProfile & { readonly url: string; readonly name?: string };
     result: { readonly added: string; readonly profile: string };

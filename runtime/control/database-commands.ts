@@ -1,16 +1,22 @@
 /**
- * The command that brings the tables of the journal's database to this release.
+ * The commands of the journal's database: bring its tables to this release, copy a journal into it or out of it.
  * @see SCA-1 in docs/specification.md
  */
 
+import { writeHomeFiles } from '../../actors/shared-documents.ts';
+import { placedPaths } from '../../actors/socket-place.ts';
+import { placeOf } from '../../actors/store/postgres-schema.ts';
+import type { Result as Outcome } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { CommandHost, Commands } from './command.ts';
+import { takeHome } from '../system/process.ts';
+import { type CommandHost, type CommandPeer, type Commands, refuse } from './command.ts';
 import type { Result } from './contract.ts';
 import { homeOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 
 export const databaseCommands = {
   'gateway.migrate': { access: 'home', run: migrate },
+  'journal.copy': { access: 'home', run: copy },
 } satisfies Partial<Commands>;
 
 async function migrate(_: JsonObject, host: CommandHost): Promise<Result<'gateway.migrate'>> {
@@ -19,6 +25,60 @@ async function migrate(_: JsonObject, host: CommandHost): Promise<Result<'gatewa
     throw new Refusal('journal-local', `gateway.journal is "${journal}", which has no tables`);
   const { migratePostgresJournal } = await import('../../actors/store/postgres-journal.ts');
   const migrated = await migratePostgresJournal(postgres?.url ?? '');
-  if (!migrated.ok) throw new Refusal(migrated.fault.code, migrated.fault.message);
-  return migrated.value;
+  return got(migrated);
+}
+
+const noteEvery = 100_000;
+
+/** Opens both journals for as long as the copy takes, with the home locked against a gateway. */
+async function copy({ to }: JsonObject, host: CommandHost, peer: CommandPeer): Promise<Result<'journal.copy'>> {
+  if (to !== 'postgres' && to !== 'lmdb') refuse('params-missing', 'the parameter "to" is "postgres" or "lmdb"');
+  const { home, env } = host.source;
+  const url = homeOf(host).main.settings.gateway.postgres?.url;
+  if (url === undefined)
+    refuse('journal-local', 'gateway.postgres.url is not set; it names the database to copy to or from');
+  const [{ copyJournal }, { openPostgresJournal }, { openLmdbJournal, readLmdbJournal }, { createDocumentRows }] =
+    await Promise.all([
+      import('../../actors/store/copy-journal.ts'),
+      import('../../actors/store/postgres-journal.ts'),
+      import('../../actors/store/lmdb-journal.ts'),
+      import('../../actors/store/postgres-documents.ts'),
+    ]);
+  const paths = placedPaths(home, env);
+  const place = placeOf(url);
+  const lock = got(await takeHome(paths, host.version));
+  const open: { close(): Promise<void> }[] = [];
+  const using = <Each extends { close(): Promise<void> }>(one: Each): Each => {
+    open.push(one);
+    return one;
+  };
+  let notedAt = 0;
+  const progress = (records: number): void => {
+    if (records < notedAt + noteEvery) return;
+    notedAt = records;
+    peer.notify('note', { text: `${records} records are copied` });
+  };
+  try {
+    const database = await openPostgresJournal({ url });
+    if (!database.ok && database.fault.code === 'journal-reserve')
+      refuse('journal-reserve', `${place}: a gateway uses this database; stop it, then copy`);
+    const shared = using(got(database));
+    if (to === 'postgres') {
+      const source = got(await readLmdbJournal(paths.state));
+      if (source === undefined) refuse('journal-unreadable', `${paths.state}: there is no journal to copy`);
+      return { ...got(await copyJournal(using(source), shared, progress)), documents: 0 };
+    }
+    const local = using(got(await openLmdbJournal({ directory: paths.state })));
+    const copied = got(await copyJournal(shared, local, progress));
+    return { ...copied, documents: await writeHomeFiles(using(createDocumentRows(url, place)), home) };
+  } finally {
+    await Promise.allSettled(open.map((one) => one.close()));
+    lock.release();
+  }
+}
+
+/** @throws Refusal with the fault */
+function got<Value>(outcome: Outcome<Value>): Value {
+  if (!outcome.ok) throw new Refusal(outcome.fault.code, outcome.fault.message);
+  return outcome.value;
 }

@@ -7,6 +7,7 @@
 export const homeMethods: ReadonlySet<string> = new Set([
   'audit.list',
   'gateway.migrate',
+  'journal.copy',
   'webhook.disable',
   'webhook.edit',
   'webhook.enable',

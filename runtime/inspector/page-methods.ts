@@ -31,6 +31,7 @@ const rules: Readonly<Record<string, Rule>> = {
   ...all('inspect', ['chart', 'follow', 'show', 'tree', 'watch', 'why']),
   'inspect.link': 'terminalOnly',
   'inspect.endSessions': 'terminalOnly',
+  'journal.copy': 'terminalOnly',
   'link.read': 'open',
   // A server at an address starts no program.
   'link.add': ({ url }) => (namesAddress(url) ? 'open' : 'fresh'),

@@ -28,6 +28,7 @@ const rows: readonly (readonly [words: readonly string[], code: number, said: Re
   [['gateway', 'status'], 0, /^webhook +http/m],
   [['gateway', 'reload'], 0, /./],
   [['gateway', 'migrate'], 1, /\[journal-local\]/],
+  [['journal', 'copy', '--to', 'postgres'], 1, /\[journal-local\]/],
   [['gateway', 'service'], 0, /\[Service\]/],
   [['webhook', 'subscribe', 'mine', '--prompt', 'p'], 0, /URL +http/],
   [['webhook', 'list'], 0, /ping[\s\S]*mine/],

@@ -6,6 +6,7 @@
 import type { Test } from 'tap';
 import type { Journal, Put, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
 import type { Result } from '../../machines/base/fault.ts';
+import { claimOfEvent } from '../../machines/webhook/marks.ts';
 import { fc } from '../support/property.ts';
 import { checkHistory, histories } from './journal-model.ts';
 
@@ -182,6 +183,27 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     t.same(await journal.claimed('held'), { holder: 'r1' }, 'only its holder releases it');
     await journal.commit([{ kind: 'release', name: 'held', holder: 'r1' }]);
     t.equal(await journal.claimed('held'), undefined);
+  });
+
+  check('IDM-2 · SCA-1 · lists the claims that are kept, and how long each still stands', async (t, journal, clock) => {
+    const claimed = (name: string, forMs: number, more = {}) =>
+      ({ kind: 'claim', name, value: { by: name }, forMs, ...more }) as const;
+    const event = { profile: 'default', route: 'r', deliveryId: 'd' };
+    const ofEvent = claimed(claimOfEvent(event) ?? '', 10, { value: { eventKey: 'e' }, event: 'e' });
+    const putEvent = { kind: 'put', collection: 'events', key: 'e', value: event } as const;
+    await journal.commit([claimed('1', 20), claimed('3', 90), claimed('2', 30), putEvent, ofEvent]);
+    await journal.commit([{ kind: 'release', name: '2' }]);
+    await clock.set(nowMs + 20);
+
+    const all = await journal.claims({ limit: 9 });
+    t.same(all, [
+      { name: '3', value: { by: '3' }, forMs: 70 },
+      { name: ofEvent.name, value: { eventKey: 'e' }, forMs: -10, keptWith: 'e' },
+    ]);
+    t.same(await journal.claims({ limit: 1 }), all.slice(0, 1));
+    t.same(await journal.claims({ limit: 9, from: '3' }), all.slice(1));
+    await journal.commit([{ kind: 'delete', collection: 'events', key: 'e' }]);
+    t.same(await journal.claims({ limit: 9 }), all.slice(0, 1), 'it ends with its event');
   });
 
   check('IDM-2 · tells long and odd names apart', async (t, journal) => {

@@ -28,6 +28,7 @@ const inRun: Readonly<Record<'allowed' | 'refused', readonly string[]>> = {
     ...['curl', 'follow', 'open', 'search'].map((name) => `events.${name}`),
     ...['groups', 'list'].map((name) => `failures.${name}`),
     ...['migrate', 'reload', 'status', 'stop'].map((name) => `gateway.${name}`),
+    'journal.copy',
     ...['chart', 'endSessions', 'follow', 'link', 'show', 'tree', 'watch', 'why'].map((name) => `inspect.${name}`),
     ...['add', 'read'].map((name) => `link.${name}`),
     ...['list', 'login', 'loginPaste', 'logs', 'oauthServers', 'reconnect', 'test'].map((name) => `mcp.${name}`),

@@ -39,7 +39,7 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
     ...['agent', 'target', 'webhooks'].map((name) => `setup.${name}`),
     ...['edit', 'remove', 'subscribe', 'test'].map((name) => `webhook.${name}`),
   ],
-  terminalOnly: ['gateway.migrate', 'inspect.endSessions', 'inspect.link'],
+  terminalOnly: ['gateway.migrate', 'inspect.endSessions', 'inspect.link', 'journal.copy'],
 };
 
 const linkTo = (config: JsonObject): string =>

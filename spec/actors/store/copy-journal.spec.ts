@@ -1,0 +1,114 @@
+import { isDeepStrictEqual } from 'node:util';
+import t from 'tap';
+import { copyJournal } from '../../../actors/store/copy-journal.ts';
+import type { CommitVerdict, Journal, Write } from '../../../actors/store/journal.ts';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import { fault } from '../../../machines/base/fault.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { lentClock } from '../../conformance/journal.ts';
+import { checkHistory, histories } from '../../conformance/journal-model.ts';
+import { fc } from '../../support/property.ts';
+
+const silent = (): void => {};
+const collections = ['events', 'runs', 'deliveries', 'groups', 'transcripts'] as const;
+
+t.test('SCA-1 · a copy holds what any history has left, and a second copy changes nothing', async () => {
+  await fc.assert(
+    fc.asyncProperty(histories, async (history) => {
+      const clock = lentClock();
+      const [from, to] = [openMemoryJournal(clock.nowMs), openMemoryJournal(clock.nowMs)];
+      await checkHistory([from], clock, history);
+      const first = await copyJournal(from, to, silent);
+      const versions = await versionsOf(to);
+      const second = await copyJournal(from, to, silent);
+      return (
+        first.ok &&
+        second.ok &&
+        isDeepStrictEqual(second.value, first.value) &&
+        isDeepStrictEqual(await versionsOf(to), versions) &&
+        isDeepStrictEqual(await contentOf(to), await contentOf(from))
+      );
+    }),
+  );
+});
+
+t.test('SCA-1 · a copy that was cut off continues', async (t) => {
+  const from = await filled(1_200);
+  const to = openMemoryJournal(() => 0);
+  let left = 700;
+  const failing: Journal = {
+    ...to,
+    commit: async (writes): Promise<CommitVerdict> =>
+      left-- > 0 ? to.commit(writes) : { kind: 'unavailable', fault: fault('journal-full', 'no room') },
+  };
+  const heard: number[] = [];
+  t.match(await copyJournal(from, failing, (records) => heard.push(records)), {
+    ok: false,
+    fault: { code: 'journal-full' },
+  });
+  t.same(heard, [500], 'the second page is not all there');
+  t.same(await copyJournal(from, to, silent), { ok: true, value: { records: 1_200, claims: 1_200 } });
+  t.same(await contentOf(to), await contentOf(from));
+});
+
+t.test('SCA-1 · nothing is written to a journal that has something else', async (t) => {
+  const rows: readonly (readonly [string, Write])[] = [
+    ['a record that the source lacks', put('z')],
+    ['another value', put('k0001', { n: -1 })],
+    ['another due time', { ...put('k0001', { n: 1 }), dueAtMs: 5 } as Write],
+  ];
+  for (const [what, write] of rows) {
+    const to = openMemoryJournal(() => 0);
+    await to.commit([write]);
+    const before = await contentOf(to);
+    const copied = await copyJournal(await filled(3), to, silent);
+    t.match(copied, { ok: false, fault: { code: 'journal-differs', message: /"(z|k0001)" of runs/ } }, what);
+    t.same(await contentOf(to), before);
+  }
+});
+
+t.test('SCA-1 · a copy that lacks something is never reported as one', async (t) => {
+  for (const lost of ['k0001', 'n0001']) {
+    const to = openMemoryJournal(() => 0);
+    const forgetful: Journal = {
+      ...to,
+      commit: async (writes) => (nameOf(writes[0]) === lost ? { kind: 'committed' } : to.commit(writes)),
+    };
+    const copied = await copyJournal(await filled(3), forgetful, silent);
+    t.match(copied, { ok: false, fault: { code: 'journal-differs', message: new RegExp(lost) } }, lost);
+  }
+});
+
+async function filled(count: number): Promise<Journal> {
+  const journal = openMemoryJournal(() => 0);
+  for (let n = 0; n < count; n += 1) {
+    const number = String(n).padStart(4, '0');
+    await journal.commit([
+      put(`k${number}`, { n }),
+      { kind: 'claim', name: `n${number}`, value: { n }, forMs: 60_000 },
+    ]);
+  }
+  return journal;
+}
+
+function put(key: string, value: JsonObject = {}): Write {
+  return { kind: 'put', collection: 'runs', key, value };
+}
+
+function nameOf(write: Write | undefined): string | undefined {
+  return write?.kind === 'claim' || write?.kind === 'release' ? write.name : write?.key;
+}
+
+/** All that a reader sees of a journal, without the versions. */
+async function contentOf(journal: Journal): Promise<unknown> {
+  const all = { limit: 10_000, order: 'oldest' } as const;
+  const records = collections.map(async (collection) => [
+    (await journal.list(collection, all)).map(({ key, value, dueAtMs }) => ({ key, value, dueAtMs })),
+    await journal.dueKeys(collection),
+  ]);
+  return [await Promise.all(records), await journal.claims({ limit: 10_000 })];
+}
+
+async function versionsOf(journal: Journal): Promise<readonly number[]> {
+  return (await journal.list('runs', { limit: 99, order: 'oldest' })).map(({ version }) => version);
+}
