@@ -27,7 +27,15 @@ import {
   recordOf,
   touchedBy,
 } from './postgres-rows.ts';
-import { codeOf, type Migrated, migrateSchema, placeOf, postgresFault, prepareSchema } from './postgres-schema.ts';
+import {
+  codeOf,
+  type Migrated,
+  migrateSchema,
+  placeOf,
+  postgresFault,
+  prepareSchema,
+  readOnly,
+} from './postgres-schema.ts';
 import { createSessions, tell } from './postgres-sessions.ts';
 import { takeTurn, type Waiting } from './postgres-turn.ts';
 import { letters } from './work-index.ts';
@@ -154,7 +162,7 @@ async function connect(url: string, place: string, waiting: Waiting | false): Pr
     const { rows } = await client.query(
       `select current_setting('transaction_read_only') as reads, pg_current_xact_id_if_assigned()`,
     );
-    if (rows[0]?.reads === 'on') throw Object.assign(new Error('transactions are read-only'), { code: '25006' });
+    if (rows[0]?.reads === 'on') throw readOnly();
     if (waiting !== false && !(await takeTurn(client, waiting))) {
       await client.end();
       return failed(

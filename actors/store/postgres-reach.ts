@@ -7,6 +7,9 @@ import { Client, type ClientConfig } from 'pg';
 
 export const connectTimeoutMs = 10_000;
 
+/** A server whose commits are not on its disk when they are reported would lose what was acknowledged. */
+const durable = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
+
 /** Rejects as the client does. */
 export async function reach(url: string, more: ClientConfig = {}): Promise<Client> {
   const client = new Client({
@@ -18,6 +21,12 @@ export async function reach(url: string, more: ClientConfig = {}): Promise<Clien
   });
   // A connection that breaks while nothing is asked of it is noticed by the next question.
   client.on('error', () => {});
-  await client.connect();
-  return client;
+  try {
+    await client.connect();
+    await client.query(durable);
+    return client;
+  } catch (thrown) {
+    void client.end().catch(() => {});
+    throw thrown;
+  }
 }

@@ -49,7 +49,7 @@ export class InvalidSchema extends Error {
 const make = `begin; select pg_advisory_xact_lock(hashtext('agent_schema')); ${tables}; commit`;
 
 /** 0: there are no tables. */
-async function versionNow(client: ClientBase): Promise<number> {
+export async function schemaVersionOf(client: ClientBase): Promise<number> {
   const { rows } = await client.query(`select to_regclass('agent_meta') is not null as made`);
   if (rows[0]?.made !== true) return 0;
   const found = await client.query(`select value from agent_meta where name = 'schema'`);
@@ -58,8 +58,8 @@ async function versionNow(client: ClientBase): Promise<number> {
 
 /** Makes the tables where there are none; resolves with the fault that keeps the journal from using them. Rejects as the client does. */
 export async function prepareSchema(client: ClientBase, place: string): Promise<Fault | undefined> {
-  if ((await versionNow(client)) === 0) await client.query(make);
-  const version = await versionNow(client);
+  if ((await schemaVersionOf(client)) === 0) await client.query(make);
+  const version = await schemaVersionOf(client);
   return version === schemaVersion ? undefined : otherVersion(place, version);
 }
 
@@ -95,7 +95,7 @@ export interface Migrated {
  * when it connects.
  */
 export async function migrateSchema(client: ClientBase, place: string): Promise<Result<Migrated>> {
-  const from = await versionNow(client);
+  const from = await schemaVersionOf(client);
   if (from > schemaVersion) return { ok: false, fault: otherVersion(place, from) };
   if (from > 0 && from < schemaVersion) {
     const { rows } = await client.query(
@@ -112,6 +112,11 @@ export async function migrateSchema(client: ClientBase, place: string): Promise<
   // What is missing is made too.
   await client.query(make);
   return done({ from, to: schemaVersion });
+}
+
+/** What a database that only reads is refused with. */
+export function readOnly(): Error {
+  return Object.assign(new Error('transactions are read-only'), { code: '25006' });
 }
 
 /** Names what kept the database from answering as a journal. Never holds the URL, whose password is a secret. */

@@ -1,16 +1,19 @@
 /**
- * Looks whether the journal is whole and has room: page by page where no gateway runs, by asking it where one does.
+ * Looks whether the journal is whole and has room: page by page where no gateway runs, by asking it where one does; a
+ * database is asked in either case.
  * Changes nothing.
  * @see DUR-1 and CLI-2 in docs/specification.md
  */
 
 import { statfsSync } from 'node:fs';
+import { checkDatabase } from './check-database.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
 const mebibyte = 1_048_576;
 /** Below this, a burst of events may already find no room. */
 const leastBytes = 100 * mebibyte;
 const comfortableBytes = 1_024 * mebibyte;
+const inReserve = /this one is in reserve/;
 
 /** What a disk has left; undefined where the system does not tell. */
 export interface Room {
@@ -23,10 +26,16 @@ export async function checkStore(examined: Examined, room = roomIn(examined.path
   if (home.main.settings.gateway.journal === 'memory') {
     return [good('store', 'the journal is kept in memory; it is gone at every stop')];
   }
-  const inDatabase = home.main.settings.gateway.journal === 'postgres';
-  const findings: Finding[] = [];
-  const fault =
-    gateway !== undefined ? await faultTold(gateway) : inDatabase ? undefined : await faultOnDisk(paths.state);
+  const { journal, postgres } = home.main.settings.gateway;
+  if (journal === 'postgres' && gateway !== undefined && inReserve.test(String(gateway.status.journal))) {
+    const what = 'another gateway uses the database; this one is in reserve';
+    const cure = 'nothing: it becomes active when the other one ends';
+    return [{ level: 'note', area: 'store', code: 'in-reserve', place: 'gateway.postgres.url', what, cure }];
+  }
+  const findings: Finding[] =
+    journal === 'postgres' && !examined.offline ? [...(await checkDatabase(postgres?.url ?? ''))] : [];
+  const isKnown = findings.some(({ level }) => level === 'wrong') || (journal === 'postgres' && gateway === undefined);
+  const fault = isKnown ? undefined : gateway === undefined ? await faultOnDisk(paths.state) : await faultTold(gateway);
   if (fault !== undefined) {
     findings.push({
       level: 'wrong',
@@ -53,8 +62,10 @@ export async function checkStore(examined: Examined, room = roomIn(examined.path
   }
   if (findings.length > 0) return findings;
   const left = room === undefined ? '' : `, ${Math.floor(room.bytes / mebibyte / 1_024)} GB left on its disk`;
-  if (inDatabase)
-    return [good('store', `the journal is in Postgres${gateway === undefined ? ', which a start will ask' : ''}`)];
+  if (journal === 'postgres') {
+    const asked = examined.offline ? ', which was not asked' : ' and keeps what is acknowledged';
+    return [good('store', `the journal is in Postgres${asked}`)];
+  }
   return [good('store', `the journal is whole${left}`)];
 }
 

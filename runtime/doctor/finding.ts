@@ -48,6 +48,8 @@ export const findingCodes = [
   'not-listening',
   'bound-widely',
   'store-fault',
+  'database-loses',
+  'in-reserve',
   'disk-low',
   'clock-skew',
   'clock-unknown',

@@ -37,8 +37,10 @@ export interface SpecPostgres {
   /** Has the journal in the schema of a URL ask for a time that is set, instead of the database's clock. */
   lendClock(url: string): Promise<void>;
   setClock(url: string, nowMs: number): Promise<void>;
-  /** Ends it as a power cut would, and starts it again. */
-  restart(): Promise<void>;
+  /** Ends it as a power cut would, and starts it again, with settings of its own. */
+  restart(...settings: readonly string[]): Promise<void>;
+  /** Runs another program of Postgres, found beside it and told where it is, until the test ends. */
+  beside(program: string, ...words: readonly string[]): void;
   /** A way to it that can be cut. */
   lossy(): Promise<LossyWay>;
 }
@@ -75,7 +77,7 @@ export async function startPostgres(t: Test): Promise<SpecPostgres> {
   let server: ChildProcess;
   const at = (more: string) => `postgres://agent@localhost/postgres?host=${encodeURIComponent(folder)}${more}`;
 
-  async function start(): Promise<void> {
+  async function start(more: readonly string[] = []): Promise<void> {
     const settings = [
       'listen_addresses=',
       `unix_socket_directories=${folder}`,
@@ -83,6 +85,7 @@ export async function startPostgres(t: Test): Promise<SpecPostgres> {
       'max_connections=40',
       // A deadlock is looked for after a second otherwise.
       'deadlock_timeout=20ms',
+      ...more,
     ];
     server = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((one) => ['-c', one])], {
       ...user,
@@ -154,9 +157,13 @@ export async function startPostgres(t: Test): Promise<SpecPostgres> {
     async setClock(url, nowMs) {
       await run(url, `update agent_meta set value = ${nowMs} where name = 'time'`);
     },
-    async restart() {
+    async restart(...settings) {
       await stop();
-      await start();
+      await start(settings);
+    },
+    beside(program, ...words) {
+      const child = spawn(join(bin, program), ['-h', folder, '-U', 'agent', ...words], { ...user, cwd: folder });
+      t.teardown(() => child.kill('SIGKILL'));
     },
     lossy: () => lossyWay(t, join(folder, '.s.PGSQL.5432')),
   };

@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Journal, Put, Write } from '../../../actors/store/journal.ts';
 import { migratePostgresJournal, openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
+import { reach } from '../../../actors/store/postgres-reach.ts';
 import { placeOf, postgresFault, schemaVersion } from '../../../actors/store/postgres-schema.ts';
 import type { Result } from '../../../machines/base/fault.ts';
 import { eventCountsContract } from '../../conformance/event-counts.ts';
@@ -156,6 +157,19 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     t.same(await Promise.all([one.probe(), other.probe()]), [undefined, undefined]);
     await Promise.all([one.close(), other.close()]);
   });
+
+  t.test(
+    'DUR-1 · a commit is on the disk of the database before it is reported, whatever its settings say',
+    async (t) => {
+      const url = await postgres.url(' -c synchronous_commit=off');
+      const client = await reach(url);
+      t.same((await client.query('show synchronous_commit')).rows, [{ synchronous_commit: 'on' }]);
+      await client.end();
+      const stricter = await reach(await postgres.url(' -c synchronous_commit=remote_apply'));
+      t.same((await stricter.query('show synchronous_commit')).rows, [{ synchronous_commit: 'remote_apply' }]);
+      await stricter.end();
+    },
+  );
 
   t.test('SCA-2 · the sessions of a gateway that lost the database end with the next one there', async (t) => {
     const url = await postgres.url();

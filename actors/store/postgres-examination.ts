@@ -1,0 +1,56 @@
+/**
+ * Examines the database of a journal and changes nothing in it: whether a gateway can use it, and whether its settings
+ * keep what was acknowledged.
+ * @see DUR-1 and SCA-1 in docs/specification.md
+ */
+
+import type { Client } from 'pg';
+import { done, type Result } from '../../machines/base/fault.ts';
+import { reach } from './postgres-reach.ts';
+import { placeOf, postgresFault, prepareSchema, readOnly, schemaVersionOf } from './postgres-schema.ts';
+
+export interface DatabaseState {
+  /** Of the tables; 0 where a start will make them. */
+  readonly version: number;
+  /** How far its clock is ahead of this machine's, in milliseconds. */
+  readonly aheadMs: number;
+  /** Whether a commit is on its disk before it is reported. */
+  readonly fsync: boolean;
+  readonly synchronousCommit: string;
+  /** Connected standbys. */
+  readonly standbys: number;
+  /** `synchronous_standby_names`, for which commits wait; empty for none. */
+  readonly awaited: string;
+}
+
+const state = `select extract(epoch from clock_timestamp()) * 1000 as ms, current_setting('transaction_read_only') as reads,
+  current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
+  current_setting('synchronous_standby_names') as awaited, (select count(*) from pg_stat_replication) as standbys`;
+
+/** Fails as a start would, with what keeps a gateway from using the database. */
+export async function examineDatabase(url: string, nowMs: () => number = Date.now): Promise<Result<DatabaseState>> {
+  const place = placeOf(url);
+  let client: Client | undefined;
+  try {
+    client = await reach(url);
+    const version = await schemaVersionOf(client);
+    const obstacle = version === 0 ? undefined : await prepareSchema(client, place);
+    if (obstacle !== undefined) return { ok: false, fault: obstacle };
+    const askedAtMs = nowMs();
+    const { rows } = await client.query(state);
+    const [row] = rows;
+    if (row.reads === 'on') throw readOnly();
+    return done({
+      version,
+      aheadMs: Number(row.ms) - (askedAtMs + nowMs()) / 2,
+      fsync: row.fsync === 'on',
+      synchronousCommit: String(row.commit),
+      standbys: Number(row.standbys),
+      awaited: String(row.awaited),
+    });
+  } catch (thrown) {
+    return { ok: false, fault: postgresFault(place, thrown) };
+  } finally {
+    void client?.end().catch(() => {});
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Examines the database of the journal: whether a gateway can use it, and whether it can lose what was acknowledged.
+ * Changes nothing.
+ * @see DUR-1, SCA-1 and CLI-2 in docs/specification.md
+ */
+
+import type { DatabaseState } from '../../actors/store/postgres-examination.ts';
+import { placeOf } from '../../actors/store/postgres-schema.ts';
+import type { Finding, Trouble } from './finding.ts';
+
+const noticeableMs = 5_000;
+/** A gateway whose clock is off by more takes nothing. */
+const refusedMs = 60_000;
+
+export async function checkDatabase(url: string, nowMs: () => number = Date.now): Promise<readonly Finding[]> {
+  const { examineDatabase } = await import('../../actors/store/postgres-examination.ts');
+  const examined = await examineDatabase(url, nowMs);
+  const place = placeOf(url);
+  if (!examined.ok) {
+    const { message, code } = examined.fault;
+    const cure = `docs/errors.md has the remedy of ${code}; nothing was changed`;
+    return [{ level: 'wrong', area: 'store', code: 'store-fault', place, what: `${message} [${code}]`, cure }];
+  }
+  return [...lossesOf(examined.value), ...skewOf(examined.value)].map((one) => ({ ...one, area: 'store', place }));
+}
+
+type Said = Pick<Trouble, 'level' | 'code' | 'what' | 'cure'>;
+
+function lossesOf({ fsync, synchronousCommit, standbys, awaited }: DatabaseState): readonly Said[] {
+  const losing = (what: string, cure: string): Said => ({ level: 'warning', code: 'database-loses', what, cure });
+  if (!fsync) return [losing('fsync is off, so a power cut can lose events that were acknowledged', 'set fsync = on')];
+  if (standbys === 0) return [];
+  const loss = 'a failover can lose events that were acknowledged';
+  if (awaited === '') {
+    return [
+      losing(
+        `${standbys === 1 ? 'a standby is' : `${standbys} standbys are`} connected, but commits wait for none: ${loss}`,
+        'set synchronous_standby_names on the primary, or never fail over to these',
+      ),
+    ];
+  }
+  if (synchronousCommit === 'local')
+    return [losing(`synchronous_commit is local: ${loss}`, "set synchronous_commit = on for the gateway's user")];
+  return [];
+}
+
+function skewOf({ aheadMs }: DatabaseState): readonly Said[] {
+  const skewMs = Math.abs(aheadMs);
+  if (skewMs < noticeableMs) return [];
+  const seconds = Math.round(skewMs / 1_000);
+  return [
+    {
+      level: skewMs > refusedMs ? 'wrong' : 'warning',
+      code: 'clock-skew',
+      what: `its clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of this machine`,
+      cure: 'synchronize both clocks, as with chrony or systemd-timesyncd',
+    },
+  ];
+}
