@@ -63,6 +63,7 @@ t.test('SEC-1 · a method that takes a program or a prompt needs a fresh link on
     ['approvals.answer', { id: 'a1', grant: true, remember: 'run' }, 'open'],
     ['approvals.answer', { id: 'a1', grant: true, remember: 'always' }, 'fresh'],
     ['webhook.test', { name: 'ci', checks_only: true }, 'open'],
+    ['config.check', { text: '' }, 'terminalOnly'],
     ['webhook.delivery', { id: 'a' }, 'open'],
     ['webhook.delivery', { id: 'a', handshake: true }, 'terminalOnly'],
     ['cron.run', { job: 'nightly', force: true }, 'open'],
