@@ -288,6 +288,8 @@ t.test('SEC-1 · a token closes the metrics and the readiness, also after a relo
     }
     t.equal((await ask(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } })).status, 200, path);
   }
+  const page = await openPage(t, guarded.path);
+  t.equal((await page.ask('/ready')).status, 200, 'the page says why it is not ready');
   t.equal((await ask(`${other.url}/health`)).status, 200, 'health stays open');
 
   guarded.write('config.yaml', JSON.stringify({ ...config, inspector: { port: 0, scrape_token: '${UNSET}' } }));
