@@ -15,6 +15,11 @@ import { ago, oneLine, printJson } from '../terminal.ts';
 /** The tree by itself: live where a person sits at a terminal, once everywhere else. */
 export async function inspect(context: CommandContext): Promise<ExitCode> {
   if (hasFlag(context, 'web')) return openPage(context);
+  const ofPage = ['read-only', 'as'].find((name) => context.flags[name] !== undefined);
+  if (ofPage !== undefined) {
+    context.out.complain(`agent: --${ofPage} is for the page; give --web too\n`);
+    return 2;
+  }
   if (hasFlag(context, 'end-sessions')) return endSessions(context);
   const live = context.out.isTerminal && process.stdin.isTTY === true && !hasFlag(context, 'json');
   return live ? watchTree(context) : showTree(context);

@@ -16,7 +16,7 @@ export interface Diagnostic {
   readonly scope: DiagnosticScope;
   /** The line as it stands, secrets masked; of a long one the part around the column; empty where there is none. */
   readonly sourceLine: string;
-  /** Where that part begins in the line; absent where it is the line. */
+  /** How many characters of the line before the column that part leaves out; less where a mask is longer. */
   readonly sourceOffset?: number;
 }
 
@@ -61,14 +61,27 @@ const shownBefore = 12;
 
 /** The source of a finding: its line, whose secrets are masked already, or the part of a long one around a column. */
 export function sourceAt(masked: string, column: number): Pick<Diagnostic, 'sourceLine' | 'sourceOffset'> {
-  if (masked.length <= longestSource) return { sourceLine: masked };
-  const from = Math.max(0, Math.min(column - 1 - shownBefore, masked.length - shownOfLong));
-  const [before, after] = [from > 0 ? '…' : '', from + shownOfLong < masked.length ? '…' : ''];
-  const sourceLine = `${before}${masked.slice(from, from + shownOfLong)}${after}`;
-  return from > 0 ? { sourceLine, sourceOffset: from - 1 } : { sourceLine };
+  const isLong = masked.length > longestSource;
+  const from = isLong ? Math.max(0, Math.min(column - 1 - shownBefore, masked.length - shownOfLong)) : 0;
+  const to = isLong ? from + shownOfLong : masked.length;
+  const [begin, end] = [from > 0 ? '…' : '', to < masked.length ? '…' : ''];
+  const before = begin + shortMasks(masked.slice(from, Math.max(from, column - 1)).replace(maskAtEnd, ''));
+  const sourceLine = `${begin}${shortMasks(masked.slice(from, to))}${end}`;
+  const sourceOffset = column - 1 - before.length;
+  return sourceOffset === 0 ? { sourceLine } : { sourceLine, sourceOffset };
 }
 
-/** Hides the value of a key that sounds secret, and the secrets in addresses, but for the references in it. The line keeps its length, for the caret. */
+/** Stands for each hidden character until the line is shown. For private use, so no text has it. */
+export const maskMark = '\ue001';
+const masks = new RegExp(`${maskMark}+`, 'g');
+const maskAtEnd = new RegExp(`${maskMark}+$`);
+
+/** A text as it is shown: a mask does not tell how long the secret is. */
+export function shortMasks(masked: string): string {
+  return masked.replace(masks, '***');
+}
+
+/** Hides the value of a key that sounds secret, and the secrets in addresses, but for the references in it. Each hidden character is a mark, so that columns stay. */
 export function maskSecrets(line: string): string {
   let masked = '';
   let at = 0;
@@ -85,7 +98,7 @@ export function maskSecrets(line: string): string {
 }
 
 function hide(value: string): string {
-  return value.replace(shownOrHidden, (one: string, shown?: string) => shown ?? '*'.repeat(one.length));
+  return value.replace(shownOrHidden, (one: string, shown?: string) => shown ?? maskMark.repeat(one.length));
 }
 
 function valueAt(start: number, line: string, forms: readonly RegExp[]): string {

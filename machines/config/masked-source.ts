@@ -5,7 +5,7 @@
  * @see CFG-2 and INS-4 in docs/specification.md
  */
 
-import { maskSecrets } from './diagnostic.ts';
+import { maskMark, maskSecrets, shortMasks } from './diagnostic.ts';
 
 const keyLine = /^(\s*(?:-\s+)*)["']?([\w-]+)["']?\s*:(.*)$/;
 const soundsSecret = /secret|token|password|api_?key|authorization|cookie/i;
@@ -18,6 +18,10 @@ const flowHeaders = /(\bheaders["']?\s*:\s*\{)((?:\$\{[^{}]*\}|[^{}])*)/g;
 const shown = /(\$\{[\w:]+\}|[\s"'[\]{},])|[^\s"'[\]{},]/gu;
 
 export function maskSource(text: string): readonly string[] {
+  return markedLines(text).map(shortMasks);
+}
+
+function markedLines(text: string): readonly string[] {
   /** The margin of the key whose lines below are secret, and whether those lines have keys of their own. */
   let above: { readonly margin: number; readonly kind: 'value' | 'headers' } | undefined;
   return text.split(/\r?\n/).map((line) => {
@@ -45,5 +49,5 @@ function hiddenPairs(text: string): string {
 }
 
 function hidden(text: string): string {
-  return text.replace(shown, (one: string, kept?: string) => kept ?? '*'.repeat(one.length));
+  return text.replace(shown, (one: string, kept?: string) => kept ?? maskMark.repeat(one.length));
 }

@@ -6,7 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { readJson } from '../base/read-json.ts';
-import { maskSecrets } from './diagnostic.ts';
+import { maskSecrets, shortMasks } from './diagnostic.ts';
 import type { ConfigDocument, ConfigPath } from './document.ts';
 import { variablesIn } from './interpolate.ts';
 
@@ -100,6 +100,6 @@ function masked(path: ConfigPath, value: Json): Json {
   const line = JSON.stringify(value);
   const shown = maskSecrets(`${label}: ${line}`).slice(`${label}: `.length);
   if (shown === line) return value;
-  const read = readJson(shown.replace(/\*+/g, '***'));
+  const read = readJson(shortMasks(shown));
   return typeof read === 'string' ? read : '***';
 }

@@ -20,6 +20,8 @@ export const atTerminal: Asker = { who: 'owner', from: 'terminal' };
 export interface AuditLog {
   /** Writes down what a request came to, unless its method only reads. `thrown`: why it was refused or failed. */
   add(asker: Asker, request: { readonly method: string; readonly params: JsonObject }, thrown?: unknown): void;
+  /** The same for one who may only read, once an hour by name and method: it must not push the rows of others out. */
+  addReader(asker: Asker, method: string, thrown: unknown): void;
   /** Resolves when what was written down is on the disk, or cannot be. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -33,25 +35,12 @@ export function onlyReads(method: string): boolean {
 const name = 'audit';
 const longestValue = 200;
 const longestList = 20;
+const readerAgainMs = 3_600_000;
 
 /** What is said of a method's parameters: names, ids and choices, no text that somebody wrote to an agent. */
 const named = new Set([
   ...['id', 'ids', 'name', 'names', 'server', 'route', 'job', 'target', 'session', 'program', 'profile', 'grant'],
-  ...[
-    'remember',
-    'reason',
-    'note',
-    'force',
-    'to',
-    'dry',
-    'sample',
-    'checks_only',
-    'key',
-    'status',
-    'flow',
-    'as',
-    'read_only',
-  ],
+  ...['remember', 'reason', 'force', 'to', 'dry', 'sample', 'checks_only', 'key', 'status', 'flow', 'as', 'read_only'],
 ]);
 
 /** `reads`: changes nothing. `calls`: has a record of its own. Otherwise what the line says was done. */
@@ -159,7 +148,8 @@ const kinds: Readonly<Record<Method, string>> = {
 /** @param folder of the home's logs */
 export function createAuditLog(folder: string, redact: (text: string) => string, nowMs = Date.now): AuditLog {
   let log: LineLog | undefined;
-  return {
+  const toldMs = new Map<string, number>();
+  const self: AuditLog = {
     add({ who, from }, { method, params }, thrown) {
       const what = Object.hasOwn(kinds, method) ? kinds[method as Method] : undefined;
       if (what === undefined || what === 'reads' || what === 'calls') return;
@@ -173,9 +163,16 @@ export function createAuditLog(folder: string, redact: (text: string) => string,
       log ??= createLineLog({ folder, name, redact, maxBytes: 4 * 1_048_576 });
       log.write(Buffer.from(`${JSON.stringify(row)}\n`));
     },
+    addReader(asker, method, thrown) {
+      const about = `${asker.who} ${method}`;
+      if (!Object.hasOwn(kinds, method) || nowMs() - (toldMs.get(about) ?? 0) < readerAgainMs) return;
+      toldMs.set(about, nowMs());
+      self.add(asker, { method, params: {} }, thrown);
+    },
     settled: async () => log?.settled(),
     close: async () => log?.close(),
   };
+  return self;
 }
 
 function namedOf(params: JsonObject): JsonObject {
@@ -191,19 +188,29 @@ function shortened(value: Json): Json {
   return typeof value === 'string' ? cut(value, longestValue) : value;
 }
 
-/** What was written down since a time, newest first. */
-export async function readAudit(folder: string, sinceMs: number): Promise<readonly AuditRow[]> {
+/** The rows since a time that have the words, newest first, at most so many; the rest of the file is not looked at. */
+export async function readAudit(
+  folder: string,
+  { sinceMs, words, limit }: { readonly sinceMs: number; readonly words: string; readonly limit: number },
+): Promise<readonly AuditRow[]> {
   const rows: AuditRow[] = [];
-  for (const line of [...(await readLog(folder, name, Number.MAX_SAFE_INTEGER))].reverse()) {
-    const row = readJson(line);
-    if (!isJsonObject(row) || typeof row.at !== 'string') continue;
+  const lines = await readLog(folder, name, Number.MAX_SAFE_INTEGER);
+  for (let at = lines.length - 1; at >= 0 && rows.length < limit; at -= 1) {
+    const row = rowIn(lines[at] ?? '');
+    if (row === undefined) continue;
     if (Date.parse(row.at) < sinceMs) break;
-    const { at, who, from, what, method, on, refused } = row;
-    rows.push({
-      ...{ at, who: String(who), from: from === 'page' ? 'page' : 'terminal', what: String(what) },
-      ...{ method: String(method), on: isJsonObject(on) ? on : {} },
-      ...(typeof refused === 'string' ? { refused } : {}),
-    });
+    if (words === '' || JSON.stringify(row).toLowerCase().includes(words)) rows.push(row);
   }
   return rows;
+}
+
+function rowIn(line: string): AuditRow | undefined {
+  const row = readJson(line);
+  if (!isJsonObject(row) || typeof row.at !== 'string') return undefined;
+  const { at, who, from, what, method, on, refused } = row;
+  return {
+    ...{ at, who: String(who), from: from === 'page' ? 'page' : 'terminal', what: String(what) },
+    ...{ method: String(method), on: isJsonObject(on) ? on : {} },
+    ...(typeof refused === 'string' ? { refused } : {}),
+  };
 }

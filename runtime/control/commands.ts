@@ -19,8 +19,10 @@ import { partDigest } from '../../machines/webhook/request-rules.ts';
 import { findSample, samplesFor, sealSample } from '../../machines/webhook/samples.ts';
 import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/scheme.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
+import { learnSecrets } from '../config/loaded-home.ts';
+import { createRedactor } from '../observe/redact.ts';
 import { approvalCommands } from './approval-commands.ts';
-import { atTerminal, createAuditLog, readAudit } from './audit.ts';
+import { atTerminal, createAuditLog, onlyReads, readAudit } from './audit.ts';
 import { chatCommands } from './chat-commands.ts';
 import {
   type Command,
@@ -70,11 +72,13 @@ const table: Commands = {
   ...setupCommands,
   ...eventCommands,
   'audit.list': ofHome(async ({ source, audit }, { limit = 100, since, search = '' }) => {
+    const fromMs = since === undefined ? 0 : Date.parse(String(since));
+    if (!Number.isInteger(limit) || Number(limit) < 0 || Number.isNaN(fromMs)) {
+      refuse('params-missing', '"limit" must be a whole number from 0, and "since" a time of ISO 8601');
+    }
     await audit?.settled();
-    const from = typeof since === 'string' ? Date.parse(since) : 0;
-    const rows = await readAudit(homePaths(source.home).logs, from);
     const words = String(search).toLowerCase();
-    return rows.filter((row) => JSON.stringify(row).toLowerCase().includes(words)).slice(0, Number(limit));
+    return readAudit(homePaths(source.home).logs, { sinceMs: fromMs, words, limit: Number(limit) });
   }),
   ...databaseCommands,
   'gateway.status': ofDaemon((daemon) => daemon.status()),
@@ -275,16 +279,28 @@ async function cancelRun(daemon: DaemonView, asked: string): Promise<Result<'run
   }
 }
 
-/** Runs a command of a home in which no gateway runs, and writes down what it changed. */
+/** Runs a command of a home in which no gateway runs, and writes down what it changed or was refused. */
 export async function runAtHome(
   method: string,
   params: JsonObject,
   source: HomeSource,
   peer: CommandPeer,
 ): Promise<unknown> {
-  const result = await commands.get(method)?.run(params, { source }, peer);
-  const audit = createAuditLog(homePaths(source.home).logs, (line) => line);
-  audit.add(atTerminal, { method, params });
-  await audit.close();
+  const writeDown = async (thrown?: unknown): Promise<void> => {
+    if (onlyReads(method)) return;
+    const redactor = createRedactor();
+    learnSecrets(loadHome(source), redactor);
+    const audit = createAuditLog(homePaths(source.home).logs, redactor.text);
+    audit.add(atTerminal, { method, params }, thrown);
+    await audit.close();
+  };
+  let result: unknown;
+  try {
+    result = await commands.get(method)?.run(params, { source }, peer);
+  } catch (thrown) {
+    await writeDown(thrown);
+    throw thrown;
+  }
+  await writeDown();
   return result;
 }

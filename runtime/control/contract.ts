@@ -304,7 +304,7 @@ export interface Diagnosis {
 
 export interface AuditRow {
   readonly at: string;
-  /** The name that a link was made for; `owner` for other links and at the terminal. */
+  /** The user who signed in, or the name that a link was made for; `owner` for other links and at the terminal. */
   readonly who: string;
   readonly from: 'terminal' | 'page';
   /** `dropped deliveries`. */

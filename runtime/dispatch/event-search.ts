@@ -63,7 +63,11 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
         `${JSON.stringify(range)} is no range; use 15m, 1h, 24h, 7d, all, or two ISO 8601 times such as 2026-01-31T09:00:00Z..2026-01-31T10:00:00Z`,
       );
     }
-    return { range: meant, test: testOf(read.query), statuses: statusesOf(read.query) };
+    return {
+      range: meant,
+      test: testOf(read.query, (texts) => ports.redact({ texts }).texts),
+      statuses: statusesOf(read.query),
+    };
   }
 
   async function oldestMs(): Promise<number | undefined> {

@@ -15,7 +15,7 @@ import type { SessionClaim } from './sessions.ts';
 /**
  * `data` is asked by the page's script with its proof; a `greeting` by the same before it has one; a `file` by the page,
  * which cannot prove anything; a `document` and a `link` by a person's address bar; `numbers` by a monitor, which has a
- * token where one is set. Where users may sign in, `entrance` is the page and its files before that, and `signIn` what
+ * token where one is set, or by the page's script with its proof. Where users may sign in, `entrance` is the page and its files before that, and `signIn` what
  * carries the password.
  */
 export type Asked = 'data' | 'greeting' | 'file' | 'document' | 'link' | 'signIn' | 'entrance' | 'numbers';
@@ -63,7 +63,9 @@ export function judgeRequest(
   if (asked === 'numbers') {
     const isOpen = rules.scrapeToken === undefined && rules.isLocal && (at === undefined || at === rules.origin);
     if (isOpen || bears(headers.authorization, rules.scrapeToken ?? '')) return { kind: 'welcome' };
-    return refused(401, 'a token is needed: `Authorization: Bearer` with inspector.scrape_token');
+    // The page shows why the gateway is not ready, wherever it is opened.
+    if (!isPageAddress || headers[proofHeader] === undefined)
+      return refused(401, 'a token is needed: `Authorization: Bearer` with inspector.scrape_token');
   }
   const site = headers['sec-fetch-site'];
   // What a browser asks for data or a script on behalf of another site, even one on this machine, is not the page.
@@ -76,13 +78,14 @@ export function judgeRequest(
     .map((id) => ({ id, origin: at ?? rules.origin }))
     .filter(rules.knowsSession);
   const named = textOf(headers[sessionHeader]);
+  const needsProof = asked === 'data' || asked === 'numbers';
   const session = known.find((claim) => {
     // Cookies know no ports: a browser sends this one to every listener of the machine that the person visits.
-    if (asked === 'data') return rules.provesKey(claim, textOf(headers[proofHeader]));
+    if (needsProof) return rules.provesKey(claim, textOf(headers[proofHeader]));
     return asked !== 'greeting' || named === '' || claim.id === named;
   });
   if (session !== undefined) return { kind: 'welcome', session };
-  return asked === 'data' && known.length > 0
+  return needsProof && known.length > 0
     ? refused(401, 'the proof of the session’s key is missing or of another process')
     : refused(401, 'no session; `agent inspect --web` opens one');
 }

@@ -19,7 +19,9 @@ const rules: Readonly<Record<string, Rule>> = {
   // A rule outlives the session that writes it.
   'approvals.answer': ({ remember }) => (remember === 'always' ? 'fresh' : 'open'),
   'audit.list': 'open',
-  ...all('config', ['check', 'hints', 'schema', 'show', 'source']),
+  // What somebody else writes into a draft could ask this machine whether a file or a variable is there.
+  'config.check': ({ text }) => (text === undefined ? 'open' : 'terminalOnly'),
+  ...all('config', ['hints', 'schema', 'show', 'source']),
   ...all('cron', ['list', 'pause', 'resume', 'show']),
   // The context is a part of the prompt.
   'cron.run': ({ context }) => (context === undefined ? 'open' : 'fresh'),

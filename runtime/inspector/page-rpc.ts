@@ -46,7 +46,7 @@ export async function answerPage(
     end(response, 415, spellError(null, { code: rpcCodes.request, message: 'the body must be application/json' }));
     return;
   }
-  const body = await bodyOf(request);
+  const body = await bodyOf(request, longestLine);
   if (body === undefined) {
     end(response, 413, spellError(null, { code: rpcCodes.request, message: 'the body is too long' }));
     return;
@@ -59,19 +59,14 @@ export async function answerPage(
     return;
   }
   const asked = asFromPage(message.request);
-  const access = pageAccessOf(asked.method, asked.params);
-  if (access === 'terminalOnly') {
-    end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: terminal only` }));
-    return;
-  }
-  if (guest.role === 'reader' && !onlyReads(asked.method)) {
-    const data = { code: 'page-read-only' satisfies FaultCode };
-    end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: ${readOnly}`, data }));
-    return;
-  }
-  if (access === 'fresh' && !isFresh()) {
-    const data = { code: 'link-not-fresh' satisfies FaultCode };
-    end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: ${notFresh}`, data }));
+  const asker = { who: guest.who, from: 'page' } as const;
+  const refusal = refusalOf(asked, { guest, isFresh });
+  if (refusal !== undefined) {
+    const { code, why } = refusal;
+    const data = code === undefined ? {} : { data: { code } };
+    if (guest.role === 'reader') host().audit?.addReader(asker, asked.method, new Error(why));
+    else host().audit?.add(asker, asked, new Error(why));
+    end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: ${why}`, ...data }));
     return;
   }
   const streams = request.headers.accept?.includes(lines) === true;
@@ -82,7 +77,7 @@ export async function answerPage(
   if (streams) response.writeHead(200, { 'content-type': lines });
   const serialize = await answerRequest(asked, host(), {
     redact,
-    asker: { who: guest.who, from: 'page' },
+    asker,
     notify: (name, params) => {
       if (streams && !response.writableEnded) response.write(spellNotification(name, params));
     },
@@ -104,6 +99,16 @@ const notFresh = `needs a link that was opened in the last ${minutes} minutes; r
 
 const readOnly = 'this session may only read; `agent inspect --web` opens one that may act';
 
+function refusalOf(
+  { method, params }: RpcRequest,
+  { guest, isFresh }: { readonly guest: PageGuest; readonly isFresh: () => boolean },
+): { readonly code?: FaultCode; readonly why: string } | undefined {
+  const access = pageAccessOf(method, params);
+  if (access === 'terminalOnly') return { why: 'terminal only' };
+  if (guest.role === 'reader' && !onlyReads(method)) return { code: 'page-read-only', why: readOnly };
+  return access === 'fresh' && !isFresh() ? { code: 'link-not-fresh', why: notFresh } : undefined;
+}
+
 function asFromPage(request: RpcRequest): RpcRequest {
   const said = Object.hasOwn(fromPage, request.method) ? fromPage[request.method] : undefined;
   return said === undefined ? request : { ...request, params: { ...request.params, ...said } };
@@ -121,13 +126,13 @@ function isSubscription(method: string): boolean {
   return subscriptions.has(method);
 }
 
-/** Undefined where it is longer than a message may be. */
-export async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+/** Undefined where it is longer. */
+export async function bodyOf(request: IncomingMessage, mostBytes: number): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > longestLine) return undefined;
+    if (size > mostBytes) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { cut, isJsonObject } from '../../machines/base/json.ts';
+import { cut, defined, isJsonObject } from '../../machines/base/json.ts';
 import { isLoopback } from '../../machines/base/loopback.ts';
 import { challengeHeader, sessionElement } from '../../machines/base/page-proof.ts';
 import { readJson } from '../../machines/base/read-json.ts';
@@ -82,6 +82,8 @@ const lingerMs = 1_000;
 const headTooLong =
   'The browser sent more than 1 MiB of headers, most likely cookies that another program on this machine set. Clear the cookies of this address in the browser, then open the page by `agent inspect --web`.';
 const linkOver = 'This link was used already or is too old. `agent inspect --web` makes another.';
+/** In bytes: anybody may send one. */
+const longestSignIn = 4_096;
 const promText = 'text/plain; version=0.0.4; charset=utf-8';
 
 export async function openInspectorServer(
@@ -298,15 +300,13 @@ async function signIn(
   response: ServerResponse,
   { sessions, port, origin, publicUrl, signIns, log }: Serving & { readonly signIns: SignIns },
 ): Promise<void> {
-  const given = readJson((await bodyOf(request)) ?? '');
+  const given = readJson((await bodyOf(request, longestSignIn)) ?? '');
   const { name, password } = isJsonObject(given) ? given : {};
   if (typeof name !== 'string' || typeof password !== 'string') {
     plain(response, 400, 'a name and a password');
     return;
   }
-  const { remoteAddress = '' } = request.socket;
-  const forwarded = request.headers['x-forwarded-for']?.toString().split(',').at(-1)?.trim();
-  const sender = senderOf(remoteAddress) ?? forwarded ?? remoteAddress;
+  const sender = signerOf(request);
   const verdict = signIns.judge({ name, password, sender });
   if (verdict.kind === 'guest') {
     const session = sessions.admit(verdict.guest, publicUrl ?? origin);
@@ -315,12 +315,24 @@ async function signIn(
     json(response, session);
     return;
   }
-  log.log('warn', 'inspector: a sign-in was refused', { who: cut(name, 64), sender });
+  log.log('warn', 'inspector: a sign-in was refused', defined({ who: verdict.who, sender: cut(sender, 64) }));
   if (verdict.kind === 'wrong') plain(response, 401, 'the name or the password is wrong');
   else {
     response.setHeader('retry-after', verdict.seconds);
     plain(response, 429, `too many wrong ones; try again in ${verdict.seconds} s`);
   }
+}
+
+/**
+ * Who signs in, behind the proxy. A proxy of another machine adds the address like one of this machine; who comes without
+ * one can make addresses up, but then still has the count of the name.
+ */
+function signerOf({ socket, headers }: IncomingMessage): string {
+  const at = (address: string): string => senderOf(address) ?? address;
+  const { remoteAddress = '' } = socket;
+  const forwarded = headers['x-forwarded-for']?.toString().split(',').at(-1)?.trim();
+  if (forwarded === undefined) return at(remoteAddress);
+  return isLoopback(remoteAddress) ? at(forwarded) : `${at(forwarded)} by ${at(remoteAddress)}`;
 }
 
 /** The page's script takes the session from here; the policy allows no script in the document. */

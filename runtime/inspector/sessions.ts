@@ -94,6 +94,8 @@ export const freshMs = 600_000;
 const maxAheadMs = 60_000;
 const maxInvites = 16;
 const maxSessions = 64;
+/** Of one guest with a password, who could otherwise end everybody's by signing in again and again. */
+const maxOfGuest = 8;
 const secretBytes = 32;
 
 interface Invite {
@@ -143,6 +145,8 @@ export function createPageSessions(nowMs: () => number, keep: SessionKeep): Page
 
   function admit(guest: PageGuest, origin: string): PageSession {
     for (const [digest, session] of sessions()) if (!isAlive(session)) drop(digest);
+    const own = [...sessions()].filter(([, { who, signedBy }]) => signedBy !== undefined && who === guest.who);
+    if (guest.signedBy !== undefined) for (const [digest] of own.slice(0, 1 - maxOfGuest)) drop(digest);
     for (const oldest of sessions().keys()) {
       if (sessions().size < maxSessions) break;
       drop(oldest);

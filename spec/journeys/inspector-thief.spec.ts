@@ -259,13 +259,18 @@ t.test(
           response.writeHead(answer.statusCode ?? 502, answer.headers);
           answer.pipe(response);
         });
+        onward.on('error', () => response.destroy());
         request.pipe(onward);
       },
       { tls: { cert: certificates.read(certificates.serverCert), key: certificates.read(certificates.serverKey) } },
     );
     const publicUrl = `https://agent.invalid:${new URL(url).port}`;
-    const inspector = { port, public_url: publicUrl, users: { maya: { password, role: 'reader' } } };
-    const gateway = await startGateway(t, {}, { config: { inspector, agent: { runner: 'echo' } } });
+    const inspector = {
+      port,
+      public_url: publicUrl,
+      users: { maya: { password, role: 'reader' }, noor: { password } },
+    };
+    const gateway = await startGateway(t, {}, { config: { inspector, agent: { runner: 'echo' } }, timePasses: true });
     t.match(await linkOf(gateway), publicUrl);
     const browser = await openBrowser(t);
     const context = await browser.newContext({ ignoreHTTPSErrors: true });
@@ -283,5 +288,22 @@ t.test(
     await page.getByRole('heading', { name: 'Servers', level: 1 }).waitFor();
     await page.getByText('maya · read-only access').waitFor();
     t.equal(await page.evaluate('location.hash'), '#/servers');
+
+    const operator = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
+    await operator.goto(`${publicUrl}/#/routes/default/ping`);
+    await operator.getByLabel('Name').fill('noor');
+    await operator.getByLabel('Password').fill(password);
+    await operator.getByRole('button', { name: 'Sign in' }).click();
+    await live(operator);
+    await gateway.daemon.pass(600_000);
+    await operator.getByLabel('Stop after the checks').uncheck();
+    await operator.getByRole('button', { name: 'Send test event' }).click();
+    await operator.getByRole('alert').filter({ hasText: 'needs your password again' }).waitFor();
+    t.same(await axeFindings({ page: operator }), []);
+    await operator.getByLabel('Password').fill(password);
+    await operator.getByRole('button', { name: 'Sign in' }).click();
+    await operator.getByText('Signed in.').waitFor();
+    await operator.getByRole('button', { name: 'Send test event' }).click();
+    await operator.getByText(/^HTTP 20\d$/).waitFor();
   },
 );

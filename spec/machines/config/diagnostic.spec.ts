@@ -1,5 +1,11 @@
 import t from 'tap';
-import { type Diagnostic, maskSecrets, printDiagnostic } from '../../../machines/config/diagnostic.ts';
+import {
+  type Diagnostic,
+  maskMark,
+  maskSecrets,
+  printDiagnostic,
+  sourceAt,
+} from '../../../machines/config/diagnostic.ts';
 import { isLinear } from '../../support/linear.ts';
 
 const found: Diagnostic = {
@@ -24,7 +30,7 @@ t.test('CFG-2 · a finding is printed with its place, its line and a caret', (t)
   t.end();
 });
 
-t.test('CFG-2 · OBS-1 · a secret in the line is masked, its length kept for the caret', (t) => {
+t.test('CFG-2 · OBS-1 · a secret in the line is masked, columns kept for the caret', (t) => {
   const rows: readonly (readonly [string, string])[] = [
     ['secret: hunter2', 'secret: *******'],
     ['  api_key: "a\\"b c"  # why', '  api_key: "******"  # why'],
@@ -46,8 +52,24 @@ t.test('CFG-2 · OBS-1 · a secret in the line is masked, its length kept for th
     ['url: https://a.example/?sig=ab${TOKEN}cd', 'url: https://a.example/?sig=**${TOKEN}**'],
   ];
   for (const [line, masked] of rows) {
-    t.equal(maskSecrets(line), masked);
+    t.equal(maskSecrets(line).replaceAll(maskMark, '*'), masked);
     t.equal(masked.length, line.length);
+  }
+  t.end();
+});
+
+t.test('CFG-2 · OBS-1 · a mask does not show the length of the secret, and the caret is where it belongs', (t) => {
+  const rows: readonly (readonly [line: string, column: number, shown: string])[] = [
+    ['a: {secret: hunter2, b: c}', 22, '  a: {secret: ***, b: c}\n                   ^'],
+    ['a: {secret: x, b: c}', 16, '  a: {secret: ***, b: c}\n                   ^'],
+    ['secret: hunter2', 9, '  secret: ***\n          ^'],
+    ['secret: hunter2', 12, '  secret: ***\n          ^'],
+    [`secret: ${'x'.repeat(150)}`, 9, '  secret: ***…\n          ^'],
+    [`{secret: ${'x'.repeat(150)}, b: c}`, 162, '  …***, b: c}\n        ^'],
+  ];
+  for (const [line, column, shown] of rows) {
+    const printed = printDiagnostic({ ...found, column, ...sourceAt(maskSecrets(line), column) });
+    t.equal(printed.slice(printed.indexOf('\n') + 1), shown, line);
   }
   t.end();
 });

@@ -4,10 +4,12 @@ import { maskSource } from '../../../machines/config/masked-source.ts';
 t.test('INS-4 · CFG-2 · secrets of a source are masked line by line, references and all else are shown', (t) => {
   const rows: readonly (readonly [string, string])[] = [
     ['secret: abc # ours', 'secret: *** # ours'],
+    ['secret: a-long-one-of-many-characters', 'secret: ***'],
+    ["schedule: '*/5 * * * *'", "schedule: '*/5 * * * *'"],
     ['secret: ${NAME}', 'secret: ${NAME}'],
-    ['token: "a${NAME}b"', 'token: "*${NAME}*"'],
-    ['secret: |\n  abc\n  de\nport: 1', 'secret: |\n  ***\n  **\nport: 1'],
-    ['secret:\n  - abc\n  - ${B}\nport: 1', 'secret:\n  * ***\n  * ${B}\nport: 1'],
+    ['token: "a${NAME}b"', 'token: "***${NAME}***"'],
+    ['secret: |\n  abc\n  de\nport: 1', 'secret: |\n  ***\n  ***\nport: 1'],
+    ['secret:\n  - abc\n  - ${B}\nport: 1', 'secret:\n  *** ***\n  *** ${B}\nport: 1'],
     ['headers:\n  X-Team: abc\n  Other: ${B}\nurl: x', 'headers:\n  X-Team: ***\n  Other: ${B}\nurl: x'],
     ['a: { headers: { X-Team: abc } }', 'a: { headers: { X-Team: *** } }'],
     ['headers: { X-Team: abc, B: ${C} }', 'headers: { X-Team: ***, B: ${C} }'],

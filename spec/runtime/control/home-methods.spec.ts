@@ -1,9 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
-import { commands } from '../../../runtime/control/commands.ts';
+import { commands, runAtHome } from '../../../runtime/control/commands.ts';
+import type { AuditRow } from '../../../runtime/control/contract.ts';
 import { homeMethods } from '../../../runtime/control/home-methods.ts';
+import { makeHome } from '../../support/home.ts';
 
 t.test('CLI-2 · the methods that need no daemon are those whose commands say so', (t) => {
   const ofHome = [...commands].filter(([, { access }]) => access === 'home').map(([name]) => name);
   t.same([...homeMethods].sort(), ofHome.sort());
   t.end();
+});
+
+t.test('SEC-1 · the audit log has what was refused while no gateway ran too, and no secret', async (t) => {
+  const home = makeHome(t, { 'config.yaml': 'platforms: {}\n', '.env': 'HELD=Violet-Otter-81\n' });
+  const run = (method: string, params: object): Promise<unknown> =>
+    runAtHome(method, { ...params }, { home: home.path, env: {} }, { notify: () => {}, onEnd: () => () => {} });
+  await t.rejects(run('webhook.remove', { name: 'gone' }), { code: 'subscription-unknown' });
+  await t.rejects(run('webhook.remove', { name: 'Violet-Otter-81' }));
+  await run('webhook.list', {});
+  const rows = (await run('audit.list', { limit: 10 })) as readonly AuditRow[];
+  t.match(rows, [
+    { what: 'removed a route', on: { name: '[redacted]' }, refused: String },
+    { who: 'owner', from: 'terminal', what: 'removed a route', on: { name: 'gone' }, refused: /gone/ },
+  ]);
+  t.equal(rows.length, 2);
+  t.notMatch(readFileSync(join(home.path, 'logs', 'audit.log'), 'utf8'), /Violet/);
+  t.match(await run('audit.list', { limit: 1 }), [{ on: { name: '[redacted]' } }], 'the newest');
+  t.match(await run('audit.list', { limit: 1, search: 'GONE' }), [{ on: { name: 'gone' } }]);
+  for (const wrong of [{ limit: -1 }, { limit: 'all' }, { since: 'yesterday' }]) {
+    await t.rejects(run('audit.list', wrong), { code: 'params-missing' }, JSON.stringify(wrong));
+  }
 });

@@ -4,6 +4,7 @@ import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import type { EventNews, FoundEvents } from '../../../runtime/control/contract.ts';
 import { createSearchEvents } from '../../../runtime/dispatch/event-search.ts';
 import { createEventStats } from '../../../runtime/dispatch/event-stats.ts';
+import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { timeKey } from '../../../runtime/system/ids.ts';
 import { openKeeper } from '../../support/keeper.ts';
 import { plainDelivery, plainEvent, plainRun } from '../../support/records.ts';
@@ -12,7 +13,7 @@ const begunMs = 1_700_000_000_000;
 const hourMs = 3_600_000;
 
 /** A search over a journal, at a time that a spec sets. */
-async function stage(journal: Journal = openMemoryJournal()) {
+async function stage(journal: Journal = openMemoryJournal(), redact = createRedactor().record) {
   const { keeper } = await openKeeper(journal);
   const clock = { nowMs: begunMs };
   const waiting = new Map<string, string>();
@@ -24,7 +25,7 @@ async function stage(journal: Journal = openMemoryJournal()) {
   const refusedEvent = { ...plainEvent, deliveryId: 'stranger', status: 'refused', reason: 'no signature' } as const;
   const refused = { newestFirst: () => [{ key: timeKey(begunMs - 1_000), event: refusedEvent }] };
   const stats = createEventStats({ ...ports, keeper, refused });
-  const events = createSearchEvents({ ...ports, stats, journal: keeper.journal, redact: (record) => record });
+  const events = createSearchEvents({ ...ports, stats, journal: keeper.journal, redact });
   return {
     keeper,
     clock,
@@ -54,6 +55,19 @@ function came(beforeMs: number, more: object, run?: object): readonly Write[] {
 }
 
 const idsOf = ({ rows }: Pick<FoundEvents, 'rows'>): readonly string[] => rows.map(({ delivery_id }) => delivery_id);
+
+t.test('SEC-1 · a search finds what is shown: no secret can be asked for letter by letter', async (t) => {
+  const redactor = createRedactor();
+  redactor.learn('Violet-Otter-81');
+  const { keeper, search } = await stage(openMemoryJournal(), redactor.record);
+  const body = '{"note":"set to Violet-Otter-81","api_token":"Lemon77"}';
+  await keeper.commit(came(2_000, { deliveryId: 'held', body }));
+  for (const q of ['"set to"', 'note set']) t.same(idsOf(await search(q)), ['held'], q);
+  for (const q of ['violet', 'otter-81', 'set violet', 'lemon77', 'l lemon']) {
+    const { rows, total } = await search(q);
+    t.same([rows.length, total], [0, 0], q);
+  }
+});
 
 t.test('INS-4 · a search finds words in payloads, ids, routes, types and reasons, and obeys each filter', async (t) => {
   const { keeper, search, waiting } = await stage();

@@ -215,6 +215,9 @@ t.test('SEC-1 · behind a proxy the page has its public address, and numbers nee
   t.equal(statusOf({ host: 'agent.example.com' }, 'numbers'), 401);
   t.equal(statusOf({ host }, 'numbers'), 200);
   t.equal(statusOf({ host }, 'numbers', { isLocal: false }), 401, 'a name is no proof of where it comes from');
+  t.equal(statusOf({ ...own, ...proof, cookie }, 'numbers'), 200, 'the page with its proof');
+  t.equal(statusOf({ ...own, cookie }, 'numbers'), 401, 'a cookie alone');
+  t.equal(statusOf({ ...own, ...proof }, 'numbers'), 401, 'a proof of no session');
   const bearer = { host: 'agent.example.com', authorization: 'Bearer right' };
   t.equal(statusOf(bearer, 'numbers', { scrapeToken: 'right' }), 200);
   t.end();

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { onlyReads } from '../../../runtime/control/audit.ts';
 import { commands } from '../../../runtime/control/commands.ts';
 import { type PageAccess, pageAccessOf } from '../../../runtime/inspector/page-methods.ts';
 
@@ -54,6 +55,27 @@ t.test('SEC-1 · of every method it is said whether the page needs a fresh link 
   t.end();
 });
 
+/** What a session that may only read may call. */
+const ofReader: readonly string[] = [
+  ...['answered', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
+  ...['audit.list', 'chat.tools', 'gateway.status', 'link.read', 'setup.read'],
+  ...['check', 'hints', 'schema', 'show', 'source'].map((name) => `config.${name}`),
+  ...['cron.list', 'cron.show', 'runs.list', 'runs.show', 'failures.groups', 'failures.list'],
+  ...['list', 'progress', 'show', 'targets'].map((name) => `deliveries.${name}`),
+  ...['curl', 'follow', 'open', 'search'].map((name) => `events.${name}`),
+  ...['chart', 'follow', 'show', 'tree', 'watch', 'why'].map((name) => `inspect.${name}`),
+  ...['calls', 'importable', 'instructions', 'list', 'logs', 'oauthServers'].map((name) => `mcp.${name}`),
+  ...['prompts', 'resourceTemplates', 'resources', 'show', 'tools', 'watch'].map((name) => `mcp.${name}`),
+  ...['overview.read', 'overview.watch'],
+  ...['deliveries', 'delivery', 'doctor', 'list', 'samples', 'show'].map((name) => `webhook.${name}`),
+];
+
+t.test('SEC-1 · a session that may only read calls these methods and no other', (t) => {
+  t.same([...commands.keys()].filter(onlyReads).sort(), [...ofReader].sort());
+  for (const method of ['no.such', 'toString', '__proto__']) t.equal(onlyReads(method), false, method);
+  t.end();
+});
+
 t.test('SEC-1 · a method that takes a program or a prompt needs a fresh link only where it brings one', (t) => {
   const rows: readonly (readonly [string, JsonObject, PageAccess])[] = [
     ['link.add', { url: linkTo({ command: 'sh' }) }, 'fresh'],
@@ -63,6 +85,7 @@ t.test('SEC-1 · a method that takes a program or a prompt needs a fresh link on
     ['approvals.answer', { id: 'a1', grant: true, remember: 'run' }, 'open'],
     ['approvals.answer', { id: 'a1', grant: true, remember: 'always' }, 'fresh'],
     ['webhook.test', { name: 'ci', checks_only: true }, 'open'],
+    ['config.check', { text: '' }, 'terminalOnly'],
     ['webhook.delivery', { id: 'a' }, 'open'],
     ['webhook.delivery', { id: 'a', handshake: true }, 'terminalOnly'],
     ['cron.run', { job: 'nightly', force: true }, 'open'],

@@ -192,13 +192,17 @@ t.test('SEC-1 · who may only read changes nothing, and the audit log says who c
   });
   await client?.call('webhook.remove', { name: 'audited' });
   await t.rejects(Promise.resolve(client?.call('inspect.link', { as: 'two words' })), { code: 'guest-name' });
-  const rows = (await reader.rpc('audit.list', { limit: 5 })) as unknown as readonly AuditRow[];
+  await reader.rpc('webhook.disable', { name: 'again' });
+  const rows = (await reader.rpc('audit.list', { limit: 8 })) as unknown as readonly AuditRow[];
   t.match(rows, [
     { who: 'owner', from: 'terminal', what: 'made a link to the page', on: { as: 'two words' }, refused: /letters/ },
     { who: 'owner', from: 'terminal', what: 'removed a route', on: { name: 'audited' } },
     { who: 'owner', from: 'terminal', what: 'subscribed a route', on: { name: 'audited' } },
     { who: 'noor', from: 'page', what: 'paused a job', on: { job: 'no such job' }, refused: /no such job/ },
     { who: 'owner', from: 'terminal', what: 'made a link to the page', on: { as: 'noor' } },
+    { who: 'maya', from: 'page', what: 'stopped the gateway', on: {}, refused: /only read/ },
+    { who: 'maya', from: 'page', what: 'disabled a route', on: {}, refused: /only read/ },
+    { who: 'owner', from: 'terminal', what: 'made a link to the page', on: { as: 'maya' } },
   ]);
   t.notMatch(JSON.stringify(rows), /secret/);
 });
@@ -284,6 +288,8 @@ t.test('SEC-1 · a token closes the metrics and the readiness, also after a relo
     }
     t.equal((await ask(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } })).status, 200, path);
   }
+  const page = await openPage(t, guarded.path);
+  t.equal((await page.ask('/ready')).status, 200, 'the page says why it is not ready');
   t.equal((await ask(`${other.url}/health`)).status, 200, 'health stays open');
 
   guarded.write('config.yaml', JSON.stringify({ ...config, inspector: { port: 0, scrape_token: '${UNSET}' } }));
@@ -317,6 +323,18 @@ t.test('SEC-1 · a user signs in with a password, at the public address too, unt
   t.equal((await signIn('maya', 'q8Zr4Lk2Wm7Tn1-Vx5', { ...publicly, origin: 'https://evil.example' })).status, 403);
   t.equal((await signIn('maya', 'wrong', publicly)).status, 401);
   t.equal((await ask(`${url}/metrics`, { headers: { host: publicly.host } })).status, 401, 'no numbers by the proxy');
+  const long = await signIn('n'.repeat(8_192), 'wrong', publicly).then(
+    ({ status }) => status,
+    () => 'closed',
+  );
+  t.match(String(long), /^400$|^closed$/, 'what anybody may send is short');
+  // An owner of IPv6 addresses has 2^64 of them, and is one sender.
+  const statuses = [];
+  for (let at = 0; at < 11; at += 1) {
+    const forwarded = { ...publicly, 'x-forwarded-for': `10.0.0.1, 2001:db8::${at}` };
+    statuses.push((await signIn(`typed-password-${at}`, 'wrong', forwarded)).status);
+  }
+  t.same(statuses, [...new Array<number>(10).fill(401), 429]);
 
   t.equal(
     (await signIn('maya', 'q8Zr4Lk2Wm7Tn1-Vx5', { host: new URL(url).host, origin: url })).status,
@@ -361,7 +379,7 @@ t.test('SEC-1 · a user signs in with a password, at the public address too, unt
     readonly inspector: { readonly url: string };
   };
   t.equal((await greet(maya.cookie, 'a'.repeat(43), moved.url)).status, 401, 'whose password was changed is out');
-  t.notMatch(JSON.stringify(other.log), /q8Zr4Lk2Wm7Tn1|Hd3Jf6Pw9Ys0BcR5K/);
+  t.notMatch(JSON.stringify(other.log), /q8Zr4Lk2Wm7Tn1|Hd3Jf6Pw9Ys0BcR5K|typed-password/);
 });
 
 t.test('INS-2 · why an event was ignored or refused is told by its delivery id', async (t) => {

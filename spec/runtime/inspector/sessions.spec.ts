@@ -71,6 +71,18 @@ t.test('INS-2 · SEC-1 · a link opens one session, once, within five minutes; i
   t.end();
 });
 
+t.test('SEC-1 · who signs in again and again ends own sessions, and nobody else’s', (t) => {
+  const sessions = createPageSessions(Date.now, forgetful);
+  const mine = opened(sessions);
+  const [first, ...others] = Array.from({ length: 65 }, () =>
+    sessions.admit({ who: 'noor', role: 'reader', signedBy: 'digest' }, origin),
+  );
+  t.equal(sessions.knows({ id: mine.id, origin }), true);
+  t.equal(sessions.knows({ id: first?.id ?? '', origin }), false);
+  t.equal(others.filter(({ id }) => sessions.knows({ id, origin })).length, 8);
+  t.end();
+});
+
 t.test('SEC-1 · a proof is of one session, one address and one process, and a page’s is no daemon’s', (t) => {
   const sessions = createPageSessions(Date.now, forgetful);
   const mine = opened(sessions);

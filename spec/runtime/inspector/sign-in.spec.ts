@@ -26,9 +26,25 @@ t.test('SEC-1 · who signs in is who the configuration says; wrong ones are coun
   t.match(signIns.judge({ name: 'maya', password: 'maya-signs-in-0123', sender: 's' }), { kind: 'later', seconds: 60 });
   t.equal(kindOf('noor', 'noor-signs-in-0123', 'another'), 'guest', 'of another sender');
   for (let count = 0; count < 10; count += 1) kindOf('noor', 'x', `sender ${count}`);
-  t.equal(kindOf('noor', 'noor-signs-in-0123', 'another'), 'later', 'one name from many senders');
+  t.equal(kindOf('noor', 'noor-signs-in-0123', 'a third'), 'later', 'one name from many senders');
+  t.equal(
+    kindOf('noor', 'noor-signs-in-0123', 'another'),
+    'guest',
+    'no stranger keeps a user out from where she was in',
+  );
+  for (let count = 0; count < 10; count += 1) kindOf('noor', 'x', 'another');
+  t.equal(kindOf('noor', 'noor-signs-in-0123', 'another'), 'later', 'nor is there more to guess from there');
   nowMs = 60_000;
   t.equal(kindOf('maya', 'maya-signs-in-0123'), 'guest', 'a minute later');
+  t.end();
+});
+
+t.test('SEC-1 · the name of a user alone is repeated: people type their password there', (t) => {
+  const signIns = createSignIns(users, () => 0);
+  t.same(signIns.judge({ name: 'maya', password: 'x', sender: 's' }), { kind: 'wrong', who: 'maya' });
+  t.same(signIns.judge({ name: 'maya-signs-in-0123', password: '', sender: 's' }), { kind: 'wrong' });
+  for (let count = 0; count < 8; count += 1) signIns.judge({ name: 'x', password: '', sender: 's' });
+  t.same(signIns.judge({ name: 'maya-signs-in-0123', password: '', sender: 's' }), { kind: 'later', seconds: 60 });
   t.end();
 });
 

@@ -11,7 +11,7 @@ import { connection, silentSince } from '../data/connection.ts';
 import { spellClock } from '../data/format.ts';
 import { tryNow, vitals } from '../data/live.ts';
 import { useAsked } from '../data/rpc.ts';
-import { hasPasswords, keepPlace } from '../data/session.ts';
+import { fetchProven, hasPasswords, keepPlace } from '../data/session.ts';
 import { withCode } from '../parts/basics.tsx';
 import { Logo } from '../parts/icons.tsx';
 import { Banner } from '../parts/panel.tsx';
@@ -38,7 +38,7 @@ export function Banners(): JSX.Element | null {
 }
 
 function NotReady(): JSX.Element {
-  const { asked } = useAsked('readiness', async () => (await (await fetch('./ready')).json()) as Readiness);
+  const { asked } = useAsked('readiness', async () => (await (await fetchProven('./ready')).json()) as Readiness);
   const parts = asked.kind === 'there' ? Object.entries(asked.value.parts) : [];
   const [name, part] = parts.find(([, { ok }]) => !ok) ?? [];
   return (

@@ -3,17 +3,19 @@
 import type { JSX } from 'preact';
 import { useCell } from '../data/cell.ts';
 import { guest } from '../data/session.ts';
+import { withCode } from './basics.tsx';
 import { Banner } from './panel.tsx';
 import { SignIn } from './sign-in.tsx';
 
 /** A link, or the password again, shows that it is still the same person. */
-export function NeedsFresh({ what, button }: { readonly what: string; readonly button: string }): JSX.Element {
+export function NeedsFresh({ what, button }: { readonly what: string; readonly button?: string }): JSX.Element {
   const who = useCell(guest);
+  const again = button === undefined ? 'the button' : <b>{button}</b>;
   if (who?.isByPassword) {
     return (
       <Banner mark="waiting" alert>
         <b class="strong">{what}</b> What starts a program, or gives it more rights, needs your password again. Then
-        press <b>{button}</b> again.
+        press {again} again.
         <SignIn name={who.who} />
       </Banner>
     );
@@ -22,7 +24,33 @@ export function NeedsFresh({ what, button }: { readonly what: string; readonly b
     <Banner mark="waiting" alert>
       <b class="strong">{what}</b> What starts a program, or gives it more rights, needs a link that was opened in the
       last 10 minutes. Run <code>agent inspect --web</code> on this computer and open its link in this browser, then
-      come back and press <b>{button}</b> again.
+      come back and press {again} again.
+    </Banner>
+  );
+}
+
+/** As `wordsOf` says it. */
+export interface Refusal {
+  readonly why: string;
+  readonly code: string;
+}
+
+/** Why nothing was changed. */
+export function WhyNot({
+  refused,
+  button,
+}: {
+  readonly refused: Refusal | undefined;
+  /** What to press again; needless where there is one button. */
+  readonly button?: string;
+}): JSX.Element | null {
+  if (refused === undefined) return null;
+  if (refused.code === 'link-not-fresh') {
+    return <NeedsFresh what="Nothing was changed yet." {...(button === undefined ? {} : { button })} />;
+  }
+  return (
+    <Banner mark="failed" alert>
+      {withCode(refused.why)}
     </Banner>
   );
 }

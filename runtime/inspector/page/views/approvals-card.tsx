@@ -15,10 +15,11 @@ import { spellCountdown } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
-import { Answered, Clock, Refused } from '../parts/basics.tsx';
+import { Answered, Clock } from '../parts/basics.tsx';
 import { Status } from '../parts/chip.tsx';
 import { Field, Segmented } from '../parts/choice.tsx';
 import { JsonCode } from '../parts/code.tsx';
+import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
 import { Facts, FoldLine, Tag } from '../parts/panel.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
 import { AlwaysDialog } from './approvals-always.tsx';
@@ -55,7 +56,7 @@ export function Question({
   const { asked } = useAsked(`approval ${row.id}`, () => call('approvals.show', { id: row.id }));
   const [busy, setBusy] = useState(false);
   const [answered, setAnswered] = useState('');
-  const [why, setWhy] = useState('');
+  const [refused, setRefused] = useState<Refusal>();
   const [note, setNote] = useState('');
   const [remember, setRemember] = useState<Remember>('call');
   const [limiting, setLimiting] = useState(false);
@@ -85,7 +86,7 @@ export function Question({
       return;
     }
     setBusy(true);
-    setWhy('');
+    setRefused(undefined);
     try {
       const kept = grant ? { remember } : note.trim() === '' ? {} : { note };
       await call('approvals.answer', { id: row.id, grant, ...kept, ...more });
@@ -96,7 +97,7 @@ export function Question({
       onAnswered();
     } catch (error) {
       setLimiting(false);
-      setWhy(wordsOf(error).why);
+      setRefused(wordsOf(error));
     } finally {
       setBusy(false);
     }
@@ -223,7 +224,7 @@ export function Question({
             )
           }
         </Answered>
-        {why === '' ? null : <Refused why={why} />}
+        <WhyNot refused={refused} />
       </div>
     </article>
   );

@@ -12,6 +12,7 @@ import { Field, Segmented, Select } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { Icon } from '../parts/icons.tsx';
+import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
 import { Kbd } from '../parts/panel.tsx';
 import { indented } from './event-papers.tsx';
 
@@ -48,7 +49,7 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
   const [view, setView] = useState<'edit' | 'difference'>('edit');
   const [dry, setDry] = useState(true);
   const [busy, setBusy] = useState(false);
-  const [fault, setFault] = useState('');
+  const [refused, setRefused] = useState<Refusal>();
   const routes = useAsked('routes', () => call('webhook.list'));
   const names = routeNames(event, routes.asked);
   const lines = differencesOf(before, payload);
@@ -59,7 +60,7 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
   async function replay(): Promise<void> {
     if (busy || syntax !== undefined) return;
     setBusy(true);
-    setFault('');
+    setRefused(undefined);
     try {
       const { key, status } = await call('webhook.replay', {
         id: event.key,
@@ -72,8 +73,7 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
       onClose();
       goWithin('events', key);
     } catch (error) {
-      const { why, code } = wordsOf(error);
-      setFault(code === 'link-not-fresh' ? `${why} Then replay again: what you typed stays here.` : why);
+      setRefused(wordsOf(error));
       setBusy(false);
     }
   }
@@ -137,11 +137,7 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
         <p class="hint">
           The replay gets a new id, is marked as a replay of {event.key} and skips the signature and duplicate checks.
         </p>
-        {fault === '' ? null : (
-          <p class="hint fault" role="alert">
-            {fault}
-          </p>
-        )}
+        <WhyNot refused={refused} />
       </div>
       <footer>
         <span class="hint not-s">

@@ -6,6 +6,7 @@ import { announce } from '../data/announce.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { Select } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
 
 const plain = '';
 
@@ -19,7 +20,7 @@ export function TestEvent({
   const [at, setAt] = useState('0');
   const [sample, setSample] = useState(plain);
   const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState('');
+  const [refused, setRefused] = useState<Refusal>();
   const route = routes[Number(at)];
   const samples = useAsked(`samples ${at}`, async () =>
     route === undefined ? { samples: [] } : call('webhook.samples', route),
@@ -29,14 +30,15 @@ export function TestEvent({
   async function send(): Promise<void> {
     if (route === undefined || isBusy) return;
     setBusy(true);
+    setRefused(undefined);
     try {
       const { status, body } = await call('webhook.test', { ...route, ...(sample === plain ? {} : { sample }) });
       if (status < 300) {
         announce(`Test event sent to ${route.name}.`);
         onClose();
-      } else setFault(`The gateway answered ${status}: ${body.slice(0, 200)}`);
+      } else setRefused({ why: `The gateway answered ${status}: ${body.slice(0, 200)}`, code: '' });
     } catch (error) {
-      setFault(wordsOf(error).why);
+      setRefused(wordsOf(error));
     } finally {
       setBusy(false);
     }
@@ -67,11 +69,7 @@ export function TestEvent({
             options={[[plain, 'A small test payload'], ...offered.map((name): [string, string] => [name, name])]}
             onChoose={setSample}
           />
-          {fault === '' ? null : (
-            <p class="fault" role="alert">
-              {fault}
-            </p>
-          )}
+          <WhyNot refused={refused} />
         </div>
       )}
       <footer class="btns">

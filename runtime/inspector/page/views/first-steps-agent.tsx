@@ -7,8 +7,9 @@ import type { StepProps } from '../data/first-steps.ts';
 import { call } from '../data/rpc.ts';
 import { withCode } from '../parts/basics.tsx';
 import { CopyBox } from '../parts/copy-box.tsx';
+import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Picks } from '../parts/picks.tsx';
-import { useChange, WhyNot } from './first-steps-fresh.tsx';
+import { useChange } from './first-steps-fresh.tsx';
 
 export function AgentStep({ setup: { agents }, again, hold }: StepProps): JSX.Element {
   const [program, setProgram] = useState(agents[0]?.program);

@@ -10,8 +10,9 @@ import { call } from '../data/rpc.ts';
 import { withCode } from '../parts/basics.tsx';
 import { Field } from '../parts/choice.tsx';
 import { CopyBox } from '../parts/copy-box.tsx';
+import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Picks } from '../parts/picks.tsx';
-import { useChange, WhyNot } from './first-steps-fresh.tsx';
+import { useChange } from './first-steps-fresh.tsx';
 
 /** Shown at once; the others after "more". */
 const firstSources: readonly string[] = ['github', 'gitlab', 'stripe', 'slack', 'linear', 'sentry'];

@@ -9,8 +9,9 @@ import { hashOf } from '../data/hash.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { withCode } from '../parts/basics.tsx';
 import { Check } from '../parts/choice.tsx';
+import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer } from '../parts/panel.tsx';
-import { useChange, WhyNot } from './first-steps-fresh.tsx';
+import { useChange } from './first-steps-fresh.tsx';
 
 export function ServerStep({ again, hold }: StepProps): JSX.Element {
   const { asked, again: askAgain } = useAsked('importable', () => call('mcp.importable', {}));

@@ -7,8 +7,9 @@ import type { StepProps } from '../data/first-steps.ts';
 import { call } from '../data/rpc.ts';
 import { withCode } from '../parts/basics.tsx';
 import { Field } from '../parts/choice.tsx';
+import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Picks } from '../parts/picks.tsx';
-import { useChange, WhyNot } from './first-steps-fresh.tsx';
+import { useChange } from './first-steps-fresh.tsx';
 
 const channelHints: Readonly<Record<string, string>> = {
   slack: 'A channel, such as C0123456789. Invite the bot there.',

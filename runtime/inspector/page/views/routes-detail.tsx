@@ -18,6 +18,7 @@ import { Status, StatusChip } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icons.tsx';
+import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer, Banner, Facts, FoldLine, Panel } from '../parts/panel.tsx';
 import { Bars, type Bucket } from '../parts/plot.tsx';
 import { type RouteChosen, routeMarks } from './routes-marks.ts';
@@ -77,18 +78,20 @@ interface HeadlineProps {
 function Headline({ route, mark, chosen, onChanged }: HeadlineProps): JSX.Element {
   const [asking, setAsking] = useState<'disable' | 'remove' | 'edit'>();
   const [busy, setBusy] = useState(false);
+  const [refused, setRefused] = useState<Refusal>();
   const [shape, word] = routeMarks[mark];
   const { place, last_24h: day, last_event_at: last } = route;
   const isDynamic = route.source === 'dynamic';
 
   async function act(done: string, work: () => Promise<unknown>): Promise<void> {
     setBusy(true);
+    setRefused(undefined);
     try {
       await work();
       announce(done);
       onChanged();
     } catch (error) {
-      announce(wordsOf(error).why, true);
+      setRefused(wordsOf(error));
     } finally {
       setBusy(false);
       setAsking(undefined);
@@ -96,104 +99,107 @@ function Headline({ route, mark, chosen, onChanged }: HeadlineProps): JSX.Elemen
   }
 
   return (
-    <div class="headline">
-      <div>
-        <h2>
-          {route.name} <StatusChip mark={shape}>{word}</StatusChip>
-        </h2>
-        <p class="meta">
-          {place === undefined ? null : (
-            <span>
-              From <b>{place.line === undefined ? place.file : `${place.file}, line ${place.line}`}</b>
-            </span>
-          )}
-          {last === undefined ? null : (
-            <span>
-              Last event{' '}
-              <b class="num">
-                <Clock at={last} />
-              </b>
-            </span>
-          )}
-          {day === undefined || day.total === 0 ? null : (
-            <span>
-              Failed in 24 h <b class="num">{((day.failed / day.total) * 100).toFixed(1)} %</b>
-            </span>
-          )}
-        </p>
-      </div>
-      <div class="btns push">
-        <a class="btn" href={hashOf('events', '', { q: `route:${route.name}` })}>
-          <Icon name="events" />
-          Show events
-        </a>
-        <Acts>
-          {isDynamic ? (
-            <>
-              <button type="button" class="btn" onClick={() => setAsking('edit')}>
-                Edit…
-              </button>
-              <button type="button" class="btn risky" onClick={() => setAsking('remove')}>
-                Remove…
-              </button>
-            </>
-          ) : null}
-          {route.enabled === false ? (
-            <button
-              type="button"
-              class="btn"
-              disabled={busy}
-              onClick={() => void act('Route enabled.', () => call('webhook.enable', chosen))}
-            >
-              <Icon name="power" />
-              Enable
-            </button>
-          ) : (
-            <button type="button" class="btn" onClick={() => setAsking('disable')}>
-              <Icon name="power" />
-              Disable…
-            </button>
-          )}
-        </Acts>
-      </div>
-      {asking === 'disable' ? (
-        <Confirm
-          title={`Disable ${route.name}?`}
-          yes="Disable the route"
-          busy={busy ? 'Disabling…' : undefined}
-          onYes={() => void act('Route disabled.', () => call('webhook.disable', chosen))}
-          onClose={() => setAsking(undefined)}
-        >
-          <p>
-            Its senders get 403 from now on, and most do not send those events again. Runs and deliveries in progress
-            end as usual. {isDynamic ? 'The subscription' : 'The route in config.yaml'} gets <code>enabled: false</code>
-            ; it can be enabled here at any time.
+    <>
+      <div class="headline">
+        <div>
+          <h2>
+            {route.name} <StatusChip mark={shape}>{word}</StatusChip>
+          </h2>
+          <p class="meta">
+            {place === undefined ? null : (
+              <span>
+                From <b>{place.line === undefined ? place.file : `${place.file}, line ${place.line}`}</b>
+              </span>
+            )}
+            {last === undefined ? null : (
+              <span>
+                Last event{' '}
+                <b class="num">
+                  <Clock at={last} />
+                </b>
+              </span>
+            )}
+            {day === undefined || day.total === 0 ? null : (
+              <span>
+                Failed in 24 h <b class="num">{((day.failed / day.total) * 100).toFixed(1)} %</b>
+              </span>
+            )}
           </p>
-        </Confirm>
-      ) : null}
-      {asking === 'remove' ? (
-        <Confirm
-          title={`Remove ${route.name}?`}
-          yes="Remove the subscription"
-          busy={busy ? 'Removing…' : undefined}
-          onYes={() =>
-            void act('Subscription removed.', async () => {
-              await call('webhook.remove', chosen);
-              goWithin('routes');
-            })
-          }
-          onClose={() => setAsking(undefined)}
-        >
-          <p>
-            The subscription and its secret are deleted; its senders get 404. A new one of the same name has another
-            secret. Its events stay in the history.
-          </p>
-        </Confirm>
-      ) : null}
-      {asking === 'edit' ? (
-        <SubscriptionDialog route={route} onClose={() => setAsking(undefined)} onDone={onChanged} />
-      ) : null}
-    </div>
+        </div>
+        <div class="btns push">
+          <a class="btn" href={hashOf('events', '', { q: `route:${route.name}` })}>
+            <Icon name="events" />
+            Show events
+          </a>
+          <Acts>
+            {isDynamic ? (
+              <>
+                <button type="button" class="btn" onClick={() => setAsking('edit')}>
+                  Edit…
+                </button>
+                <button type="button" class="btn risky" onClick={() => setAsking('remove')}>
+                  Remove…
+                </button>
+              </>
+            ) : null}
+            {route.enabled === false ? (
+              <button
+                type="button"
+                class="btn"
+                disabled={busy}
+                onClick={() => void act('Route enabled.', () => call('webhook.enable', chosen))}
+              >
+                <Icon name="power" />
+                Enable
+              </button>
+            ) : (
+              <button type="button" class="btn" onClick={() => setAsking('disable')}>
+                <Icon name="power" />
+                Disable…
+              </button>
+            )}
+          </Acts>
+        </div>
+        {asking === 'disable' ? (
+          <Confirm
+            title={`Disable ${route.name}?`}
+            yes="Disable the route"
+            busy={busy ? 'Disabling…' : undefined}
+            onYes={() => void act('Route disabled.', () => call('webhook.disable', chosen))}
+            onClose={() => setAsking(undefined)}
+          >
+            <p>
+              Its senders get 403 from now on, and most do not send those events again. Runs and deliveries in progress
+              end as usual. {isDynamic ? 'The subscription' : 'The route in config.yaml'} gets{' '}
+              <code>enabled: false</code>; it can be enabled here at any time.
+            </p>
+          </Confirm>
+        ) : null}
+        {asking === 'remove' ? (
+          <Confirm
+            title={`Remove ${route.name}?`}
+            yes="Remove the subscription"
+            busy={busy ? 'Removing…' : undefined}
+            onYes={() =>
+              void act('Subscription removed.', async () => {
+                await call('webhook.remove', chosen);
+                goWithin('routes');
+              })
+            }
+            onClose={() => setAsking(undefined)}
+          >
+            <p>
+              The subscription and its secret are deleted; its senders get 404. A new one of the same name has another
+              secret. Its events stay in the history.
+            </p>
+          </Confirm>
+        ) : null}
+        {asking === 'edit' ? (
+          <SubscriptionDialog route={route} onClose={() => setAsking(undefined)} onDone={onChanged} />
+        ) : null}
+      </div>
+      <WhyNot refused={refused} />
+    </>
   );
 }
 

@@ -9,10 +9,10 @@ import type { Json, JsonObject } from '../../../../machines/base/json.ts';
 import type { Result, RouteDetail } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { call, wordsOf } from '../data/rpc.ts';
-import { Refused } from '../parts/basics.tsx';
 import { Field } from '../parts/choice.tsx';
 import { Code } from '../parts/code.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
 
 export interface SubscriptionProps {
   /** The one that is edited. */
@@ -29,13 +29,13 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
   const [prompt, setPrompt] = useState(route?.definition.prompt ?? '');
   const [deliver, setDeliver] = useState(route?.definition.deliver ?? 'log');
   const [busy, setBusy] = useState(false);
-  const [why, setWhy] = useState('');
+  const [refused, setRefused] = useState<Refusal>();
   const [made, setMade] = useState<Result<'webhook.subscribe'>>();
   const list = events.split(',').flatMap((one) => one.trim() || []);
 
   async function save(): Promise<void> {
     setBusy(true);
-    setWhy('');
+    setRefused(undefined);
     try {
       if (route === undefined) {
         const record: JsonObject = {
@@ -61,7 +61,7 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
       }
       onDone(name);
     } catch (error) {
-      setWhy(wordsOf(error).why);
+      setRefused(wordsOf(error));
     } finally {
       setBusy(false);
     }
@@ -70,6 +70,7 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
   if (made !== undefined) return <Made made={made} onClose={onClose} />;
   return (
     <Dialog title={route === undefined ? 'New subscription' : `Edit ${route.name}`} onClose={onClose}>
+      <WhyNot refused={refused} />
       <form
         class="pad stack"
         onSubmit={(event) => {
@@ -98,7 +99,6 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
         <Field label="Event types" value={events} onInput={setEvents} hint="Separated by commas; empty accepts all." />
         <Field label="Prompt" value={prompt} onInput={setPrompt} lines={4} hint="A template; empty is the payload." />
         <Field label="Deliver to" value={deliver} onInput={setDeliver} hint="A target such as slack, or log." />
-        {why === '' ? null : <Refused why={why} />}
         <div class="btns">
           <button type="button" class="btn" onClick={onClose}>
             Cancel

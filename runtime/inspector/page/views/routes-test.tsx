@@ -7,11 +7,11 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Result } from '../../../control/contract.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
-import { Refused } from '../parts/basics.tsx';
 import { Status } from '../parts/chip.tsx';
 import { Check, Select } from '../parts/choice.tsx';
 import { Code } from '../parts/code.tsx';
 import { Icon } from '../parts/icons.tsx';
+import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer, Panel } from '../parts/panel.tsx';
 import type { RouteChosen } from './routes-marks.ts';
 
@@ -29,11 +29,11 @@ export function RouteTest({
   const [checksOnly, setChecksOnly] = useState(true);
   const [busy, setBusy] = useState(false);
   const [answer, setAnswer] = useState<Result<'webhook.test'>>();
-  const [why, setWhy] = useState('');
+  const [refused, setRefused] = useState<Refusal>();
 
   async function send(name: string): Promise<void> {
     setBusy(true);
-    setWhy('');
+    setRefused(undefined);
     setAnswer(undefined);
     try {
       setAnswer(
@@ -45,7 +45,7 @@ export function RouteTest({
       );
       onDone();
     } catch (error) {
-      setWhy(wordsOf(error).why);
+      setRefused(wordsOf(error));
     } finally {
       setBusy(false);
     }
@@ -89,7 +89,7 @@ export function RouteTest({
           {answer === undefined ? null : <Code text={answer.body} label={`Answer, HTTP ${answer.status}`} json />}
           {answer?.note === undefined ? null : <p class="hint">{answer.note}</p>}
         </div>
-        {why === '' ? null : <Refused why={why} />}
+        <WhyNot refused={refused} />
       </div>
     </Panel>
   );
