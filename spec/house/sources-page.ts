@@ -1,7 +1,7 @@
 /** The page of the sources that a route can name, made from their data: `npm run diagrams` writes it. */
 
 import type { Place, SignatureScheme } from '../../machines/config/signature-scheme.ts';
-import { type HandshakeName, type Source, sourceNames, sources } from '../../machines/config/sources.ts';
+import { type Answer, type HandshakeName, type Source, sourceNames, sources } from '../../machines/config/sources.ts';
 import { sampleNames } from '../../machines/webhook/samples.ts';
 import { casesOf, type Oracle, oracles, versionOf } from '../support/oracles.ts';
 
@@ -218,11 +218,16 @@ function rowOf(name: string, source: Source): string {
       : body.items === undefined
         ? `\`${body.shape}\``
         : `\`${body.shape}\` of \`${body.items}\``,
-    (answer === undefined ? '202 or 200' : answer.body === undefined ? '200' : `200 \`${answer.body}\``) +
+    (answer === undefined ? '202 or 200' : answerText(answer)) +
       (answerSeconds === undefined ? '' : ` within ${answerSeconds} s`),
     secret.is,
   ];
   return tableRow(cells);
+}
+
+function answerText({ body }: Answer): string {
+  if (body === undefined) return '200';
+  return body === '' ? '200 without a body' : `200 \`${body}\``;
 }
 
 /** A bar in a cell would end it, within code too. */

@@ -524,6 +524,7 @@ t.test('DIS-1 · COA-1 · TPL-2 · the texts, and what becomes of the event', (t
     ['a text of its own', { deliverOnly: true }, 'direct', false],
     ['one whose sender waits', { deliverOnly: true, sender: 'github' }, 'direct', false],
     ['one whose sender does not wait', { deliverOnly: true, sender: 'slack' }, 'run', false],
+    ['one of Microsoft Graph', { deliverOnly: true, sender: 'microsoft-graph' }, 'run', false],
     ['a cron job', { cronJob: 'nightly' }, 'cron', false],
     ['a burst', { coalesce: coalesce('n') }, 'group', true],
     ['a burst whose key does not resolve runs at once', { coalesce: coalesce('gone') }, 'run', false],

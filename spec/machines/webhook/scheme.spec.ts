@@ -235,6 +235,19 @@ t.test('SEC-3 · a form of more fields than a payload may have is not sorted for
   t.end();
 });
 
+t.test('SRC-1 · each kind of update of Telegram is an event', (t) => {
+  const route = routeFor('telegram');
+  for (const kind of [
+    ...['message', 'edited_message', 'channel_post', 'edited_channel_post', 'business_connection', 'business_message'],
+    ...['edited_business_message', 'deleted_business_messages', 'message_reaction', 'message_reaction_count'],
+    ...['inline_query', 'chosen_inline_result', 'callback_query', 'shipping_query', 'pre_checkout_query'],
+    ...['purchased_paid_media', 'poll', 'poll_answer', 'my_chat_member', 'chat_member', 'chat_join_request'],
+    ...['chat_boost', 'removed_chat_boost'],
+  ])
+    t.equal(route.eventType({}, { update_id: 7, [kind]: {} }), kind);
+  t.end();
+});
+
 t.test('SRC-1 · SIG-3 · a time outside of the window is refused', async (t) => {
   const timed = sourceNames.filter((name) =>
     sources[name].schemes.every((scheme: SignatureScheme) => scheme.timestamp),
