@@ -538,6 +538,21 @@ t.test('DIS-1 · COA-1 · TPL-2 · the texts, and what becomes of the event', (t
   t.end();
 });
 
+t.test('DLV-7 · an entry whose condition cannot be judged now makes the event wait for its sender', (t) => {
+  const entry = (file: string) => ({ to: 'slack', extra: {}, when: [{ field: 'who', in_file: file }] });
+  const known = { payload: { who: 'mona' }, event: 'push' };
+  const told = (...files: readonly string[]) => {
+    const { context, desk } = stage({ known, route: { deliverTo: files.map(entry) } });
+    return renderTexts(context, desk);
+  };
+  t.match(told('vip.txt', 'gone.txt'), { deliverTo: [{ target: 'slack' }], outcome: undefined });
+  t.same(told('vip.txt', 'unread.txt'), {
+    outcome: { kind: 'unavailable' },
+    reason: 'filter: who in_file "unread.txt" was not tried: the system has no descriptors left to read the list',
+  });
+  t.end();
+});
+
 t.test('RTE-3 · a rule asked before what it needs is known says nothing', (t) => {
   const { context, desk, done } = stage({ known: { route: undefined } });
   for (const rule of [checkRate, verifySignature, matchEvent, renderTexts]) t.same(rule(context, desk), {}, rule.name);
