@@ -139,9 +139,10 @@ function certificateOf(source: Source | undefined, secret: RouteSecret): Pick<Co
   };
 }
 
-/** The headers that tell the event's type, which a replay reads again. */
+/** The headers that tell the event's type and how its body is read, which a replay reads again. */
 function headersOf(source: Source | undefined): readonly string[] {
-  return (source?.event.flat() ?? []).flatMap((place) => ('header' in place ? [place.header] : []));
+  const ofType = (source?.event.flat() ?? []).flatMap((place) => ('header' in place ? [place.header] : []));
+  return [...ofType, ...(source?.body?.dataBy === undefined ? [] : [source.body.dataBy])];
 }
 
 /**
