@@ -55,7 +55,11 @@ export function createCertificates({ log, fetch: ask = fetch, timeoutMs = 3_000 
       if (kept.size >= maxKept && oldest !== undefined) kept.delete(oldest);
       kept.set(url, text);
     } catch (thrown) {
-      log.warnOnce(`certificate/${url}`, `the certificate at ${url} could not be fetched: ${causeOf(thrown)}`);
+      // By its host: any sender can name addresses that lead to nothing.
+      log.warnOnce(
+        `certificate/${new URL(url).host}`,
+        `the certificate at ${url} could not be fetched: ${causeOf(thrown)}`,
+      );
     } finally {
       underWay.delete(url);
     }

@@ -18,8 +18,8 @@ import type { Journal, JournalReader, LocalReader, StoredRecord, Write } from '.
 import type { JournalKeeper } from '../store/keeper.ts';
 
 /**
- * A delivery id is remembered for one hour (IDM-1), and so is a signature (SEC-6). Of one with a time that is longer than
- * it is accepted: 300 s on either side of the clock.
+ * A delivery id is remembered for one hour (IDM-1), and so is a signature (SEC-6): no source accepts a request for
+ * longer, also where the sender's clock is five minutes ahead.
  */
 export const claimLifeMs = 3_600_000;
 

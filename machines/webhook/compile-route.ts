@@ -5,9 +5,16 @@
  */
 
 import { noticePlace } from '../config/notice-place.ts';
-import type { FollowedStep, Route, RouteDelivery, RouteSecret, RouteWithSecret } from '../config/route.ts';
+import {
+  type FollowedStep,
+  type Route,
+  type RouteDelivery,
+  type RouteSecret,
+  type RouteWithSecret,
+  textsOfSecret,
+} from '../config/route.ts';
 import { type Answer, type BodyRule, bodyRuleOf, type Source, sourceOf } from '../config/sources.ts';
-import { certificateUrl } from './certificate.ts';
+import { certificateUrl, certifiedContent } from './certificate.ts';
 import { compileCoalesceKey } from './coalesce.ts';
 import { eventMatcher, type IdReader, idReader, type TypeReader, typeReader } from './envelope.ts';
 import { compileFilters, type FilterMatcher } from './filter.ts';
@@ -81,7 +88,7 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     route,
     verify: verifierOf(route, secret),
     isPinned: source !== undefined || route.signature !== undefined,
-    ...certificateOf(source),
+    ...certificateOf(source, secret),
     ...(source?.handshake === undefined ? {} : { handshake: compileHandshake(source.handshake, secret, route) }),
     ...(source?.answer === undefined ? {} : { answer: source.answer }),
     body: bodyRuleOf(route),
@@ -119,15 +126,23 @@ function compileDelivery({ to, extra, when, text, on }: RouteDelivery): Compiled
   };
 }
 
-function certificateOf(source: Source | undefined): Pick<CompiledRoute, 'certificateUrl'> {
+/** Nothing is fetched for a request that cannot be genuine, such as one of another topic: anybody can send that. */
+function certificateOf(source: Source | undefined, secret: RouteSecret): Pick<CompiledRoute, 'certificateUrl'> {
   const form = source?.schemes[0]?.form;
   if (form !== 'paypal' && form !== 'sns') return {};
-  return { certificateUrl: (request) => certificateUrl(form, request) };
+  const texts = textsOfSecret(secret);
+  return {
+    certificateUrl: (request) =>
+      texts.some((text) => !('why' in certifiedContent(form, request, text)))
+        ? certificateUrl(form, request)
+        : undefined,
+  };
 }
 
-/** The headers that tell the event's type, which a replay reads again. */
+/** The headers that tell the event's type and how its body is read, which a replay reads again. */
 function headersOf(source: Source | undefined): readonly string[] {
-  return (source?.event.flat() ?? []).flatMap((place) => ('header' in place ? [place.header] : []));
+  const ofType = (source?.event.flat() ?? []).flatMap((place) => ('header' in place ? [place.header] : []));
+  return [...ofType, ...(source?.body?.dataBy === undefined ? [] : [source.body.dataBy])];
 }
 
 /**

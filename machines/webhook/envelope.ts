@@ -108,6 +108,7 @@ export function idReader({ deliveryIdAt }: Pick<Route, 'deliveryIdAt'>, source: 
   const places = deliveryIdAt === undefined ? source?.id : [deliveryIdAt];
   if (places === undefined) return (headers, _, body, isIdSigned) => deliveryIdOf(headers, body, isIdSigned);
   const readers = places.map((one) => [one].flat().map(readerOf));
+  const isByBody = deliveryIdAt === undefined && source?.bodyDiffersBy !== undefined;
   return (headers, payload, body) => {
     const request = withoutBody(headers, payload);
     for (const parts of readers) {
@@ -115,7 +116,7 @@ export function idReader({ deliveryIdAt }: Pick<Route, 'deliveryIdAt'>, source: 
       const value = texts.includes(undefined) ? undefined : texts.join(' ');
       if (value !== undefined && value.length <= longestId) return idOf(value, body);
     }
-    return undefined;
+    return isByBody ? digestOf(body) : undefined;
   };
 }
 

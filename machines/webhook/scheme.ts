@@ -408,7 +408,7 @@ export function sealEvent(
   given: SignatureScheme,
   { secret, publicUrl }: Omit<SchemeUse, 'secret'> & { readonly secret: string | undefined },
   { payload, event, id, isIdInside = false, path, nowMs }: Unsealed,
-  source?: Pick<Source, 'event' | 'id' | 'body'>,
+  source?: Pick<Source, 'event' | 'id' | 'bodyDiffersBy' | 'body'>,
 ): Sealed {
   const scheme = schemeWith(given, secret);
   const { at, algorithm, part, list, prefix = '', timestamp } = scheme;
@@ -424,7 +424,7 @@ export function sealEvent(
     for (const [index, place] of (type as readonly Place[]).entries()) put(place, texts[index] ?? '');
   } else if (event !== undefined) put(type as Place | undefined, event);
   put(scheme.id, id);
-  if (!isIdInside) for (const place of [source?.id[0] ?? []].flat()) put(place, id);
+  if (!isIdInside) for (const place of [source?.id[0] ?? source?.bodyDiffersBy ?? []].flat()) put(place, id);
   const seconds = Math.floor(nowMs / 1_000);
   const times = { s: seconds, ms: nowMs, iso: new Date(nowMs).toISOString() };
   const time = times[timestamp?.unit ?? 's'];

@@ -322,7 +322,7 @@ export const webhookRequestMachine = setup({
       meta: { rule: 'TPL-1' },
       tags: ['working'],
       entry: 'renderTexts',
-      always: { target: 'claiming' },
+      always: [{ guard: 'isDecided', target: 'answered' }, { target: 'claiming' }],
     },
     claiming: {
       description: 'Waits until the delivery id and the signature are claimed and the event is on disk, in one commit.',

@@ -1,7 +1,7 @@
 /** The page of the sources that a route can name, made from their data: `npm run diagrams` writes it. */
 
 import type { Place, SignatureScheme } from '../../machines/config/signature-scheme.ts';
-import { type HandshakeName, type Source, sourceNames, sources } from '../../machines/config/sources.ts';
+import { type Answer, type HandshakeName, type Source, sourceNames, sources } from '../../machines/config/sources.ts';
 import { sampleNames } from '../../machines/webhook/samples.ts';
 import { casesOf, type Oracle, oracles, versionOf } from '../support/oracles.ts';
 
@@ -32,7 +32,8 @@ ${rows.join('\n')}
 Where the table says within how many seconds a provider wants its answer, an event of a \`deliver_only\` route is answered as
 soon as it is on disk, not once it is delivered: the delivery has its tries, and a place among the dead letters if all fail.
 
-A time that is signed may lie 300 s from the clock of this machine, unless the table says otherwise.
+A time that is signed may lie 300 s from the clock of this machine, unless the table says otherwise: a retry of Mailgun has the time of its
+first request, and one of Linear or Zoom may have it. A provider that repeats an event for longer than an hour may be refused then.
 Square, HubSpot and Twilio sign the address that they post to: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
 see it, such as \`https://hooks.example.com\`. Every address that is shown then begins with it. Mailgun does not sign the body, only a token and the time: its fields can be
 believed as far as the connection can. A request of Telegram, Microsoft Graph, Azure Event Grid or CloudEvents is not signed
@@ -130,7 +131,7 @@ routes:
 | \`signed\` | {body} | what is signed: text with \`{id}\`, \`{timestamp}\`, \`{method}\`, \`{url}\` and \`{body}\` |
 | \`key\` | text | how the secret is written: \`text\`, \`base64\` (also after \`whsec_\`) or \`hex\` |
 | \`id\` | | where \`{id}\` is: \`header\` or \`field\` |
-| \`timestamp\` | | where the time is, \`header\`, \`field\` or \`part\`; its \`unit\` (\`s\`, \`ms\`) and \`tolerance_seconds\` (300) |
+| \`timestamp\` | | where the time is, \`header\`, \`field\` or \`part\`; its \`unit\` (\`s\`, \`ms\`) and \`tolerance_seconds\` (300); beyond 3300 a captured request may run again, because signatures are remembered for an hour |
 
 ## Several events in one request
 
@@ -210,17 +211,23 @@ function rowOf(name: string, source: Source): string {
       ...event.map((one) => [one].flat().map(placeText).join(' + ')),
       ...(eventKeys === undefined ? [] : ['the first of the update’s keys']),
     ].join(', else '),
-    id.map((one) => [one].flat().map(placeText).join(' + ')).join(', else ') || 'none',
+    id.map((one) => [one].flat().map(placeText).join(' + ')).join(', else ') ||
+      (source.bodyDiffersBy === undefined ? 'none' : 'the digest of the body'),
     body === undefined
       ? 'object'
       : body.items === undefined
         ? `\`${body.shape}\``
         : `\`${body.shape}\` of \`${body.items}\``,
-    (answer === undefined ? '202 or 200' : answer.body === undefined ? '200' : `200 \`${answer.body}\``) +
+    (answer === undefined ? '202 or 200' : answerText(answer)) +
       (answerSeconds === undefined ? '' : ` within ${answerSeconds} s`),
     secret.is,
   ];
   return tableRow(cells);
+}
+
+function answerText({ body }: Answer): string {
+  if (body === undefined) return '200';
+  return body === '' ? '200 without a body' : `200 \`${body}\``;
 }
 
 /** A bar in a cell would end it, within code too. */

@@ -14,25 +14,25 @@ const toSlack = { to: 'slack', extra: { chat_id: chat } };
 const toMattermost = { to: 'mattermost', extra: { chat_id: channel } };
 
 t.test(
-  'SRC-1 · DIS-2 · IDM-2 · Slack is answered before its event is delivered, and sends a failed one again',
+  'SRC-1 · DIS-2 · IDM-2 · Linear is answered before its event is delivered, and sends a failed one again',
   async (t) => {
     const it = await openHome(t);
-    const secret = '0f1e2d3c4b5a69788796a5b4c3d2e1f0';
+    const secret = 'lin_wh_0f1e2d3c4b5a69788796a5b4c3d2e1f0';
     const deliver = { deliver: 'mattermost', deliver_extra: { chat_id: channel }, deliver_only: true };
-    it.configure({ mentions: { source: 'slack', secret, prompt: '{event.text}', ...deliver } });
+    it.configure({ mentions: { source: 'linear', secret, prompt: '{data.title}', ...deliver } });
     const daemon = await it.start();
     const send = async (id: string): Promise<readonly [number, unknown]> => {
       const path = '/webhooks/mentions';
-      const payload = { type: 'event_callback', event: { type: 'app_mention', text: `text of ${id}` } };
-      const use = { name: 'slack', secret };
+      const payload = { type: 'Issue', data: { title: `text of ${id}` } };
+      const use = { name: 'linear', secret };
       const unsealed = { payload, id, path, nowMs: Date.now() };
-      const { headers, body } = sealEvent(sources.slack.schemes[0], use, unsealed, sources.slack);
+      const { headers, body } = sealEvent(sources.linear.schemes[0], use, unsealed, sources.linear);
       const response = await fetch(`${daemon.url}${path}`, { method: 'POST', headers, body });
       return [response.status, await response.json()];
     };
 
     it.mattermost.scripts.push('hang');
-    t.match(await send('Ev1'), [200, { status: 'accepted', delivery_id: 'Ev1' }]);
+    t.match(await send('Ev1'), [202, { status: 'accepted', delivery_id: 'Ev1' }]);
     t.match(await send('Ev1'), [200, { status: 'duplicate' }]);
     t.same(it.sent(it.mattermost), [], 'nothing has arrived');
     it.mattermost.release();
@@ -40,11 +40,11 @@ t.test(
     t.same(it.sent(it.mattermost), ['text of Ev1']);
 
     it.mattermost.scripts.push({ status: 404, json: { id: 'x', message: 'no such channel' } });
-    t.match(await send('Ev2'), [200, { status: 'accepted' }]);
+    t.match(await send('Ev2'), [202, { status: 'accepted' }]);
     await it.event('Ev2', 'failed');
     t.match(await it.reaches('Ev2', 'deadLettered'), { target: 'mattermost' });
     await askCli(['deliveries', 'drop', 'Ev2'], it.home.path);
-    t.match(await send('Ev2'), [200, { status: 'accepted' }], 'the id of a dropped delivery is free');
+    t.match(await send('Ev2'), [202, { status: 'accepted' }], 'the id of a dropped delivery is free');
     await it.event('Ev2', 'delivered');
   },
 );

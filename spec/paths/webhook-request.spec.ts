@@ -155,6 +155,7 @@ t.test('RTE-3 · a rule that decides ends the request in its own state, and is a
     ['verifySignature', 'verifying'],
     ['parsePayload', 'parsing'],
     ['matchEvent', 'matching'],
+    ['renderTexts', 'rendering'],
   ];
   for (const [decides, state] of rows) {
     const { states, answers } = await walk({ decides });

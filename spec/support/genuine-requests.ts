@@ -97,6 +97,7 @@ const versioned = (secret: string, body: string): string => `v0=${hex(`v0:${seco
 export const capture = '{"id":"WH-1","event_type":"PAYMENT.CAPTURE.COMPLETED"}';
 export const isoTime = '2023-11-14T22:13:20Z';
 export const webhookId = '9XL90610J3647323C';
+const idOfBody = (body: string): string => createHash('sha256').update(body).digest('hex').slice(0, 16);
 const rsa = (text: string, hash = 'sha256'): string => sign(hash, Buffer.from(text), rsaKey).toString('base64');
 export const topic = 'arn:aws:sns:eu-central-1:123456789012:alarms';
 export const alarm = {
@@ -220,7 +221,7 @@ export const genuine: Readonly<
     plain,
     { headers: { 'elevenlabs-signature': `t=${seconds},v0=${hex(`${seconds}.${event}`)}` }, body: event },
     'a.b',
-    undefined,
+    idOfBody(event),
   ],
   calendly: [
     plain,
@@ -229,7 +230,7 @@ export const genuine: Readonly<
       body: '{"event":"invitee.created"}',
     },
     'invitee.created',
-    undefined,
+    idOfBody('{"event":"invitee.created"}'),
   ],
   shopify: [
     plain,
@@ -331,7 +332,7 @@ export const genuine: Readonly<
       body: '{"event":"meeting.started"}',
     },
     'meeting.started',
-    undefined,
+    idOfBody('{"event":"meeting.started"}'),
   ],
   discord: [
     discordKey,

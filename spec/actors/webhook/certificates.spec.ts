@@ -27,9 +27,13 @@ t.test('SRC-1 · a certificate is fetched once, kept, and waited for no longer t
   });
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const lines: string[] = [];
+  const keys = new Set<string>();
   const log = {
     log: (level: string, message: string) => void lines.push(`${level} ${message}`),
-    warnOnce: (_: string, message: string) => void lines.push(`warn ${message}`),
+    warnOnce: (key: string, message: string) => {
+      keys.add(key);
+      lines.push(`warn ${message}`);
+    },
   };
   const certificates = createCertificates({ log: log as never, timeoutMs: 60_000 });
 
@@ -47,6 +51,7 @@ t.test('SRC-1 · a certificate is fetched once, kept, and waited for no longer t
   t.equal(impatient.get(`${base}/silent`), undefined, 'it is not waited for');
   t.match(lines[0], /could not be fetched: .*404/);
   t.equal(lines.length, 4);
+  t.equal(keys.size, 1, 'the log tells it once for a host, whatever addresses senders name there');
 
   const areHeld = new Promise<void>((resolve) => {
     allHeld = resolve;

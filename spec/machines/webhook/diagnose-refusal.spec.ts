@@ -302,6 +302,8 @@ t.test('SRC-5 · repeated headers, times in another unit and long bodies are nam
   const stripe = sampleOf('stripe');
   const both = { ...stripe, headers: { 'stripe-signature': `${stripe.headers['stripe-signature']}, t=1,v1=00` } };
   t.match(diagnoseRefusal(refusedOf(both), sourceRoute('stripe')), [{ code: 'header-repeated' }]);
+  const comma = { ...sampleOf('telegram'), headers: { 'x-telegram-bot-api-secret-token': 'another, token' } };
+  t.same(codes(diagnoseRefusal(refusedOf(comma), sourceRoute('telegram'))), ['differs'], 'a token may have a comma');
   const inMs = { ...slack, headers: { ...slack.headers, 'x-slack-request-timestamp': '17000000000000' } };
   t.match(diagnoseRefusal(refusedOf(inMs), route), [{ code: 'timestamp-unfit', text: /not in Unix seconds/ }]);
   t.same(codes(diagnoseRefusal(refusedOf(slack, { body: undefined }), route)), ['body-not-kept']);

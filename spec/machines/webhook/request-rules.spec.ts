@@ -524,6 +524,7 @@ t.test('DIS-1 · COA-1 · TPL-2 · the texts, and what becomes of the event', (t
     ['a text of its own', { deliverOnly: true }, 'direct', false],
     ['one whose sender waits', { deliverOnly: true, sender: 'github' }, 'direct', false],
     ['one whose sender does not wait', { deliverOnly: true, sender: 'slack' }, 'run', false],
+    ['one of Microsoft Graph', { deliverOnly: true, sender: 'microsoft-graph' }, 'run', false],
     ['a cron job', { cronJob: 'nightly' }, 'cron', false],
     ['a burst', { coalesce: coalesce('n') }, 'group', true],
     ['a burst whose key does not resolve runs at once', { coalesce: coalesce('gone') }, 'run', false],
@@ -534,6 +535,21 @@ t.test('DIS-1 · COA-1 · TPL-2 · the texts, and what becomes of the event', (t
     t.same(rest, { ...texts, plan }, title);
     t.equal(groupKey !== undefined, grouped, title);
   }
+  t.end();
+});
+
+t.test('DLV-7 · an entry whose condition cannot be judged now makes the event wait for its sender', (t) => {
+  const entry = (file: string) => ({ to: 'slack', extra: {}, when: [{ field: 'who', in_file: file }] });
+  const known = { payload: { who: 'mona' }, event: 'push' };
+  const told = (...files: readonly string[]) => {
+    const { context, desk } = stage({ known, route: { deliverTo: files.map(entry) } });
+    return renderTexts(context, desk);
+  };
+  t.match(told('vip.txt', 'gone.txt'), { deliverTo: [{ target: 'slack' }], outcome: undefined });
+  t.same(told('vip.txt', 'unread.txt'), {
+    outcome: { kind: 'unavailable' },
+    reason: 'filter: who in_file "unread.txt" was not tried: the system has no descriptors left to read the list',
+  });
   t.end();
 });
 

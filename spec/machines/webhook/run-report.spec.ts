@@ -1,7 +1,8 @@
 import t from 'tap';
+import { progressReport } from '../../../machines/webhook/progress-report.ts';
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { runReport } from '../../../machines/webhook/run-report.ts';
-import { plainRun } from '../../support/records.ts';
+import { plainEvent, plainRun } from '../../support/records.ts';
 
 const delivery: DeliveryRecord = {
   eventKey: 'e1',
@@ -17,6 +18,24 @@ const delivery: DeliveryRecord = {
   queuedAtMs: 1_793_707_200_000,
 };
 const run: RunRecord = { ...plainRun, status: 'delivering', attempt: 2 };
+
+t.test('DLV-6 · of a run that has not ended only what the route names is reported', (t) => {
+  const question = { id: 'a1', kind: 'tool', server: 's', tool: 'x', expires_at: '' } as const;
+  const steps = [
+    { kind: 'accepted', run: 'r1' },
+    { kind: 'approval', run: 'r1', question },
+  ] as const;
+  for (const reports of [undefined, ['failed'], ['accepted'], ['approval'], ['accepted', 'approval']] as const) {
+    const place = { eventKey: 'e1', event: { ...plainEvent, reports }, nowMs: 1, order: 1 };
+    const told = steps.flatMap((step) => progressReport(step, place)?.progress?.kind ?? []);
+    t.same(
+      told,
+      (reports ?? []).filter((one) => one !== 'failed'),
+      String(reports),
+    );
+  }
+  t.end();
+});
 
 t.test('DLV-6 · the report of a response names its run, its event and what the run cost', (t) => {
   t.same(runReport('r1', delivery, { ...run, steps: 3, inputTokens: 10, outputTokens: 20, cost: 0.5 }), {

@@ -6,7 +6,12 @@ import type { Wards } from '../../../runtime/system/wards.ts';
 import { type Exchanges, type LivePart, liveRequest } from '../../../runtime/webhook/exchanges.ts';
 import { createParts, maxParts, type Settlement } from '../../../runtime/webhook/parts.ts';
 
-function stage({ items = [] as readonly JsonObject[], isGone = false, signatureDigest = 'sig' } = {}) {
+function stage({
+  items = [] as readonly JsonObject[],
+  isGone = false,
+  signatureDigest = 'sig',
+  checksOnly = false,
+} = {}) {
   const exchanges: Exchanges = new Map();
   const spawned: RequestInput[] = [];
   const claims: { readonly id: string; readonly settled: (verdict: ClaimVerdict) => void }[] = [];
@@ -57,6 +62,7 @@ function stage({ items = [] as readonly JsonObject[], isGone = false, signatureD
     readBody() {},
     reply() {},
   });
+  if (checksOnly) Object.assign(live, { checksOnly, handedIn: 'the page' });
   splitBody(parent, live, (settlement) => settlements.push(settlement));
   const part = (index: number): LivePart | undefined => exchanges.get(spawned[index]?.id ?? '')?.part;
   const parts = spawned.map((_, index) => part(index));
@@ -91,6 +97,12 @@ t.test('SRC-4 · each item of an array is a request of its own that knows its nu
   ]);
   t.match(exchanges.get('k2'), { body: Buffer.from('{"n":2}'), headers: { a: 'b' } });
   t.same(settlements, []);
+  t.end();
+});
+
+t.test('SUB-4 · SRC-4 · each item of an array that is only checked, or handed in, is that too', (t) => {
+  const { exchanges } = stage({ items: three, checksOnly: true });
+  for (const id of ['k1', 'k2', 'k3']) t.match(exchanges.get(id), { checksOnly: true, handedIn: 'the page' });
   t.end();
 });
 

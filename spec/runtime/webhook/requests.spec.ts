@@ -9,6 +9,7 @@ import type { Route } from '../../../machines/config/route.ts';
 import type { SignatureScheme } from '../../../machines/config/signature-scheme.ts';
 import { type Source, sources } from '../../../machines/config/sources.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
+import type { ListMembership } from '../../../machines/webhook/filter.ts';
 import type { RequestFacts } from '../../../machines/webhook/request-rules.ts';
 import { sealEvent } from '../../../machines/webhook/scheme.ts';
 import type { ScriptResult } from '../../../machines/webhook/script-outcome.ts';
@@ -52,6 +53,7 @@ interface Stage {
   readonly unreachable?: string;
   readonly secret?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly list?: ListMembership;
   /** What the claim finds, without a journal. */
   readonly verdict?: ClaimVerdict;
 }
@@ -104,7 +106,7 @@ async function stage(
     secondsUntilFree: () => undefined,
     secondsUntilGreeting: () => undefined,
     signatureHolder: () => undefined,
-    list: () => undefined,
+    list: () => given.list,
   };
   const logic = wireRequest({
     bodies: createBodyBudget(() => 1_000),
@@ -235,6 +237,14 @@ t.test('SRC-1 · LIM-3 · a body is read once, for its signature, a handshake an
     t.not(actor.getSnapshot().context.deliveryId, undefined, `${sender}: the event was read`);
     t.equal(parses().length, 1, sender);
   }
+});
+
+t.test('DLV-7 · DUR-1 · where it cannot be judged now who gets the response, nothing is accepted', async (t) => {
+  const when = [{ field: 'n', in_file: 'list.txt' }];
+  const more = { deliverTo: [{ to: 'slack', extra: {}, when }] };
+  const { replies, opened, disk } = await stage(t, { more, list: { has: () => undefined } });
+  t.match(replies, [{ status: 503, headers: { 'retry-after': /^\d+$/ } }]);
+  t.same([opened, disk.waiting()], [[], 0]);
 });
 
 t.test('DUR-1 · IDM-1 · what cannot be claimed is neither opened nor answered 2xx anew', async (t) => {
@@ -402,5 +412,8 @@ t.test(
     const refused = await stage(t, of(forged, pem));
     t.match(refused.replies, [{ status: 401 }]);
     t.same(refused.visited, [`fetch ${url}`], 'only a genuine one is confirmed');
+    const foreign = await stage(t, { ...of(notice, pem), secret: `${topic}-of-another` });
+    t.match(foreign.replies, [{ status: 401 }]);
+    t.same(foreign.visited, [], 'nothing is fetched for a message of another topic, which anybody can send');
   },
 );

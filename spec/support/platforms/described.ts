@@ -197,6 +197,7 @@ export const pagerdutyApi = tracker({
     ['no account has the address', pagerdutyError(400, 1008), { ...auth, reason: /pagerduty\.from/ }],
     ['no such incident', pagerdutyError(404, 2100), notFound],
     ['its limit, in seconds', { ...pagerdutyError(429, 2020), headers: { 'ratelimit-reset': '9' } }, waitMs(9_000)],
+    ['its limit, without a code', { ...failed(429, {}), headers: { 'ratelimit-reset': '9' } }, waitMs(9_000)],
   ],
   more: { options: { token, from: 'ops@example.org' }, maxPieces: 5 },
 });
