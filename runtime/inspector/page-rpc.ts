@@ -46,7 +46,7 @@ export async function answerPage(
     end(response, 415, spellError(null, { code: rpcCodes.request, message: 'the body must be application/json' }));
     return;
   }
-  const body = await bodyOf(request, longestLine);
+  const body = await bodyOf(request, response, longestLine);
   if (body === undefined) {
     end(response, 413, spellError(null, { code: rpcCodes.request, message: 'the body is too long' }));
     return;
@@ -126,13 +126,20 @@ function isSubscription(method: string): boolean {
   return subscriptions.has(method);
 }
 
-/** Undefined where it is longer. */
-export async function bodyOf(request: IncomingMessage, mostBytes: number): Promise<string | undefined> {
+/** Undefined where it is longer; what is left of it is not read, and the connection ends with the answer. */
+export async function bodyOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+  mostBytes: number,
+): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > mostBytes) return undefined;
+    if (size > mostBytes) {
+      response.setHeader('connection', 'close');
+      return undefined;
+    }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -16,6 +16,7 @@ import { challengeHeader, sessionElement } from '../../machines/base/page-proof.
 import { readJson } from '../../machines/base/read-json.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
 import { boundConnections, connectionLimit } from '../http/connections.ts';
+import { createLingering, lingerLimits } from '../http/lingering.ts';
 import { senderOf } from '../http/sender.ts';
 import { type Asked, cookieName, isLoopbackHost, judgeRequest, pageOriginOf } from './door.ts';
 import type { Feed } from './feed.ts';
@@ -108,6 +109,11 @@ export async function openInspectorServer(
     headersTimeout: headTimeoutMs,
     keepAliveTimeout: 5_000,
     maxHeaderSize: maxHeadBytes,
+  });
+  const linger = createLingering(lingerLimits);
+  server.on('connection', (socket: Socket) => {
+    // The library ends a connection by it; a body that is not read to its end must not reset the answer away.
+    socket.destroySoon = () => linger(socket);
   });
   server.on('clientError', endBroken);
   const due = new WeakMap<Socket, number>();
@@ -300,7 +306,7 @@ async function signIn(
   response: ServerResponse,
   { sessions, port, origin, publicUrl, signIns, log }: Serving & { readonly signIns: SignIns },
 ): Promise<void> {
-  const given = readJson((await bodyOf(request, longestSignIn)) ?? '');
+  const given = readJson((await bodyOf(request, response, longestSignIn)) ?? '');
   const { name, password } = isJsonObject(given) ? given : {};
   if (typeof name !== 'string' || typeof password !== 'string') {
     plain(response, 400, 'a name and a password');
