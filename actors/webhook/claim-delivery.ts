@@ -10,11 +10,17 @@ import type { ProfileName } from '../../machines/base/names.ts';
 import type { NoticePlace } from '../../machines/config/notice-place.ts';
 import type { Burst } from '../../machines/webhook/coalesce.ts';
 import { progressKey, progressReport } from '../../machines/webhook/progress-report.ts';
-import { type DeliveryRecord, groupName, type RunRecord, sameSignature } from '../../machines/webhook/record.ts';
+import {
+  claimLifeMs,
+  type DeliveryRecord,
+  groupName,
+  type RunRecord,
+  sameSignature,
+} from '../../machines/webhook/record.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 import type { Bursts } from './bursts.ts';
-import { type Claimant, claimLifeMs, claimsOf, type EventDraft, releasing, standingOf } from './event-claims.ts';
+import { type Claimant, claimsOf, type EventDraft, releasing, standingOf } from './event-claims.ts';
 
 /** A sender waits this long for a direct delivery (DIS-2). */
 const directDeadlineMs = 30_000;

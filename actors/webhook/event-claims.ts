@@ -6,6 +6,7 @@
 
 import type { Json } from '../../machines/base/json.ts';
 import {
+  claimLifeMs,
   claimNames,
   type DeliveryRecord,
   type EventRecord,
@@ -17,12 +18,6 @@ import {
 import type { Journal, JournalReader, LocalReader, StoredRecord, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 
-/**
- * A delivery id is remembered for one hour (IDM-1), and so is a signature (SEC-6): no source accepts a request for
- * longer, also where the sender's clock is five minutes ahead.
- */
-export const claimLifeMs = 3_600_000;
-
 /** An event that is about to be claimed. A copy with one more field would cost a request a microsecond. */
 export type EventDraft = Omit<EventRecord, 'work' | 'told'> & { work?: string | undefined; told?: Told | undefined };
 
@@ -32,18 +27,20 @@ export interface Claimant {
   readonly nowMs: number;
   /** The claim's from here on: it writes the key of the event's work into it. */
   readonly event: EventDraft;
+  /** How long the signature is remembered; an hour unless given. */
+  readonly signatureForMs?: number;
   /** Writes that come before the claims in their commit. */
   readonly first?: readonly Write[];
 }
 
 /** Returns the writes that claim the names of an event, after those that must come before. */
-export function claimsOf({ key, event, first }: Claimant): readonly Write[] {
+export function claimsOf({ key, event, signatureForMs = claimLifeMs, first }: Claimant): readonly Write[] {
   const value = { eventKey: key };
   const [ofId = '', ofSignature] = claimNames(event);
   const writes: Write[] = first === undefined ? [] : [...first];
   writes.push({ kind: 'claim', name: ofId, value, forMs: claimLifeMs, event: key });
   if (ofSignature !== undefined) {
-    writes.push({ kind: 'claim', name: ofSignature, value, forMs: claimLifeMs, keptWith: key });
+    writes.push({ kind: 'claim', name: ofSignature, value, forMs: signatureForMs, keptWith: key });
   }
   return writes;
 }

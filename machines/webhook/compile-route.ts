@@ -13,6 +13,7 @@ import {
   type RouteWithSecret,
   textsOfSecret,
 } from '../config/route.ts';
+import type { SignatureScheme } from '../config/signature-scheme.ts';
 import { type Answer, type BodyRule, bodyRuleOf, type Source, sourceOf } from '../config/sources.ts';
 import { certificateUrl, certifiedContent } from './certificate.ts';
 import { compileCoalesceKey } from './coalesce.ts';
@@ -20,6 +21,7 @@ import { eventMatcher, type IdReader, idReader, type TypeReader, typeReader } fr
 import { compileFilters, type FilterMatcher } from './filter.ts';
 import { compileHandshake, type Handshake } from './handshake.ts';
 import { compileKeptHeaders } from './kept-headers.ts';
+import { claimLifeMs } from './record.ts';
 import { compileScheme } from './scheme.ts';
 import { bySecret, digestOf, type SignatureVerifier, type SignedRequest, signatureVerifier } from './signature.ts';
 import {
@@ -47,6 +49,8 @@ export interface CompiledRoute {
   readonly deliveryId: IdReader;
   /** What a genuine signature claims: its digest, unless equal bodies are several events (SEC-6). */
   readonly claimedBy: (digest: string, headers: Readonly<Record<string, string>>) => string;
+  /** How long that is remembered, in milliseconds: as long as the signature is genuine (SEC-6). */
+  readonly claimedForMs: number;
   readonly acceptsEvent: (type: string) => boolean;
   readonly filters: FilterMatcher;
   /** Chooses what the journal keeps of a request's headers. */
@@ -70,6 +74,9 @@ export interface CompiledDelivery {
   readonly text?: readonly CompiledTemplate[];
   readonly on?: readonly FollowedStep[];
 }
+
+/** How far the clock of a sender may be ahead. */
+const clockSeconds = 300;
 
 /** The filters were checked when the route was read; ones that fail all the same match nothing. */
 const matchNothing: FilterMatcher = {
@@ -95,6 +102,7 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     eventType: typeReader(source),
     deliveryId: idReader(route, source),
     claimedBy: claimReader(route, source),
+    claimedForMs: Math.max(claimLifeMs, ...schemesOf(route).map(genuineMs)),
     acceptsEvent: eventMatcher(route.events),
     filters,
     keptHeaders: compileKeptHeaders([
@@ -159,10 +167,21 @@ function claimReader({ events }: Route, source: Source | undefined): CompiledRou
   };
 }
 
+/** The schemes that a route or its source names. */
+function schemesOf({ sender, signature }: Route): readonly SignatureScheme[] {
+  return signature === undefined ? (sourceOf(sender)?.schemes ?? []) : [signature];
+}
+
+/** From the first moment in which a signed time is within the tolerance to the last, seen by a clock that may be off. */
+function genuineMs({ timestamp }: SignatureScheme): number {
+  return ((timestamp?.toleranceSeconds ?? 0) + clockSeconds) * 1_000;
+}
+
 /** A route that names schemes takes no other: what is signed otherwise is refused (SRC-1). */
-function verifierOf({ sender, signature, publicUrl }: Route, secret: RouteSecret): SignatureVerifier {
-  const schemes = signature === undefined ? sourceOf(sender)?.schemes : [signature];
-  if (schemes === undefined || secret.kind === 'insecure') return signatureVerifier(secret);
+function verifierOf(route: Route, secret: RouteSecret): SignatureVerifier {
+  const { sender, publicUrl } = route;
+  const schemes = schemesOf(route);
+  if (schemes.length === 0 || secret.kind === 'insecure') return signatureVerifier(secret);
   const name = sender ?? 'declared';
   return bySecret(secret, (text) => {
     const verifiers = schemes.map((scheme) => compileScheme(scheme, { name, secret: text, publicUrl }));

@@ -290,6 +290,9 @@ export function claimsOf(deliveryId: string): string {
   return `delivery/${escaped(deliveryId)}/`;
 }
 
+/** A delivery id is remembered for one hour (IDM-1), and a signature at least as long (SEC-6). */
+export const claimLifeMs = 3_600_000;
+
 /** The names that an event claims: that of its delivery id first, then that of its signature where it has one (IDM-1, SEC-6). */
 export function claimNames({
   profile,

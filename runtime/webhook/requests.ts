@@ -245,7 +245,8 @@ function claimRequestOf(
     told: toldOf(context, live, nowMs),
     traceparent: traceparentOf(live),
   };
-  return { key: context.id, nowMs, event, plan: planOf(context) };
+  const signatureForMs = facts.compiled(route).claimedForMs;
+  return { key: context.id, nowMs, event, plan: planOf(context), signatureForMs };
 }
 
 /** Where the response goes, and what is reported beside it; of a dry replay nothing is (DLV-6). */

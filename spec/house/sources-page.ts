@@ -33,7 +33,7 @@ Where the table says within how many seconds a provider wants its answer, an eve
 soon as it is on disk, not once it is delivered: the delivery has its tries, and a place among the dead letters if all fail.
 
 A time that is signed may lie 300 s from the clock of this machine, unless the table says otherwise: a retry of Mailgun has the time of its
-first request, and one of Linear or Zoom may have it. A provider that repeats an event for longer than an hour may be refused then.
+first request, and one of Linear or Zoom may have it. The signature is remembered for as long, so a captured request runs once.
 Square, HubSpot and Twilio sign the address that they post to: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
 see it, such as \`https://hooks.example.com\`. Every address that is shown then begins with it. Mailgun does not sign the body, only a token and the time: its fields can be
 believed as far as the connection can. A request of Telegram, Microsoft Graph, Azure Event Grid or CloudEvents is not signed
@@ -131,7 +131,7 @@ routes:
 | \`signed\` | {body} | what is signed: text with \`{id}\`, \`{timestamp}\`, \`{method}\`, \`{url}\` and \`{body}\` |
 | \`key\` | text | how the secret is written: \`text\`, \`base64\` (also after \`whsec_\`) or \`hex\` |
 | \`id\` | | where \`{id}\` is: \`header\` or \`field\` |
-| \`timestamp\` | | where the time is, \`header\`, \`field\` or \`part\`; its \`unit\` (\`s\`, \`ms\`) and \`tolerance_seconds\` (300); beyond 3300 a captured request may run again, because signatures are remembered for an hour |
+| \`timestamp\` | | where the time is, \`header\`, \`field\` or \`part\`; its \`unit\` (\`s\`, \`ms\`) and \`tolerance_seconds\` (300) |
 
 ## Several events in one request
 

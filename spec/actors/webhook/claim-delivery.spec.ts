@@ -9,10 +9,10 @@ import {
   createClaimDelivery,
   type JobFinding,
 } from '../../../actors/webhook/claim-delivery.ts';
-import { claimLifeMs } from '../../../actors/webhook/event-claims.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { idMark } from '../../../machines/webhook/marks.ts';
 import {
+  claimLifeMs,
   claimName,
   type DeliveryRecord,
   type EventRecord,
@@ -243,6 +243,16 @@ t.test(
         t.same(sizes(journal), before, `${second.kind} after ${first.kind}`);
         t.equal(journal.local?.claimed(claimName('default', 'r', 'd2')), undefined, 'and its id stays free');
       }
+    }
+    let now = 1_000;
+    const { claim } = await claimer(openMemoryJournal(() => now));
+    await claim({ ...ask('k1', { kind: 'run' }, signed), signatureForMs: 3 * claimLifeMs });
+    for (const [ms, kind] of [
+      [3 * claimLifeMs - 1, 'duplicate'],
+      [3 * claimLifeMs, 'granted'],
+    ] as const) {
+      now = 1_000 + ms;
+      t.match(await claim(ask(`k${ms}`, { kind: 'run' }, again, now)), { kind }, 'as long as it is genuine');
     }
     for (const [more, nowMs, verdict] of [
       [signed, 1_000, { kind: 'duplicate' }],

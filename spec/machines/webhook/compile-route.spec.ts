@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import t from 'tap';
 import type { Route, RouteSecret } from '../../../machines/config/route.ts';
+import { sources } from '../../../machines/config/sources.ts';
 import { parseBody } from '../../../machines/webhook/body.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import { plainRoute } from '../../support/records.ts';
@@ -17,6 +18,21 @@ t.test('RTE-1 · a route with nothing but its secret takes every event and shows
   t.equal(compiled.filters.match({ ...view, event: 'push', headers: {}, list: () => undefined }).kind, 'matched');
   t.equal(compiled.prompt.render(view), JSON.stringify(view.payload, null, 2));
   t.same(compiled.extra.render(view), {});
+  t.end();
+});
+
+t.test('SEC-6 · a signature is remembered as long as it is genuine, and for an hour at least', (t) => {
+  const declared = (toleranceSeconds: number): Route => ({
+    ...plain,
+    signature: { ...sources.slack.schemes[0], timestamp: { at: { header: 'x-time' }, unit: 's', toleranceSeconds } },
+  });
+  for (const [route, ms] of [
+    [plain, 3_600_000],
+    [declared(300), 3_600_000],
+    [declared(7_200), 7_500_000],
+    [{ ...plain, sender: 'mailgun' }, 30_600_000],
+  ] as const)
+    t.equal(compileRoute({ route, secret: shared }).claimedForMs, ms);
   t.end();
 });
 

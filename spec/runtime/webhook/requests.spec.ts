@@ -256,6 +256,23 @@ t.test('DUR-1 · IDM-1 · what cannot be claimed is neither opened nor answered 
   t.same(full.opened, []);
 });
 
+t.test('SEC-6 · a signature is claimed for as long as its time is accepted', async (t) => {
+  const signature: SignatureScheme = {
+    at: { header: 'x-sig' },
+    algorithm: 'hmac-sha256',
+    encoding: 'hex',
+    signed: '{timestamp}.{body}',
+    key: 'text',
+    timestamp: { at: { header: 'x-time' }, unit: 's', toleranceSeconds: 7_200 },
+  };
+  const signed = createHmac('sha256', secret).update(`1.${bytes}`).digest('hex');
+  const { disk, replies } = await stage(t, { more: { signature }, headers: { 'x-sig': signed, 'x-time': '1' } });
+  await disk.settle();
+  t.match(replies, [{ status: 202 }]);
+  const claims = (await disk.journal.claims({ limit: 9 })).map(({ forMs }) => Math.round(forMs / 60_000));
+  t.same(claims.sort(), [125, 60], 'in minutes, that of the id too');
+});
+
 t.test(
   'DIS-1 · COA-1 · CRN-2 · DIS-2 · each plan claims what it leads to, and only a direct one is waited for',
   async (t) => {
