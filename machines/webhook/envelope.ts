@@ -4,13 +4,12 @@
  * @see EVT-1, EVT-2 and IDM-2 in docs/specification.md
  */
 
-import { createHash } from 'node:crypto';
 import type { JsonObject } from '../base/json.ts';
 import type { Route } from '../config/route.ts';
 import type { Place } from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
 import { readerOf } from './scheme.ts';
-import type { SignedRequest } from './signature.ts';
+import { digestOf, type SignedRequest } from './signature.ts';
 
 /** Lower-case names; values are bytes as Latin-1 text. */
 type Headers = Readonly<Record<string, string>>;
@@ -136,9 +135,4 @@ export function isPing(type: string): boolean {
 function canonical(type: string): string {
   if (!type.endsWith(' Hook')) return type;
   return type.slice(0, -' Hook'.length).toLowerCase().replaceAll(' ', '_');
-}
-
-/** 64 bits: enough to tell the events of one hour and one id apart, short enough to be read. */
-function digestOf(body: Uint8Array): string {
-  return createHash('sha256').update(body).digest('hex').slice(0, 16);
 }

@@ -219,9 +219,9 @@ function genuine(scheme: Scheme, signed?: SignedContent): SignatureVerdict {
   return { kind: 'genuine', scheme, signed };
 }
 
-/** Of the bytes that the signature must have been; a signature itself could be sent again, so it is never kept. */
-export function digestOf(signature: Buffer): string {
-  return hash('sha256', signature, 'base64url').slice(0, digestLength);
+/** Of the bytes that the signature must have been; a signature itself could be sent again, so it is never kept. Or of a body. */
+export function digestOf(bytes: Uint8Array): string {
+  return hash('sha256', bytes, 'base64url').slice(0, digestLength);
 }
 
 function timestampFault(timestamp: string | undefined, nowMs: number): string | undefined {

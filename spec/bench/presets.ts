@@ -45,7 +45,10 @@ interface Case {
   readonly route: Partial<Route>;
   readonly secret: RouteSecret;
   readonly sent: Sealed;
-  /** The cryptography alone; with a public key, the digest by which a second signature of the same content is known, too. */
+  /**
+   * The cryptography alone; with a public key, the digest by which a second signature of the same content is known, too, and the
+   * digest of the body where that is the id.
+   */
   readonly crypto: () => unknown;
 }
 
@@ -179,6 +182,12 @@ function fieldsOf(bytes: number): JsonObject {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`Field${index}`, value]));
 }
 
+function withId({ bodyDiffersBy }: Source, { body }: Sealed, crypto: () => unknown): () => unknown {
+  if (bodyDiffersBy === undefined) return crypto;
+  const bytes = Buffer.from(body);
+  return () => [crypto(), digestOf(bytes)];
+}
+
 function caseOf(name: SourceName, payload: JsonObject, rsa: { readonly key: string; readonly pem: string }): Case {
   const source: Source = sources[name];
   const [scheme] = source.schemes;
@@ -189,7 +198,7 @@ function caseOf(name: SourceName, payload: JsonObject, rsa: { readonly key: stri
   const shared = { kind: 'shared', secret: key } as const;
   const sealed = sealEvent(scheme, { name, secret: key, publicUrl }, event, source);
   if (!signsByPrivateKey(scheme.algorithm))
-    return { route, secret: shared, sent: sealed, crypto: cryptoOf(scheme, sealed, key) };
+    return { route, secret: shared, sent: sealed, crypto: withId(source, sealed, cryptoOf(scheme, sealed, key)) };
   const { headers, body } = sealed;
   const put = (more: Record<string, string>, text = body): Sealed => ({ headers: { ...headers, ...more }, body: text });
   if (name === 'discord') {

@@ -97,7 +97,7 @@ const versioned = (secret: string, body: string): string => `v0=${hex(`v0:${seco
 export const capture = '{"id":"WH-1","event_type":"PAYMENT.CAPTURE.COMPLETED"}';
 export const isoTime = '2023-11-14T22:13:20Z';
 export const webhookId = '9XL90610J3647323C';
-const idOfBody = (body: string): string => createHash('sha256').update(body).digest('hex').slice(0, 16);
+const idOfBody = (body: string): string => createHash('sha256').update(body).digest('base64url').slice(0, 22);
 const rsa = (text: string, hash = 'sha256'): string => sign(hash, Buffer.from(text), rsaKey).toString('base64');
 export const topic = 'arn:aws:sns:eu-central-1:123456789012:alarms';
 export const alarm = {

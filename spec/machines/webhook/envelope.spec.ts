@@ -66,7 +66,7 @@ t.test('IDM-2 · the delivery id by its headers, an empty one as none', (t) => {
 t.test('IDM-2 · an id beyond visible ASCII never stands for two different events', (t) => {
   const idOf = (id: string, bytes: string): string | undefined =>
     deliveryIdOf({ 'webhook-id': Buffer.from(id, 'utf8').toString('latin1') }, Buffer.from(bytes));
-  t.match(idOf('a-é-1', '{}'), /^a-é-1~[0-9a-f]{16}$/);
+  t.match(idOf('a-é-1', '{}'), /^a-é-1~[\w-]{22}$/);
   t.equal(
     deliveryIdOf({ 'webhook-id': 'a\xe9' }, body),
     deliveryIdOf({ 'webhook-id': 'a\xe8' }, body),
