@@ -21,12 +21,15 @@ type Refusal = Exclude<CommitVerdict, { kind: 'committed' | 'unavailable' }>;
 const longestKey = 620;
 const longestHolder = 32;
 
-/** Says why a commit cannot be stored at all; undefined where it can. */
-export function unstorable(writes: readonly Write[]): string | undefined {
+/**
+ * Returns why a commit cannot be stored at all; undefined where it can.
+ * @param isStorable whether the engine can keep a record under a key
+ */
+export function unstorable(writes: readonly Write[], isStorable = isKey): string | undefined {
   for (const write of writes) {
     if (write.kind === 'claim' || write.kind === 'release') continue;
-    if (!isKey(write.key)) {
-      return `a key of ${write.collection} has ${write.key.length} characters; it needs 1 to ${longestKey}`;
+    if (!isStorable(write.key)) {
+      return `a key of ${write.collection} cannot be stored: it needs 1 to ${longestKey} characters, in a database without U+0000`;
     }
     if (write.kind === 'put' && (write.heldBy?.length ?? 0) > longestHolder) return 'heldBy is no session';
   }

@@ -11,7 +11,8 @@ import { type Client, Pool } from 'pg';
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import { tellUncaught } from './job.ts';
 import type { Collection, CommitVerdict, Journal, StoredRecord, Taken, Write } from './journal.ts';
-import { isKey, unstorable } from './ledger.ts';
+import { unstorable } from './ledger.ts';
+import { type PruneConnections, pruneRows } from './postgres-prune.ts';
 import { connectTimeoutMs, reach } from './postgres-reach.ts';
 import {
   applied,
@@ -20,6 +21,7 @@ import {
   claimColumns,
   claimName,
   finishedColumns,
+  isRowKey,
   markEnd,
   markName,
   type RecordRow,
@@ -52,13 +54,8 @@ const lockPatienceMs = 1_000;
 /** How long a commit waits to hear whether it landed. */
 const outcomePatienceMs = 5_000;
 const outcomePauseMs = 50;
-const pieceSize = 1_000;
 
 const select = `select collection, key, version, due_at, held_by, value from agent_record`;
-/** Finished, and of events those alone whose work is finished too. */
-const finished = `r.collection in ('e', 'r', 'd', 't') and r.due_at is null and not (r.collection = 'e' and exists (
-  select 1 from agent_record w where w.collection in ('r', 'd') and w.key = r.work and w.due_at is not null))`;
-
 const lockRows = {
   records: `${select} where (collection, key) in (select * from unnest($1::text[], $2::text[]))
     order by collection, key for update`,
@@ -95,9 +92,6 @@ const takeRows = `with
   update agent_record r set version = r.version + 1, held_by = $1 from taken t
   where r.collection = t.collection and r.key = t.key
   returning r.collection, r.key, r.version, r.due_at, r.held_by, r.value`;
-
-/** One gateway forgets at a time, and waits for no other. */
-const mayPrune = `(select pg_try_advisory_xact_lock(hashtext('agent_prune'), hashtext(current_schema)))`;
 
 const markEvents = `update agent_record e set marks = e.marks || string_to_array(u.marks, '${markEnd}')
   from unnest($1::text[], $2::text[], $3::bool[]) u(work, marks, of_run)
@@ -349,7 +343,8 @@ function createPostgresJournal({ url, place, first, readers, patienceMs, alone, 
   }
 
   function submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void {
-    const obstacle = unstorable(writes);
+    // One such key would refuse every commit of its group.
+    const obstacle = unstorable(writes, isRowKey);
     if (obstacle !== undefined)
       settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) });
     else if (closing !== undefined) settled({ kind: 'unavailable', fault: closedFault });
@@ -373,48 +368,6 @@ function createPostgresJournal({ url, place, first, readers, patienceMs, alone, 
     writer = again.value;
     stopped = undefined;
     return undefined;
-  }
-
-  async function removeAll(piece: string, values: readonly unknown[]): Promise<number> {
-    for (let removed = 0; ; ) {
-      const { rowCount } = await inTurn(() => unlessOvertaken(() => writer.query(piece, [...values])));
-      removed += rowCount ?? 0;
-      if ((rowCount ?? 0) < pieceSize) return removed;
-    }
-  }
-
-  async function prune(...[{ keepAfterKey, maxBytes }]: Parameters<Journal['prune']>): Promise<number> {
-    let removed = await removeAll(
-      `delete from agent_record where (collection, key) in (
-        select r.collection, r.key from agent_record r where ${mayPrune} and ${finished} and r.key < $1
-        limit ${pieceSize} for update of r skip locked)`,
-      [keepAfterKey],
-    );
-    const { rows } = await pool.query('select coalesce(sum(bytes), 0) as bytes from agent_record');
-    for (let excess = Number(rows[0]?.bytes) - maxBytes; excess > 0; ) {
-      const { rows: gone } = await inTurn(() =>
-        unlessOvertaken(() =>
-          writer.query<{ bytes: number }>(
-            `delete from agent_record where (collection, key) in (select collection, key from (
-              select collection, key, bytes, sum(bytes) over (order by key, collection) as upto
-              from (select * from agent_record r where ${mayPrune} and ${finished}
-                order by key, collection limit ${pieceSize} for update of r skip locked) oldest) r
-              where upto - bytes < $1) returning bytes`,
-            [excess],
-          ),
-        ),
-      );
-      if (gone.length === 0) break;
-      removed += gone.length;
-      for (const { bytes } of gone) excess -= bytes;
-    }
-    await removeAll(
-      `delete from agent_claim where name in (select name from agent_claim c where ${mayPrune} and expires_at <= agent_now()
-        and (event_key is null or not exists (select 1 from agent_record where collection = 'e' and key = c.event_key))
-        limit ${pieceSize} for update of c skip locked)`,
-      [],
-    );
-    return removed;
   }
 
   async function take<In extends Collection>(
@@ -451,6 +404,11 @@ function createPostgresJournal({ url, place, first, readers, patienceMs, alone, 
     return taken.value === undefined ? ended(session) : done(taken.value);
   }
 
+  const pruning: PruneConnections = {
+    write: (statement, values) => inTurn(() => unlessOvertaken(() => writer.query(statement, [...values]))),
+    read: (statement) => pool.query(statement),
+  };
+
   return {
     openSession: (owner, ttlMs) => ofSessions(() => sessions.open(owner, ttlMs)),
     async renewSession(session, ttlMs) {
@@ -476,7 +434,7 @@ function createPostgresJournal({ url, place, first, readers, patienceMs, alone, 
     },
 
     async get<In extends Collection>(collection: In, key: string) {
-      if (!isKey(key)) return undefined;
+      if (!isRowKey(key)) return undefined;
       const [row] = await read<RecordRow>('get', `${select} where collection = $1 and key = $2`, [
         letters[collection],
         key,
@@ -484,7 +442,7 @@ function createPostgresJournal({ url, place, first, readers, patienceMs, alone, 
       return row && recordOf<In>(row);
     },
     async list<In extends Collection>(collection: In, { limit, order, from }: Parameters<Journal['list']>[1]) {
-      if (limit <= 0 || (from !== undefined && !isKey(from))) return [];
+      if (limit <= 0 || (from !== undefined && !isRowKey(from))) return [];
       const [sign, direction, edge] = order === 'newest' ? ['<', 'desc', afterAll] : ['>', 'asc', ''];
       const rows = await read<RecordRow>(
         `list_${order}`,
@@ -494,7 +452,7 @@ function createPostgresJournal({ url, place, first, readers, patienceMs, alone, 
       return rows.map((row) => recordOf<In>(row));
     },
     async marked<In extends Collection>(collection: In, { marks, limit, from }: Parameters<Journal['marked']>[1]) {
-      if (limit <= 0 || (from !== undefined && !isKey(from))) return [];
+      if (limit <= 0 || (from !== undefined && !isRowKey(from))) return [];
       const rows = await read<RecordRow>(
         'marked',
         `${select} where collection = $1 and key < $2 and marks @> $3::text[] order by key desc limit $4`,
@@ -537,7 +495,7 @@ function createPostgresJournal({ url, place, first, readers, patienceMs, alone, 
     async prune(query) {
       if (closing !== undefined) return { ok: false, fault: closedFault };
       try {
-        return done(await prune(query));
+        return done(await pruneRows(pruning, query));
       } catch (thrown) {
         return { ok: false, fault: postgresFault(place, thrown) };
       }

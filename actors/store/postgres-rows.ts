@@ -9,7 +9,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { marksOfEvent, marksOfStatus, marksOfWork, shownOfWork } from '../../machines/webhook/marks.ts';
 import type { Collection, StoredRecord, Write } from './journal.ts';
 import { claimKey, markText } from './keys.ts';
-import { apply } from './ledger.ts';
+import { apply, isKey } from './ledger.ts';
 import type { Row, Table, Tables } from './tables.ts';
 import { letters } from './work-index.ts';
 
@@ -35,6 +35,11 @@ export const markEnd = '\u001f';
 export function storable(text: string): string {
   if (!text.includes('\0') && !text.includes(markEnd) && text.isWellFormed()) return text;
   return `utf16:${createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('hex')}`;
+}
+
+/** Whether a record can be under a key here. The keys of records that a sender names are made so that they can. */
+export function isRowKey(key: string): boolean {
+  return isKey(key) && !key.includes('\0') && key.isWellFormed();
 }
 
 export const claimName = (name: string): string => storable(claimKey(name));

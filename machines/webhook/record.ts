@@ -326,12 +326,13 @@ export function repeatsId({ status, reason }: { readonly status?: unknown; reado
   return status === 'duplicate' && (reason === undefined || reason === 'duplicate');
 }
 
-/** The longest group key that stands in a record's key as it is; the store bounds its keys. */
+/** The longest group key that is a part of a record's key as it is; the store bounds its keys. */
 const longestGroupKey = 120;
 
-/** The key of a coalescing group's record. A long rendered key is told apart by its digest. */
+/** The key of a coalescing group's record. The digest replaces a group key that is too long or that Postgres cannot store. */
 export function groupName(profile: string, route: string, groupKey: string): string {
-  return `${escaped(profile)}/${escaped(route)}/${groupKey.length > longestGroupKey ? digestOf(groupKey) : groupKey}`;
+  const isPlain = groupKey.length <= longestGroupKey && !groupKey.includes('\0') && groupKey.isWellFormed();
+  return `${escaped(profile)}/${escaped(route)}/${isPlain ? groupKey : digestOf(groupKey)}`;
 }
 
 /** The row of an event, with the outcome of the work that it led to where there is one. */

@@ -265,6 +265,16 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
       t.equal(await journal.get('events', key), undefined);
       t.same(await journal.list('events', { order: 'oldest', limit: 1, from: key }), []);
     }
+    for (const key of ['a\0b', 'lone \ud800']) {
+      const [odd, plain] = await Promise.all([
+        journal.commit([put(key, {})]),
+        journal.commit([put(`plain${key.length}`, {})]),
+      ]);
+      t.same(plain, { kind: 'committed' }, 'a key that one engine cannot store refuses no other commit');
+      t.equal(await journal.probe(), undefined);
+      t.equal((await journal.get('events', key)) !== undefined, odd.kind === 'committed');
+      await journal.list('events', { order: 'oldest', limit: 1, from: key });
+    }
     const longest = '\uffff'.repeat(620);
     t.same(await journal.commit([put(longest, { a: 1 }, { dueAtMs: 1, heldBy: 'x'.repeat(32) })]), {
       kind: 'committed',

@@ -171,6 +171,28 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     },
   );
 
+  t.test('SCA-1 · gateways that make the same records in opposed orders never lock each other out', async (t) => {
+    const url = await postgres.url();
+    const journals = await openTwo(url);
+    const deadlocks = async () => {
+      const [row] = await postgres.run(
+        url,
+        'select deadlocks from pg_stat_database where datname = current_database()',
+      );
+      return Number(row?.deadlocks);
+    };
+    const before = await deadlocks();
+    for (let round = 0; round < 6; round += 1) {
+      const puts = Array.from({ length: 2_000 }, (_, index) => put(`${index}-${round}`));
+      await Promise.all(journals.map((journal, at) => journal.commit(at === 0 ? puts : puts.toReversed())));
+    }
+    await Promise.all(journals.map((journal) => journal.close()));
+    // A connection counts its deadlocks when it ends.
+    const left = `select 1 from pg_stat_activity where application_name = 'agent'`;
+    while ((await postgres.run(url, left)).length > 0) await turn();
+    t.equal(await deadlocks(), before);
+  });
+
   t.test('SCA-2 · the sessions of a gateway that lost the database end with the next one there', async (t) => {
     const url = await postgres.url();
     const one = await open(url);

@@ -13,6 +13,8 @@ t.test('IDM-1 · claims and groups of different routes never share a name', (t) 
     }),
   );
   t.equal(claimName('a/b', 'c', 'd') === claimName('a', 'b/c', 'd'), false);
+  for (const odd of ['k'.repeat(121), 'a\0b', 'lone \ud800'])
+    t.match(groupName('a', 'b', odd), /^a\/b\/sha256:[0-9a-f]{64}$/, 'what no store keeps as it is');
   t.end();
 });
 
