@@ -75,9 +75,6 @@ export interface CompiledDelivery {
   readonly on?: readonly FollowedStep[];
 }
 
-/** How far the clock of a sender may be ahead. */
-const clockSeconds = 300;
-
 /** The filters were checked when the route was read; ones that fail all the same match nothing. */
 const matchNothing: FilterMatcher = {
   lists: [],
@@ -172,9 +169,9 @@ function schemesOf({ sender, signature }: Route): readonly SignatureScheme[] {
   return signature === undefined ? (sourceOf(sender)?.schemes ?? []) : [signature];
 }
 
-/** From the first moment in which a signed time is within the tolerance to the last, seen by a clock that may be off. */
+/** From the first moment in which a signed time is within the tolerance, on either side of the clock, to the last. */
 function genuineMs({ timestamp }: SignatureScheme): number {
-  return ((timestamp?.toleranceSeconds ?? 0) + clockSeconds) * 1_000;
+  return 2 * (timestamp?.toleranceSeconds ?? 0) * 1_000;
 }
 
 /** A route that names schemes takes no other: what is signed otherwise is refused (SRC-1). */

@@ -117,7 +117,7 @@ function passed(state: StateName, event: EventRecord): string {
       return planned(event);
     case 'claiming':
       return told.repeats === undefined
-        ? `first of its id${event.signatureDigest === undefined ? '' : ' and signature'} within the hour; on disk`
+        ? `first of its id within the hour${event.signatureDigest === undefined ? '' : ', and of its signature'}; on disk`
         : `its id or signature came before, with ${told.repeats}, which failed and so released it; on disk`;
     case 'dispatching':
       return event.work === undefined ? (event.reason ?? 'handed on') : `handed on as ${event.work}`;

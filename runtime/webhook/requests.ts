@@ -224,6 +224,7 @@ function claimRequestOf(
   if (route === undefined) throw new TypeError('claiming without a route');
   const nowMs = now();
   const live = exchanges.get(context.id);
+  const { keptHeaders, claimedForMs } = facts.compiled(route);
   const event: EventDraft = {
     deliveryId: context.deliveryId ?? context.id,
     route: route.name,
@@ -234,7 +235,7 @@ function claimRequestOf(
     scheme: context.scheme,
     signatureDigest: context.signatureDigest,
     work: undefined,
-    headers: facts.compiled(route).keptHeaders(live?.headers ?? {}),
+    headers: keptHeaders(live?.headers ?? {}),
     body: (live && textOf(live)) ?? '',
     prompt: context.prompt ?? '',
     ...deliveriesOf(context, route),
@@ -245,8 +246,7 @@ function claimRequestOf(
     told: toldOf(context, live, nowMs),
     traceparent: traceparentOf(live),
   };
-  const signatureForMs = facts.compiled(route).claimedForMs;
-  return { key: context.id, nowMs, event, plan: planOf(context), signatureForMs };
+  return { key: context.id, nowMs, event, plan: planOf(context), signatureForMs: claimedForMs };
 }
 
 /** Where the response goes, and what is reported beside it; of a dry replay nothing is (DLV-6). */
