@@ -1,6 +1,7 @@
 /**
  * Copies a journal into another engine and compares the two record by record. No gateway may use either meanwhile. A copy
- * that was cut off continues where it stopped; a journal that has anything else than the source is not written to.
+ * that was interrupted continues with what is missing. A target with a record that the source lacks, or has with other content, is
+ * not written to.
  * @see SCA-1 in docs/specification.md
  */
 
@@ -9,7 +10,7 @@ import { done, type Fault, fault, type Result } from '../../machines/base/fault.
 import type { Collection, CommitVerdict, Journal, JournalReader, StoredClaim, StoredRecord, Write } from './journal.ts';
 
 const pageSize = 500;
-/** As work is written in life: an event before what it leads to, whose end then shows at the event. */
+/** An event comes before the work that it leads to, because finished work marks its events. */
 const collections: readonly Collection[] = ['events', 'runs', 'deliveries', 'groups', 'transcripts'];
 
 export interface Copied {
@@ -19,17 +20,17 @@ export interface Copied {
 
 /**
  * Copies records and claims; sessions end with their gateways and are not copied.
- * @param progress hears the number of records copied so far, about every `pageSize` records
- * @returns the counts of the verified copy; fails with `journal-differs` where a record differs, with the engine's fault
- * where one cannot be read or written
+ * @param progress called with the number of records copied so far, once a page
+ * @returns the numbers of records and claims that were compared. Fails with `journal-differs` if a record differs, and with the
+ * fault of the engine if it cannot write. Rejects if an engine cannot be read
  */
 export async function copyJournal(
   from: JournalReader,
   to: Journal,
   progress: (records: number) => void,
 ): Promise<Result<Copied>> {
-  const strange = await firstStranger(from, to);
-  if (strange !== undefined) return { ok: false, fault: strange };
+  const obstacle = await firstDifference(from, to);
+  if (obstacle !== undefined) return { ok: false, fault: obstacle };
   let copied = 0;
   for (const collection of collections) {
     for await (const page of recordPages(from, collection)) {
@@ -52,8 +53,8 @@ export async function copyJournal(
   return compare(from, to);
 }
 
-/** A record of the target that the source does not have, or has otherwise. */
-async function firstStranger(from: JournalReader, to: Journal): Promise<Fault | undefined> {
+/** The fault of the first record in the target that is not the same in the source; undefined where there is none. */
+async function firstDifference(from: JournalReader, to: Journal): Promise<Fault | undefined> {
   for (const collection of collections) {
     for await (const page of recordPages(to, collection)) {
       const sources = await Promise.all(page.map(({ key }) => from.get(collection, key)));
@@ -65,7 +66,7 @@ async function firstStranger(from: JournalReader, to: Journal): Promise<Fault | 
   return undefined;
 }
 
-/** Each is a commit of its own, so that one that stands already refuses no other. */
+/** Each is a commit of its own, so that a record that is there already does not refuse the others. */
 async function commitEach(to: Journal, commits: readonly (readonly Write[])[]): Promise<Fault | undefined> {
   const verdicts: Promise<CommitVerdict>[] = [];
   to.together(() => {
@@ -83,6 +84,7 @@ function claimOf({ name, value, forMs, keptWith }: StoredClaim): Write {
   return { kind: 'claim', name, value, forMs, ...(keptWith === undefined ? {} : { keptWith }) };
 }
 
+/** The copy has nothing else: that was made sure of before anything was written. */
 async function compare(from: JournalReader, to: JournalReader): Promise<Result<Copied>> {
   let records = 0;
   for (const collection of collections) {
@@ -92,8 +94,6 @@ async function compare(from: JournalReader, to: JournalReader): Promise<Result<C
       if (!isSame(copy.value ?? undefined, record)) return { ok: false, fault: differs(collection, record.key) };
       records += 1;
     }
-    const more = await copies.next();
-    if (more.done !== true) return { ok: false, fault: differs(collection, more.value.key) };
   }
   let claims = 0;
   // A claim of the source may have run out since it was copied, so the copy may have more.

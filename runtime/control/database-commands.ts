@@ -5,7 +5,7 @@
 
 import { writeHomeFiles } from '../../actors/shared-documents.ts';
 import { placedPaths } from '../../actors/socket-place.ts';
-import { placeOf } from '../../actors/store/postgres-schema.ts';
+import { placeOf, postgresFault } from '../../actors/store/postgres-schema.ts';
 import type { Result as Outcome } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { takeHome } from '../system/process.ts';
@@ -58,6 +58,7 @@ async function copy({ to }: JsonObject, host: CommandHost, peer: CommandPeer): P
     notedAt = records;
     peer.notify('note', { text: `${records} records are copied` });
   };
+  const unread = (thrown: unknown) => ({ ok: false, fault: postgresFault(place, thrown) }) as const;
   try {
     const database = await openPostgresJournal({ url });
     if (!database.ok && database.fault.code === 'journal-reserve')
@@ -66,10 +67,10 @@ async function copy({ to }: JsonObject, host: CommandHost, peer: CommandPeer): P
     if (to === 'postgres') {
       const source = got(await readLmdbJournal(paths.state));
       if (source === undefined) refuse('journal-unreadable', `${paths.state}: there is no journal to copy`);
-      return { ...got(await copyJournal(using(source), shared, progress)), documents: 0 };
+      return { ...got(await copyJournal(using(source), shared, progress).catch(unread)), documents: 0 };
     }
     const local = using(got(await openLmdbJournal({ directory: paths.state })));
-    const copied = got(await copyJournal(shared, local, progress));
+    const copied = got(await copyJournal(shared, local, progress).catch(unread));
     return { ...copied, documents: await writeHomeFiles(using(createDocumentRows(url, place)), home) };
   } finally {
     await Promise.allSettled(open.map((one) => one.close()));

@@ -1,6 +1,7 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { createSharedDocuments, type SharedDocuments } from '../../actors/shared-documents.ts';
+import { createSharedDocuments, type SharedDocuments, writeHomeFiles } from '../../actors/shared-documents.ts';
 import { createDocumentRows } from '../../actors/store/postgres-documents.ts';
 import { migratePostgresJournal } from '../../actors/store/postgres-journal.ts';
 import { schemaVersion } from '../../actors/store/postgres-schema.ts';
@@ -43,6 +44,33 @@ documentsContract(t, 'rows in memory', {
     return [opener(t, connect), opener(t, connect)];
   },
   histories: runs(100, 20),
+});
+
+t.test('SCA-1 · SEC-1 · the documents of a database become files of a home, and nothing else does', async (t) => {
+  // In a folder of its own, so that a file beside it is none of the machine.
+  const outer = makeHome(t, { 'home/webhook_subscriptions.json': '{"old":{}}', 'home/cron/jobs.json': '[]' });
+  const home = join(outer.path, 'home');
+  const store = await memoryRows().connect();
+  const write = (name: string, text: string | undefined, expected = 0) => store.replace([{ name, expected, text }]);
+  await write('webhook_subscriptions.json', '{"new":{}}');
+  await write('profiles/work/mcp-tokens/srv.json', '{"token":"t"}');
+  await write('cron/jobs.json', '[1]');
+  await write('cron/jobs.json', undefined, 1);
+  for (const name of [
+    '../evil.json',
+    'config.yaml',
+    'scripts/run.js',
+    'mcp-tokens/../../evil.json',
+    'profiles/../cron/jobs.json',
+  ])
+    await write(name, 'evil');
+
+  t.equal(await writeHomeFiles(store, home), 2);
+  t.same((readdirSync(outer.path, { recursive: true }) as string[]).filter((name) => /\./.test(name)).sort(), [
+    'home/profiles/work/mcp-tokens/srv.json',
+    'home/webhook_subscriptions.json',
+  ]);
+  t.equal(readFileSync(join(home, 'webhook_subscriptions.json'), 'utf8'), '{"new":{}}');
 });
 
 t.test('SCA-3 · what was read stays readable while the database is away, and no change is taken', async (t) => {

@@ -231,6 +231,11 @@ export const linearApi: PlatformFixture = {
     ['its own failure', linearError(200, 'INTERNAL_SERVER_ERROR'), unknown],
     ['a code of next year', linearError(200, 'TEAPOT'), permanent],
     ['a comment that was not made', { status: 200, json: { data: { commentCreate: { success: false } } } }, unknown],
+    [
+      'a comment without success',
+      { status: 200, json: { data: { commentCreate: { success: false, comment: { id: 'c1' } } } } },
+      unknown,
+    ],
   ],
   sends: ({ json }) => String(json.query).startsWith('mutation'),
   answer(request, world) {
@@ -268,6 +273,7 @@ export const ntfyApi: PlatformFixture = {
     ['an invalid topic', ntfyError(40009), permanent],
     ['too large for it', ntfyError(41301), tooLong],
     ['its own failure', ntfyError(50001), transient],
+    ['an event that is no message', { status: 200, json: { id: 'm1', event: 'keepalive' } }, unknown],
   ],
   sends: ({ method }) => method === 'POST',
   answer(request, world) {
