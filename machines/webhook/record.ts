@@ -328,10 +328,12 @@ export function repeatsId({ status, reason }: { readonly status?: unknown; reado
 
 /** The longest group key that is a part of a record's key as it is; the store bounds its keys. */
 const longestGroupKey = 120;
+/** U+0000, and half a surrogate pair. */
+const unstorable = /[\0\p{Cs}]/u;
 
 /** The key of a coalescing group's record. The digest replaces a group key that is too long or that Postgres cannot store. */
 export function groupName(profile: string, route: string, groupKey: string): string {
-  const isPlain = groupKey.length <= longestGroupKey && !groupKey.includes('\0') && groupKey.isWellFormed();
+  const isPlain = groupKey.length <= longestGroupKey && !unstorable.test(groupKey);
   return `${escaped(profile)}/${escaped(route)}/${isPlain ? groupKey : digestOf(groupKey)}`;
 }
 
