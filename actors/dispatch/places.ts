@@ -13,6 +13,11 @@ export interface PlaceRequest {
   readonly routeConcurrency?: number;
   /** Runs of the same group never overlap. */
   readonly group?: string;
+  /**
+   * Asks for what a run needs beyond this gateway, before it has a place here; resolves with what gives that back, or with
+   * undefined where the request was withdrawn. Never rejects.
+   */
+  readonly slot?: (isWithdrawn: () => boolean) => Promise<(() => void) | undefined>;
 }
 
 export interface Places {
@@ -75,6 +80,8 @@ export function createPlaces(concurrency: number): Places {
         granted();
         await finished;
       });
+      const { slot } = request;
+      if (slot !== undefined) task = withSlot(() => slot(() => state === 'over'), task);
       if (request.routeConcurrency !== undefined) {
         task = within(queueOf(`route/${request.profile}/${request.route}`, request.routeConcurrency), task);
       }
@@ -93,6 +100,17 @@ export function createPlaces(concurrency: number): Places {
     clear() {
       for (const leave of [...leavers]) leave();
     },
+  };
+}
+
+function withSlot(slot: () => Promise<(() => void) | undefined>, task: () => Promise<void>): () => Promise<void> {
+  return async () => {
+    const giveBack = await slot();
+    try {
+      await task();
+    } finally {
+      giveBack?.();
+    }
   };
 }
 

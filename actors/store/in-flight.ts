@@ -5,7 +5,7 @@
  * @see COA-3 in docs/specification.md
  */
 
-import type { Journal, Write } from './journal.ts';
+import type { Write } from './journal.ts';
 
 /** Longer than any run waits; a claim has to end at some time. */
 const claimLifeMs = 30 * 24 * 3_600_000;
@@ -14,11 +14,11 @@ const nameOf = (group: string): string => `inflight/${group}`;
 
 /** Returns the claim for a run of a group; nothing where the journal is one gateway's own. */
 export function inFlightClaim(
-  { journal }: { readonly journal: () => Journal | undefined },
+  { isShared }: { readonly isShared: () => boolean },
   group: string,
   run: string,
 ): readonly Write[] {
-  if (journal()?.local !== undefined) return [];
+  if (!isShared()) return [];
   return [{ kind: 'claim', name: nameOf(group), value: { holder: run }, forMs: claimLifeMs }];
 }
 

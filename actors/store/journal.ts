@@ -23,8 +23,8 @@ export interface Records {
 
 export type Collection = keyof Records;
 
-/** What other gateways on the same engine do: they leave work free, or a session of theirs begins or ends. */
-export type News = 'work' | 'session';
+/** What gateways on the same engine do: leave work free, begin or end a session, end a delivery that a sender waits for. */
+export type News = 'work' | 'session' | { readonly ended: string };
 
 /** A session stands for one living gateway. What it holds becomes free when it ends or is not renewed in time. */
 export type SessionId = string;

@@ -7,6 +7,7 @@
 import { type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import { withReleases } from './in-flight.ts';
 import type { CommitVerdict, Journal, News, SessionId, Write } from './journal.ts';
+import { releaseLock, takeLock } from './session-locks.ts';
 
 export interface KeeperSettings {
   readonly open: () => Promise<Result<Journal>>;
@@ -15,6 +16,8 @@ export interface KeeperSettings {
   readonly sessionTtlMs: number;
   /** This machine's clock, by which work is due: one far from that of a shared journal is refused. */
   readonly clock?: { readonly nowMs: () => number; readonly differs: (message: string) => void };
+  /** Milliseconds that only rise. */
+  readonly steadyMs?: () => number;
   /** Hears of every refused commit. */
   readonly refused: (reason: Fault) => void;
 }
@@ -38,6 +41,21 @@ export interface JournalKeeper {
   heard(listener: (news: News) => void): () => void;
   /** Whether another living gateway holds a record, as far as this one knows. */
   isElsewhere(heldBy: SessionId | undefined): boolean;
+  /** Whether other gateways may use the journal too. */
+  isShared(): boolean;
+  /**
+   * Whether this gateway is the leader, which alone sends deliveries. False as soon as another could have taken over. Always
+   * true of a journal that is not shared.
+   */
+  leads(): boolean;
+  /** Becomes the leader where none lives. Resolves with whether it has just become it. */
+  seekLead(): Promise<boolean>;
+  /** Lets another gateway become the leader, and is it no more. */
+  giveLead(): Promise<void>;
+  /** The number of living gateways, and the place of this one among them, from 0, as far as it knows. */
+  place(): { readonly of: number; readonly at: number };
+  /** How far the journal's clock is ahead of this machine's, in milliseconds; 0 where it is the same. */
+  aheadMs(): number;
   /** Renews the session and forgets history. */
   keep(history: { readonly keepAfterKey: string; readonly maxBytes: number }): Promise<Fault | undefined>;
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
@@ -55,6 +73,9 @@ export interface JournalKeeper {
 
 const notOpen = fault('journal-unavailable', 'journal: not open; nothing can be acknowledged until it is');
 
+/** The lock of the leader. */
+const leadName = 'leader';
+
 const refusedSkewMs = 60_000;
 const notedSkewMs = 5_000;
 
@@ -67,6 +88,12 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   let isReaping = false;
   /** While it stands nothing is begun or written. */
   let offClock: Fault | undefined;
+  const steadyMs = settings.steadyMs ?? (() => performance.now());
+  /** Until when no other gateway takes the session for ended, by the steady clock. */
+  let sureUntilMs = Number.NEGATIVE_INFINITY;
+  /** The session as which this gateway became the leader. */
+  let leadsAs: SessionId | undefined;
+  let aheadMs = 0;
   /** The journal, where other gateways may use it too. */
   const shared = (): Journal | undefined => (journal?.local === undefined ? journal : undefined);
 
@@ -76,18 +103,27 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   }
 
   async function openSession(opened: Journal): Promise<Fault | undefined> {
+    const askedAtMs = steadyMs();
     const begun = await opened.openSession(settings.owner, settings.sessionTtlMs);
     if (!begun.ok) return begun.fault;
     session = begun.value;
+    sureUntilMs = askedAtMs + settings.sessionTtlMs;
     if (shared() !== undefined) await learnLiving(opened);
     return undefined;
   }
 
   async function renew(opened: Journal, standing: SessionId): Promise<Fault | undefined> {
     const askedAtMs = settings.clock?.nowMs() ?? 0;
+    const steadyAtMs = steadyMs();
     const renewed = await opened.renewSession(standing, settings.sessionTtlMs);
     if (renewed.ok) {
-      offClock = shared() && settings.clock && clockFault(askedAtMs, renewed.value.nowMs, settings.clock);
+      // Another gateway may have become the leader since its time ran out.
+      if (steadyMs() >= sureUntilMs) leadsAs = undefined;
+      sureUntilMs = steadyAtMs + settings.sessionTtlMs;
+      if (shared() === undefined || settings.clock === undefined) return undefined;
+      const read = { askedAtMs, theirsMs: renewed.value.nowMs, answeredAtMs: settings.clock.nowMs() };
+      offClock = clockFault(read, settings.clock);
+      aheadMs = aheadOf(read, aheadMs);
       return offClock;
     }
     // An ended session cannot be renewed; the next opening begins another.
@@ -100,13 +136,28 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       settled({ kind: 'unavailable', fault: offClock ?? notOpen });
       return;
     }
-    const ofOne = journal.local !== undefined;
-    journal.submit(ofOne ? writes : withReleases(writes), (verdict) => {
+    journal.submit(shared() === undefined ? writes : withReleases(writes), (verdict) => {
       if (verdict.kind === 'unavailable') settings.refused(verdict.fault);
       settled(verdict);
       if (verdict.kind === 'committed') for (const landed of watchers) landed(writes);
     });
   }
+
+  const isElsewhere = (heldBy: SessionId | undefined): boolean =>
+    heldBy !== undefined && heldBy !== session && living.has(heldBy);
+  const commit = (writes: readonly Write[]): Promise<CommitVerdict> =>
+    new Promise((resolve) => submit(writes, resolve));
+  /** An own journal is nobody else's; of one that is not open yet that is not known. */
+  const leads = (): boolean =>
+    shared() === undefined
+      ? journal !== undefined
+      : leadsAs !== undefined && leadsAs === session && steadyMs() < sureUntilMs;
+  const ports = {
+    commit,
+    isElsewhere,
+    journal: () => journal,
+    session: () => (offClock === undefined ? session : undefined),
+  };
 
   return {
     async open() {
@@ -155,7 +206,25 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    isElsewhere: (heldBy) => heldBy !== undefined && heldBy !== session && living.has(heldBy),
+    isShared: () => shared() !== undefined,
+    leads,
+    async seekLead() {
+      if (shared() === undefined) return false;
+      const seeker = ports.session();
+      const isOwn = await takeLock(ports, leadName, '');
+      const led = leads();
+      leadsAs = isOwn ? seeker : undefined;
+      return !led && leads();
+    },
+    async giveLead() {
+      leadsAs = undefined;
+      if (shared() !== undefined) await releaseLock(ports, leadName, '');
+    },
+    place() {
+      const all = [...living].sort();
+      return { of: Math.max(1, all.length), at: Math.max(0, all.indexOf(session ?? '')) };
+    },
+    aheadMs: () => aheadMs,
 
     async keep(history) {
       if (journal === undefined || session === undefined) return notOpen;
@@ -171,10 +240,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       return () => watchers.delete(landed);
     },
     together: (submitAll) => (journal === undefined ? submitAll() : journal.together(submitAll)),
-    commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
-
-    journal: () => journal,
-    session: () => (offClock === undefined ? session : undefined),
+    ...ports,
 
     async close() {
       if (journal === undefined) return;
@@ -187,13 +253,17 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   };
 }
 
+interface ClockReading {
+  readonly askedAtMs: number;
+  readonly theirsMs: number;
+  readonly answeredAtMs: number;
+}
+
 /** Compares the clocks; the answer was under way for some of the time, which is no difference. */
 function clockFault(
-  askedAtMs: number,
-  theirsMs: number,
-  { nowMs, differs }: NonNullable<KeeperSettings['clock']>,
+  { askedAtMs, theirsMs, answeredAtMs }: ClockReading,
+  { differs }: NonNullable<KeeperSettings['clock']>,
 ): Fault | undefined {
-  const answeredAtMs = nowMs();
   const aheadMs = Math.max(0, askedAtMs - theirsMs);
   const behindMs = Math.max(0, theirsMs - answeredAtMs);
   const offMs = Math.max(aheadMs, behindMs);
@@ -203,4 +273,10 @@ function clockFault(
   if (offMs > refusedSkewMs) return fault('journal-clock', `journal: ${message}`);
   differs(message);
   return undefined;
+}
+
+/** How far the journal's clock is ahead. What was known stays where this reading allows it, so that times do not jump about. */
+function aheadOf({ askedAtMs, theirsMs, answeredAtMs }: ClockReading, knownMs: number): number {
+  const [least, most] = [theirsMs - answeredAtMs, theirsMs - askedAtMs];
+  return knownMs >= least && knownMs <= most ? knownMs : Math.round((least + most) / 2);
 }

@@ -1,16 +1,15 @@
 /**
  * The journal in a Postgres database. Commits that arrive while a group is under way share the next one: one transaction
- * locks the rows they touch, the ledger applies them, one statement writes what changed. The connection that writes holds a
- * lock of the database for as long as it lives, so that one gateway alone writes
- * (`postgres-turn.ts`).
- * @see DUR-1 in docs/specification.md
+ * locks the rows they touch, the ledger applies them, one statement writes what changed. Any number of gateways write at the
+ * same time.
+ * @see DUR-1 and SCA-1 in docs/specification.md
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, Pool } from 'pg';
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import { tellUncaught } from './job.ts';
-import type { Collection, CommitVerdict, Journal, StoredRecord, Taken, Write } from './journal.ts';
+import type { Collection, CommitVerdict, Journal, News, StoredRecord, Taken, Write } from './journal.ts';
 import { unstorable } from './ledger.ts';
 import { type PruneConnections, pruneRows } from './postgres-prune.ts';
 import { connectTimeoutMs, reach } from './postgres-reach.ts';
@@ -38,8 +37,8 @@ import {
   prepareSchema,
   readOnly,
 } from './postgres-schema.ts';
-import { createSessions, tell } from './postgres-sessions.ts';
-import { takeTurn, type Waiting } from './postgres-turn.ts';
+import { createSessions, newsText, tellAll } from './postgres-sessions.ts';
+import { isLock } from './session-locks.ts';
 import { letters } from './work-index.ts';
 
 interface Commit {
@@ -49,8 +48,11 @@ interface Commit {
 
 /** Commits of one transaction. */
 const groupSize = 400;
-/** The lock of a killed gateway goes with its connection, which the database notices within this time. */
-const lockPatienceMs = 1_000;
+/** Who needs the database alone waits this long: the lock of a killed gateway goes with its connection. */
+const alonePatienceMs = 1_000;
+const alonePauseMs = 100;
+/** A gateway that is stopped within a transaction keeps what it locked for so long. */
+const idleInTransactionMs = 8_000;
 /** How long a commit waits to hear whether it landed. */
 const outcomePatienceMs = 5_000;
 const outcomePauseMs = 50;
@@ -103,29 +105,26 @@ export interface PostgresJournalSettings {
   readonly url: string;
   /** Connections for reading. */
   readonly pool?: number;
-  /** The lock of an earlier gateway on the database is waited for this long. */
-  readonly patienceMs?: number;
-  /** Ends the waiting for that lock. */
-  readonly signal?: AbortSignal;
-  /** Whether no other gateway may use the database meanwhile; true unless given. */
+  /** Whether no gateway may use the database meanwhile, as for a copy. */
   readonly alone?: boolean;
   /** How long a commit whose connection broke waits to hear whether it landed. */
   readonly outcomeMs?: number;
 }
 
-/** Opens the journal, and makes its tables where there are none. Fails where another gateway uses the database. */
+/**
+ * Opens the journal, and makes its tables where there are none. Fails with `journal-in-use` where a gateway uses a database
+ * that is wanted `alone`, or somebody has it alone.
+ */
 export async function openPostgresJournal({
   url,
   pool = 4,
-  patienceMs = lockPatienceMs,
-  signal = new AbortController().signal,
-  alone = true,
+  alone = false,
   outcomeMs = outcomePatienceMs,
 }: PostgresJournalSettings): Promise<Result<Journal>> {
   const place = placeOf(url);
-  const writer = await connect(url, place, alone && { patienceMs, own: [], signal });
+  const writer = await connect(url, place, alone);
   if (!writer.ok) return writer;
-  return done(createPostgresJournal({ url, place, first: writer.value, readers: pool, patienceMs, alone, outcomeMs }));
+  return done(createPostgresJournal({ url, place, first: writer.value, readers: pool, alone, outcomeMs }));
 }
 
 /** Brings the tables of an earlier release to this one, where no gateway uses them. */
@@ -142,8 +141,19 @@ export async function migratePostgresJournal(url: string): Promise<Result<Migrat
   }
 }
 
-/** `waiting` is for the turn at the database; false where several gateways may use it. */
-async function connect(url: string, place: string, waiting: Waiting | false): Promise<Result<Client>> {
+const useLock = `hashtext('agent_gateway'), hashtext(current_schema)`;
+
+/** Gateways share a lock of the database for as long as their connections live. */
+async function mayUse(client: Client, alone: boolean): Promise<boolean> {
+  const endsAtMs = performance.now() + (alone ? alonePatienceMs : 0);
+  for (;;) {
+    const { rows } = await client.query(`select pg_try_advisory_lock${alone ? '' : '_shared'}(${useLock}) as may`);
+    if (rows[0]?.may === true || performance.now() >= endsAtMs) return rows[0]?.may === true;
+    await sleep(alonePauseMs);
+  }
+}
+
+async function connect(url: string, place: string, alone: boolean): Promise<Result<Client>> {
   let client: Client | undefined;
   try {
     client = await reach(url);
@@ -152,21 +162,26 @@ async function connect(url: string, place: string, waiting: Waiting | false): Pr
       await client.end();
       return { ok: false, fault: obstacle };
     }
-    // The function is of Postgres 13: an earlier server is refused here and not at the first commit.
+    // The function is of Postgres 13: an earlier server, or a missing table, is refused here and not at the first commit.
     const { rows } = await client.query(
-      `select current_setting('transaction_read_only') as reads, pg_current_xact_id_if_assigned()`,
+      `select current_setting('transaction_read_only') as reads, pg_current_xact_id_if_assigned(),
+        (select count(*) from (select from agent_record, agent_claim, agent_session, agent_document limit 0) none)`,
     );
     if (rows[0]?.reads === 'on') throw readOnly();
-    if (waiting !== false && !(await takeTurn(client, waiting))) {
+    if (!(await mayUse(client, alone))) {
       await client.end();
       return failed(
-        'journal-reserve',
-        `${place}: another gateway uses this database; this one is in reserve and becomes active when that ends`,
+        'journal-in-use',
+        alone
+          ? `${place}: a gateway uses this database; stop it first`
+          : `${place}: \`agent journal copy\` uses this database; the gateway opens it when that has ended`,
       );
     }
     // A plan made while the tables were empty would read them whole for ever. What that rules out counts as so dear that
     // Postgres would compile each statement that prunes, for a quarter of a second.
-    await client.query('set enable_seqscan = off; set jit = off');
+    await client.query(
+      `set enable_seqscan = off; set jit = off; set idle_in_transaction_session_timeout = ${idleInTransactionMs}`,
+    );
     return done(client);
   } catch (thrown) {
     void client?.end().catch(() => {});
@@ -179,12 +194,11 @@ interface Opened {
   readonly place: string;
   readonly first: Client;
   readonly readers: number;
-  readonly patienceMs: number;
   readonly alone: boolean;
   readonly outcomeMs: number;
 }
 
-function createPostgresJournal({ url, place, first, readers, patienceMs, alone, outcomeMs }: Opened): Journal {
+function createPostgresJournal({ url, place, first, readers, alone, outcomeMs }: Opened): Journal {
   const closedFault = fault('journal-unavailable', `${place}: the journal is closed; nothing can be acknowledged`);
   const pool = new Pool({ connectionString: url, max: readers, connectionTimeoutMillis: connectTimeoutMs });
   pool.on('error', () => {});
@@ -192,8 +206,6 @@ function createPostgresJournal({ url, place, first, readers, patienceMs, alone, 
   let writer = first;
   let stopped: Fault | undefined;
   let closing: Promise<void> | undefined;
-  /** A probe has found another gateway at the database: the next one waits for its end. */
-  let isInReserve = false;
   const ending = new AbortController();
   let waiting: (readonly Commit[])[] = [];
   let underWay: Promise<void> | undefined;
@@ -207,8 +219,7 @@ function createPostgresJournal({ url, place, first, readers, patienceMs, alone, 
     return mine;
   }
 
-  const connectAgain = (waitMs: number): Promise<Result<Client>> =>
-    connect(url, place, alone && { patienceMs: waitMs, own: sessions.own(), signal: ending.signal });
+  const connectAgain = (): Promise<Result<Client>> => connect(url, place, alone);
 
   /** Does some work on the writing connection; what the database refuses for good stops the journal until a probe. */
   function asked<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
@@ -287,7 +298,8 @@ function createPostgresJournal({ url, place, first, readers, patienceMs, alone, 
         }
         const shown = finishedColumns([...made, ...changed], removed);
         if (shown[0].length > 0) await ask('marks', markEvents, shown);
-        if ([...made, ...changed].some(isFree)) await ask('tell', tell('work'));
+        const news = newsOf([...made, ...changed], removed);
+        if (news.length > 0) await ask('tell', tellAll, [news.map(newsText)]);
       }
       await land(String(rows[0]?.xid));
       return verdicts;
@@ -325,7 +337,7 @@ function createPostgresJournal({ url, place, first, readers, patienceMs, alone, 
     void writer.end().catch(() => {});
     const endsAtMs = performance.now() + outcomeMs;
     for (let again: Result<Client> | undefined; ; await sleep(outcomePauseMs)) {
-      if (again?.ok !== true) again = await connectAgain(endsAtMs - performance.now());
+      if (again?.ok !== true) again = await connectAgain();
       if (again.ok) {
         writer = again.value;
         const asked = await writer.query('select pg_xact_status($1::xid8) as status', [xid]).catch(() => undefined);
@@ -362,8 +374,7 @@ function createPostgresJournal({ url, place, first, readers, patienceMs, alone, 
     const isWell = stopped === undefined && (await writer.query('select 1').then(...always));
     if (isWell) return undefined;
     void writer.end().catch(() => {});
-    const again = await connectAgain(isInReserve ? Number.POSITIVE_INFINITY : patienceMs);
-    isInReserve = !again.ok && again.fault.code === 'journal-reserve';
+    const again = await connectAgain();
     if (!again.ok) return again.fault;
     writer = again.value;
     stopped = undefined;
@@ -532,8 +543,15 @@ async function unlessOvertaken<Value>(work: () => Promise<Value>): Promise<Value
   }
 }
 
-const isFree = ({ at, row }: Change): boolean =>
-  at !== 'claims' && row.dueAtMs !== undefined && row.heldBy === undefined;
+function newsOf(changes: readonly Change[], removed: readonly { readonly at: string; readonly key: string }[]): News[] {
+  const isFree =
+    changes.some(({ at, row }) => at !== 'claims' && row.dueAtMs !== undefined && row.heldBy === undefined) ||
+    removed.some(({ at, key }) => at === 'claims' && isLock(key));
+  const ended = changes.filter(
+    ({ at, row }) => at === 'd' && row.dueAtMs === undefined && row.value?.answerByMs !== undefined,
+  );
+  return [...(isFree ? (['work'] as const) : []), ...ended.map(({ key }): News => ({ ended: key }))];
+}
 const always = [() => true, () => false] as const;
 
 function byKey(one: StoredRecord, other: StoredRecord): number {

@@ -17,8 +17,6 @@ export interface PostgresSessions {
   end(session: SessionId): Promise<void>;
   reap(): Promise<number>;
   living(): Promise<SessionId[]>;
-  /** The ids of the sessions that this process has begun and not ended. */
-  own(): readonly SessionId[];
   /** What a session of this process holds is not known any more: each ends instead of being renewed. */
   disown(): void;
   watch(heard: (news: News) => void): () => void;
@@ -40,8 +38,18 @@ const lockClass = `hashtext('agent_session ' || current_schema)`;
 const holders = `select objid::bigint as number, pid from pg_locks where locktype = 'advisory' and granted
   and classid = ${lockClass}::oid and database = (select oid from pg_database where datname = current_database())`;
 
-/** What a transaction runs to let other gateways know. */
-export const tell = (news: News): string => `select pg_notify('agent', current_schema || ' ${news}')`;
+/** What a transaction runs to let other gateways know. Its parameter is a list of texts. */
+export const tellAll = `select pg_notify('agent', current_schema || ' ' || news) from unnest($1::text[]) n(news)`;
+
+const endedWord = 'ended/';
+
+/** One word, as keys hold no space. */
+export const newsText = (news: News): string => (typeof news === 'string' ? news : `${endedWord}${news.ended}`);
+
+function newsFrom(text: string | undefined): News | undefined {
+  if (text === 'work' || text === 'session') return text;
+  return text?.startsWith(endedWord) ? { ended: text.slice(endedWord.length) } : undefined;
+}
 
 /** `connect` makes a connection whose tables are prepared; it rejects where the database cannot be reached. */
 export function createSessions(connect: () => Promise<Client>): PostgresSessions {
@@ -69,8 +77,9 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     const { rows } = await client.query('select current_schema as name, agent_now() as now');
     cameAtMs = Number(rows[0]?.now);
     client.on('notification', ({ payload = '' }) => {
-      const [schema, news] = payload.split(' ');
-      if (schema !== rows[0]?.name || (news !== 'work' && news !== 'session')) return;
+      const [schema, text] = payload.split(' ');
+      const news = newsFrom(text);
+      if (schema !== rows[0]?.name || news === undefined) return;
       for (const heard of listeners) heard(news);
     });
     await client.query('listen agent');
@@ -137,7 +146,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       client,
       rows.map(({ number }) => Number(number)),
     );
-    if (rows.length > 0) await client.query(tell('session'));
+    if (rows.length > 0) await client.query(tellAll, [['session']]);
   }
 
   return {
@@ -154,7 +163,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
         `insert into agent_session (id, owner, expires_at, number) values ('s' || $1::bigint, $2, agent_now() + $3::bigint, $1::bigint)`,
         [number, owner, Math.ceil(ttlMs)],
       );
-      await client.query(tell('session'));
+      await client.query(tellAll, [['session']]);
       return `s${number}`;
     },
     async renew(session, ttlMs) {
@@ -191,10 +200,9 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       const { rowCount } = await client.query(
         `delete from agent_session where expires_at <= agent_now() or lost_at + ${graceMs} <= agent_now()`,
       );
-      if ((rowCount ?? 0) > 0) await client.query(tell('session'));
+      if ((rowCount ?? 0) > 0) await client.query(tellAll, [['session']]);
       return rowCount ?? 0;
     },
-    own: () => [...own.keys()].filter((number) => !disowned.has(number)).map((number) => `s${number}`),
     disown() {
       for (const number of own.keys()) disowned.add(number);
     },

@@ -59,6 +59,8 @@ export interface Bursts {
     key: string,
     writesFor: (burst: Burst, isNews: boolean) => readonly Write[] | undefined,
   ): Promise<CommitVerdict>;
+  /** Leaves a burst to the gateway that takes it up next. Resolves when it is on disk, or another gateway has it. */
+  leave(key: string): Promise<void>;
   /** Learns of a burst found in the journal at start. */
   adopt(key: string, record: GroupRecord, version: number): void;
 }
@@ -167,6 +169,18 @@ export function createBursts(keeper: JournalKeeper): Bursts {
         }
       }
       return { kind: 'stale', index: 0 };
+    },
+
+    async leave(key) {
+      const standing = entries.get(key);
+      if (standing === undefined) return;
+      // An event that comes meanwhile finds it on disk.
+      entries.delete(key);
+      const { record } = standing;
+      const dueAtMs = record.burst.dueAtMs;
+      await keeper.commit([
+        { kind: 'put', collection: 'groups', key, value: record, expect: expected(standing), dueAtMs },
+      ]);
     },
 
     adopt(key, record, version) {

@@ -58,6 +58,8 @@ export type JobFinding =
 export type Opened =
   | { readonly kind: 'run'; readonly key: string; readonly record: RunRecord }
   | { readonly kind: 'direct'; readonly key: string; readonly record: DeliveryRecord }
+  /** A direct delivery that the leader sends. */
+  | { readonly kind: 'awaited'; readonly key: string }
   | {
       readonly kind: 'group';
       readonly key: string;
@@ -221,9 +223,10 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     claimRun(request, firing, { also }, settled);
   }
 
-  /** A direct delivery is marked as sending at once: the sender waits for it. */
+  /** A direct delivery is marked as sending at once: the sender waits for it. On a shared journal the leader does that. */
   function claimDirect(request: ClaimRequest, settled: Settled): void {
     const { key, nowMs, event } = request;
+    const isShared = ports.keeper.isShared();
     const direct: DeliveryRecord = {
       eventKey: key,
       deliveryId: event.deliveryId,
@@ -231,23 +234,23 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       route: event.route,
       event: event.event,
       target: event.deliver ?? 'log',
-      status: 'sending',
+      status: isShared ? 'queued' : 'sending',
       text: event.prompt ?? '',
       extra: event.deliverExtra ?? {},
       queuedAtMs: nowMs,
-      attempts: 1,
-      startedAtMs: nowMs,
+      ...(isShared ? {} : { attempts: 1, startedAtMs: nowMs }),
       answerByMs: nowMs + directDeadlineMs,
     };
-    const chat = ports.placeOf(direct);
+    const chat = isShared ? undefined : ports.placeOf(direct);
     const record = chat === undefined ? direct : { ...direct, chat };
-    const heldBy = ports.keeper.session();
+    const heldBy = isShared ? undefined : ports.keeper.session();
     const writes: readonly Write[] = [
       ...claimsOf(request),
       putEvent(key, event, key),
       { kind: 'put', collection: 'deliveries', key, expect: 'absent', value: record, dueAtMs: nowMs, heldBy },
     ];
-    commit(writes, { kind: 'granted', opened: { kind: 'direct', key, record }, work: key }, { event, settled });
+    const opened: Opened = isShared ? { kind: 'awaited', key } : { kind: 'direct', key, record };
+    commit(writes, { kind: 'granted', opened, work: key }, { event, settled });
   }
 
   function joinGroup(
@@ -282,11 +285,12 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const value = progressReport(progress, { eventKey, event, nowMs, order });
     if (value === undefined) return noReport;
     const key = progressKey(eventKey, progress);
-    const heldBy = ports.keeper.session();
+    const isShared = ports.keeper.isShared();
+    const heldBy = isShared ? undefined : ports.keeper.session();
     return {
       writes: [{ kind: 'put', collection: 'deliveries', key, expect: 'absent', value, dueAtMs: order, heldBy }],
       opening: (settled) => (verdict) => {
-        if (verdict.kind === 'granted') ports.reports.open(key, value);
+        if (verdict.kind === 'granted' && !isShared) ports.reports.open(key, value);
         settled(verdict);
       },
     };

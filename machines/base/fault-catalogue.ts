@@ -14,9 +14,9 @@ export const faultCatalogue = {
     remedy:
       'Read the line before it: it names the folder and what prevents writing. The journal is tried again by itself.',
   },
-  'journal-reserve': {
-    what: 'Another gateway uses the database. This gateway is in reserve: it takes nothing and answers 503.',
-    remedy: 'Nothing: it becomes active when the other gateway ends, dies or stops renewing its session.',
+  'journal-in-use': {
+    what: '`agent journal copy` needs a database that no gateway uses; while it runs, no gateway opens the database.',
+    remedy: 'Stop the gateways before the copy, and wait for its end before a gateway is started.',
   },
   'journal-clock': {
     what: "The clock of this machine is more than 60 seconds off that of the journal's database; nothing is taken.",

@@ -36,11 +36,12 @@ export type RunResult = (
 
 export type RunEvent =
   | { readonly type: 'place.granted'; readonly atMs: number }
-  | { readonly type: 'journal.written' }
+  /** `isLeft`: the run has closed, and its response is left to the gateway that sends. */
+  | { readonly type: 'journal.written'; readonly isLeft?: true }
   | { readonly type: 'journal.refused'; readonly reason: string }
   /** A person wants it to end without a response. */
   | { readonly type: 'run.cancel'; readonly by: string }
-  /** Another gateway has taken the work over. */
+  /** Another gateway has taken the work over, or it was left to the others. */
   | { readonly type: 'work.lost' }
   | {
       readonly type: 'delivery.settled';
@@ -101,6 +102,7 @@ export const agentRunMachine = setup({
     isQueued: ({ context }) => context.record.status === 'queued',
     isDelivering: ({ context }) => context.record.status === 'delivering',
     isDelivered: ({ context }) => context.record.status === 'delivered',
+    isLeft: (_, { isLeft }: { isLeft?: true }) => isLeft === true,
     /** The delivery that was to go on by itself has ended before that was on disk. */
     isNews: ({ context }, { status }: Settled) => context.record.status === 'delivering' && status !== 'delivering',
     hasNews: ({ context }) => context.hasNews,
@@ -137,6 +139,7 @@ export const agentRunMachine = setup({
       entry: 'awaitPlace',
       on: {
         'place.granted': { target: 'starting', actions: { type: 'begin', params: ({ event }) => event } },
+        'work.lost': 'lost',
         'run.cancel': {
           target: 'recording',
           actions: [
@@ -178,6 +181,7 @@ export const agentRunMachine = setup({
       tags: ['resting', 'retrying'],
       after: { retryJournal: { target: 'queued' } },
       on: {
+        'work.lost': 'lost',
         'run.cancel': {
           target: 'recording',
           actions: [
@@ -250,6 +254,7 @@ export const agentRunMachine = setup({
       tags: ['resting', 'retrying'],
       after: { pause: { target: 'queued' } },
       on: {
+        'work.lost': 'lost',
         'run.cancel': {
           target: 'recording',
           actions: [
@@ -279,6 +284,7 @@ export const agentRunMachine = setup({
       entry: ['leavePlace', 'writeRun'],
       on: {
         'journal.written': [
+          { guard: { type: 'isLeft', params: ({ event }) => event }, target: 'handedOver' },
           { guard: 'isDelivering', target: 'delivering' },
           { guard: 'isCancelled', target: 'cancelled' },
           { target: 'failed' },
@@ -343,7 +349,7 @@ export const agentRunMachine = setup({
     },
     handedOver: {
       description:
-        'The run responded; its response waits for another try, or has several deliveries, which go on by themselves.',
+        'The run responded; its response waits for another try, has several deliveries, or is left to another gateway.',
       meta: { rule: 'DLV-4' },
       tags: ['ended'],
       type: 'final',
@@ -364,7 +370,7 @@ export const agentRunMachine = setup({
       type: 'final',
     },
     lost: {
-      description: 'Another gateway has taken the work over; this one lets go of it.',
+      description: 'Another gateway has taken the work over, or may take it; this one lets go of it.',
       meta: { rule: 'DUR-1' },
       tags: ['ended'],
       type: 'final',

@@ -44,7 +44,9 @@ export type GroupEvent =
   /** Another gateway has opened the burst's run. */
   | { readonly type: 'burst.gone'; readonly atMs: number }
   | { readonly type: 'run.finished'; readonly run: string; readonly atMs: number }
-  | { readonly type: 'group.drain'; readonly atMs: number };
+  | { readonly type: 'group.drain'; readonly atMs: number }
+  /** The burst is left to the other gateways. */
+  | { readonly type: 'burst.left' };
 
 /** After the journal refused, the burst is offered again: full disks are emptied by people, not in milliseconds. */
 const reopenDelayMs = 1_000;
@@ -98,6 +100,7 @@ export const coalescingGroupMachine = setup({
       meta: { rule: 'COA-1' },
       tags: ['resting', 'underWay'],
       on: {
+        'burst.left': 'closed',
         'event.joined': { target: 'pending', reenter: true, actions: { type: 'gather', params: ({ event }) => event } },
         'run.finished': {
           guard: { type: 'isOwnRun', params: ({ event }) => event },
@@ -119,6 +122,7 @@ export const coalescingGroupMachine = setup({
       meta: { rule: 'COA-3' },
       tags: ['resting', 'underWay'],
       on: {
+        'burst.left': 'closed',
         'event.joined': { target: 'pending', actions: { type: 'gather', params: ({ event }) => event } },
         'run.finished': {
           guard: { type: 'isOwnRun', params: ({ event }) => event },

@@ -110,6 +110,7 @@ export const deliveryMachine = setup({
           { target: 'marking', actions: { type: 'begin', params: ({ event }) => event } },
         ],
         'place.missed': { target: 'recording', actions: { type: 'rememberMiss', params: ({ event }) => event } },
+        'work.lost': { target: 'lost', actions: 'leavePlace' },
         'delivery.drop': {
           target: 'recording',
           actions: ['leavePlace', { type: 'rememberDrop', params: ({ event }) => event }],
@@ -180,6 +181,7 @@ export const deliveryMachine = setup({
       after: { retryDelay: { target: 'queued' } },
       on: {
         'delivery.retry': 'queued',
+        'work.lost': 'lost',
         'delivery.drop': {
           target: 'recording',
           actions: { type: 'rememberDrop', params: ({ event }) => event },

@@ -69,6 +69,9 @@ export function interruptedDelivery(
   { nowMs, deduplicatesForMs }: { readonly nowMs: number; readonly deduplicatesForMs: number },
 ): DeliveryRecord {
   if (isOver(record)) return record;
+  // Another gateway took the event, and left it to this one.
+  if (isWaitedFor(record) && record.status === 'queued' && record.attempts === undefined)
+    return nowMs < (record.answerByMs ?? 0) ? record : notSentInTime(record);
   if (isWaitedFor(record) && record.status !== 'sending' && record.unsureSinceMs === undefined)
     return { ...record, status: 'failed', reason: 'cut off by a crash before it was sent again' };
   if (record.status !== 'sending' && !isWaitedFor(record)) return record;
@@ -76,6 +79,11 @@ export function interruptedDelivery(
   if (!isWaitedFor(record) && isKnownAgain(unsureSinceMs, { nowMs, deduplicatesForMs }))
     return { ...record, status: 'queued', unsureSinceMs };
   return { ...record, status: 'unknown', reason: 'cut off by a crash while sending' };
+}
+
+/** The end of a direct delivery that no gateway took up while its sender waited. */
+export function notSentInTime(record: DeliveryRecord): DeliveryRecord {
+  return { ...record, status: 'failed', reason: 'no gateway could send it while its sender waited' };
 }
 
 /** Whether a platform still knows a text that may have arrived at a time in Unix milliseconds, and drops a second one. */

@@ -25,6 +25,20 @@ export function takeSlot(window: RateWindow | undefined, nowMs: number): RateWin
   return { minute, taken: window?.minute === minute ? window.taken + 1 : 1 };
 }
 
+/**
+ * The part of a route's limit that one of several gateways has in a minute; all parts together are the limit. What cannot be
+ * divided goes to another gateway each minute.
+ * @param place how many gateways there are, and which this one is, from 0
+ */
+export function shareOf(
+  limit: number,
+  { of, at }: { readonly of: number; readonly at: number },
+  nowMs: number,
+): number {
+  const hasMore = (at + minuteOf(nowMs)) % of < limit % of;
+  return Math.floor(limit / of) + (hasMore ? 1 : 0);
+}
+
 function minuteOf(nowMs: number): number {
   return Math.floor(nowMs / windowMs);
 }

@@ -60,10 +60,7 @@ async function copy({ to }: JsonObject, host: CommandHost, peer: CommandPeer): P
   };
   const unread = (thrown: unknown) => ({ ok: false, fault: postgresFault(place, thrown) }) as const;
   try {
-    const database = await openPostgresJournal({ url });
-    if (!database.ok && database.fault.code === 'journal-reserve')
-      refuse('journal-reserve', `${place}: a gateway uses this database; stop it, then copy`);
-    const shared = using(got(database));
+    const shared = using(got(await openPostgresJournal({ url, alone: true })));
     if (to === 'postgres') {
       const source = got(await readLmdbJournal(paths.state));
       if (source === undefined) refuse('journal-unreadable', `${paths.state}: there is no journal to copy`);

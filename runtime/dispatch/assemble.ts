@@ -32,10 +32,12 @@ import { createWards, type Wards } from '../system/wards.ts';
 import { wireGroup } from '../webhook/batches.ts';
 import type { GatewayPorts } from '../webhook/gateway.ts';
 import { assemblePlatforms } from './assemble-targets.ts';
+import { createAwaited } from './awaited.ts';
 import { type CancelRun, createCancelRun } from './cancel-run.ts';
 import { createCrashedWork } from './crashed-work.ts';
 import { wireDelivery } from './deliveries.ts';
 import { createDeliveryDesk } from './delivery-service.ts';
+import { leaveBatches, leaveWaiting } from './leave-waiting.ts';
 import { createOlderOnDisk } from './older-on-disk.ts';
 import type { Platforms } from './platforms.ts';
 import { createProgressReports, type ProgressReports } from './progress-reports.ts';
@@ -43,6 +45,7 @@ import { createQueueOrder } from './queue-order.ts';
 import type { ResumePorts } from './recovery.ts';
 import { createRefill } from './refill.ts';
 import { createSettleRun } from './responses.ts';
+import { createRouteSlots } from './route-slots.ts';
 import { wireRun, writeHandOver } from './runs.ts';
 import { logDelivery, logRun, tellUnforeseen } from './work-log.ts';
 
@@ -75,7 +78,16 @@ export interface WorkHalf {
   /** For the gateway chart: the wards of this work, and how it ends. */
   readonly gateway: Pick<
     GatewayPorts,
-    'groups' | 'runs' | 'deliveries' | 'platforms' | 'cronJobs' | 'schedule' | 'places' | 'park' | 'wards'
+    | 'groups'
+    | 'runs'
+    | 'deliveries'
+    | 'platforms'
+    | 'cronJobs'
+    | 'schedule'
+    | 'places'
+    | 'park'
+    | 'leaveBatches'
+    | 'wards'
   >;
   readonly wards: () => Wards;
   readonly bursts: Bursts;
@@ -145,7 +157,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
         deliveries: wardHandle(deliveries),
       },
       nowMs,
-      writer.begin,
+      { began: writer.begin, awaited: (key) => awaited?.add(key) },
     );
     return standing;
   };
@@ -197,11 +209,13 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     older,
     bound: runBound,
     room() {
+      if (isShared && life.signal.aborted) return 0;
       const { running, waiting } = places.load();
       const own = isShared ? runBound() - running - waiting : Number.POSITIVE_INFINITY;
       return Math.min(own, mostWaiting - wards().runs.size);
     },
-    deliveryRoom: () => mostWaiting - wards().deliveries.size,
+    // What others have left is the leader's to send.
+    deliveryRoom: () => (keeper.leads() ? mostWaiting - wards().deliveries.size : 0),
     signal: () => life.signal,
   };
   const refill = createRefill({
@@ -210,6 +224,10 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     every,
     lookEveryMs: isShared ? sharedLookMs : lookMs,
   });
+
+  const awaited = isShared
+    ? createAwaited({ keeper, writer, nowMs, every, settled: (key, record) => wards().deliverySettled(key, record) })
+    : undefined;
 
   const cron = assembleCron({
     root,
@@ -236,11 +254,16 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     nowMs,
     nextOrder: order.next,
     wards,
-    crowded,
-    left: older.note,
+    // On a shared journal all are left there, and the leader takes them in their order, whichever gateway they are of.
+    crowded: () => keeper.isShared() || crowded(),
+    left: (key: string, record: DeliveryRecord) => {
+      if (!keeper.isShared()) older.note(key, record);
+    },
   };
+  const routeSlots = isShared ? createRouteSlots(keeper) : undefined;
   const runWork = wireRun({
     places,
+    routeSlots,
     runAgent: runTraces.traced(
       createRunAgent({
         event: eventOf,
@@ -273,15 +296,19 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const unforeseen = (where: string, thrown: unknown): void => tellUnforeseen(log, where, thrown);
   const crashedWork = createCrashedWork({ ...noticePorts, settleRun });
   const runEnded = (key: string, record: RunRecord): void => {
-    countRun(record, nowMs(), metrics);
-    void eventOf(record.eventKey)
-      .catch(() => undefined)
-      .then((event) => logRun(key, record, event, log));
+    // One that waits was left to the other gateways.
+    if (record.status !== 'queued') {
+      countRun(record, nowMs(), metrics);
+      void eventOf(record.eventKey)
+        .catch(() => undefined)
+        .then((event) => logRun(key, record, event, log));
+    }
     wards().runFinished(key, record);
     cron.schedule.runFinished(key);
     refill.runEnded();
   };
   const deliveryEnded = (key: string, record: DeliveryRecord): void => {
+    if (record.status === 'queued') return;
     const isShelved = record.status === 'waitingToRetry' && record.sent === undefined;
     // One that waits on disk alone keeps its chat, for its bounded time, and has been logged.
     if (!isShelved) platforms.release(record);
@@ -338,7 +365,9 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       park() {
         life.abort();
         platforms.park();
+        if (isShared) void leaveWaiting({ keeper, writer, wards }).catch((thrown) => unforeseen('the drain', thrown));
       },
+      leaveBatches: isShared ? () => leaveBatches({ bursts, wards }) : undefined,
       wards,
     },
     wards,
@@ -358,7 +387,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
         keyOf,
         redact: redactor.record,
         nowMs,
-        hasRoom: () => resumePorts.deliveryRoom() > 0,
+        hasRoom: () => !keeper.isShared() && resumePorts.deliveryRoom() > 0,
       }),
     reports: { ...createProgressReports({ ...noticePorts, log }), nextOrder: order.next },
     cancelRun: createCancelRun({ runs: () => wards().runs, keeper, ended: runEnded, nowMs }),
@@ -378,10 +407,15 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       platforms.clear();
       older.clear();
       cron.schedule.stop();
+      awaited?.clear();
       for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();
       standing = undefined;
       places.clear();
     },
-    close: refill.stop,
+    close() {
+      refill.stop();
+      awaited?.stop();
+      routeSlots?.stop();
+    },
   };
 }

@@ -61,18 +61,28 @@ export async function resumeWork(ports: ResumePorts, signal = ports.signal()): P
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
-  await noteAll(journal, ports, signal);
-  await takeDeliveries(journal, session, ports, signal, Number.MAX_SAFE_INTEGER);
+  await ports.keeper.seekLead();
+  if (ports.keeper.leads()) await takeLead(journal, session, ports, signal);
   await refillRuns(ports, signal);
   await refillGroups(ports, signal);
   if (!signal.aborted) await ports.older.look();
 }
 
-/** Takes deliveries from the journal whose time has come while they waited there alone. */
+/** Takes up every delivery that nobody has, in their order. */
+async function takeLead(journal: Journal, session: SessionId, ports: ResumePorts, signal: AbortSignal): Promise<void> {
+  await noteAll(journal, ports, signal);
+  await takeDeliveries(journal, session, ports, signal, Number.MAX_SAFE_INTEGER);
+}
+
+/**
+ * Takes deliveries from the journal whose time has come while they waited there alone; all of them where this gateway has
+ * just become the leader.
+ */
 export async function refillDeliveries(ports: ResumePorts, signal = ports.signal()): Promise<void> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
+  if (await ports.keeper.seekLead()) await takeLead(journal, session, ports, signal);
   // One in order has its number for a due time, which a clock that was set back has yet to reach.
   await takeDeliveries(journal, session, ports, signal, Math.max(ports.dueMs(), ports.order.last()));
   if (!signal.aborted) await ports.older.look();
@@ -247,6 +257,10 @@ async function resumeRun(stored: Taken<'runs'>, ports: ResumePorts): Promise<voi
     for (const one of deliveries) await regain(one.version, putOf('deliveries', one), ports);
     return;
   }
+  if (ports.keeper.isShared() && record.status === 'delivering' && deliveries.length > 0) {
+    await leaveToLeader(stored, deliveries, ports);
+    return;
+  }
   ports.writer.adopt('runs', key, stored.version);
   for (const one of deliveries) {
     if (one.value.status === 'waitingToRetry') ports.hold(one.value);
@@ -269,6 +283,19 @@ async function resumeRun(stored: Taken<'runs'>, ports: ResumePorts): Promise<voi
     const { profile, route } = next;
     groups.spawn(group, { key: group, profile, route, inFlight: key, atMs: ports.nowMs() });
   }
+}
+
+/** Closes a run that an unshared journal had, as its response does not wait for it in a shared one. */
+async function leaveToLeader(
+  { key, value, version }: StoredRecord<'runs'>,
+  deliveries: readonly StoredRecord<'deliveries'>[],
+  { keeper, nowMs }: ResumePorts,
+): Promise<void> {
+  const closed = { ...value, endedAtMs: nowMs() };
+  await keeper.commit([
+    { kind: 'put', collection: 'runs', key, value: closed, expect: version },
+    ...deliveries.map((one): Write => ({ ...putOf('deliveries', one), expect: one.version })),
+  ]);
 }
 
 /**

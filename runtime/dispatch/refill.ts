@@ -48,6 +48,7 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
   /** Whether runs have been left on disk since a look found the last of them. */
   let runsWait = false;
   let looking = false;
+  let isMissed = false;
   /** Whether a recovery fell over something; nothing else looks for the bursts of its start. */
   let isOwed = false;
   /** The session of the last look. */
@@ -82,20 +83,28 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
   function lookOnce(): void {
     if (looking || !isUp()) return;
     looking = true;
+    isMissed = false;
     void inTurn(() =>
       look().finally(() => {
         looking = false;
+        if (isMissed) lookOnce();
       }),
     );
   }
 
   const stopLooking = every(lookOnce, lookEveryMs);
+  let heardAtMs = Number.NEGATIVE_INFINITY;
   let news: NodeJS.Timeout | undefined;
-  const stopHearing = resume.keeper.heard(() => {
+  const stopHearing = resume.keeper.heard((what) => {
+    if (typeof what === 'object') return;
+    const waitMs = Math.max(0, heardAtMs + newsPauseMs - performance.now());
     news ??= setTimeout(() => {
       news = undefined;
+      heardAtMs = performance.now();
+      // News that comes while it looks may be of what it has passed.
+      isMissed = looking;
       lookOnce();
-    }, newsPauseMs).unref();
+    }, waitMs).unref();
   });
 
   return {

@@ -42,7 +42,7 @@ export async function responseChanges(
       order: ordered,
     };
     const change = { collection: 'deliveries', key: keys[index] ?? key, value, dueAtMs: ordered } as const;
-    return index === 0 ? change : { ...change, free: crowded() };
+    return index === 0 && !keeper.isShared() ? change : { ...change, free: crowded() };
   });
 }
 

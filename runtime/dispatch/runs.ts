@@ -13,12 +13,15 @@ import type { RunRecord } from '../../machines/webhook/record.ts';
 import { responseKeys } from '../../machines/webhook/responses.ts';
 import { type NoticePorts, noticeChanges, openNotice } from './notices.ts';
 import { openResponse, openResponses, responseChanges } from './responses.ts';
+import type { RouteSlots } from './route-slots.ts';
 import { readAgain, tellWritten, unread } from './written.ts';
 
 export interface RunPorts extends NoticePorts {
   readonly places: Places;
   readonly runAgent: RunAgent;
   readonly routeConcurrency: (profile: string, route: string) => number | undefined;
+  /** The runs of a route over all gateways; absent where this one is alone. */
+  readonly routeSlots?: Pick<RouteSlots, 'of'> | undefined;
 }
 
 /** A run that has the prompt: told to stop, it is waited for. */
@@ -81,6 +84,7 @@ export function wireRun(ports: RunPorts) {
           return;
         }
         const bound = ports.routeConcurrency(profile, route);
+        const slot = bound === undefined ? undefined : ports.routeSlots?.of({ profile, route, bound }, context.key);
         leave.set(
           context.key,
           ports.places.ask(
@@ -88,6 +92,7 @@ export function wireRun(ports: RunPorts) {
               profile,
               route,
               ...(bound === undefined ? {} : { routeConcurrency: bound }),
+              ...(slot === undefined ? {} : { slot }),
               ...(group === undefined ? {} : { group }),
             },
             granted,
@@ -101,12 +106,17 @@ export function wireRun(ports: RunPorts) {
         underWay.delete(key);
         const account = accounts.get(key);
         const said = account === undefined ? [] : [transcriptChange(key, account)];
+        let isLeft = false;
         void changesOf(key, record, ports)
-          .then((changes) => ports.writer.write([...changes, ...said]))
+          .then((changes) => {
+            isLeft = record.status === 'delivering' && changes[0]?.dueAtMs === null;
+            return ports.writer.write([...changes, ...said]);
+          })
           .catch(unread)
           .then((verdict) => {
             if (verdict.kind !== 'refused') accounts.delete(key);
-            tellWritten(self, verdict);
+            if (isLeft && verdict.kind === 'written') self.send({ type: 'journal.written', isLeft });
+            else tellWritten(self, verdict);
           });
       },
       openDelivery: ({ context, self }) => {
@@ -143,6 +153,8 @@ export function wireRun(ports: RunPorts) {
         void readAgain(() => openNotice(context.key, ports));
       },
       openResponses: ({ context: { key } }) => {
+        // They were left to the leader.
+        if (ports.keeper.isShared()) return;
         const local = ports.keeper.journal()?.local;
         const first = local?.get('deliveries', key);
         if (local === undefined) void readAgain(() => openResponses(key, ports));
@@ -198,7 +210,11 @@ async function changesOf(key: string, record: RunRecord, ports: RunPorts): Promi
   if (status === 'delivering') {
     // A start takes up both by their due times, which keep the order of a chat where the clock was set back.
     const order = ports.nextOrder();
-    return [runChange(key, record, order), ...(await responseChanges(key, record, ports, order))];
+    const responses = await responseChanges(key, record, ports, order);
+    // The leader of a shared journal sends them, and the run waits for it no longer.
+    if (ports.keeper.isShared() && responses.length > 0)
+      return [runChange(key, { ...record, endedAtMs: ports.nowMs() }, null), ...responses];
+    return [runChange(key, record, order), ...responses];
   }
   return [runChange(key, status === 'running' ? { ...record, prompted: false } : record, ports.nowMs())];
 }

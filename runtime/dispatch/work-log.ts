@@ -16,7 +16,9 @@ const levels: Readonly<Record<string, LogLevel>> = {
 };
 
 export function logRun(key: string, run: RunRecord, event: EventRecord | undefined, log: Logger): void {
-  log.log(levels[run.status] ?? 'error', `run ${run.status}`, {
+  // A delivery that has failed gives the reason.
+  const isOnItsWay = run.status === 'delivering' && run.reason === undefined;
+  log.log(isOnItsWay ? 'info' : (levels[run.status] ?? 'error'), `run ${run.status}`, {
     delivery_id: event?.deliveryId,
     run: key,
     route: run.route,

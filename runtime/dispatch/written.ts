@@ -7,7 +7,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 export interface WriteListener {
   send(
     event:
-      | { readonly type: 'journal.written' }
+      | { readonly type: 'journal.written'; readonly isLeft?: true }
       | { readonly type: 'journal.refused'; readonly reason: string }
       | { readonly type: 'work.lost' },
   ): void;

@@ -13,7 +13,6 @@ const mebibyte = 1_048_576;
 /** Below this, a burst of events may already find no room. */
 const leastBytes = 100 * mebibyte;
 const comfortableBytes = 1_024 * mebibyte;
-const inReserve = /this one is in reserve/;
 
 /** What a disk has left; undefined where the system does not tell. */
 export interface Room {
@@ -27,11 +26,6 @@ export async function checkStore(examined: Examined, room = roomIn(examined.path
     return [good('store', 'the journal is kept in memory; it is gone at every stop')];
   }
   const { journal, postgres } = home.main.settings.gateway;
-  if (journal === 'postgres' && gateway !== undefined && inReserve.test(String(gateway.status.journal))) {
-    const what = 'another gateway uses the database; this one is in reserve';
-    const cure = 'nothing: it becomes active when the other one ends';
-    return [{ level: 'note', area: 'store', code: 'in-reserve', place: 'gateway.postgres.url', what, cure }];
-  }
   const findings: Finding[] =
     journal === 'postgres' && !examined.offline ? [...(await checkDatabase(postgres?.url ?? ''))] : [];
   const isKnown = findings.some(({ level }) => level === 'wrong') || (journal === 'postgres' && gateway === undefined);

@@ -49,7 +49,6 @@ export const findingCodes = [
   'bound-widely',
   'store-fault',
   'database-loses',
-  'in-reserve',
   'disk-low',
   'clock-skew',
   'clock-unknown',

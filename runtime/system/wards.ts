@@ -25,11 +25,20 @@ export interface Wards {
 
 export type WardHandles = Pick<Wards, 'requests' | 'groups' | 'runs' | 'deliveries'>;
 
-/** `began` hears of each run and delivery that a commit of this gateway made. */
+/**
+ * `began` hears of each run and delivery that a commit of this gateway made, `awaited` of each direct delivery that another
+ * gateway may send.
+ */
 export function createWards(
   handles: WardHandles,
   nowMs: () => number,
-  began: (collection: 'runs' | 'deliveries', key: string) => void = () => {},
+  {
+    began = () => {},
+    awaited = () => {},
+  }: {
+    readonly began?: (collection: 'runs' | 'deliveries', key: string) => void;
+    readonly awaited?: (key: string) => void;
+  } = {},
 ): Wards {
   const { groups, runs, deliveries, requests } = handles;
   return {
@@ -51,6 +60,9 @@ export function createWards(
           else standing.send({ type: 'event.joined', burst, atMs: nowMs() });
           return;
         }
+        case 'awaited':
+          awaited(opened.key);
+          return;
         case 'nothing':
           return;
       }

@@ -27,7 +27,7 @@ export function wireGroup(ports: GroupPorts) {
         const nowMs = ports.nowMs();
         const { keeper } = ports;
         // The claim of the group keeps its runs apart, at any gateway that takes this one up; a gateway alone has its chart for that.
-        const isLeft = keeper.journal()?.local === undefined && !ports.hasRoom();
+        const isLeft = keeper.isShared() && !ports.hasRoom();
         const session = isLeft ? undefined : keeper.session();
         let opened: { key: string; record: RunRecord } | undefined;
         let hasLanded = false;

@@ -22,8 +22,13 @@ export interface GatewayPorts {
   readonly schedule: { start(): void; stop(): void };
   readonly fronts: FrontKeeper;
   readonly places: Places;
-  /** Ends a recovery, and leaves the deliveries that wait for their place to the next start. */
+  /**
+   * Ends a recovery, and leaves the deliveries that wait for their place to the next start, or everything that has not begun to
+   * the other gateways of the journal.
+   */
   readonly park: () => void;
+  /** Leaves the batches that gather to the other gateways; absent where there are none. */
+  readonly leaveBatches?: (() => void) | undefined;
   readonly wards: () => Wards;
   readonly nowMs: () => number;
   /** Milliseconds that only rise: a drain is not longer for a clock that is set back. */
@@ -77,7 +82,7 @@ export function wireGateway(ports: GatewayPorts) {
         ports.places.pause();
         // A long queue would be sent until the time is over, and what is sent just then be cut off with an unknown outcome.
         ports.park();
-        flush(ports);
+        (ports.leaveBatches ?? flush)(ports);
       },
     },
   });
@@ -113,7 +118,7 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
     const underWay = [...flushing, ...running, ...sending];
     if (underWay.length === 0 || signal.aborted) return;
     // An event that joined while a burst was being opened has begun the next one.
-    flush(ports);
+    (ports.leaveBatches ?? flush)(ports);
     const leftMs = deadlineMs - ports.steadyMs();
     if (leftMs <= 0) {
       ports.log.log('warn', 'drain: time is over; what is left stays in the journal', {

@@ -16,7 +16,7 @@ export interface RateWindows {
   take(route: Route, nowMs: number): void;
 }
 
-export function createRateWindows(limit: () => number): RateWindows {
+export function createRateWindows(limit: (nowMs: number) => number): RateWindows {
   let made: LRUCache<string, RateWindow> | undefined;
   /** Its room is taken whole when it is made, which is no part of a start. */
   const windowsOf = (): LRUCache<string, RateWindow> => {
@@ -33,7 +33,7 @@ export function createRateWindows(limit: () => number): RateWindows {
     return name;
   };
   return {
-    secondsUntilFree: (route, nowMs) => secondsUntilFree(made?.get(nameOf(route)), limit(), nowMs),
+    secondsUntilFree: (route, nowMs) => secondsUntilFree(made?.get(nameOf(route)), limit(nowMs), nowMs),
     take(route, nowMs) {
       const name = nameOf(route);
       const windows = windowsOf();

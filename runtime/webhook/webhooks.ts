@@ -26,6 +26,7 @@ import type { CompiledRoute } from '../../machines/webhook/compile-route.ts';
 import { diagnoseRefusal } from '../../machines/webhook/diagnose-refusal.ts';
 import { deliveryIdOf } from '../../machines/webhook/envelope.ts';
 import { notionCode } from '../../machines/webhook/handshake.ts';
+import { shareOf } from '../../machines/webhook/rate-window.ts';
 import { signatureClaim } from '../../machines/webhook/record.ts';
 import { replyTo } from '../../machines/webhook/reply.ts';
 import {
@@ -149,17 +150,15 @@ const lastAnswersMs = 500;
 /** A body that stalls for this long ends its exchange. */
 const bodyTimeoutMs = 10_000;
 export function assembleWebhooks(ports: WebhookPorts): Webhooks {
-  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, mostWaiting, log } =
-    ports;
+  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, steadyMs, every, mostWaiting, log } = ports;
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
   const exchanges: Exchanges = new Roster<string, LiveRequest>();
 
-  /** Another gateway has the database: the next try waits for its end. */
-  let isInReserve = false;
-  const ending = new AbortController();
   const isShared = settings().gateway.journal === 'postgres';
+  /** Gateways of one journal go by its clock. */
+  const nowMs = isShared ? () => ports.nowMs() + keeper.aheadMs() : ports.nowMs;
   const opened = createKeeper({
     open: async () => {
       const refused = await ports.hold();
@@ -171,18 +170,15 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       if (journal === 'memory') return done(openMemoryJournal());
       if (journal === 'lmdb') return openLmdbJournal({ directory: paths.state });
       const { openPostgresJournal } = await import('../../actors/store/postgres-journal.ts');
-      const opened = await openPostgresJournal({
+      return openPostgresJournal({
         url: postgres?.url ?? '',
         ...(postgres === undefined ? {} : { pool: postgres.pool }),
-        signal: ending.signal,
-        ...(isInReserve ? { patienceMs: Number.POSITIVE_INFINITY } : {}),
       });
-      isInReserve = !opened.ok && opened.fault.code === 'journal-reserve';
-      return opened;
     },
     owner: isShared ? (settings().gateway.node ?? `${hostname()}:${paths.home}`) : paths.home,
     sessionTtlMs: isShared ? sharedSessionTtlMs : sessionTtlMs,
-    clock: { nowMs, differs: (message) => log.warnOnce('journal-clock', message) },
+    clock: { nowMs: ports.nowMs, differs: (message) => log.warnOnce('journal-clock', message) },
+    steadyMs,
     refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
   });
   const keeper = timedKeeper(opened, metrics);
@@ -190,7 +186,9 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const reaper = isShared ? setInterval(() => void keeper.reap(), reapMs).unref() : undefined;
   const countRequest = createRequestCount(metrics);
   const answerGraceMs = (): number => Math.max(shortestGraceMs, settings().gateway.drainTimeoutMs);
-  const windows = createRateWindows(() => settings().webhook.rateLimit);
+  const windows = createRateWindows((atMs) =>
+    isShared ? shareOf(settings().webhook.rateLimit, keeper.place(), atMs) : settings().webhook.rateLimit,
+  );
   const greetings = createRateWindows(() => greetingsPerMinute);
   const reader = createSourceReader({ log, learn: redactor.learn });
   let sources = reader.read(home());
@@ -405,7 +403,6 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       return { runs: runs.size, deliveries: deliveries.length };
     },
     close() {
-      ending.abort();
       stopBeat();
       clearInterval(reaper);
       decisions.close();

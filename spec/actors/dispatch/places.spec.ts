@@ -36,3 +36,25 @@ t.test('DIS-3 · COA-3 · places bound runs over all, per route and one per grou
   await turn();
   t.same(granted.slice(3), ['r1'], 'a pause grants nothing more');
 });
+
+t.test('SCA-1 · a run has its slot before a place here, and gives it back with that', async (t) => {
+  const places = createPlaces(1);
+  const steps: string[] = [];
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  let give: (back: (() => void) | undefined) => void = () => {};
+  const slot = () =>
+    new Promise<(() => void) | undefined>((resolve) => {
+      give = resolve;
+    });
+  const leave = places.ask({ profile: 'p', route: 'r', routeConcurrency: 1, slot }, () => void steps.push('slotted'));
+  const other = places.ask({ profile: 'p', route: 'other' }, () => void steps.push('other'));
+  await turn();
+  t.same(steps, ['other'], 'one that waits for a slot keeps no place from the others');
+  other();
+  give(() => void steps.push('back'));
+  await turn();
+  t.same(steps, ['other', 'slotted']);
+  leave();
+  await turn();
+  t.same(steps, ['other', 'slotted', 'back']);
+});

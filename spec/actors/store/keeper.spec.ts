@@ -110,7 +110,7 @@ t.test('SCA-2 · among other gateways it ends the sessions of the dead, and hear
   };
   const { keeper } = await openKeeper(shared, 'me');
   const theirs = (await openKeeper(shared, 'other')).keeper.session() ?? '';
-  const heard: string[] = [];
+  const heard: News[] = [];
   const stop = keeper.heard((news) => heard.push(news));
   t.notOk(keeper.isElsewhere(theirs), 'not known yet');
   await Promise.all([keeper.beat(), keeper.reap(), keeper.reap()]);
@@ -205,3 +205,68 @@ t.test(
     t.same(inFlightClaim((await openKeeper(memory)).keeper, 'g', 'r3'), [], 'the group’s chart knows its run');
   },
 );
+
+t.test('SCA-1 · SCA-2 · one gateway leads, until its session may have ended for the others', async (t) => {
+  const { local: _, ...journal } = openMemoryJournal();
+  let steadyMs = 0;
+  const one = createKeeper({
+    open: async () => done(journal),
+    owner: 'one',
+    sessionTtlMs: 10_000,
+    steadyMs: () => steadyMs,
+    refused: () => {},
+  });
+  t.equal(one.leads(), false, 'before its journal is open');
+  await one.open();
+  const { keeper: other } = await openKeeper(journal, 'other');
+  await one.beat();
+  t.same(one.place(), { of: 2, at: 0 });
+  t.same(other.place(), { of: 2, at: 1 });
+  t.same([await one.seekLead(), await one.seekLead(), await other.seekLead()], [true, false, false]);
+  t.same([one.leads(), other.leads()], [true, false]);
+  steadyMs = 10_000;
+  t.equal(one.leads(), false, 'another could lead by now');
+  await one.beat();
+  t.equal(one.leads(), false, 'and may still, although the session lives');
+  t.equal(await one.seekLead(), true);
+  await one.giveLead();
+  t.same([one.leads(), await other.seekLead(), other.leads()], [false, true, true]);
+  await journal.endSession(other.session() ?? '');
+  await one.beat();
+  t.equal(await one.seekLead(), true, 'its lock ended with its session');
+  const { keeper: alone } = await openKeeper();
+  t.same([alone.leads(), await alone.seekLead(), alone.isShared()], [true, false, false], 'a gateway alone leads');
+  await alone.giveLead();
+  t.equal(alone.leads(), true);
+});
+
+t.test('SCA-1 · gateways go by the clock of their journal, which does not jump about', async (t) => {
+  let theirsMs = 1_000;
+  let askedMs = -100;
+  const { local: _, ...journal } = openMemoryJournal(() => theirsMs);
+  const keeper = createKeeper({
+    open: async () => done(journal),
+    owner: 'me',
+    sessionTtlMs: 10_000_000,
+    // Each answer is under way for 100 ms.
+    clock: {
+      nowMs() {
+        askedMs += 100;
+        return askedMs;
+      },
+      differs: () => {},
+    },
+    refused: () => {},
+  });
+  t.equal(await keeper.open(), undefined);
+  t.equal(keeper.aheadMs(), 950);
+  for (const [theirs, ahead] of [
+    [1_160, 950],
+    [1_200 + 1_000, 1_750],
+  ] as const) {
+    theirsMs = theirs;
+    await keeper.beat();
+    t.equal(keeper.aheadMs(), ahead);
+  }
+  t.equal((await openKeeper()).keeper.aheadMs(), 0);
+});

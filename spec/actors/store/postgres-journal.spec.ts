@@ -12,11 +12,7 @@ import { turn } from '../../support/turns.ts';
 
 t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) => {
   const postgres = await startPostgres(t);
-  const open = async (url: string, patienceMs = 3_000): Promise<Journal> => {
-    const opened = await openPostgresJournal({ url, patienceMs });
-    if (!opened.ok) throw new Error(opened.fault.message);
-    return opened.value;
-  };
+  const open = async (url: string): Promise<Journal> => got(await openPostgresJournal({ url }));
   journalContract(t, 'Postgres', {
     async open() {
       const owned = await postgres.url();
@@ -30,10 +26,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
   });
   eventCountsContract(t, 'Postgres', { open: async () => open(await postgres.url()), histories: runs(10, 2) });
 
-  const openTwo = async (url: string) => {
-    const open = async () => got(await openPostgresJournal({ url, alone: false }));
-    return [await open(), await open()] as const;
-  };
+  const openTwo = async (url: string) => [await open(url), await open(url)] as const;
   sharedContract(t, 'Postgres', {
     async open() {
       const url = await postgres.url();
@@ -68,27 +61,25 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     await Promise.all([one.close(), other.close()]);
   });
 
-  t.test('DUR-1 · one gateway alone may use a database, and its lock goes with it', async (t) => {
-    const url = await postgres.url();
-    const one = await open(url);
-    const other = await openPostgresJournal({ url, patienceMs: 0 });
-    t.match(other, {
-      ok: false,
-      fault: { code: 'journal-reserve', message: /another gateway uses this database/ },
-    });
-    await one.openSession('one', 60_000);
-    const waiting = open(url, Number.POSITIVE_INFINITY);
-    await one.close();
-    await (await waiting).close();
-
-    const ending = new AbortController();
-    const holder = await open(url);
-    await holder.openSession('holder', 60_000);
-    const given = openPostgresJournal({ url, patienceMs: Number.POSITIVE_INFINITY, signal: ending.signal });
-    ending.abort();
-    t.match(await given, { ok: false, fault: { code: 'journal-reserve' } }, 'a gateway that ends waits no longer');
-    await holder.close();
-  });
+  t.test(
+    'SCA-1 · who needs a database alone has it while no gateway uses it, and no gateway opens it meanwhile',
+    async (t) => {
+      const url = await postgres.url();
+      const gateways = await openTwo(url);
+      t.match(await openPostgresJournal({ url, alone: true }), {
+        ok: false,
+        fault: { code: 'journal-in-use', message: /a gateway uses this database; stop it first/ },
+      });
+      await Promise.all(gateways.map((one) => one.close()));
+      const alone = got(await openPostgresJournal({ url, alone: true }));
+      t.match(await openPostgresJournal({ url }), {
+        ok: false,
+        fault: { code: 'journal-in-use', message: /`agent journal copy` uses this database/ },
+      });
+      await alone.close();
+      await (await open(url)).close();
+    },
+  );
 
   t.test('DUR-1 · SCA-1 · a commit whose connection breaks is told as what became of it', async (t) => {
     const way = await postgres.lossy();
@@ -193,43 +184,6 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     t.equal(await deadlocks(), before);
   });
 
-  t.test('SCA-2 · the sessions of a gateway that lost the database end with the next one there', async (t) => {
-    const url = await postgres.url();
-    const one = await open(url);
-    const session = await one.openSession('one', 60_000);
-    const id = session.ok ? session.value : '';
-    await one.commit([{ kind: 'put', collection: 'runs', key: 'k', value: {}, dueAtMs: 1, heldBy: id }]);
-    const waiting = open(url, Number.POSITIVE_INFINITY);
-    const heard: string[] = [];
-    const news = new Promise<void>((resolve) => {
-      one.watch((one) => {
-        heard.push(one);
-        resolve();
-      });
-    });
-    // As where its machine is cut off: its connections end, and it does not know it yet.
-    await postgres.run(
-      url,
-      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = hashtext('agent_gateway')::oid`,
-    );
-    const other = await waiting;
-    const next = await other.openSession('other', 60_000);
-    const mine = next.ok ? next.value : '';
-    t.match(await other.take('runs', { session: mine, dueBeforeMs: 9, limit: 9 }), {
-      ok: true,
-      value: [{ version: 2 }],
-    });
-    t.match(await one.commit([{ kind: 'put', collection: 'runs', key: 'k', value: {}, expect: 1 }]), {
-      kind: 'unavailable',
-    });
-    t.match(await one.renewSession(id, 60_000), { ok: false, fault: { code: 'journal-session-ended' } });
-    t.match(await other.reap(), { ok: true, value: 0 });
-    await other.endSession(mine);
-    await news;
-    t.equal(heard[0], 'session');
-    await Promise.all([one.close(), other.close()]);
-  });
-
   t.test(
     'SCA-1 · tables of an earlier release are migrated when asked, and while no gateway lives there',
     async (t) => {
@@ -238,7 +192,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       const session = got(await journal.openSession('gw-1', 60_000));
       const older = schemaVersion - 1;
       await postgres.run(url, `update agent_meta set value = ${older} where name = 'schema'`);
-      t.match(await openPostgresJournal({ url, alone: false }), {
+      t.match(await openPostgresJournal({ url }), {
         ok: false,
         fault: { code: 'journal-version', message: /run `agent gateway migrate`/ },
       });
@@ -301,7 +255,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
         [damaged, 'journal-unreadable', /a table is missing or damaged .*agent_session.*`agent gateway migrate`/],
       ];
       for (const [url, code, message] of rows) {
-        const opened = await openPostgresJournal({ url, patienceMs: 0 });
+        const opened = await openPostgresJournal({ url });
         t.match(opened, { ok: false, fault: { code, message } }, url);
         t.notMatch(JSON.stringify(opened), /hunter2/);
       }

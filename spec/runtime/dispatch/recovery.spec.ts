@@ -207,7 +207,7 @@ t.test(
     t.same(direct.spawned(), nothing);
     t.match(journal.local?.get('deliveries', 'k1')?.value, {
       status: 'failed',
-      reason: /before it was sent/,
+      reason: /no gateway could send it/,
       endedAtMs: 100,
     });
   },

@@ -30,7 +30,7 @@ async function stage(t: Test, throwsOnce?: 'closing' | 'opening', isCrowded = fa
   const logic = wireGroup({
     bursts,
     // Among other gateways, whose journal is behind a network.
-    keeper: isCrowded ? { ...keeper, journal: () => ({ ...disk.journal, local: undefined }) as never } : keeper,
+    keeper: isCrowded ? { ...keeper, isShared: () => true } : keeper,
     hasRoom: () => !isCrowded,
     nowMs: () => 50,
     log: { log: (level, message) => void lines.push([level, message]), warnOnce: () => {} },

@@ -1,0 +1,54 @@
+/**
+ * Locks of a journal that several gateways use: one of them has a name for as long as its session lives. A lock is a claim
+ * whose value names its holder and the session; that of a session that has ended is taken over.
+ * @see SCA-1 in docs/specification.md
+ */
+
+import type { CommitVerdict, Journal, SessionId, Write } from './journal.ts';
+
+/** Longer than any session lives; a claim has to end at some time. */
+const lockLifeMs = 30 * 24 * 3_600_000;
+const prefix = 'lock/';
+
+export interface LockPorts {
+  readonly commit: (writes: readonly Write[]) => Promise<CommitVerdict>;
+  /** Whether another session lives, as far as this gateway knows. */
+  readonly isElsewhere: (session: SessionId) => boolean;
+  readonly journal: () => Journal | undefined;
+  readonly session: () => SessionId | undefined;
+}
+
+/** Whether the name of a claim is that of a lock: who waits for it hears of its release. */
+export const isLock = (name: string): boolean => name.startsWith(prefix);
+
+/**
+ * Resolves with whether the holder has the lock now. Rejects where the journal cannot be read.
+ * @param holder tells the locks of one session apart
+ */
+export async function takeLock(ports: LockPorts, lock: string, holder: string): Promise<boolean> {
+  const session = ports.session();
+  const journal = ports.journal();
+  if (session === undefined || journal === undefined) return false;
+  const name = prefix + lock;
+  const value = { holder: `${session} ${holder}`, session };
+  const claim = { kind: 'claim', name, value, forMs: lockLifeMs } as const;
+  const standing = await journal.claimed(name);
+  if (standing === undefined) return (await ports.commit([claim])).kind === 'committed';
+  if (standing.holder === value.holder) return true;
+  const theirs = String(standing.session);
+  if (theirs === session || ports.isElsewhere(theirs)) return false;
+  // What this gateway knows of the others may be of some seconds ago.
+  const living = await journal.living();
+  if (!living.ok || living.value.includes(theirs)) return false;
+  const taken = await ports.commit([{ kind: 'release', name, holder: String(standing.holder) }, claim]);
+  return taken.kind === 'committed';
+}
+
+/** Resolves with whether it is given back; false where the journal cannot be written. */
+export async function releaseLock({ commit, session }: LockPorts, lock: string, holder: string): Promise<boolean> {
+  const held = session();
+  // The lock ended with its session.
+  if (held === undefined) return true;
+  const verdict = await commit([{ kind: 'release', name: prefix + lock, holder: `${held} ${holder}` }]);
+  return verdict.kind === 'committed';
+}

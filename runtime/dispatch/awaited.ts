@@ -1,0 +1,84 @@
+/**
+ * The direct deliveries of a shared journal whose senders wait at this gateway: the leader sends them, here their ends are
+ * read. One that no leader has taken in its time is ended here.
+ * @see DIS-2 and SCA-1 in docs/specification.md
+ */
+
+import type { StoredRecord } from '../../actors/store/journal.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { RecordWriter } from '../../actors/store/record-writer.ts';
+import { notSentInTime } from '../../machines/webhook/interruption.ts';
+import { type DeliveryRecord, isOver } from '../../machines/webhook/record.ts';
+import type { Every } from '../system/ticks.ts';
+import { createTurns } from '../system/turns.ts';
+import { releaseOf } from './deliveries.ts';
+import { unread } from './written.ts';
+
+export interface AwaitedPorts {
+  readonly keeper: JournalKeeper;
+  readonly writer: RecordWriter;
+  readonly nowMs: () => number;
+  readonly every: Every;
+  /** Passes the end of a delivery to the request that waits for it. */
+  readonly settled: (key: string, record: DeliveryRecord) => void;
+}
+
+export interface Awaited {
+  add(key: string): void;
+  clear(): void;
+  stop(): void;
+}
+
+/** News of an end can be missed. */
+const lookMs = 1_000;
+
+export function createAwaited({ keeper, writer, nowMs, every, settled }: AwaitedPorts): Awaited {
+  const keys = new Set<string>();
+  // What cannot be read is read again at the next look.
+  const inTurn = createTurns(() => {});
+
+  async function look(key: string): Promise<void> {
+    const stored = await keeper.journal()?.get('deliveries', key);
+    if (stored === undefined || !keys.has(key)) return;
+    const ended = isOver(stored.value) ? stored.value : await endLate(stored);
+    if (ended === undefined) return;
+    keys.delete(key);
+    settled(key, ended);
+  }
+
+  /** Resolves with its end; undefined where its time is not over or another gateway has it. */
+  async function endLate({
+    key,
+    version,
+    value,
+    heldBy,
+  }: StoredRecord<'deliveries'>): Promise<DeliveryRecord | undefined> {
+    const isTaken = value.status !== 'queued' || keeper.isElsewhere(heldBy) || heldBy === keeper.session();
+    if (isTaken || nowMs() < (value.answerByMs ?? 0)) return undefined;
+    const ended = { ...notSentInTime(value), endedAtMs: nowMs() };
+    writer.adopt('deliveries', key, version);
+    const released = await releaseOf(ended, { keeper });
+    const verdict = await writer
+      .write([{ collection: 'deliveries', key, value: ended, dueAtMs: null }], released)
+      .catch(unread);
+    return verdict.kind === 'written' ? ended : undefined;
+  }
+
+  const stopHearing = keeper.heard((news) => {
+    if (typeof news === 'object' && keys.has(news.ended)) void inTurn(() => look(news.ended));
+  });
+  const stopLooking = every(() => {
+    if (keys.size > 0) void inTurn(async () => void (await Promise.all([...keys].map(look))));
+  }, lookMs);
+
+  return {
+    add(key) {
+      keys.add(key);
+    },
+    clear: () => keys.clear(),
+    stop() {
+      stopHearing();
+      stopLooking();
+    },
+  };
+}

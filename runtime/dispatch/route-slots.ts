@@ -1,0 +1,66 @@
+/**
+ * The runs of a route at the same time over all gateways of a shared journal: each has one of so many locks. Those that wait
+ * ask again when one is given back at any gateway.
+ * @see DIS-3 and SCA-1 in docs/specification.md
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PlaceRequest } from '../../actors/dispatch/places.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { releaseLock, takeLock } from '../../actors/store/session-locks.ts';
+
+export interface RouteSlots {
+  /** The slot that a run of a route needs. */
+  of(
+    route: { readonly profile: string; readonly route: string; readonly bound: number },
+    run: string,
+  ): PlaceRequest['slot'];
+  stop(): void;
+}
+
+/** News of a slot that was given back can be missed. */
+const askAgainMs = 1_000;
+/** All begin to ask within this time, so that the gateway that gave a slot back does not always get it again. */
+const fairMs = 20;
+
+export function createRouteSlots(keeper: JournalKeeper, random: () => number = Math.random): RouteSlots {
+  const waiting = new Set<() => void>();
+  const stopHearing = keeper.heard((news) => {
+    if (news !== 'work') return;
+    for (const ask of waiting) ask();
+  });
+
+  function news(): Promise<void> {
+    return new Promise((resolve) => {
+      const heard = (): void => {
+        clearTimeout(timer);
+        waiting.delete(heard);
+        resolve();
+      };
+      const timer = setTimeout(heard, askAgainMs).unref();
+      waiting.add(heard);
+    });
+  }
+
+  async function giveBack(lock: string, run: string): Promise<void> {
+    while (!(await releaseLock(keeper, lock, run))) await sleep(askAgainMs, undefined, { ref: false });
+  }
+
+  return {
+    of:
+      ({ profile, route, bound }, run) =>
+      async (isWithdrawn) => {
+        for (;;) {
+          await sleep(random() * fairMs, undefined, { ref: false });
+          for (let nth = 0; nth < bound && !isWithdrawn(); nth += 1) {
+            const lock = `slot/${profile}/${route}/${nth}`;
+            // One that cannot be read is asked for again.
+            if (await takeLock(keeper, lock, run).catch(() => false)) return () => void giveBack(lock, run);
+          }
+          if (isWithdrawn()) return undefined;
+          await news();
+        }
+      },
+    stop: stopHearing,
+  };
+}

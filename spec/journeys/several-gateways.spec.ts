@@ -1,0 +1,292 @@
+/**
+ * Three real daemons on one real Postgres, each with a home of its own. All take events and run agents, and one of them sends
+ * what is delivered.
+ */
+
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
+import { slackApi } from '../support/platforms/slack.ts';
+import { startPostgres, withoutPostgres } from '../support/postgres.ts';
+import { until } from '../support/processes.ts';
+import { postSigned } from '../support/sign.ts';
+
+const secret = 'several-secret-several-secret';
+
+/** Writes down when it begins and ends, and waits to be let go where the prompt says so. */
+const agent = (folder: string): string => `import { appendFileSync, readFileSync } from 'node:fs';
+let prompt = '';
+for await (const chunk of process.stdin) prompt += chunk;
+const name = prompt.trim();
+const { AGENT_DELIVERY_ID: id, AGENT_ATTEMPT: attempt } = process.env;
+const note = (what) => appendFileSync('${folder}/steps.txt', [what, name, id, attempt].join(' ') + '\\n');
+note('begin');
+while (name.startsWith('wait') && !readFileSync('${folder}/go.txt', 'utf8').split('\\n').includes(name))
+  await new Promise((again) => setTimeout(again, 10));
+note('end');
+process.stdout.write(name);
+`;
+
+interface Cluster {
+  readonly url: string;
+  readonly daemons: Daemon[];
+  readonly slack: FakePlatform;
+  /** Posts an event to one of the gateways; resolves with the status and the word of the answer. */
+  send(nth: number, route: string, payload: object, id?: string): Promise<string>;
+  /** What the agents have noted, as `begin name id attempt` and `end name id attempt`. */
+  steps(): string[];
+  letGo(name: string): void;
+  rows(statement: string): Promise<Record<string, unknown>[]>;
+  start(nth: number): Promise<void>;
+  cli(nth: number, ...words: readonly string[]): Promise<string>;
+}
+
+async function startCluster(t: Test, gateways: number, { rateLimit = 100_000 } = {}): Promise<Cluster> {
+  const postgres = await startPostgres(t);
+  const url = await postgres.url();
+  const folder = mkdtempSync(join(tmpdir(), 'agent-several-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  for (const file of ['steps.txt', 'go.txt']) writeFileSync(join(folder, file), '');
+  const slack = await startPlatform(slackApi);
+  t.teardown(() => slack.close());
+  const place = { deliver: 'slack', deliver_extra: { chat_id: slackApi.chat ?? '' } };
+  const config = {
+    gateway: { journal: 'postgres', postgres: { url: '${DATABASE_URL}' } },
+    agent: { runner: 'command', command: ['node', 'scripts/agent.mjs'], concurrency: 3 },
+    inspector: { enabled: false },
+    platforms: {
+      slack: { enabled: true, api_base: slack.base, ...slackApi.options, messages_per_minute: 60_000 },
+      webhook: {
+        enabled: true,
+        extra: {
+          host: '127.0.0.1',
+          port: 0,
+          secret,
+          rate_limit: rateLimit,
+          routes: {
+            run: { prompt: '{n}' },
+            told: { prompt: '{n}', ...place },
+            one: { prompt: '{n}', concurrency: 1 },
+            direct: { prompt: '{n}', deliver_only: true, ...place },
+            batch: { prompt: '{n}', coalesce: { key: 'key', window_seconds: 1, max_wait_seconds: 4 } },
+          },
+        },
+      },
+    },
+  };
+  const homes = Array.from({ length: gateways }, () =>
+    makeHome(t, {
+      '.env': `DATABASE_URL='${url}'\n`,
+      'config.yaml': JSON.stringify(config),
+      'scripts/agent.mjs': agent(folder),
+    }),
+  );
+  const daemons = await Promise.all(homes.map(({ path }) => startDaemon(t, path)));
+  const pathOf = (nth: number): string => homes[nth]?.path ?? '';
+  return {
+    url,
+    daemons,
+    slack,
+    async send(nth, route, payload, id) {
+      const answer = await postSigned(`${daemons[nth]?.url}/webhooks/${route}`, payload, {
+        secret,
+        ...(id === undefined ? {} : { id }),
+      });
+      return `${answer.status} ${answer.body.status}`;
+    },
+    steps: () => readFileSync(join(folder, 'steps.txt'), 'utf8').split('\n').filter(Boolean),
+    letGo: (name) => appendFileSync(join(folder, 'go.txt'), `${name}\n`),
+    rows: (statement) => postgres.run(url, statement),
+    async start(nth) {
+      daemons[nth] = await startDaemon(t, pathOf(nth));
+    },
+    async cli(nth, ...words) {
+      const { code, stdout, stderr } = await askCli(words, pathOf(nth));
+      return code === 0 ? stdout : `${code}: ${stderr}`;
+    },
+  };
+}
+
+const named = (steps: readonly string[], what: string): string[] =>
+  steps.filter((step) => step.startsWith(`${what} `)).map((step) => step.split(' ')[1] ?? '');
+
+/** Every text that Slack has taken, in order. */
+const told = (slack: FakePlatform): string[] => slack.world.messages.map(({ text }) => text);
+
+t.test(
+  'SCA-1 · IDM-1 · COA-1 · DIS-2 · every gateway takes events, each id once, and a batch is one run',
+  { skip: withoutPostgres },
+  async (t) => {
+    const { send, steps, slack } = await startCluster(t, 3);
+    const twice = await Promise.all(
+      Array.from({ length: 9 }, (_, n) =>
+        Promise.all([n, n + 1].map((nth) => send(nth % 3, 'run', { n: `r${n}` }, `id-${n}`))),
+      ),
+    );
+    for (const answers of twice) t.same(answers.sort(), ['200 duplicate', '202 accepted']);
+    await until(() => named(steps(), 'end').length === 9);
+    t.same(
+      named(steps(), 'begin').sort(),
+      Array.from({ length: 9 }, (_, n) => `r${n}`),
+      'each has run once',
+    );
+
+    const direct = await Promise.all([0, 1, 2].map((nth) => send(nth, 'direct', { n: `d${nth}` })));
+    t.same(direct, Array(3).fill('200 delivered'), 'whichever gateway sends it');
+    t.same(told(slack).sort(), ['d0', 'd1', 'd2']);
+
+    for (let n = 0; n < 6; n += 1) t.equal(await send(n % 3, 'batch', { n: `b${n}`, key: 'k' }), '202 coalesced');
+    await until(() => named(steps(), 'end').includes('b5'));
+    t.equal(named(steps(), 'begin').filter((name) => name.startsWith('b')).length, 1, 'one run, of the newest event');
+  },
+);
+
+t.test(
+  'SCA-1 · DLV-4 · DIS-3 · over all gateways a chat keeps its order and a route its concurrency',
+  { skip: withoutPostgres },
+  async (t) => {
+    const { send, steps, slack, letGo, rows } = await startCluster(t, 3);
+    slack.scripts.push('hang');
+    const first = slack.arrival();
+    await send(0, 'told', { n: 'first' });
+    await first;
+    const names = ['wait-a', 'wait-b', 'wait-c', 'wait-d'];
+    for (const [nth, name] of names.entries()) await send(nth % 3, 'told', { n: name });
+    await until(() => names.every((name) => named(steps(), 'begin').includes(name)));
+    // Each response is on disk before the next.
+    for (const [nth, name] of ['wait-c', 'wait-a', 'wait-d', 'wait-b'].entries()) {
+      letGo(name);
+      await until(async () => (await rows(`select 1 from agent_record where collection = 'd'`)).length === nth + 2);
+    }
+    slack.release();
+    await until(() => told(slack).length === 5);
+    t.same(told(slack), ['first', 'wait-c', 'wait-a', 'wait-d', 'wait-b']);
+
+    for (let n = 0; n < 9; n += 1) await send(n % 3, 'one', { n: `one-${n}` });
+    const ofRoute = () => steps().filter((step) => step.includes(' one-'));
+    await until(() => ofRoute().length === 18);
+    const pairs = ofRoute().map((step) => step.split(' ').slice(0, 2).join(' '));
+    for (let at = 0; at < 18; at += 2) {
+      t.equal(pairs[at + 1], pairs[at]?.replace('begin', 'end'), 'one at a time');
+    }
+  },
+);
+
+t.test(
+  'SCA-1 · LIM-2 · the requests of a minute are counted over all gateways',
+  { skip: withoutPostgres },
+  async (t) => {
+    const { send } = await startCluster(t, 2, { rateLimit: 5 });
+    const minute = () => Math.floor(Date.now() / 60_000);
+    for (;;) {
+      const began = minute();
+      const answers: string[] = [];
+      for (let n = 0; n < 16; n += 1) answers.push(await send(n % 2, 'run', { n: `r${n}` }));
+      if (minute() !== began) continue;
+      t.same(answers.filter((answer) => answer.startsWith('202')).length, 5, 'the shares of both are the limit');
+      return;
+    }
+  },
+);
+
+t.test(
+  'SCA-1 · CON-2 · a gateway that drains hands over at once what has not begun, and finishes what has',
+  { skip: withoutPostgres },
+  async (t) => {
+    const { daemons, send, steps, letGo, slack } = await startCluster(t, 2);
+    // The first to hold a text is the leader.
+    slack.scripts.push('hang');
+    const arrived = slack.arrival();
+    await send(0, 'told', { n: 'first' });
+    await arrived;
+    for (const n of ['wait-1', 'wait-2', 'wait-3', 'later-1', 'later-2']) await send(0, 'told', { n });
+    await until(() => named(steps(), 'begin').length === 4);
+    t.equal(await send(0, 'batch', { n: 'b', key: 'k' }), '202 coalesced');
+
+    daemons[0]?.kill('SIGTERM');
+    const begun = () => named(steps(), 'begin');
+    await until(() => ['later-1', 'later-2', 'b'].every((name) => begun().includes(name)));
+    t.equal(named(steps(), 'end').filter((name) => name.startsWith('wait')).length, 0, 'while its own runs still work');
+    for (const n of [1, 2, 3]) letGo(`wait-${n}`);
+    slack.release();
+    await daemons[0]?.exited;
+    await until(() => told(slack).length === 6);
+    t.same(begun().length, new Set(begun()).size, 'none began twice');
+    t.equal(told(slack)[0], 'first');
+  },
+);
+
+const open = `select 1 from agent_record where collection in ('r', 'd', 'g') and due_at is not null`;
+
+/** Harms one gateway after the other; everything that was answered runs and is told once, and no attempt begins twice. */
+async function harm(t: Test, faults: readonly ('SIGKILL' | 'SIGSTOP' | 'SIGTERM')[]): Promise<void> {
+  const cluster = await startCluster(t, 3);
+  const { daemons, send, steps, slack, rows } = cluster;
+  const accepted: string[] = [];
+  const delivered: string[] = [];
+  let sent = 0;
+  let isOver = false;
+  const away = new Set<number>();
+  const sending = (async () => {
+    while (!isOver) {
+      sent += 1;
+      const nth = sent % daemons.length;
+      const name = `e${sent}`;
+      const kind = (['run', 'told', 'direct', 'batch', 'one'] as const)[sent % 5] ?? 'run';
+      const payload = { n: name, key: `k${sent % 3}` };
+      const answer = away.has(nth)
+        ? undefined
+        : await Promise.race([send(nth, kind, payload, name), wait(1_000)]).catch(() => undefined);
+      if (answer === '202 accepted') accepted.push(name);
+      if (answer === '202 accepted' && kind === 'told') delivered.push(name);
+      if (answer === '200 delivered') delivered.push(name);
+      await wait(10);
+    }
+  })();
+  for (const [n, fault] of faults.entries()) {
+    const nth = n % daemons.length;
+    const before = accepted.length;
+    await until(() => accepted.length > before + 10);
+    away.add(nth);
+    daemons[nth]?.kill(fault);
+    if (fault === 'SIGSTOP') {
+      await until(async () => (await rows('select 1 from agent_session')).length === daemons.length - 1);
+      daemons[nth]?.kill('SIGCONT');
+    } else {
+      await daemons[nth]?.exited;
+      await cluster.start(nth);
+    }
+    away.delete(nth);
+  }
+  isOver = true;
+  await sending;
+  await until(async () => (await rows(open)).length === 0);
+  const begun = steps().filter((step) => step.startsWith('begin '));
+  t.same(
+    accepted.filter((name) => !named(begun, 'begin').includes(name)),
+    [],
+    'everything acknowledged has run',
+  );
+  t.same(
+    begun.filter((step, at) => begun.indexOf(step) !== at),
+    [],
+    'no attempt began twice',
+  );
+  const texts = told(slack);
+  t.same(
+    delivered.filter((name) => texts.filter((text) => text === name).length !== 1),
+    [],
+    'each was told once',
+  );
+}
+
+t.test(
+  'SCA-1 · SCA-2 · the work of a gateway that is killed or drains goes on at the others',
+  { skip: withoutPostgres },
+  (t) => harm(t, ['SIGKILL', 'SIGTERM']),
+);

@@ -1,0 +1,110 @@
+import t from 'tap';
+import type { News, Put } from '../../../actors/store/journal.ts';
+import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import type { DeliveryRecord, EventRecord } from '../../../machines/webhook/record.ts';
+import { claimNames } from '../../../machines/webhook/record.ts';
+import { createAwaited } from '../../../runtime/dispatch/awaited.ts';
+import { openTwoKeepers } from '../../support/keeper.ts';
+
+const delivery: DeliveryRecord = {
+  eventKey: 'k1',
+  deliveryId: 'd1',
+  profile: 'default',
+  route: 'r',
+  event: 'push',
+  target: 'log',
+  status: 'queued',
+  text: 'x',
+  extra: {},
+  queuedAtMs: 1,
+  answerByMs: 1_000,
+};
+
+async function stage() {
+  const [keeper, leader] = await openTwoKeepers();
+  let hear: (news: News) => void = () => {};
+  let tick = (): void => {};
+  let nowMs = 0;
+  const settled: (readonly [string, DeliveryRecord['status']])[] = [];
+  const heard = new Promise<void>((resolve) => {
+    const awaited = createAwaited({
+      keeper: {
+        ...keeper,
+        heard: (listener) => {
+          hear = listener;
+          return () => {};
+        },
+      },
+      writer: createRecordWriter(keeper),
+      nowMs: () => nowMs,
+      every: (callback) => {
+        tick = callback;
+        return () => {};
+      },
+      settled: (key, record) => {
+        settled.push([key, record.status]);
+        resolve();
+      },
+    });
+    awaited.add('k1');
+  });
+  const put = (value: object, more: Partial<Put<'deliveries'>> = {}) =>
+    leader.commit([{ kind: 'put', collection: 'deliveries', key: 'k1', value: { ...delivery, ...value }, ...more }]);
+  return {
+    keeper,
+    leader,
+    put,
+    settled,
+    heard,
+    hear: (key: string) => hear({ ended: key }),
+    pass(ms: number) {
+      nowMs += ms;
+      tick();
+    },
+  };
+}
+
+t.test(
+  'SCA-1 · DIS-2 · the end of a direct delivery at another gateway is passed on, by the news or by a look',
+  async (t) => {
+    const one = await stage();
+    await one.put({ status: 'delivered' });
+    one.hear('another');
+    one.hear('k1');
+    await one.heard;
+    t.same(one.settled, [['k1', 'delivered']]);
+    one.hear('k1');
+
+    const missed = await stage();
+    await missed.put({ status: 'failed' });
+    missed.pass(1);
+    await missed.heard;
+    t.same(
+      [...one.settled, ...missed.settled],
+      [
+        ['k1', 'delivered'],
+        ['k1', 'failed'],
+      ],
+      'each once',
+    );
+  },
+);
+
+t.test('SCA-1 · IDM-2 · one that no gateway takes up in its time fails here, and its id is free', async (t) => {
+  const { leader, put, settled, heard, pass } = await stage();
+  const [name = ''] = claimNames(delivery as unknown as EventRecord);
+  await leader.commit([{ kind: 'claim', name, value: { eventKey: 'k1' }, forMs: 99_000 }]);
+  await put({}, { dueAtMs: 1, heldBy: leader.session() });
+  pass(1_000);
+  await new Promise(setImmediate);
+  t.same(settled, [], 'the leader has it, and ends it');
+  await put({}, { dueAtMs: 1 });
+  pass(1);
+  await heard;
+  t.same(settled, [['k1', 'failed']]);
+  t.match((await leader.journal()?.get('deliveries', 'k1'))?.value, {
+    reason: /no gateway could send it/,
+    endedAtMs: 1_001,
+  });
+  t.equal(await leader.journal()?.claimed(name), undefined);
+});
