@@ -35,7 +35,7 @@ export class HomeRefused extends Error {
 
 /** Connects; rejects with NotRunning where no gateway listens. */
 export async function connectGateway(place: GatewayPlace): Promise<ControlClient> {
-  const client = await connectControl(place.socket);
+  const client = await connectControl(place.socket, place);
   if (client === undefined) throw new NotRunning(place);
   return client;
 }
@@ -49,7 +49,7 @@ export interface CallSource {
 
 export function createAsk(source: CallSource): Ask {
   const call = async (method: string, params: JsonObject = {}): Promise<Json> => {
-    const client = await connectControl(source.gateway.socket);
+    const client = await connectControl(source.gateway.socket, source.gateway);
     if (client === undefined) return runHere(method, params, source);
     try {
       return await client.call(method, params);
@@ -72,7 +72,7 @@ export async function callTool(client: ControlClient, params: Params<'mcp.call'>
 
 async function runHere(method: string, params: JsonObject, { gateway, env, complain }: CallSource): Promise<Json> {
   const { home } = gateway;
-  if (home === undefined || !homeMethods.has(method)) throw new NotRunning(gateway);
+  if (home === undefined || gateway.node !== undefined || !homeMethods.has(method)) throw new NotRunning(gateway);
   const { commands, runAtHome } = await import('../runtime/control/commands.ts');
   const { withHomeDocuments } = await import('../runtime/control/home-documents.ts');
   if (commands.get(method)?.access !== 'home') throw new NotRunning(gateway);

@@ -133,6 +133,12 @@ export const globalFlags: readonly Flag[] = [
     form: 'text',
     names: 'folder',
   },
+  {
+    name: 'node',
+    value: 'name',
+    help: 'Another gateway of the same database, see `agent gateway nodes`.',
+    form: 'text',
+  },
   { name: 'help', help: 'Show help.' },
   { name: 'version', help: 'Show the version.' },
 ];
@@ -197,6 +203,13 @@ export const catalogue: readonly CliCommand[] = [
     flags: [json],
     help: 'Show whether the gateway runs, where it listens and what lives in it.',
     load: async () => (await gateway()).showStatus,
+  },
+  {
+    path: ['gateway', 'nodes'],
+    args: [],
+    flags: [json],
+    help: 'List the gateways that share the database of the journal.',
+    load: async () => (await gateway()).showNodes,
   },
   {
     path: ['gateway', 'reload'],

@@ -11,6 +11,8 @@ export interface GatewayPlace {
   readonly socket: string;
   /** Undefined in a run, whose program has a socket alone (SEC-4). */
   readonly home: string | undefined;
+  /** Another gateway of the same database, which is asked through this one; absent: this one is meant. */
+  readonly node?: string;
 }
 
 export interface CommandContext {

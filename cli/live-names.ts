@@ -75,7 +75,7 @@ function named(name: Json | undefined, help: Json | undefined): Candidate | unde
 async function ask(socket: string, method: string, params: JsonObject): Promise<Json | undefined> {
   let client: ControlClient | undefined;
   try {
-    client = await connectControl(socket, AbortSignal.timeout(longestMs));
+    client = await connectControl(socket, { signal: AbortSignal.timeout(longestMs) });
     return await client?.call(method, params);
   } catch {
     return undefined;

@@ -114,6 +114,15 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     needsGateway: true,
     see: ['doctor', 'inspect'],
   },
+  'gateway nodes': {
+    about: ['One of them is the leader, which sends the deliveries of all. `--node` runs a command at another one.'],
+    examples: [
+      ['gateway nodes', 'list them'],
+      ['gateway nodes --json', 'the same for scripts'],
+    ],
+    needsGateway: true,
+    see: ['gateway status', 'docs/scale.md'],
+  },
   'gateway reload': {
     about: ['A changed config.yaml or .env is noticed by itself too; this waits until it is in force.'],
     examples: [['gateway reload', 'take a change over']],
@@ -682,7 +691,10 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   'inspect tree': {
     about: ['Prints once what `agent inspect` shows live.'],
-    examples: [['inspect tree --json', 'the tree for scripts']],
+    examples: [
+      ['inspect tree --json', 'the tree for scripts'],
+      ['--node gateway-2 inspect tree', 'that of another gateway on the same database'],
+    ],
     needsGateway: true,
     see: ['inspect'],
   },

@@ -37,12 +37,13 @@ export async function runWords(
       const { command, args, flags } = parsed;
       const given = flags.home;
       const env = typeof given === 'string' ? withHome(environment, given) : environment;
-      const gateway = placeOf(env);
-      if (gateway === undefined) {
+      const place = placeOf(env);
+      if (place === undefined) {
         const [name, thing] = runSocketOf(env) === undefined ? ['AGENT_HOME', 'folder'] : ['AGENT_SOCKET', 'socket'];
         out.complain(`agent: ${name} is empty, which names no ${thing}; set it to one, or unset it for ~/.agent\n`);
         return 2;
       }
+      const gateway = typeof flags.node === 'string' ? { ...place, node: flags.node } : place;
       try {
         const run = await command.load();
         const ask = createAsk({ gateway, env, complain: out.complain });

@@ -20,6 +20,7 @@ import { createReloads, type Homes, wireReload } from './config/reload.ts';
 import { createAuditLog } from './control/audit.ts';
 import type { CommandHost } from './control/command.ts';
 import { createDaemonView } from './control/daemon-view.ts';
+import { createNodes } from './control/nodes.ts';
 import { createEventStats } from './dispatch/event-stats.ts';
 import { createInspector } from './inspector/inspector.ts';
 import { createOverview } from './inspector/overview.ts';
@@ -113,6 +114,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     deskOf: profiles,
     wanted: () => homes.wanted().main.settings,
     every,
+    answerOthers: async (question) => (await host.nodes?.answer(question)) ?? '',
     mostWaiting,
     log,
   });
@@ -126,6 +128,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     root: rootOf,
     mcp,
     metrics,
+    keeper: webhooks.keeper,
     load: webhooks.load,
     concurrency: () => settings().agent.concurrency,
     webhookEnabled: () => settings().webhook.enabled,
@@ -199,8 +202,13 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   const gatewayContext = (): GatewayContext | undefined => root.system.get('gateway')?.getSnapshot().context;
 
   const audit = createAuditLog(paths.logs, redactor.text);
+  const { neighbours, keeper } = webhooks;
+  const nodes =
+    neighbours &&
+    createNodes({ neighbours, session: keeper.session, leads: keeper.leads, host: () => host, redact: redactor.text });
   const host: CommandHost = {
     audit,
+    ...(nodes === undefined ? {} : { nodes }),
     source,
     desk: () => ({ home: homes.inForce(), sources: webhooks.sources(), problems: homes.problems() }),
     version,

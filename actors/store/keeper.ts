@@ -7,7 +7,7 @@
 import { type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import { withReleases } from './in-flight.ts';
 import type { CommitVerdict, Journal, News, SessionId, Write } from './journal.ts';
-import { releaseLock, takeLock } from './session-locks.ts';
+import { leaderLock, releaseLock, takeLock } from './session-locks.ts';
 
 export interface KeeperSettings {
   readonly open: () => Promise<Result<Journal>>;
@@ -72,9 +72,6 @@ export interface JournalKeeper {
 }
 
 const notOpen = fault('journal-unavailable', 'journal: not open; nothing can be acknowledged until it is');
-
-/** The lock of the leader. */
-const leadName = 'leader';
 
 const refusedSkewMs = 60_000;
 const notedSkewMs = 5_000;
@@ -211,14 +208,14 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     async seekLead() {
       if (shared() === undefined) return false;
       const seeker = ports.session();
-      const isOwn = await takeLock(ports, leadName, '');
+      const isOwn = await takeLock(ports, leaderLock, '');
       const led = leads();
       leadsAs = isOwn ? seeker : undefined;
       return !led && leads();
     },
     async giveLead() {
       leadsAs = undefined;
-      if (shared() !== undefined) await releaseLock(ports, leadName, '');
+      if (shared() !== undefined) await releaseLock(ports, leaderLock, '');
     },
     place() {
       const all = [...living].sort();

@@ -1,16 +1,11 @@
 /**
- * The rows of shared documents in Postgres, over a connection of their own that listens for news. A question that fails
- * without an answer of the database drops the connection; the next one makes another.
+ * The rows of shared documents in Postgres, over a connection of their own that listens for news.
  * @see SUB-2, CRN-1 and OAU-2 in docs/specification.md
  */
 
-import { type Client, DatabaseError, type QueryResult } from 'pg';
 import type { DocumentRows } from '../shared-documents.ts';
-import { reach } from './postgres-reach.ts';
-import { codeOf, InvalidSchema, prepareSchema } from './postgres-schema.ts';
-
-/** A connection that was cut off without a word would be waited for by the hour. */
-const answerMs = 10_000;
+import { createListener } from './postgres-listener.ts';
+import { codeOf } from './postgres-schema.ts';
 
 const changed = `select name, coalesce(d.version, 0) as version, d.text
   from agent_document d full join unnest($1::text[], $2::bigint[]) k(name, version) using (name)
@@ -33,60 +28,19 @@ const lease = `insert into agent_document (name, locked_by, locked_until) values
     where agent_document.locked_until <= agent_now() returning 1`;
 
 export function createDocumentRows(url: string, place: string): DocumentRows {
-  let connecting: Promise<Client> | undefined;
   let news = (): void => {};
-
-  function connected(): Promise<Client> {
-    if (connecting !== undefined) return connecting;
-    const mine: Promise<Client> = listening(() => {
-      if (connecting === mine) connecting = undefined;
-    });
-    connecting = mine;
-    return mine;
-  }
-
-  async function listening(ended: () => void): Promise<Client> {
-    let client: Client | undefined;
-    try {
-      client = await reach(url, { query_timeout: answerMs });
-      client.on('end', ended);
-      const obstacle = await prepareSchema(client, place);
-      if (obstacle !== undefined) throw new InvalidSchema(obstacle);
-      const { rows } = await client.query(`select current_schema || ' document' as news`);
-      client.on('notification', ({ payload }) => {
-        if (payload === rows[0]?.news) news();
-      });
-      await client.query('listen agent');
-      return client;
-    } catch (thrown) {
-      ended();
-      void client?.end().catch(() => {});
-      throw thrown;
-    }
-  }
-
-  async function ask(text: string, values: readonly unknown[]): Promise<QueryResult> {
-    const asked = connected();
-    const client = await asked;
-    try {
-      return await client.query(text, [...values]);
-    } catch (thrown) {
-      if (!(thrown instanceof DatabaseError)) {
-        if (connecting === asked) connecting = undefined;
-        void client.end().catch(() => {});
-      }
-      throw thrown;
-    }
-  }
+  const listener = createListener(url, place, (word) => {
+    if (word === 'document') news();
+  });
 
   return {
     async changed(known) {
-      const { rows } = await ask(changed, [[...known.keys()], [...known.values()]]);
+      const { rows } = await listener.ask(changed, [[...known.keys()], [...known.values()]]);
       return rows.map(({ name, version, text }) => ({ name, version: Number(version), text: text ?? undefined }));
     },
     async replace(changes) {
       try {
-        await ask(replace, [
+        await listener.ask(replace, [
           changes.map(({ name }) => name),
           changes.map(({ expected }) => expected),
           changes.map(({ text }) => text ?? null),
@@ -98,18 +52,20 @@ export function createDocumentRows(url: string, place: string): DocumentRows {
       }
     },
     async lease(name, holder, forMs) {
-      return (await ask(lease, [name, holder, forMs])).rows.length > 0;
+      return (await listener.ask(lease, [name, holder, forMs])).rows.length > 0;
     },
     async giveBack(name, holder) {
-      await ask('update agent_document set locked_until = 0 where name = $1 and locked_by = $2', [name, holder]);
+      await listener.ask('update agent_document set locked_until = 0 where name = $1 and locked_by = $2', [
+        name,
+        holder,
+      ]);
     },
     onNews(heard) {
       news = heard;
     },
     async close() {
       news = () => {};
-      const client = await connecting?.catch(() => undefined);
-      await client?.end().catch(() => {});
+      await listener.close();
     },
   };
 }

@@ -165,7 +165,7 @@ async function connect(url: string, place: string, alone: boolean): Promise<Resu
     // The function is of Postgres 13: an earlier server, or a missing table, is refused here and not at the first commit.
     const { rows } = await client.query(
       `select current_setting('transaction_read_only') as reads, pg_current_xact_id_if_assigned(),
-        (select count(*) from (select from agent_record, agent_claim, agent_session, agent_document limit 0) none)`,
+        (select count(*) from (select from agent_record, agent_claim, agent_session, agent_document, agent_question limit 0) none)`,
     );
     if (rows[0]?.reads === 'on') throw readOnly();
     if (!(await mayUse(client, alone))) {

@@ -8,7 +8,7 @@ import type { ClientBase } from 'pg';
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 
 /** Counts up with each change of the tables. */
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 /** Keys sort by their bytes. Values are text: Postgres's JSON types refuse some of what JSON can hold. */
 const tables = `
@@ -30,6 +30,9 @@ const tables = `
   create table if not exists agent_document (
     name text collate "C" primary key, version bigint not null default 0, text text,
     locked_by text, locked_until bigint not null default 0);
+  create unlogged table if not exists agent_question (
+    id bigint generated always as identity primary key, session text not null, question text not null, answer text,
+    is_taken boolean not null default false, expires_at bigint not null);
   create or replace function agent_now() returns bigint language sql volatile
     as 'select (extract(epoch from clock_timestamp()) * 1000)::bigint';
   insert into agent_meta values ('schema', ${schemaVersion})

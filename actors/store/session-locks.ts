@@ -10,6 +10,8 @@ import type { CommitVerdict, Journal, SessionId, Write } from './journal.ts';
 const lockLifeMs = 30 * 24 * 3_600_000;
 const prefix = 'lock/';
 
+export const leaderLock = 'leader';
+
 export interface LockPorts {
   readonly commit: (writes: readonly Write[]) => Promise<CommitVerdict>;
   /** Whether another session lives, as far as this gateway knows. */
@@ -17,6 +19,9 @@ export interface LockPorts {
   readonly journal: () => Journal | undefined;
   readonly session: () => SessionId | undefined;
 }
+
+/** The name of the claim that a lock is. */
+export const lockName = (lock: string): string => prefix + lock;
 
 /** Whether the name of a claim is that of a lock: who waits for it hears of its release. */
 export const isLock = (name: string): boolean => name.startsWith(prefix);
@@ -29,7 +34,7 @@ export async function takeLock(ports: LockPorts, lock: string, holder: string): 
   const session = ports.session();
   const journal = ports.journal();
   if (session === undefined || journal === undefined) return false;
-  const name = prefix + lock;
+  const name = lockName(lock);
   const value = { holder: `${session} ${holder}`, session };
   const claim = { kind: 'claim', name, value, forMs: lockLifeMs } as const;
   const standing = await journal.claimed(name);
@@ -49,6 +54,6 @@ export async function releaseLock({ commit, session }: LockPorts, lock: string, 
   const held = session();
   // The lock ended with its session.
   if (held === undefined) return true;
-  const verdict = await commit([{ kind: 'release', name: prefix + lock, holder: `${held} ${holder}` }]);
+  const verdict = await commit([{ kind: 'release', name: lockName(lock), holder: `${held} ${holder}` }]);
   return verdict.kind === 'committed';
 }

@@ -10,7 +10,7 @@ import type { ListenerStatus } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
-import { oneLine, printJson } from '../terminal.ts';
+import { oneLine, printJson, table } from '../terminal.ts';
 import { version } from '../version.ts';
 import { gatewayLog, readableLine } from './gateway-logs.ts';
 
@@ -141,6 +141,25 @@ export async function copyJournal(context: CommandContext): Promise<ExitCode> {
 }
 
 const labelWidth = 11;
+
+/** Lists the gateways of the database. */
+export async function showNodes(context: CommandContext): Promise<ExitCode> {
+  const rows = await context.ask('gateway.nodes');
+  if (hasFlag(context, 'json')) {
+    printJson(context, rows);
+    return 0;
+  }
+  const cells = rows.map(({ node, leader, self, silent_ms, status, error }) => [
+    oneLine(node) + (self ? ' (this one)' : ''),
+    leader ? 'leader' : '',
+    status === undefined ? `no answer for ${Math.round(silent_ms / 1_000)} s` : stateWords(status.state),
+    status?.version ?? '',
+    status?.webhook.url ?? '',
+    error === undefined ? `${status?.actors.agentRun ?? 0} runs` : oneLine(error),
+  ]);
+  context.out.print(table(context.out, ['GATEWAY', 'ROLE', 'STATE', 'VERSION', 'WEBHOOKS', 'WORK'], cells));
+  return 0;
+}
 
 export async function showStatus(context: CommandContext): Promise<ExitCode> {
   const status = await context.ask('gateway.status');

@@ -32,7 +32,7 @@ export async function withGateway<Value>(
   request: ClientRequest,
   work: (client: ControlClient) => Promise<Value>,
 ): Promise<Value | undefined> {
-  const client = await connectControl(place.socket, request.signal);
+  const client = await connectControl(place.socket, request);
   if (client === undefined) return undefined;
   const { progressToken } = request._meta ?? {};
   if (progressToken !== undefined) {

@@ -153,6 +153,14 @@ export const faultCatalogue = {
     what: 'Another gateway on the same database has the run.',
     remedy: 'Cancel it there; one that is dead loses its runs to the others within seconds.',
   },
+  'node-unknown': {
+    what: 'No living gateway of the database has the name, or a command was to be run at another gateway that must not be.',
+    remedy: '`agent gateway nodes` lists the gateways. What changes a home is run at that home.',
+  },
+  'node-silent': {
+    what: 'Another gateway of the database gave no answer in time.',
+    remedy: 'Look at its log; a gateway that is dead loses its work to the others within seconds.',
+  },
   'run-refused': {
     what: 'The program of a run asked for more than its run has: another profile, other tools, or a command that is not for runs.',
     remedy:

@@ -7,10 +7,12 @@
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
 import type { Asker } from './audit.ts';
-import type { CommandHost, CommandPeer } from './command.ts';
+import { type CommandHost, type CommandPeer, refuse } from './command.ts';
 import { commands } from './commands.ts';
 import { type RpcRequest, rpcCodes, spellError, spellResult } from './protocol.ts';
 import { Refusal } from './refusal.ts';
+
+const noOtherNode = 'gateway.journal is not postgres, so this gateway has no others; leave --node out';
 
 /**
  * Resolves with what serializes the line that answers, and does not throw; notifications go to the peer meanwhile. What a
@@ -33,7 +35,11 @@ export async function answerRequest(
     return spellError(id, { code, message: peer.redact(causeOf(thrown)), ...data });
   };
   try {
-    const result = ((await command.run(params, host, peer)) ?? null) as Json;
+    const { node: _, ...own } = params;
+    const run = async (): Promise<Json> => ((await command.run(own, host, peer)) ?? null) as Json;
+    if (host.nodes === undefined && params.node !== undefined) refuse('node-unknown', noOtherNode);
+    const result =
+      host.nodes === undefined ? await run() : await host.nodes.routed({ method, params }, peer.asker, run);
     if (peer.asker !== undefined) host.audit?.add(peer.asker, { method, params });
     return () => {
       try {

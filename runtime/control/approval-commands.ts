@@ -11,8 +11,8 @@ import type { AgentSettings } from '../../machines/config/settings.ts';
 import { type Remember, ruleOf } from '../../machines/mcp/approval-rules.ts';
 import { payloadPerson } from '../../machines/webhook/payload-person.ts';
 import { ambiguous, latest, shortestPrefix } from '../dispatch/meant-key.ts';
-import { type CommandHost, type Commands, daemonOf, optionalText, textOf } from './command.ts';
-import type { ApprovalDetail, ApprovalRow, AskedBy } from './contract.ts';
+import { type CommandHost, type CommandPeer, type Commands, daemonOf, optionalText, textOf } from './command.ts';
+import type { AnsweredRow, ApprovalDetail, ApprovalRow, AskedBy, Nodes } from './contract.ts';
 import { homeOf, profileOf } from './home-view.ts';
 import { mcpOf, ofServers } from './mcp-commands.ts';
 import { Refusal } from './refusal.ts';
@@ -21,9 +21,17 @@ import { Refusal } from './refusal.ts';
 const longestNote = 1_000;
 const longestPrompt = 100_000;
 const longestBody = 1_000_000;
+/** How often the other gateways are asked for their questions while somebody watches. */
+const othersMs = 2_000;
 
 export const approvalCommands = {
-  'approvals.list': ofServers((mcp) => mcp.approvals()),
+  'approvals.list': {
+    access: 'daemon',
+    run: async (_, host) => [
+      ...mcpOf(host).approvals(),
+      ...((await host.nodes?.ofOthers<ApprovalRow>('approvals.list')) ?? []),
+    ],
+  },
   'approvals.answered': ofServers((mcp) => mcp.answered()),
   'approvals.show': {
     access: 'daemon',
@@ -62,14 +70,34 @@ export const approvalCommands = {
 
   'approvals.watch': {
     access: 'daemon',
-    run: (_, host, peer) => {
+    run: async (_, host, peer) => {
       const mcp = mcpOf(host);
       peer.onEnd(mcp.onAsked((row) => peer.notify('approvals.asked', row)));
       peer.onEnd(mcp.onAnswered((row) => peer.notify('approvals.answered', row)));
-      return Promise.resolve({ pending: mcp.approvals() });
+      if (host.nodes === undefined) return { pending: mcp.approvals() };
+      return { pending: [...mcp.approvals(), ...(await watchOthers(host.nodes, peer))] };
     },
   },
 } satisfies Partial<Commands>;
+
+/** Returns what waits at other gateways now, and tells the peer what comes and goes there. */
+async function watchOthers(nodes: Nodes, peer: CommandPeer): Promise<readonly ApprovalRow[]> {
+  const listed = async () => new Map((await nodes.ofOthers<ApprovalRow>('approvals.list')).map((row) => [row.id, row]));
+  const first = await listed();
+  let known: ReadonlyMap<string, ApprovalRow> = first;
+  async function look(): Promise<void> {
+    const now = await listed();
+    for (const [id, row] of now) if (!known.has(id)) peer.notify('approvals.asked', row);
+    const gone = new Set([...known.keys()].filter((id) => !now.has(id)));
+    known = now;
+    if (gone.size === 0) return;
+    for (const row of await nodes.ofOthers<AnsweredRow>('approvals.answered'))
+      if (gone.has(row.id)) peer.notify('approvals.answered', row);
+  }
+  const timer = setInterval(() => void look(), othersMs).unref();
+  peer.onEnd(() => clearInterval(timer));
+  return [...first.values()];
+}
 
 function rememberIn({ remember = 'call' }: JsonObject): Remember {
   if (remember === 'call' || remember === 'run' || remember === 'always') return remember;

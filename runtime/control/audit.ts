@@ -82,6 +82,7 @@ const kinds: Readonly<Record<Method, string>> = {
   'failures.groups': 'reads',
   'failures.list': 'reads',
   'gateway.migrate': 'migrated the tables of the journal',
+  'gateway.nodes': 'reads',
   'gateway.reload': 'reloaded the configuration',
   'gateway.status': 'reads',
   'gateway.stop': 'stopped the gateway',

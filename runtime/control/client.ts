@@ -38,13 +38,16 @@ export interface ControlClient {
 }
 
 /**
- * Connects; undefined where no daemon listens. A signal ends the connection, and with it what waits for an answer. Rejects
+ * Connects; undefined where no daemon listens. With a node, requests are for that gateway of the same database. A signal ends the connection, and with it what waits for an answer. Rejects
  * where the socket's folder is another user's, or this user may not open the socket.
  */
-export async function connectControl(path: string, signal?: AbortSignal): Promise<ControlClient | undefined> {
+export async function connectControl(
+  path: string,
+  { signal, node }: { readonly signal?: AbortSignal | undefined; readonly node?: string | undefined } = {},
+): Promise<ControlClient | undefined> {
   demandOwnFolder(path);
   const socket = await open(path, signal);
-  return socket === undefined ? undefined : clientOf(socket);
+  return socket === undefined ? undefined : clientOf(socket, node === undefined ? {} : { node });
 }
 
 function open(path: string, signal: AbortSignal | undefined): Promise<Socket | undefined> {
@@ -65,7 +68,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-function clientOf(socket: Socket): ControlClient {
+function clientOf(socket: Socket, always: JsonObject): ControlClient {
   const waiting = new Map<number, Waiting>();
   const listeners: ((method: string, params: JsonObject) => void)[] = [];
   let next = 1;
@@ -111,7 +114,7 @@ function clientOf(socket: Socket): ControlClient {
       const id = next;
       next += 1;
       waiting.set(id, { resolve, reject });
-      socket.write(spellRequest({ id, method, params }));
+      socket.write(spellRequest({ id, method, params: { ...params, ...always } }));
     });
   return {
     call,

@@ -8,7 +8,7 @@ import type { HomeSource } from '../../actors/config/load-config.ts';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { AuditLog } from './audit.ts';
-import type { Method, Result } from './contract.ts';
+import type { Method, Nodes, Result } from './contract.ts';
 import type { HomeDesk } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 import type { DaemonView } from './view.ts';
@@ -23,6 +23,8 @@ export interface CommandHost {
   readonly desk?: () => HomeDesk;
   /** Absent where nothing is written down. */
   readonly audit?: AuditLog;
+  /** Absent where the journal is this gateway's alone. */
+  readonly nodes?: Nodes;
   /** Finds the command of a method; in the whole table unless given. */
   readonly commandOf?: (method: string) => Command | undefined;
 }

@@ -5,6 +5,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { type HomeSource, loadHome } from '../../actors/config/load-config.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { hintsOf } from '../../machines/config/hints.ts';
@@ -87,6 +88,20 @@ const table: Commands = {
     return { stopping: true };
   }),
 
+  'gateway.nodes': {
+    access: 'daemon',
+    run: async (_, host) =>
+      host.nodes?.list() ?? [
+        {
+          node: hostname(),
+          session: '',
+          leader: true,
+          self: true,
+          silent_ms: 0,
+          status: await daemonOf(host).status(),
+        },
+      ],
+  },
   'gateway.reload': ofDaemon(async (daemon) => {
     await daemon.reload();
     return { reloaded: true };

@@ -123,6 +123,8 @@ export interface Contract {
   'events.search': { params: EventSearch & { readonly cursor?: string; readonly limit?: number }; result: FoundEvents };
   /** The versions of the tables before, 0 where there were none, and now. */
   'gateway.migrate': { params: object; result: { readonly from: number; readonly to: number } };
+  /** The living gateways of the database, by their names; this one alone where the journal is its own. */
+  'gateway.nodes': { params: object; result: readonly NodeRow[] };
   'gateway.reload': { params: object; result: { readonly reloaded: true } };
   'gateway.status': { params: object; result: GatewayStatus };
   'gateway.stop': { params: object; result: { readonly stopping: true } };
@@ -465,6 +467,8 @@ export interface ApprovalRow {
   readonly message: string;
   readonly asked_at: string;
   readonly expires_at: string;
+  /** The gateway where it waits, if that is another one. */
+  readonly node?: string;
 }
 
 export interface ApprovalDetail extends ApprovalRow {
@@ -629,6 +633,39 @@ export interface GatewayStatus {
   readonly servers: Readonly<Record<string, number>>;
   /** Living actors by machine. */
   readonly actors: Readonly<Record<string, number>>;
+}
+
+/** A gateway of the database. */
+export interface NodeRow {
+  /** `gateway.node` of its configuration, or its host and home. */
+  readonly node: string;
+  readonly session: string;
+  /** Whether it sends the deliveries of all. */
+  readonly leader: boolean;
+  /** Whether it is the gateway that was asked. */
+  readonly self: boolean;
+  /** How long ago it renewed its session, in milliseconds. */
+  readonly silent_ms: number;
+  /** Absent where it gave none. */
+  readonly status?: GatewayStatus;
+  /** Why it gave none. */
+  readonly error?: string;
+}
+
+/** The gateways of one database, as the commands of one of them see them. */
+export interface Nodes {
+  /** Rejects with a refusal where the database cannot be asked. */
+  list(): Promise<readonly NodeRow[]>;
+  /** Has a request answered where it belongs; `own` answers it here. */
+  routed(
+    request: { readonly method: string; readonly params: JsonObject },
+    asker: Pick<AuditRow, 'who' | 'from'> | undefined,
+    own: () => Promise<Json>,
+  ): Promise<Json>;
+  /** The rows of a list at every other gateway that answers, each with the name of its gateway. */
+  ofOthers<Row extends object>(method: string): Promise<readonly (Row & { readonly node: string })[]>;
+  /** Answers what another gateway asks; does not reject. */
+  answer(question: string): Promise<string>;
 }
 
 export interface ActorNode {

@@ -17,7 +17,9 @@ export async function openRunSocket(
   bounds: RunBounds,
   { host, log, redact }: Omit<ControlSettings, 'path' | 'hold'>,
 ): Promise<() => void> {
-  const hostOfRun = { ...host, commandOf: commandsOfRun(bounds) };
+  // A run asks its own gateway alone.
+  const { nodes: _, ...own } = host;
+  const hostOfRun = { ...own, commandOf: commandsOfRun(bounds) };
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);

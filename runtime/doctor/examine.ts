@@ -84,7 +84,7 @@ async function findGateway(socket: string): Promise<RunningGateway | undefined> 
   const ask: RunningGateway['ask'] = async (method, params = {}) => {
     let client: ControlClient | undefined;
     try {
-      client = await connectControl(socket, AbortSignal.timeout(answerMs));
+      client = await connectControl(socket, { signal: AbortSignal.timeout(answerMs) });
       return await client?.call(method, params);
     } catch {
       return undefined;

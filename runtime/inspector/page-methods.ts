@@ -29,6 +29,7 @@ const rules: Readonly<Record<string, Rule>> = {
   ...all('events', ['curl', 'follow', 'open', 'search']),
   ...all('failures', ['groups', 'list']),
   'gateway.migrate': 'terminalOnly',
+  'gateway.nodes': 'open',
   'gateway.status': 'open',
   ...all('inspect', ['chart', 'follow', 'show', 'tree', 'watch', 'why']),
   'inspect.link': 'terminalOnly',

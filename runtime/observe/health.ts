@@ -6,6 +6,7 @@
 
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { AnyActorRef } from 'xstate';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
 import type { PlatformContext } from '../../machines/dispatch/platform-connection.machine.ts';
 import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
@@ -18,6 +19,7 @@ export interface VitalsPorts {
   readonly root: () => AnyActorRef;
   readonly mcp: McpView;
   readonly metrics: Metrics;
+  readonly keeper: Pick<JournalKeeper, 'leads' | 'place'>;
   readonly load: () => { readonly running: number; readonly waiting: number };
   readonly concurrency: () => number;
   readonly webhookEnabled: () => boolean;
@@ -150,6 +152,8 @@ export function createVitals(ports: VitalsPorts): VitalSigns {
           { name: 'agent_actors_spawned_total', value: spawned, labels: [machine] },
           { name: 'agent_actors_crashed_total', value: crashed, labels: [machine] },
         ]),
+        { name: 'agent_gateway_leader', value: ports.keeper.leads() ? 1 : 0 },
+        { name: 'agent_gateway_nodes', value: ports.keeper.place().of },
         { name: 'agent_journal_up', value: parts.journal?.ok === true ? 1 : 0 },
         { name: 'agent_inspector_viewers', value: ports.viewers() },
         { name: 'process_start_time_seconds', value: performance.timeOrigin / 1_000 },

@@ -98,6 +98,8 @@ const entries = {
     help: 'Times that the gateway was started anew after a crash.',
     labels: [],
   },
+  agent_gateway_leader: { type: 'gauge', help: '1 at the gateway that sends the deliveries.', labels: [] },
+  agent_gateway_nodes: { type: 'gauge', help: 'Gateways that use the journal.', labels: [] },
   agent_journal_up: { type: 'gauge', help: '1 while the journal can write.', labels: [] },
   agent_journal_commits_total: { type: 'counter', help: 'Commits by verdict.', labels: ['verdict'] },
   agent_journal_commit_duration_seconds: {

@@ -11,6 +11,8 @@ import type { Logger } from '../../actors/ports.ts';
 import { createKeeper, type JournalKeeper } from '../../actors/store/keeper.ts';
 import { openLmdbJournal } from '../../actors/store/lmdb-journal.ts';
 import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
+import type { Neighbours } from '../../actors/store/postgres-neighbours.ts';
+import { placeOf } from '../../actors/store/postgres-schema.ts';
 import { createCertificates } from '../../actors/webhook/certificates.ts';
 import { createClaimDelivery } from '../../actors/webhook/claim-delivery.ts';
 import { signatureHolder } from '../../actors/webhook/event-claims.ts';
@@ -89,6 +91,8 @@ export interface WebhookPorts {
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
   readonly every: Every;
+  /** Answers what another gateway of the database asks. */
+  readonly answerOthers: (question: string) => Promise<string>;
   /** How many runs, and how many deliveries, may wait in memory; 10,000 unless given. */
   readonly mostWaiting?: number | undefined;
   readonly log: Logger;
@@ -114,6 +118,8 @@ export interface Webhooks {
   /** A run asks a person. */
   readonly asked: ProgressReports['asked'];
   readonly cron: CronView;
+  /** The other gateways of the database, which ask this one too; absent where it is alone. */
+  readonly neighbours?: () => Promise<Neighbours>;
   /** The routes in force, with the stores of their subscriptions. */
   sources(): RouteSources;
   /** Whether the front stands where these settings want it, or is closed where they want none. */
@@ -182,6 +188,21 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
   });
   const keeper = timedKeeper(opened, metrics);
+  let known: Promise<Neighbours> | undefined;
+  const neighbours = (): Promise<Neighbours> => {
+    known ??= import('../../actors/store/postgres-neighbours.ts').then(({ createNeighbours }) => {
+      const url = settings().gateway.postgres?.url ?? '';
+      const { session } = keeper;
+      const { answerOthers: answer } = ports;
+      return createNeighbours({ url, place: placeOf(url), session, sessionTtlMs: sharedSessionTtlMs, answer });
+    });
+    return known;
+  };
+  /** A connection that was lost is made anew, so that others are answered. */
+  const hearOthers = async (): Promise<void> => {
+    if (keeper.session() !== undefined) await (await neighbours()).listen().catch(() => {});
+  };
+  const stopHearing = isShared ? every(() => void hearOthers(), beatMs) : () => {};
   const stopBeat = every(() => void keeper.beat(), beatMs);
   const reaper = isShared ? setInterval(() => void keeper.reap(), reapMs).unref() : undefined;
   const countRequest = createRequestCount(metrics);
@@ -381,6 +402,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     asked: work.reports.asked,
     sendOwn: (request) => sendOwnRequest(request, { exchanges, wards, nextId, nowMs }),
     cron: work.cron.view,
+    ...(isShared ? { neighbours } : {}),
     load: work.load,
     sources: () => sources,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
@@ -402,12 +424,14 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       const deliveries = (await journal.dueKeys('deliveries')).filter((key) => !runs.has(key));
       return { runs: runs.size, deliveries: deliveries.length };
     },
-    close() {
+    async close() {
       stopBeat();
+      stopHearing();
       clearInterval(reaper);
       decisions.close();
       work.close();
-      return keeper.close();
+      await (await known)?.close();
+      await keeper.close();
     },
   };
 }

@@ -15,7 +15,9 @@ import { slackApi } from '../support/platforms/slack.ts';
 import { startPostgres, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
+import { inAllOnly } from '../support/tier.ts';
 
+const shiftedClock = new URL('../support/shifted-clock.js', import.meta.url).href;
 const secret = 'several-secret-several-secret';
 
 /** Writes down when it begins and ends, and waits to be let go where the prompt says so. */
@@ -42,11 +44,20 @@ interface Cluster {
   steps(): string[];
   letGo(name: string): void;
   rows(statement: string): Promise<Record<string, unknown>[]>;
+  /** The owner of a gateway's sessions. */
+  owner(nth: number): string;
+  moveClock(nth: number, ms: number): void;
+  /** Ends the database as a power cut would, and starts it again. */
+  restart(): Promise<void>;
   start(nth: number): Promise<void>;
   cli(nth: number, ...words: readonly string[]): Promise<string>;
 }
 
-async function startCluster(t: Test, gateways: number, { rateLimit = 100_000 } = {}): Promise<Cluster> {
+async function startCluster(
+  t: Test,
+  gateways: number,
+  { rateLimit = 100_000, shiftsClock = false } = {},
+): Promise<Cluster> {
   const postgres = await startPostgres(t);
   const url = await postgres.url();
   const folder = mkdtempSync(join(tmpdir(), 'agent-several-'));
@@ -55,8 +66,8 @@ async function startCluster(t: Test, gateways: number, { rateLimit = 100_000 } =
   const slack = await startPlatform(slackApi);
   t.teardown(() => slack.close());
   const place = { deliver: 'slack', deliver_extra: { chat_id: slackApi.chat ?? '' } };
-  const config = {
-    gateway: { journal: 'postgres', postgres: { url: '${DATABASE_URL}' } },
+  const configOf = (nth: number) => ({
+    gateway: { journal: 'postgres', node: `gateway-${nth}`, postgres: { url: '${DATABASE_URL}' } },
     agent: { runner: 'command', command: ['node', 'scripts/agent.mjs'], concurrency: 3 },
     inspector: { enabled: false },
     platforms: {
@@ -78,16 +89,23 @@ async function startCluster(t: Test, gateways: number, { rateLimit = 100_000 } =
         },
       },
     },
-  };
-  const homes = Array.from({ length: gateways }, () =>
+  });
+  const homes = Array.from({ length: gateways }, (_, nth) =>
     makeHome(t, {
       '.env': `DATABASE_URL='${url}'\n`,
-      'config.yaml': JSON.stringify(config),
+      'config.yaml': JSON.stringify(configOf(nth)),
+      'clock.txt': '0',
       'scripts/agent.mjs': agent(folder),
     }),
   );
-  const daemons = await Promise.all(homes.map(({ path }) => startDaemon(t, path)));
   const pathOf = (nth: number): string => homes[nth]?.path ?? '';
+  const start = (nth: number): Promise<Daemon> =>
+    startDaemon(
+      t,
+      pathOf(nth),
+      shiftsClock ? { NODE_OPTIONS: `--import=${shiftedClock}`, SPEC_CLOCK_FILE: `${pathOf(nth)}/clock.txt` } : {},
+    );
+  const daemons = await Promise.all(homes.map((_, nth) => start(nth)));
   return {
     url,
     daemons,
@@ -102,8 +120,11 @@ async function startCluster(t: Test, gateways: number, { rateLimit = 100_000 } =
     steps: () => readFileSync(join(folder, 'steps.txt'), 'utf8').split('\n').filter(Boolean),
     letGo: (name) => appendFileSync(join(folder, 'go.txt'), `${name}\n`),
     rows: (statement) => postgres.run(url, statement),
+    owner: (nth) => `gateway-${nth}`,
+    moveClock: (nth, ms) => writeFileSync(`${pathOf(nth)}/clock.txt`, String(ms)),
+    restart: () => postgres.restart(),
     async start(nth) {
-      daemons[nth] = await startDaemon(t, pathOf(nth));
+      daemons[nth] = await start(nth);
     },
     async cli(nth, ...words) {
       const { code, stdout, stderr } = await askCli(words, pathOf(nth));
@@ -221,54 +242,135 @@ t.test(
   },
 );
 
+t.test(
+  'SCA-3 · DLV-4 · DIS-3 · a run and a delivery of another gateway are cancelled, dropped and retried at any',
+  { skip: withoutPostgres },
+  async (t) => {
+    const { send, steps, slack, cli } = await startCluster(t, 2);
+    await until(async () => (await cli(1, 'gateway', 'nodes')).includes('leader'));
+    const [{ node = '' } = {}] = (
+      JSON.parse(await cli(1, 'gateway', 'nodes', '--json')) as { node: string; leader: boolean }[]
+    ).filter(({ leader }) => leader);
+    const leader = node === 'gateway-0' ? 0 : 1;
+    const other = 1 - leader;
+    const listed = async (what: string) =>
+      JSON.parse(await cli(other, what, 'list', '--json')) as { id: string; delivery_id: string; status: string }[];
+    const idOf = async (what: string, delivery: string) =>
+      (await listed(what)).find(({ delivery_id: id }) => id === delivery)?.id ?? '';
+    await send(leader, 'run', { n: 'wait-1' }, 'r1');
+    await until(() => named(steps(), 'begin').includes('wait-1'));
+    const run = await idOf('runs', 'r1');
+    t.equal(await cli(other, 'runs', 'cancel', run), `Cancelled ${run}.\n`);
+    t.match(await listed('runs'), [{ id: run, status: 'cancelled' }]);
+
+    slack.scripts.push('hang');
+    const arrived = slack.arrival();
+    await send(other, 'told', { n: 'first' });
+    await arrived;
+    await send(other, 'told', { n: 'second' }, 'r2');
+    await until(async () => (await idOf('deliveries', 'r2')) !== '');
+    const second = await idOf('deliveries', 'r2');
+    await until(async () => (await cli(other, 'deliveries', 'drop', second)).startsWith(`Dropped ${second}`));
+    slack.release();
+    await until(() => told(slack).length === 1);
+    t.match(await listed('deliveries'), [{ id: second, status: 'dropped' }]);
+    t.match(await cli(other, 'deliveries', 'retry', second), new RegExp(`^Trying ${second} again`));
+    await until(() => told(slack).length === 2);
+    t.same(told(slack), ['first', 'second']);
+  },
+);
+
 const open = `select 1 from agent_record where collection in ('r', 'd', 'g') and due_at is not null`;
+const outcomes = `select value::json->>'text' as text, value::json->>'status' as status from agent_record where collection = 'd'`;
+
+type Fault = 'SIGKILL' | 'SIGSTOP' | 'SIGTERM' | 'cut' | 'restart' | 'clock';
 
 /** Harms one gateway after the other; everything that was answered runs and is told once, and no attempt begins twice. */
-async function harm(t: Test, faults: readonly ('SIGKILL' | 'SIGSTOP' | 'SIGTERM')[]): Promise<void> {
-  const cluster = await startCluster(t, 3);
-  const { daemons, send, steps, slack, rows } = cluster;
+async function harm(t: Test, faults: readonly Fault[], { random = Math.random } = {}): Promise<void> {
+  const cluster = await startCluster(t, 3, { shiftsClock: faults.includes('clock') });
+  const { daemons, send, steps, slack, rows, moveClock } = cluster;
   const accepted: string[] = [];
   const delivered: string[] = [];
+  const away = new Set<number>();
   let sent = 0;
   let isOver = false;
-  const away = new Set<number>();
-  const sending = (async () => {
+  const kinds = ['run', 'told', 'direct', 'batch', 'one'] as const;
+
+  async function sendOne(): Promise<void> {
+    sent += 1;
+    const name = `e${sent}`;
+    const kind = kinds[sent % kinds.length] ?? 'run';
+    const to = sent % daemons.length;
+    if (away.has(to)) return;
+    // Each fifth id comes to two gateways at once.
+    const nodes = sent % 7 === 0 ? [to, (to + 1) % daemons.length] : [to];
+    const answers = await Promise.all(
+      nodes.map((nth) => send(nth, kind, { n: name, key: `k${sent % 3}` }, name).catch(() => 'cut')),
+    );
+    const taken = answers.filter((answer) => answer === '202 accepted');
+    if (taken.length > 1) t.fail(`${name} was accepted twice`);
+    if (taken.length > 0) accepted.push(name);
+    if (answers.includes('200 delivered')) delivered.push(name);
+  }
+  const senders = Array.from({ length: 4 }, async () => {
     while (!isOver) {
-      sent += 1;
-      const nth = sent % daemons.length;
-      const name = `e${sent}`;
-      const kind = (['run', 'told', 'direct', 'batch', 'one'] as const)[sent % 5] ?? 'run';
-      const payload = { n: name, key: `k${sent % 3}` };
-      const answer = away.has(nth)
-        ? undefined
-        : await Promise.race([send(nth, kind, payload, name), wait(1_000)]).catch(() => undefined);
-      if (answer === '202 accepted') accepted.push(name);
-      if (answer === '202 accepted' && kind === 'told') delivered.push(name);
-      if (answer === '200 delivered') delivered.push(name);
-      await wait(10);
+      await sendOne();
+      await wait(20);
     }
-  })();
-  for (const [n, fault] of faults.entries()) {
-    const nth = n % daemons.length;
-    const before = accepted.length;
-    await until(() => accepted.length > before + 10);
+  });
+
+  const takeOvers: Record<string, number[]> = {};
+  async function takenOver(nth: number, fault: 'SIGKILL' | 'SIGSTOP'): Promise<void> {
+    const [{ id = '' } = {}] = await rows(`select id from agent_session where owner = '${cluster.owner(nth)}'`);
+    const beganMs = performance.now();
     away.add(nth);
     daemons[nth]?.kill(fault);
-    if (fault === 'SIGSTOP') {
-      await until(async () => (await rows('select 1 from agent_session')).length === daemons.length - 1);
-      daemons[nth]?.kill('SIGCONT');
-    } else {
-      await daemons[nth]?.exited;
-      await cluster.start(nth);
+    const held = `select 1 from agent_record where held_by = '${id}' and due_at is not null limit 1`;
+    await until(async () => (await rows(held)).length === 0);
+    takeOvers[fault] = [...(takeOvers[fault] ?? []), performance.now() - beganMs];
+  }
+
+  for (const fault of faults) {
+    const nth = Math.floor(random() * daemons.length);
+    const before = accepted.length;
+    await until(() => accepted.length > before + 8);
+    switch (fault) {
+      case 'SIGKILL':
+        await takenOver(nth, fault);
+        await daemons[nth]?.exited;
+        await cluster.start(nth);
+        break;
+      case 'SIGSTOP':
+        await takenOver(nth, fault);
+        daemons[nth]?.kill('SIGCONT');
+        break;
+      case 'SIGTERM':
+        away.add(nth);
+        daemons[nth]?.kill(fault);
+        await daemons[nth]?.exited;
+        await cluster.start(nth);
+        break;
+      case 'cut':
+        await rows(
+          `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'agent' and random() < 0.3`,
+        );
+        break;
+      case 'restart':
+        await cluster.restart();
+        break;
+      case 'clock':
+        moveClock(nth, Math.round((random() - 0.5) * 40_000));
     }
     away.delete(nth);
   }
   isOver = true;
-  await sending;
+  await Promise.all(senders);
   await until(async () => (await rows(open)).length === 0);
+
   const begun = steps().filter((step) => step.startsWith('begin '));
+  const ran = new Set(named(begun, 'begin'));
   t.same(
-    accepted.filter((name) => !named(begun, 'begin').includes(name)),
+    accepted.filter((name) => !ran.has(name) && !delivered.includes(name)),
     [],
     'everything acknowledged has run',
   );
@@ -277,11 +379,32 @@ async function harm(t: Test, faults: readonly ('SIGKILL' | 'SIGSTOP' | 'SIGTERM'
     [],
     'no attempt began twice',
   );
+  // What became of each that is missing is in the history.
+  for (const name of accepted.filter((one) => !ran.has(one)))
+    for (const { value } of await rows(`select value from agent_record where value like '%"${name}"%'`))
+      t.comment(String(value));
   const texts = told(slack);
   t.same(
-    delivered.filter((name) => texts.filter((text) => text === name).length !== 1),
+    texts.filter((text, at) => texts.indexOf(text) !== at),
     [],
-    'each was told once',
+    'nothing was told twice',
+  );
+  const unsure = new Set((await rows(outcomes)).filter(({ status }) => status === 'unknown').map(({ text }) => text));
+  const isTold = (name: string): boolean => texts.includes(name) || unsure.has(name);
+  t.same(
+    [...delivered, ...accepted.filter((name) => kinds[Number(name.slice(1)) % kinds.length] === 'told')].filter(
+      (name) => !isTold(name),
+    ),
+    [],
+    'everything was told, or a person is asked to look',
+  );
+  const again = begun.filter((step) => !step.endsWith(' 1')).length;
+  const times = Object.entries(takeOvers).map(([fault, all]) => {
+    const sorted = all.sort((one, other) => one - other).map((ms) => Math.round(ms) / 1_000);
+    return `${fault}: median ${sorted[sorted.length >> 1]} s, p95 ${sorted[Math.floor(sorted.length * 0.95)]} s`;
+  });
+  t.comment(
+    `${sent} sent, ${accepted.length} accepted, ${delivered.length} delivered directly, ${texts.length} texts, ${unsure.size} unsure, ${again} begun again, ${times.join('; ')}`,
   );
 }
 
@@ -289,4 +412,16 @@ t.test(
   'SCA-1 · SCA-2 · the work of a gateway that is killed or drains goes on at the others',
   { skip: withoutPostgres },
   (t) => harm(t, ['SIGKILL', 'SIGTERM']),
+);
+
+t.test(
+  'SCA-1 · SCA-2 · sixty faults of gateways and of their database lose nothing, and double nothing',
+  { skip: withoutPostgres || inAllOnly },
+  (t) => {
+    const each: readonly Fault[] = ['SIGKILL', 'SIGSTOP', 'cut', 'SIGKILL', 'clock', 'SIGTERM', 'restart', 'SIGKILL'];
+    return harm(
+      t,
+      Array.from({ length: 60 }, (_, n) => each[n % each.length] ?? 'cut'),
+    );
+  },
 );

@@ -1,12 +1,13 @@
 /**
  * Gateways with homes of their own on one Postgres: what is subscribed, scheduled or logged in to at one is there at the
- * others, in reserve or without a daemon too.
+ * others, without a daemon too.
  */
 
 import t, { type Test } from 'tap';
 import { askCli, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
-import { startGateway } from '../support/mcp/gateway.ts';
+import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
+import { started } from '../support/mcp/plain-client.ts';
 import { loginByControl } from '../support/oauth/control-login.ts';
 import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { paths, startScriptedServer } from '../support/oauth/scripted-server.ts';
@@ -123,5 +124,57 @@ t.test(
     const renewals = authority.at(paths.token).filter(({ form }) => form.get('grant_type') === 'refresh_token');
     t.equal(renewals.length, 1);
     t.equal(opened(), sessions, 'a renewal elsewhere leaves a session as it is');
+  },
+);
+
+t.test(
+  'SCA-3 · TRU-3 · CLI-3 · a question is answered at any gateway, and each can be asked about the others',
+  { skip: withoutPostgres },
+  async (t) => {
+    const url = await (await startPostgres(t)).url();
+    const peer = await started(t);
+    const start = (node: string) =>
+      startGateway(
+        t,
+        { peer: entryOf(peer, { trust: 'untrusted' }) },
+        { home: makeHome(t, { '.env': `DATABASE_URL='${url}'\n` }), config: { gateway: { ...database, node } } },
+      );
+    const [one, other] = [await start('one'), await start('other')];
+    await Promise.all([one, other].map((gateway) => gateway.reaches('peer', 'connected')));
+    const nodes = async (gateway: typeof one) =>
+      JSON.parse((await gateway.cli('gateway', 'nodes', '--json')).stdout) as Record<string, unknown>[];
+    await until(async () => (await nodes(one)).length === 2);
+    t.match(await nodes(one), [
+      { node: 'one', leader: true, self: true, status: { pid: one.daemon.child.pid } },
+      { node: 'other', leader: false, self: false, status: { pid: other.daemon.child.pid } },
+    ]);
+    t.match((await other.cli('gateway', 'nodes')).stdout, /^GATEWAY.*\n *one +leader .*\n *other \(this one\) .*\n$/s);
+
+    const call = one.call('mcp__peer__write_note', { text: 'x' });
+    const [row] = await eventually(async () => {
+      const found = JSON.parse((await other.cli('approvals', '--json')).stdout) as { id: string; node: string }[];
+      return found.length > 0 ? found : undefined;
+    });
+    t.match(row, { node: 'one', server: 'peer', tool: 'write_note' });
+    const id = row?.id ?? '';
+    t.match((await other.cli('approvals', 'show', id)).stdout, /write_note/);
+    t.match(await other.cli('approvals', 'approve', id), { code: 0 });
+    t.match(await call, { isError: false });
+    t.match(await other.cli('approvals', 'approve', id), { code: 1, stderr: /approval-unknown/ });
+    t.match((await one.cli('audit', '--json')).stdout, new RegExp(`answered a question.*${id}`, 's'));
+
+    const tree = JSON.parse((await other.cli('--node', 'one', 'inspect', 'tree', '--json')).stdout);
+    t.match(tree, { id: String });
+    t.match(JSON.parse((await other.cli('--node', 'one', 'gateway', 'status', '--json')).stdout), {
+      pid: one.daemon.child.pid,
+    });
+    t.match(await other.cli('--node', 'third', 'gateway', 'status'), {
+      code: 1,
+      stderr: /no gateway "third".*node-unknown/,
+    });
+    t.match(await other.cli('--node', 'one', 'mcp', 'call', 'mcp__peer__echo', '{"text":"x"}'), {
+      code: 1,
+      stderr: /answered by the gateway of the home alone/,
+    });
   },
 );

@@ -142,7 +142,7 @@ export async function startPostgres(t: Test): Promise<SpecPostgres> {
         url,
         `do $$ begin create role gw login; exception when duplicate_object then null; end $$;
         grant usage on schema ${schema} to gw; grant usage on sequence agent_session_number to gw;
-        grant select, insert, update, delete on agent_record, agent_claim, agent_session, agent_document to gw;
+        grant select, insert, update, delete on agent_record, agent_claim, agent_session, agent_document, agent_question to gw;
         grant select on agent_meta to gw`,
       );
       return url.replace('agent@', 'gw@');

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
+import { schemaVersion } from '../../../actors/store/postgres-schema.ts';
 import { checkDatabase } from '../../../runtime/doctor/check-database.ts';
 import { checkStore } from '../../../runtime/doctor/check-store.ts';
 import { answering, codes, examined, troubles } from '../../support/examined.ts';
@@ -55,7 +56,7 @@ t.test(
       { level: 'wrong', code: 'store-fault', what: /version 99.*\[journal-version\]/ },
     ]);
     const readOnly = `${url}${encodeURIComponent(' -c default_transaction_read_only=on')}`;
-    await postgres.run(url, `update agent_meta set value = 3 where name = 'schema'`);
+    await postgres.run(url, `update agent_meta set value = ${schemaVersion} where name = 'schema'`);
     t.match(await checkDatabase(readOnly), [{ what: /\[journal-read-only\]/ }]);
   },
 );

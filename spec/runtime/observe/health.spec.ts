@@ -98,6 +98,8 @@ t.test('OBS-1 · ADP-2 · every metric is told, with what the daemon did and hol
     ['agent_actors_spawned_total{machine="agentRun"}', 1],
     ['agent_actors_crashed_total{machine="agentRun"}', 0],
     ['agent_gateway_restarts_total', 0],
+    ['agent_gateway_leader', 1],
+    ['agent_gateway_nodes', 1],
     ['agent_journal_up', 1],
     ['agent_inspector_viewers', 0],
   ];
@@ -153,6 +155,7 @@ t.test('OBS-1 · a look at the page does not empty what the metrics tell of the 
     root: () => root,
     mcp: { approvals: none, states: () => ({}) } as unknown as McpView,
     metrics: createMetrics(),
+    keeper: { leads: () => false, place: () => ({ of: 1, at: 0 }) },
     load: () => ({ running: 0, waiting: 0 }),
     concurrency: () => 1,
     webhookEnabled: () => false,

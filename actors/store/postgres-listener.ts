@@ -1,0 +1,80 @@
+/**
+ * A connection to the journal's database that is told what other gateways do and asks questions of its own. A question that
+ * fails without an answer of the database drops the connection; the next one makes another.
+ * @see SCA-1 in docs/specification.md
+ */
+
+import { type Client, DatabaseError, type QueryResult } from 'pg';
+import { reach } from './postgres-reach.ts';
+import { InvalidSchema, prepareSchema } from './postgres-schema.ts';
+
+export interface Listener {
+  /** Rejects as the client does, and with the fault of tables that cannot be used. */
+  ask(text: string, values: readonly unknown[]): Promise<QueryResult>;
+  /** Connects, where nothing was asked yet. Rejects likewise. */
+  listen(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A connection that was cut off without a word would be waited for by the hour. */
+const answerMs = 10_000;
+
+/** `heard` gets each word that gateways of this schema tell each other; it may miss some. */
+export function createListener(url: string, place: string, heard: (word: string) => void): Listener {
+  let connecting: Promise<Client> | undefined;
+  let isClosed = false;
+
+  function connected(): Promise<Client> {
+    if (connecting !== undefined) return connecting;
+    const mine: Promise<Client> = listening(() => {
+      if (connecting === mine) connecting = undefined;
+    });
+    connecting = mine;
+    return mine;
+  }
+
+  async function listening(ended: () => void): Promise<Client> {
+    let client: Client | undefined;
+    try {
+      client = await reach(url, { query_timeout: answerMs });
+      client.on('end', ended);
+      const obstacle = await prepareSchema(client, place);
+      if (obstacle !== undefined) throw new InvalidSchema(obstacle);
+      const { rows } = await client.query('select current_schema as name');
+      client.on('notification', ({ payload = '' }) => {
+        const [schema, word = ''] = payload.split(' ');
+        if (schema === rows[0]?.name && !isClosed) heard(word);
+      });
+      await client.query('listen agent');
+      return client;
+    } catch (thrown) {
+      ended();
+      void client?.end().catch(() => {});
+      throw thrown;
+    }
+  }
+
+  async function ask(text: string, values: readonly unknown[]): Promise<QueryResult> {
+    const asked = connected();
+    const client = await asked;
+    try {
+      return await client.query(text, [...values]);
+    } catch (thrown) {
+      if (!(thrown instanceof DatabaseError)) {
+        if (connecting === asked) connecting = undefined;
+        void client.end().catch(() => {});
+      }
+      throw thrown;
+    }
+  }
+
+  return {
+    ask,
+    listen: () => connected().then(() => {}),
+    async close() {
+      isClosed = true;
+      const client = await connecting?.catch(() => undefined);
+      await client?.end().catch(() => {});
+    },
+  };
+}

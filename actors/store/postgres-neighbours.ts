@@ -1,0 +1,106 @@
+/**
+ * The gateways of one Postgres database, and what they ask each other: a question is a row that its gateway takes, answers
+ * and so hands back.
+ * @see SCA-3 in docs/specification.md
+ */
+
+import type { SessionId } from './journal.ts';
+import { createListener } from './postgres-listener.ts';
+import { leaderLock, lockName } from './session-locks.ts';
+
+export interface Neighbour {
+  /** `gateway.node` of its configuration, or its host and home. */
+  readonly node: string;
+  readonly session: SessionId;
+  readonly isLeader: boolean;
+  /** For so long its session has not been renewed, in milliseconds. */
+  readonly silentMs: number;
+}
+
+export interface Neighbours {
+  /** Hears questions from now on, also after a connection that was lost. Rejects where the database cannot be asked. */
+  listen(): Promise<void>;
+  /** All living gateways, by their names. Rejects where the database cannot be asked. */
+  all(): Promise<readonly Neighbour[]>;
+  /** Resolves with the answer of a gateway; undefined where it gives none in time. Rejects likewise. */
+  ask(session: SessionId, question: string, waitMs: number): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+export interface NeighbourPorts {
+  readonly url: string;
+  readonly place: string;
+  readonly session: () => SessionId | undefined;
+  readonly sessionTtlMs: number;
+  /** Answers a question of another gateway; does not reject. */
+  readonly answer: (question: string) => Promise<string>;
+}
+
+/** News of an answer can be missed. */
+const lookMs = 1_000;
+
+const tell = `pg_notify('agent', current_schema || ' ' || `;
+const all = `select s.id, s.owner, s.expires_at - agent_now() as left, c.value::json ->> 'session' = s.id as leads
+  from agent_session s left join agent_claim c on c.name = $1 where s.expires_at > agent_now() order by s.owner, s.id`;
+const put = `with old as (delete from agent_question where expires_at < agent_now()),
+  made as (insert into agent_question (session, question, expires_at) values ($1, $2, agent_now() + $3::bigint) returning id)
+  select id, ${tell}'ask/' || $1::text) from made`;
+const take = `update agent_question set is_taken = true where session = $1 and not is_taken returning id, question`;
+const answer = `with made as (update agent_question set answer = $2 where id = $1 returning id)
+  select ${tell}'answer/' || id) from made`;
+const collect = `delete from agent_question where id = $1 and answer is not null returning answer`;
+const forget = `delete from agent_question where id = $1`;
+
+export function createNeighbours(ports: NeighbourPorts): Neighbours {
+  const waiting = new Map<string, () => void>();
+  const listener = createListener(ports.url, ports.place, (word) => {
+    const [kind, of = ''] = word.split('/');
+    if (kind === 'answer') waiting.get(of)?.();
+    if (kind === 'ask' && of === ports.session()) void answerAll(of).catch(() => {});
+  });
+  async function answerAll(session: SessionId): Promise<void> {
+    const { rows } = await listener.ask(take, [session]);
+    await Promise.all(rows.map(async ({ id, question }) => listener.ask(answer, [id, await ports.answer(question)])));
+  }
+
+  /** Until the news of an answer, for a while at most. */
+  function news(id: string, waitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(heard, Math.min(lookMs, waitMs));
+      function heard(): void {
+        clearTimeout(timer);
+        waiting.delete(id);
+        resolve();
+      }
+      waiting.set(id, heard);
+    });
+  }
+
+  return {
+    async all() {
+      const { rows } = await listener.ask(all, [lockName(leaderLock)]);
+      return rows.map(({ id, owner, left, leads }) => ({
+        node: owner,
+        session: id,
+        isLeader: leads === true,
+        silentMs: Math.max(0, ports.sessionTtlMs - Number(left)),
+      }));
+    },
+    async ask(session, question, waitMs) {
+      const endsAtMs = performance.now() + waitMs;
+      const { rows } = await listener.ask(put, [session, question, Math.ceil(waitMs)]);
+      const id = String(rows[0]?.id);
+      for (;;) {
+        const leftMs = endsAtMs - performance.now();
+        await news(id, Math.max(0, leftMs));
+        const found = await listener.ask(collect, [id]);
+        if (found.rows[0] !== undefined) return found.rows[0].answer;
+        if (leftMs > 0) continue;
+        await listener.ask(forget, [id]);
+        return undefined;
+      }
+    },
+    listen: listener.listen,
+    close: listener.close,
+  };
+}

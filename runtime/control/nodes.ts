@@ -1,0 +1,178 @@
+/**
+ * The gateways of one database as their commands see them: lists them, and has a request answered by the gateway that it is
+ * about: one that is named, the leader for deliveries, whichever has the run or the question.
+ * @see SCA-3 and CLI-3 in docs/specification.md
+ */
+
+import type { Neighbour, Neighbours } from '../../actors/store/postgres-neighbours.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { Json } from '../../machines/base/json.ts';
+import { readJson } from '../../machines/base/read-json.ts';
+import { answerRequest } from './answer.ts';
+import type { Asker } from './audit.ts';
+import { type CommandHost, daemonOf, refuse } from './command.ts';
+import type { GatewayStatus, NodeRow, Nodes } from './contract.ts';
+import { type RpcRequest, readMessage, spellRequest } from './protocol.ts';
+import { Refusal } from './refusal.ts';
+
+export interface NodesPorts {
+  readonly neighbours: () => Promise<Neighbours>;
+  readonly session: () => string | undefined;
+  readonly leads: () => boolean;
+  readonly host: () => CommandHost;
+  readonly redact: (text: string) => string;
+}
+
+/** What another gateway may be asked: to look, and what people do about runs, deliveries and questions. */
+const askable: ReadonlySet<string> = new Set([
+  ...['approvals.answer', 'approvals.answered', 'approvals.list', 'approvals.show'],
+  ...['deliveries.confirm', 'deliveries.drop', 'deliveries.retry', 'deliveries.targets'],
+  ...['gateway.status', 'inspect.show', 'inspect.tree', 'inspect.why', 'mcp.list', 'runs.cancel'],
+]);
+const ofLeader: ReadonlySet<string> = new Set(['deliveries.confirm', 'deliveries.drop', 'deliveries.retry']);
+/** What a gateway refuses with where another one has the thing. */
+const isElsewhere: Readonly<Record<string, string>> = {
+  'approvals.answer': 'approval-unknown',
+  'approvals.show': 'approval-unknown',
+  'runs.cancel': 'run-elsewhere',
+};
+const lookMs = 3_000;
+/** A run that is cancelled has this long to end. */
+const actMs = 20_000;
+
+export function createNodes(ports: NodesPorts): Nodes {
+  async function all(): Promise<{ readonly asks: Neighbours; readonly nodes: readonly Neighbour[] }> {
+    const asks = await ports.neighbours();
+    try {
+      return { asks, nodes: await asks.all() };
+    } catch (thrown) {
+      refuse('journal-unavailable', `the database cannot be asked for the other gateways: ${causeOf(thrown)}`);
+    }
+  }
+
+  async function others(): Promise<{ readonly asks: Neighbours; readonly nodes: readonly Neighbour[] }> {
+    const { asks, nodes } = await all();
+    return { asks, nodes: nodes.filter(({ session }) => session !== ports.session()) };
+  }
+
+  async function askOne(
+    asks: Neighbours,
+    { node, session }: Neighbour,
+    { method, params }: Pick<RpcRequest, 'method' | 'params'>,
+    asker?: Asker,
+  ): Promise<Json> {
+    const waitMs = isElsewhere[method] === undefined && !ofLeader.has(method) ? lookMs : actMs;
+    const question = JSON.stringify({ request: spellRequest({ id: 1, method, params }), asker });
+    const answer = await asks.ask(session, question, waitMs);
+    if (answer === undefined)
+      refuse(
+        'node-silent',
+        `gateway "${node}" gave no answer within ${waitMs / 1_000} s; \`agent gateway nodes\` lists them`,
+      );
+    const read = readMessage(answer);
+    if (read.kind === 'result') return read.result;
+    const { message, data } =
+      read.kind === 'error' ? read.error : { message: 'it answered with no result', data: undefined };
+    throw Refusal.carrying(data?.code ?? 'node-silent', `gateway "${node}": ${message}`);
+  }
+
+  async function askNamed(
+    node: string,
+    request: Pick<RpcRequest, 'method' | 'params'>,
+    asker: Asker | undefined,
+    own: () => Promise<Json>,
+  ): Promise<Json> {
+    const { asks, nodes } = await all();
+    const named = nodes.filter((one) => one.node === node || one.session === node);
+    const [meant] = named;
+    if (meant === undefined) {
+      const known = nodes.map((one) => `"${one.node}"`).join(', ');
+      refuse('node-unknown', `no gateway "${node}" lives; these do: ${known}`);
+    }
+    if (named.length > 1)
+      refuse(
+        'node-unknown',
+        `${named.length} gateways are named "${node}"; set gateway.node, or give a session: ${named.map(({ session }) => session).join(', ')}`,
+      );
+    if (meant.session === ports.session()) return own();
+    if (!askable.has(request.method))
+      refuse('node-unknown', `${request.method} is answered by the gateway of the home alone; run the command there`);
+    return askOne(asks, meant, request, asker);
+  }
+
+  async function askLeader(
+    request: Pick<RpcRequest, 'method' | 'params'>,
+    asker: Asker | undefined,
+    own: () => Promise<Json>,
+  ): Promise<Json> {
+    const { asks, nodes } = await others();
+    const leader = nodes.find(({ isLeader }) => isLeader);
+    // While none lives nobody sends, and what is on disk may be changed by anyone.
+    return leader === undefined ? own() : askOne(asks, leader, request, asker);
+  }
+
+  return {
+    async list() {
+      const { asks, nodes } = await all();
+      return Promise.all(
+        nodes.map(async (one): Promise<NodeRow> => {
+          const { node, session, isLeader, silentMs } = one;
+          const row = { node, session, leader: isLeader, self: session === ports.session(), silent_ms: silentMs };
+          try {
+            if (row.self) return { ...row, status: daemonOf(ports.host()).status() };
+            const answer = await askOne(asks, one, { method: 'gateway.status', params: {} });
+            // What another gateway answers has the type that the contract gives it.
+            return { ...row, status: answer as unknown as GatewayStatus };
+          } catch (thrown) {
+            return { ...row, error: causeOf(thrown) };
+          }
+        }),
+      );
+    },
+
+    async routed({ method, params: { node, ...params } }, asker, own) {
+      const request = { method, params };
+      if (typeof node === 'string') return askNamed(node, request, asker, own);
+      if (ofLeader.has(method) && !ports.leads()) return askLeader(request, asker, own);
+      try {
+        return await own();
+      } catch (thrown) {
+        if (!(thrown instanceof Refusal) || thrown.code !== isElsewhere[method]) throw thrown;
+        const { asks, nodes } = await others().catch(() => {
+          throw thrown;
+        });
+        for (const one of nodes) {
+          const found = await askOne(asks, one, request, asker).catch((refused: unknown) => {
+            if (refused instanceof Refusal && refused.code === thrown.code) return undefined;
+            throw refused;
+          });
+          if (found !== undefined) return found;
+        }
+        throw thrown;
+      }
+    },
+
+    async ofOthers<Row extends object>(method: string) {
+      const { asks, nodes } = await others().catch(() => ({ asks: undefined, nodes: [] }));
+      const found = await Promise.all(
+        nodes.map(async (one) => {
+          const rows = asks && (await askOne(asks, one, { method, params: {} }).catch(() => []));
+          return (Array.isArray(rows) ? rows : []).map((row) => ({ ...(row as object), node: one.node }));
+        }),
+      );
+      return found.flat() as (Row & { node: string })[];
+    },
+
+    async answer(question) {
+      const asked = readJson(question) as { readonly request?: unknown; readonly asker?: Asker } | undefined;
+      const message = readMessage(typeof asked?.request === 'string' ? asked.request : '');
+      const request = message.kind === 'request' ? message.request : { id: 1, method: '', params: {} };
+      const { method } = request;
+      // One that is asked asks nobody else.
+      const { nodes: _, ...host } = ports.host();
+      const peer = { notify: () => {}, onEnd: () => () => {}, redact: ports.redact, asker: asked?.asker };
+      const known = askable.has(method) ? request : { ...request, method: `${method} of another gateway` };
+      return (await answerRequest(known, host, peer))();
+    },
+  };
+}
