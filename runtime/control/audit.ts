@@ -1,15 +1,17 @@
 /**
  * The audit log: who changed what through the command line or the page, and how that ended, as lines of JSON in
  * `logs/audit.log`. A line names what was changed and never with which text: a prompt, a secret or a payload is in none.
+ * Refused sign-ins have a file of their own, `logs/refused-sign-ins.log`, since anybody who reaches the page can make them.
  * What agents do has its own records, so a run's calls are not here. Knows which methods only read, too.
  * @see SEC-1 in docs/specification.md
  */
 
 import { createLineLog, type LineLog, readLog } from '../../actors/line-log.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { cut, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { cut, defined, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import type { AuditRow, Method } from './contract.ts';
+import { createRepeats } from './repeats.ts';
 
 /** Who asks: a person at a terminal, or on the page. */
 export type Asker = Pick<AuditRow, 'who' | 'from'>;
@@ -17,11 +19,22 @@ export type Asker = Pick<AuditRow, 'who' | 'from'>;
 /** What the daemon's own listeners say of those who reach the socket: all are the home's owner. */
 export const atTerminal: Asker = { who: 'owner', from: 'terminal' };
 
+/** A sign-in or a sign-out of the page. */
+export interface SessionChange {
+  readonly what: 'signed in' | 'signed out';
+  /** A user of the configuration. Another name is not written down: it may be a password in the wrong field. */
+  readonly who?: string | undefined;
+  readonly sender?: string;
+  readonly refused?: string;
+}
+
 export interface AuditLog {
   /** Writes down what a request came to, unless its method only reads. `thrown`: why it was refused or failed. */
   add(asker: Asker, request: { readonly method: string; readonly params: JsonObject }, thrown?: unknown): void;
   /** The same for one who may only read, once an hour by name and method: it must not push the rows of others out. */
   addReader(asker: Asker, method: string, thrown: unknown): void;
+  /** Writes down a sign-in or a sign-out; equal ones within a minute are counted. */
+  addSession(change: SessionChange): void;
   /** Resolves when what was written down is on the disk, or cannot be. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -32,9 +45,20 @@ export function onlyReads(method: string): boolean {
   return Object.hasOwn(kinds, method) && kinds[method as Method] === 'reads';
 }
 
-const name = 'audit';
+const changes = 'audit';
+const refusedSignIns = 'refused-sign-ins';
+/** No user's name has a space. */
+const unknownUser = 'unknown user';
+const sessionMethods = { 'signed in': 'page.signIn', 'signed out': 'page.signOut' } as const;
+/** What anybody may send makes at most this many different rows a minute; beyond it, rows name no sender. */
+const mostCounted = 1_000;
+const longestSender = 64;
 const longestValue = 200;
 const longestList = 20;
+const mostListBytes = 1_024;
+/** Of all that a row says of the parameters, so that no command can push out many rows of others. */
+const mostOnBytes = 4_096;
+const mostLogBytes = 4 * 1_048_576;
 const readerAgainMs = 3_600_000;
 
 /** What is said of a method's parameters: names, ids and choices, no text that somebody wrote to an agent. */
@@ -148,21 +172,25 @@ const kinds: Readonly<Record<Method, string>> = {
 
 /** @param folder of the home's logs */
 export function createAuditLog(folder: string, redact: (text: string) => string, nowMs = Date.now): AuditLog {
-  let log: LineLog | undefined;
+  const logs = new Map<string, LineLog>();
   const toldMs = new Map<string, number>();
+  const write = (name: string, row: Omit<AuditRow, 'at'>): void => {
+    const log = logs.get(name) ?? createLineLog({ folder, name, redact, maxBytes: mostLogBytes });
+    logs.set(name, log);
+    log.write(Buffer.from(`${JSON.stringify({ at: new Date(nowMs()).toISOString(), ...row })}\n`));
+  };
+  const sessions = createRepeats<Omit<AuditRow, 'at'>>((row, times) => {
+    const on = times === 1 ? row.on : { ...row.on, times };
+    write(row.refused === undefined ? changes : refusedSignIns, { ...row, on });
+  });
   const self: AuditLog = {
     add({ who, from }, { method, params }, thrown) {
       const what = Object.hasOwn(kinds, method) ? kinds[method as Method] : undefined;
       if (what === undefined || what === 'reads' || what === 'calls') return;
       // Only whether a server could be added, or changed so.
       if (params.dry === true && method.startsWith('mcp.')) return;
-      const row: AuditRow = {
-        at: new Date(nowMs()).toISOString(),
-        ...{ who, from, what, method, on: namedOf(params) },
-        ...(thrown === undefined ? {} : { refused: cut(causeOf(thrown), longestValue) }),
-      };
-      log ??= createLineLog({ folder, name, redact, maxBytes: 4 * 1_048_576 });
-      log.write(Buffer.from(`${JSON.stringify(row)}\n`));
+      const refused = thrown === undefined ? {} : { refused: cut(causeOf(thrown), longestValue) };
+      write(changes, { who, from, what, method, on: namedOf(params), ...refused });
     },
     addReader(asker, method, thrown) {
       const about = `${asker.who} ${method}`;
@@ -170,29 +198,79 @@ export function createAuditLog(folder: string, redact: (text: string) => string,
       toldMs.set(about, nowMs());
       self.add(asker, { method, params: {} }, thrown);
     },
-    settled: async () => log?.settled(),
-    close: async () => log?.close(),
+    addSession({ what, who = unknownUser, sender, refused }) {
+      const isNamed = sender !== undefined && (refused === undefined || sessions.size < mostCounted);
+      const on = isNamed ? { sender: cut(sender, longestSender) } : {};
+      const row = { who, from: 'page', what, method: sessionMethods[what], on, ...defined({ refused }) } as const;
+      sessions.add(JSON.stringify(row), row);
+    },
+    async settled() {
+      for (const log of logs.values()) await log.settled();
+    },
+    async close() {
+      sessions.flush();
+      for (const log of logs.values()) await log.close();
+    },
   };
   return self;
 }
 
+/** The named parameters, as far as a row has room for them; `omitted` names the others. */
 function namedOf(params: JsonObject): JsonObject {
-  const entries = Object.entries(params).filter(
-    ([key, value]) => named.has(key) && (key !== 'force' || value === true),
-  );
-  return Object.fromEntries(entries.map(([key, value]) => [key, shortened(value)]));
+  const on: Record<string, Json> = {};
+  const omitted: string[] = [];
+  let left = mostOnBytes;
+  for (const [key, value] of Object.entries(params)) {
+    if (!named.has(key) || (key === 'force' && value !== true)) continue;
+    const short = shortened(value);
+    const bytes = bytesOf(short);
+    if (bytes > left) omitted.push(key);
+    else on[key] = short;
+    left -= bytes > left ? 0 : bytes;
+  }
+  return omitted.length === 0 ? on : { ...on, omitted };
 }
 
 function shortened(value: Json): Json {
-  if (Array.isArray(value)) return value.slice(0, longestList).map((one) => cut(String(one), longestValue));
+  if (Array.isArray(value)) {
+    let left = mostListBytes;
+    const first = value.slice(0, longestList).map((one) => cut(String(one), longestValue));
+    const shown = first.filter((one) => {
+      left -= bytesOf(one);
+      return left >= 0;
+    });
+    return shown.length === value.length ? shown : [...shown, `and ${value.length - shown.length} more`];
+  }
   if (isJsonObject(value)) return {};
   return typeof value === 'string' ? cut(value, longestValue) : value;
 }
 
-/** The rows since a time that have the words, newest first, at most so many; the rest of the file is not looked at. */
+/** As a line of the log holds it. */
+function bytesOf(value: Json): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+/**
+ * The rows since a time that have the words, newest first, at most so many; the rest of the files is not looked at. Refused
+ * sign-ins are half of them at most while there are changes for the other half.
+ */
 export async function readAudit(
   folder: string,
-  { sinceMs, words, limit }: { readonly sinceMs: number; readonly words: string; readonly limit: number },
+  wanted: { readonly sinceMs: number; readonly words: string; readonly limit: number },
+): Promise<readonly AuditRow[]> {
+  const { limit } = wanted;
+  const changed = await readRows(folder, changes, wanted);
+  const refused = await readRows(folder, refusedSignIns, wanted);
+  const shown = refused.slice(0, Math.max(limit - changed.length, Math.floor(limit / 2)));
+  return [...changed.slice(0, limit - shown.length), ...shown].sort((one, other) =>
+    one.at < other.at ? 1 : one.at > other.at ? -1 : 0,
+  );
+}
+
+async function readRows(
+  folder: string,
+  name: string,
+  { sinceMs, words, limit }: Parameters<typeof readAudit>[1],
 ): Promise<readonly AuditRow[]> {
   const rows: AuditRow[] = [];
   const lines = await readLog(folder, name, Number.MAX_SAFE_INTEGER);

@@ -306,7 +306,10 @@ export interface Diagnosis {
 
 export interface AuditRow {
   readonly at: string;
-  /** The user who signed in, or the name that a link was made for; `owner` for other links and at the terminal. */
+  /**
+   * The user who signed in, or the name that a link was made for; `owner` for other links and at the terminal, and
+   * `unknown user` for a refused sign-in that names no user.
+   */
   readonly who: string;
   readonly from: 'terminal' | 'page';
   /** `dropped deliveries`. */

@@ -21,7 +21,8 @@ function networkOf(address: string): string {
   if (groups.slice(0, 6).join(':') === '0:0:0:0:0:65535') {
     return [high >> 8, high & 255, low >> 8, low & 255].join('.');
   }
-  return groups.join(':') === '0:0:0:0:0:0:0:1' ? '::1' : groups.slice(0, 4).join(':');
+  const network = groups.slice(0, 4).map((group) => group.toString(16));
+  return groups.join(':') === '0:0:0:0:0:0:0:1' ? '::1' : `${network.join(':')}::/64`;
 }
 
 /** The eight groups of an IPv6 address, however it is written (RFC 4291 §2.2). */

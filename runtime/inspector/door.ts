@@ -74,9 +74,7 @@ export function judgeRequest(
   }
   // Another listener of this machine can add cookies of the same name, and the browser may send those first. It may have
   // the id of an older session from the browser, so a known one is not yet the page's.
-  const known = [...new Set(cookiesOf(headers.cookie, cookieName(rules.port)))]
-    .map((id) => ({ id, origin: at ?? rules.origin }))
-    .filter(rules.knowsSession);
+  const known = claimsOf(headers, { port: rules.port, origin: at ?? rules.origin }).filter(rules.knowsSession);
   const named = textOf(headers[sessionHeader]);
   const needsProof = asked === 'data' || asked === 'numbers';
   const session = known.find((claim) => {
@@ -97,6 +95,14 @@ export function pageOriginOf(
 ): string | undefined {
   if (`http://${host}` === origin) return origin;
   return `https://${host}` === publicUrl ? publicUrl : undefined;
+}
+
+/** The sessions that a request's cookies name, known or not. */
+export function claimsOf(
+  { cookie }: IncomingHttpHeaders,
+  { port, origin }: Pick<DoorRules, 'port' | 'origin'>,
+): readonly SessionClaim[] {
+  return [...new Set(cookiesOf(cookie, cookieName(port)))].map((id) => ({ id, origin }));
 }
 
 /** Cookies know no ports: two gateways on one machine would take each other's for their own. */

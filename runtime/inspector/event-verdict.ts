@@ -1,6 +1,6 @@
 /**
- * States the outcome of an event in one sentence with its reason, and what happened on the way in a second. Names no command:
- * the page has a button for what can be done. Pure.
+ * States the outcome of an event in one sentence with its reason, and what happened on the way in a second. Names a command
+ * only against a refusal: for the rest the page has a button. Pure.
  * @see INS-4 in docs/specification.md
  */
 
@@ -10,7 +10,7 @@ import { toolWords } from './event-calls.ts';
 import type { Tone, Verdict } from './event-wire.ts';
 import { outcomeOf } from './story-request.ts';
 import type { StorySources } from './story-sources.ts';
-import { alikeWords, refusals, withReason } from './story-verdict.ts';
+import { alikeWords, refusalCure, refusals, withReason } from './story-verdict.ts';
 import { counted, seconds } from './story-words.ts';
 
 const passedOver: ReadonlySet<OutcomeKind> = new Set([
@@ -27,7 +27,11 @@ export function eventVerdict(sources: StorySources): Verdict {
   const refusal = outcome === undefined ? undefined : refusals[outcome];
   if (outcome !== undefined && refusal !== undefined && outcome !== 'deliveryFailed') {
     const text = `${withReason(refusal[0], event.reason)}${alikeWords(sources)}`;
-    return { tone: passedOver.has(outcome) ? 'ended' : 'failed', text, detail: refusal[1].replaceAll('`', '') };
+    return {
+      tone: passedOver.has(outcome) ? 'ended' : 'failed',
+      text,
+      detail: refusalCure(outcome, event).replaceAll('`', ''),
+    };
   }
   return { ...sentenceOf(sources), detail: detailOf(sources) };
 }

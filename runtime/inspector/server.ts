@@ -18,7 +18,7 @@ import type { InspectorSettings } from '../../machines/config/settings.ts';
 import { boundConnections, connectionLimit } from '../http/connections.ts';
 import { createLingering, lingerLimits } from '../http/lingering.ts';
 import { senderOf } from '../http/sender.ts';
-import { type Asked, cookieName, isLoopbackHost, judgeRequest, pageOriginOf } from './door.ts';
+import { type Asked, claimsOf, cookieName, isLoopbackHost, judgeRequest, pageOriginOf } from './door.ts';
 import type { Feed } from './feed.ts';
 import { type PageFile, readPageFiles } from './page-files.ts';
 import { answerPage, bodyOf, type PageRpcPorts } from './page-rpc.ts';
@@ -83,6 +83,9 @@ const lingerMs = 1_000;
 const headTooLong =
   'The browser sent more than 1 MiB of headers, most likely cookies that another program on this machine set. Clear the cookies of this address in the browser, then open the page by `agent inspect --web`.';
 const linkOver = 'This link was used already or is too old. `agent inspect --web` makes another.';
+const wrongSignIn = 'the name or the password is wrong';
+const notKept =
+  'state/inspector-sessions.json cannot be written, so a restart brings the session back; make room there, then run `agent inspect --end-sessions`';
 /** In bytes: anybody may send one. */
 const longestSignIn = 4_096;
 const promText = 'text/plain; version=0.0.4; charset=utf-8';
@@ -220,6 +223,11 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
   }
   const method = request.method ?? '';
   const { session } = verdict;
+  if (path === '/sign-out' && session !== undefined) {
+    if (method === 'POST') await signOut(response, { ...ports, session });
+    else notAllowed(response, 'POST');
+    return;
+  }
   if (asked === 'data' && session !== undefined) {
     // What a session holds open ends with it.
     response.on(
@@ -263,7 +271,7 @@ function askedOf(path: string, hasUsers: boolean): Asked {
   if (path === '/sign-in' && hasUsers) return 'signIn';
   if (path === '/hello') return 'greeting';
   if (path === '/metrics' || path === '/ready') return 'numbers';
-  if (path === '/rpc' || path === '/stream' || /^\/(?:actor|chart)\//.test(path)) return 'data';
+  if (path === '/rpc' || path === '/stream' || path === '/sign-out' || /^\/(?:actor|chart)\//.test(path)) return 'data';
   if (hasUsers) return 'entrance';
   return path === '/' || path === '/index.html' ? 'document' : 'file';
 }
@@ -294,8 +302,9 @@ function open(
   }
 }
 
-function cookieOf({ id }: PageSession, port: number, origin: string): string {
-  const maxAge = Math.floor(sessionLifeMs / 1_000);
+/** The cookie of a session; of none, the one that removes it. */
+function cookieOf(session: PageSession | undefined, port: number, origin: string): string {
+  const { id, maxAge } = { id: session?.id ?? '', maxAge: session === undefined ? 0 : sessionLifeMs / 1_000 };
   const secure = origin.startsWith('https:') ? '; Secure' : '';
   return `${cookieName(port)}=${id}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAge}${secure}`;
 }
@@ -304,8 +313,10 @@ function cookieOf({ id }: PageSession, port: number, origin: string): string {
 async function signIn(
   request: IncomingMessage,
   response: ServerResponse,
-  { sessions, port, origin, publicUrl, signIns, log }: Serving & { readonly signIns: SignIns },
+  { sessions, port, origin, publicUrl, signIns, log, rpc }: Serving & { readonly signIns: SignIns },
 ): Promise<void> {
+  const { audit } = rpc.host();
+  const at = publicUrl ?? origin;
   const given = readJson((await bodyOf(request, response, longestSignIn)) ?? '');
   const { name, password } = isJsonObject(given) ? given : {};
   if (typeof name !== 'string' || typeof password !== 'string') {
@@ -315,18 +326,40 @@ async function signIn(
   const sender = signerOf(request);
   const verdict = signIns.judge({ name, password, sender });
   if (verdict.kind === 'guest') {
-    const session = sessions.admit(verdict.guest, publicUrl ?? origin);
-    log.log('info', 'inspector: signed in', { who: verdict.guest.who });
-    response.setHeader('set-cookie', cookieOf(session, port, publicUrl ?? origin));
+    const { who } = verdict.guest;
+    // Who signs in again has a new cookie and key, so nobody could end the session of the old ones.
+    for (const claim of claimsOf(request.headers, { port, origin: at })) {
+      const before = sessions.guest(claim);
+      if (before?.signedBy !== undefined && before.who === who) void sessions.end(claim);
+    }
+    const session = sessions.admit(verdict.guest, at);
+    log.log('info', 'inspector: signed in', { who });
+    audit?.addSession({ what: 'signed in', who, sender });
+    response.setHeader('set-cookie', cookieOf(session, port, at));
     json(response, session);
     return;
   }
-  log.log('warn', 'inspector: a sign-in was refused', defined({ who: verdict.who, sender: cut(sender, 64) }));
-  if (verdict.kind === 'wrong') plain(response, 401, 'the name or the password is wrong');
+  const { who } = verdict;
+  log.log('warn', 'inspector: a sign-in was refused', defined({ who, sender: cut(sender, 64) }));
+  const refused = verdict.kind === 'wrong' ? wrongSignIn : 'too many wrong ones in a minute';
+  audit?.addSession({ what: 'signed in', who, sender, refused });
+  if (verdict.kind === 'wrong') plain(response, 401, wrongSignIn);
   else {
     response.setHeader('retry-after', verdict.seconds);
     plain(response, 429, `too many wrong ones; try again in ${verdict.seconds} s`);
   }
+}
+
+/** Ends the session, so that neither its cookie nor its key opens anything, and what it holds open. */
+async function signOut(
+  response: ServerResponse,
+  { sessions, session, port, rpc }: Serving & { readonly session: SessionClaim },
+): Promise<void> {
+  const { who } = sessions.guest(session) ?? {};
+  const isKept = await sessions.end(session);
+  rpc.host().audit?.addSession({ what: 'signed out', who, ...(isKept ? {} : { refused: notKept }) });
+  response.setHeader('set-cookie', cookieOf(undefined, port, session.origin));
+  response.writeHead(204).end();
 }
 
 /**

@@ -56,6 +56,8 @@ export interface PageSessions {
   isFresh(claim: SessionClaim): boolean;
   /** Calls back when the session ends, until the returned function is called. */
   onEnd(claim: SessionClaim, end: () => void): () => void;
+  /** Ends a session with what it holds open. Resolves with whether the file of the sessions was written. */
+  end(claim: SessionClaim): Promise<boolean>;
   /** Ends all sessions and links. */
   endAll(): Promise<EndedSessions>;
 }
@@ -221,6 +223,10 @@ export function createPageSessions(nowMs: () => number, keep: SessionKeep): Page
         over.delete(end);
         if (over.size === 0 && ends.get(digest) === over) ends.delete(digest);
       };
+    },
+    end({ id }) {
+      drop(digestOf(id));
+      return keep.save(sessions());
     },
     async endAll() {
       invited.clear();

@@ -4,33 +4,49 @@
  * @see INS-2 in docs/specification.md
  */
 
+import type { EventRecord } from '../../machines/webhook/record.ts';
 import type { OutcomeKind } from '../../machines/webhook/reply.ts';
 import { answerCommands } from './story-calls.ts';
 import { outcomeOf } from './story-request.ts';
 import type { StorySources } from './story-sources.ts';
 import { iso, targetsOf } from './story-words.ts';
 
-/** What ended a request, and what helps. A duplicate and an ignored event are as they should be unless a person disagrees. */
+/**
+ * What ended a request, and what helps, with the command for it; `<route>` stands for the event's route. A duplicate and an
+ * ignored event are as they should be unless a person disagrees.
+ */
 export const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cure: string]>> = {
-  tooLarge: ['Refused: the body is larger than max_body_bytes.', 'Raise platforms.webhook.max_body_bytes.'],
+  tooLarge: [
+    'Refused: the body is larger than max_body_bytes.',
+    'Raise platforms.webhook.max_body_bytes by `agent config edit`.',
+  ],
   unknownRoute: [
     'Refused: no route has this path.',
-    'Compare the URL at the sender with `agent webhook list`; subscribe or add the route.',
+    'Compare the URL at the sender with `agent webhook list`; `agent webhook subscribe` adds a route.',
   ],
   methodNotAllowed: ['Refused: webhooks are sent by POST.', 'Let the sender use POST.'],
-  routeDisabled: ['Refused: the route is disabled.', 'Set enabled: true on the route.'],
+  routeDisabled: ['Refused: the route is disabled.', '`agent webhook enable <route>` enables it.'],
   rateLimited: [
     'Refused: the route had taken its requests of this minute.',
-    'The sender may try again after Retry-After; raise platforms.webhook.rate_limit if it should not have to.',
+    'The sender may try again after Retry-After; if it should not have to, raise platforms.webhook.rate_limit by `agent config edit`.',
   ],
   badSignature: [
     'Refused: the signature is not genuine.',
-    'Give the sender the route’s secret and a scheme that the gateway knows; clocks may differ by 300 s at most.',
+    '`agent webhook doctor <route>` shows what differs. Give the sender the route’s secret and a scheme that the gateway knows; clocks may differ by 300 s at most.',
   ],
   badBody: ['Refused: the body cannot be read.', 'Let the sender send a JSON object, or a form.'],
-  ignoredEvent: ['Ignored: the route does not list this event.', 'Add the event to `events` of the route to take it.'],
-  ignoredFilter: ['Ignored: a filter does not hold.', 'Change `filters` of the route if it should have passed.'],
-  ignoredScript: ['Ignored: the route’s script said so.', 'Run the script with this payload to see why.'],
+  ignoredEvent: [
+    'Ignored: the route does not list this event.',
+    'Add the event to `events` of the route to take it; `agent webhook show <route>` shows them.',
+  ],
+  ignoredFilter: [
+    'Ignored: a filter does not hold.',
+    'Change `filters` of the route if it should have passed; `agent webhook show <route>` shows them.',
+  ],
+  ignoredScript: [
+    'Ignored: the route’s script said so.',
+    'Run the script with this payload to see why; `agent webhook show <route>` names the script.',
+  ],
   duplicate: ['Passed over: this delivery id or signature came before, within the hour.', ''],
   handshake: ['Answered: the provider asked who listens here, before it sends events.', ''],
   pending: [
@@ -42,7 +58,7 @@ export const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cu
     'Not delivered: the target did not take it.',
     'Correct what the reason names; the sender tries again.',
   ],
-  internal: ['Refused: the gateway failed on it.', 'The log tells more, by the request’s id.'],
+  internal: ['Refused: the gateway failed on it.', '`agent gateway logs` shows more, by the request’s id.'],
 };
 
 /** Of several deliveries, the first that has not arrived. */
@@ -115,13 +131,19 @@ function underWay({ questions: [question], callsUnderWay: [call] }: StorySources
   return call === undefined ? 'is under way' : `is under way, in a call of ${call.tool}`;
 }
 
+/** What helps against a refusal; empty where nothing needs to. */
+export function refusalCure(outcome: OutcomeKind, { route, profile }: EventRecord): string {
+  const chosen = profile === 'default' ? route : `${route} --profile ${profile}`;
+  return (refusals[outcome]?.[1] ?? '').replaceAll('<route>', () => chosen);
+}
+
 export function cureFor(sources: StorySources): string {
   const { key, event, run } = sources;
   const delivery = openDelivery(sources);
   const outcome = outcomeOf(event);
   const again = `\`agent events replay ${key}\` sends the event through once more.`;
   if (outcome === 'duplicate') return `If it was to run again: ${again}`;
-  if (outcome !== undefined) return refusals[outcome]?.[1] ?? '';
+  if (outcome !== undefined) return refusalCure(outcome, event);
   if (run?.record.repeatedBy !== undefined)
     return `Its sender has delivered it again: \`agent inspect why ${run.record.repeatedBy}\` shows what followed.`;
   const freed =

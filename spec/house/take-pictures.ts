@@ -24,14 +24,20 @@ const views = [
   ['event-waits', '#/events/{release}', 'main .headline', 'inspector-waits'],
   ['failures', '#/failures', 'main h1', ''],
   ['routes', '#/routes', 'main h1', ''],
+  ['route', '#/routes/default/issues', 'main h2', ''],
   ['servers', '#/servers', 'main h1', ''],
   ['server', '#/servers/default/notes', 'main h2', 'inspector-servers'],
+  ['server-calls', '#/servers/default/notes/calls', 'main h2', ''],
+  ['server-settings', '#/servers/default/notes/settings', 'main h2', ''],
+  ['server-chart', '#/servers/default/notes/chart', '.box.active', ''],
+  ['server-login', '#/servers/default/hub', 'main .verdict', ''],
   ['server-broken', '#/servers/default/calendar', 'main h2', ''],
   ['add-server', '#/servers?add=1', 'dialog[open]', ''],
   ['approvals', '#/approvals', 'main button', 'inspector-approvals'],
   ['schedules', '#/schedules/default/digest', 'main h1', ''],
   ['targets', '#/targets', 'main h1', ''],
   ['config', '#/config', 'main h1', ''],
+  ['audit', '#/audit', 'main table', ''],
 ] as const;
 
 /** The documentation shows these dark too. */

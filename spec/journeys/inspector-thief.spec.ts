@@ -6,11 +6,13 @@
 import { readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream';
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import {
   axeFindings,
   chromiumPath,
+  clippedParts,
   goTo,
   linkOf,
   noChromium,
@@ -257,7 +259,8 @@ t.test(
         const { method, headers } = request;
         const onward = httpRequest({ host: '127.0.0.1', port, path: request.url, method, headers }, (answer) => {
           response.writeHead(answer.statusCode ?? 502, answer.headers);
-          answer.pipe(response);
+          // Also ends what the daemon breaks off, such as a stream.
+          pipeline(answer, response, () => undefined);
         });
         onward.on('error', () => response.destroy());
         request.pipe(onward);
@@ -271,7 +274,8 @@ t.test(
       users: { maya: { password, role: 'reader' }, noor: { password } },
     };
     const gateway = await startGateway(t, {}, { config: { inspector, agent: { runner: 'echo' } }, timePasses: true });
-    t.match(await linkOf(gateway), publicUrl);
+    // The listener may open a moment after the gateway.
+    t.match(await eventually(() => linkOf(gateway).catch(() => undefined)), publicUrl);
     const browser = await openBrowser(t);
     const context = await browser.newContext({ ignoreHTTPSErrors: true });
     const page = await context.newPage();
@@ -281,13 +285,42 @@ t.test(
     await page.getByLabel('Name').fill('maya');
     await page.getByLabel('Password').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('the name or the password is wrong').waitFor();
+    await page.getByRole('alert').filter({ hasText: 'the name or the password is wrong' }).waitFor();
+    t.equal(await page.getByLabel('Password').getAttribute('autocomplete'), 'current-password');
+    t.equal(await page.getByLabel('Password').getAttribute('aria-invalid'), 'true');
+    t.same(await axeFindings({ page }), []);
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await live(page);
     await page.getByRole('heading', { name: 'Servers', level: 1 }).waitFor();
     await page.getByText('maya · read-only access').waitFor();
     t.equal(await page.evaluate('location.hash'), '#/servers');
+
+    const second = await context.newPage();
+    await second.goto(`${publicUrl}/#/events`);
+    await live(second);
+    for (const width of [320, 900]) {
+      await second.setViewportSize({ width, height: 800 });
+      if (width === 320) await second.getByRole('button', { name: 'More' }).click();
+      t.same(await clippedParts({ page: second }), [], `${width}`);
+      t.same(await axeFindings({ page: second }), [], `${width}`);
+    }
+    const stolen = await context.cookies();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('option', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    t.match([await page.evaluate('location.hash'), (await context.cookies()).length], ['', 0]);
+    await second.getByRole('heading', { name: 'Your session has ended.' }).waitFor();
+    await context.addCookies(stolen);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.getByLabel('Name').fill('maya');
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await live(page);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    t.match(JSON.stringify(await gateway.control.call('audit.list')), /"who":"maya","from":"page","what":"signed out"/);
 
     const operator = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
     await operator.goto(`${publicUrl}/#/routes/default/ping`);

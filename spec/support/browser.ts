@@ -118,7 +118,7 @@ export async function axeFindings({ page }: Pick<OpenPage, 'page'>): Promise<rea
  * What does not fit the window: a page that is wider than it, and controls of which a part lies where nobody can bring it
  * into sight, beyond the window or cut off by what is around them.
  */
-export async function clippedParts({ page }: OpenPage): Promise<readonly string[]> {
+export async function clippedParts({ page }: Pick<OpenPage, 'page'>): Promise<readonly string[]> {
   return page.evaluate(`(() => {
     const found = [];
     const name = (one) => one.tagName.toLowerCase() + '.' + [...one.classList].join('.') + ' "' + (one.innerText ?? '').slice(0, 30) + '"';

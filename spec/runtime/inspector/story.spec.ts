@@ -91,6 +91,8 @@ t.test('INS-2 · a story ends in the state that decided it, with its reason', (t
     ['unavailable', 'the disk is full', 'claiming'],
     ['deliveryFailed', 'the target said no', 'dispatching'],
   ];
+  /** What the sender, or the target, has to do. */
+  const ofSender = new Set<string>(['methodNotAllowed', 'badBody', 'pending', 'deliveryFailed']);
   for (const [outcome, reason, state] of rows) {
     const story = tellStory(refused(outcome, reason));
     const stairs = story.chapters[0]?.stairs ?? [];
@@ -105,6 +107,7 @@ t.test('INS-2 · a story ends in the state that decided it, with its reason', (t
     t.equal(stairs.at(-1)?.state, 'answered');
     t.match(story.verdict, /^[A-Z].*\.$/, outcome);
     t.ok(outcome === 'duplicate' || story.cure !== '', `${outcome} has a cure`);
+    if (!ofSender.has(outcome)) t.match(story.cure, /`agent [a-z]+ [^`<>]+`/, `${outcome} names the command`);
     for (const { state: name, told } of stairs.slice(0, -2))
       if (name === 'rendering') t.equal(told, 'its texts are filled in', `${outcome} tells of no work`);
   }

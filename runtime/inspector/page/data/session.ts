@@ -126,6 +126,17 @@ export async function signIn(name: string, password: string): Promise<string | u
   return undefined;
 }
 
+/** Ends the session at the daemon, forgets its key and draws the page anew. Rejects where the session has not ended. */
+export async function signOut(): Promise<void> {
+  const response = await fetchProven('./sign-out', { method: 'POST' });
+  // It may have ended before.
+  if (!response.ok && response.status !== 401) throw new Error(`the daemon answered ${response.status}`);
+  // What cannot be removed opens nothing any more.
+  await inStore('readwrite', (store) => store.delete(storeName)).catch(() => undefined);
+  // Without the place: what was shown stays neither in the page nor in its address.
+  location.replace('./');
+}
+
 /** Returns the page's proof once the daemon's own was right; undefined where it was not, or there is no session. */
 async function introduce(): Promise<string | undefined> {
   const session = await current();

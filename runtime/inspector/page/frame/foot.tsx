@@ -1,12 +1,14 @@
-/** Whether the page hears the daemon; the daemon's version, and since when it runs. */
+/** Whether the page hears the daemon; the daemon's version, and since when it runs; who has signed in, and how to sign out. */
 
 import type { JSX } from 'preact';
+import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { useNow } from '../data/clock.ts';
+import { useCommands } from '../data/commands.ts';
 import { connection } from '../data/connection.ts';
 import { spellSpan } from '../data/format.ts';
 import { vitals } from '../data/live.ts';
-import { guest } from '../data/session.ts';
+import { guest, signOut } from '../data/session.ts';
 import { Icon } from '../parts/icons.tsx';
 
 export function Foot(): JSX.Element {
@@ -33,12 +35,27 @@ export function Foot(): JSX.Element {
           </span>
         ) : null}
       </div>
-      {who === undefined || (who.who === 'owner' && who.role === undefined) ? null : (
-        <div class="row muted">
+      {who === undefined || (who.who === 'owner' && who.role === undefined && !who.isByPassword) ? null : (
+        <div class="row user muted">
           <Icon name="person" small />
-          <span>{who.role === 'reader' ? `${who.who} · read-only access` : who.who}</span>
+          <span class="cut">{who.role === 'reader' ? `${who.who} · read-only access` : who.who}</span>
+          {who.isByPassword ? (
+            <button type="button" class="btn quiet push" onClick={leave} disabled={joined !== 'live'}>
+              Sign out
+            </button>
+          ) : null}
         </div>
       )}
     </div>
   );
+}
+
+/** A user who has signed in can sign out; a session that a link opened has no other way in. */
+export function useSignOut(): void {
+  const isByPassword = useCell(guest)?.isByPassword === true;
+  useCommands('actions', isByPassword ? [{ label: 'Sign out', icon: 'leave', run: leave }] : []);
+}
+
+function leave(): void {
+  signOut().catch(() => announce('Not signed out: the daemon does not answer. Press “Sign out” again.', true));
 }

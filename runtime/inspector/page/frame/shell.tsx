@@ -13,6 +13,7 @@ import { heard, vitals } from '../data/live.ts';
 import { go, place } from '../data/place.ts';
 import { useMedia } from '../data/use-media.ts';
 import { rowOf } from '../views.ts';
+import { useSignOut } from './foot.tsx';
 import { listenToKeys } from './global-keys.ts';
 import { KeySheet } from './key-sheet.tsx';
 import { Palette } from './palette.tsx';
@@ -32,6 +33,7 @@ export function Shell(): JSX.Element {
   const { component: View } = row;
   if (joined === 'live') had.current = true;
   useApprovalNews();
+  useSignOut();
   useKeptScroll(at);
   useEffect(() => {
     const tell = (): void => {

@@ -76,15 +76,15 @@ export function TabBar({ at }: { readonly at: View }): JSX.Element {
   return (
     <>
       {isMore ? (
-        // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: it closes after a click on one of its links.
-        <div class="more-places" id="more-places" onClick={() => setMore(false)}>
+        // biome-ignore lint/a11y/useKeyWithClickEvents: it closes after a click on one of its links.
+        <aside class="more-places" id="more-places" aria-label="More" onClick={() => setMore(false)}>
           <nav aria-label="More views">
             {rest.map((row) => (
               <NavLink key={row.name} row={row} isAt={row.name === at} />
             ))}
           </nav>
           <Foot />
-        </div>
+        </aside>
       ) : null}
       <nav class="tabbar" aria-label="Main views">
         {first.map((row) => (

@@ -1,22 +1,11 @@
-/** The small parts that every view is made of: ages, notes, JSON, copied texts. */
+/** The small parts that every view is made of: times, answers, JSON, copied texts. */
 
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useState } from 'preact/hooks';
 import { shownJson } from '../../../../machines/base/shown-json.ts';
 import { useNow } from '../data/clock.ts';
-import { spellClock, spellSpan } from '../data/format.ts';
+import { spellClock } from '../data/format.ts';
 import type { Asked } from '../data/rpc.ts';
-
-/** How long ago, kept true; the full time is told on hovering. */
-export function Age({ at }: { readonly at: number | string }): JSX.Element {
-  const now = useNow();
-  const time = new Date(at);
-  return (
-    <time dateTime={Number.isNaN(time.getTime()) ? undefined : time.toISOString()} title={time.toLocaleString()}>
-      {spellSpan(now - time.getTime())}
-    </time>
-  );
-}
 
 export function Clock({ at }: { readonly at: number | string }): JSX.Element {
   const now = useNow();
@@ -24,22 +13,6 @@ export function Clock({ at }: { readonly at: number | string }): JSX.Element {
     <time dateTime={new Date(at).toISOString()} title={new Date(at).toLocaleString()}>
       {spellClock(at, now)}
     </time>
-  );
-}
-
-/** Says that there is nothing, and what would change that. */
-export function Nothing({
-  title,
-  children,
-}: {
-  readonly title: string;
-  readonly children?: ComponentChildren;
-}): JSX.Element {
-  return (
-    <div class="nothing">
-      <p class="title">{title}</p>
-      {children === undefined ? null : <p>{children}</p>}
-    </div>
   );
 }
 
@@ -108,22 +81,12 @@ export function LongText({ text, label }: { readonly text: string; readonly labe
   };
   return (
     <div class="long">
-      <button type="button" class="quiet small copy" onClick={copy}>
+      <button type="button" class="btn quiet copy" onClick={copy}>
         {copied ? 'Copied' : 'Copy'}
       </button>
       <Scrolled label={label}>
         <pre>{text}</pre>
       </Scrolled>
-    </div>
-  );
-}
-
-/** A pair of a word and its value. */
-export function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }): JSX.Element {
-  return (
-    <div class="fact">
-      <dt>{name}</dt>
-      <dd>{children}</dd>
     </div>
   );
 }

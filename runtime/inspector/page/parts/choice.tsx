@@ -85,6 +85,9 @@ interface TextProps extends FieldProps {
   readonly lines?: number;
   readonly placeholder?: string;
   readonly secret?: boolean;
+  /** What a password manager fills in; nothing unless given. */
+  readonly autocomplete?: 'username' | 'current-password';
+  readonly readOnly?: boolean;
 }
 
 export function Field({
@@ -97,6 +100,8 @@ export function Field({
   lines = 1,
   placeholder,
   secret = false,
+  autocomplete,
+  readOnly = false,
 }: TextProps): JSX.Element {
   const id = useId();
   const props = {
@@ -118,7 +123,8 @@ export function Field({
         <input
           {...props}
           {...(secret ? { type: 'password' } : {})}
-          autocomplete="off"
+          autocomplete={autocomplete ?? 'off'}
+          readOnly={readOnly}
           spellcheck={false}
           onInput={(event) => onInput(event.currentTarget.value)}
         />

@@ -100,7 +100,7 @@ function useModal() {
     box.current?.showModal();
     // What loses nothing, or the first field: not the button that closes.
     const first = box.current?.querySelector<HTMLElement>('[data-first]');
-    (first ?? box.current?.querySelector<HTMLElement>('input, textarea, a.button, a.btn'))?.focus();
+    (first ?? box.current?.querySelector<HTMLElement>('input, textarea, a.btn'))?.focus();
     return () => {
       if (before instanceof HTMLElement) before.focus();
     };

@@ -95,6 +95,7 @@ const lines = {
   add: <path d="M8 3v10M3 8h10" />,
   edit: <path d="M10.5 3 13 5.5 6 12.5l-3 .5.5-3z" />,
   power: <path d="M8 2v5M4.5 4.5a5 5 0 1 0 7 0" />,
+  leave: <path d="M7 2.5H3v11h4M10 5l3 3-3 3M13 8H6" />,
   switch: <path d="m5 6 3-3 3 3M5 10l3 3 3-3" />,
 } satisfies Readonly<Record<string, ComponentChildren>>;
 

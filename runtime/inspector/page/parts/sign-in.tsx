@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { signIn } from '../data/session.ts';
+import { Field } from './choice.tsx';
 
 export function SignIn({
   name: known = '',
@@ -28,29 +29,15 @@ export function SignIn({
   if (state.kind === 'done') return <p role="status">Signed in.</p>;
   return (
     <form class="fields" onSubmit={(event) => void send(event)}>
-      <label class="field">
-        <span>Name</span>
-        <input
-          autocomplete="username"
-          value={name}
-          readOnly={known !== ''}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-      </label>
-      <label class="field">
-        <span>Password</span>
-        <input
-          type="password"
-          autocomplete="current-password"
-          value={password}
-          onInput={(event) => setPassword(event.currentTarget.value)}
-        />
-      </label>
-      {state.kind === 'refused' ? (
-        <p class="refusal" role="alert">
-          Not signed in: {state.why}.
-        </p>
-      ) : null}
+      <Field label="Name" autocomplete="username" value={name} readOnly={known !== ''} onInput={setName} />
+      <Field
+        label="Password"
+        secret
+        autocomplete="current-password"
+        value={password}
+        onInput={setPassword}
+        {...(state.kind === 'refused' ? { fault: `Not signed in: ${state.why}.` } : {})}
+      />
       <button type="submit" class="btn primary tall" disabled={name === '' || password === '' || state.kind === 'busy'}>
         Sign in
       </button>

@@ -10,6 +10,7 @@ import type { ServerRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { call, stream, wordsOf } from '../data/rpc.ts';
 import { Refused } from '../parts/basics.tsx';
+import { Field } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 
 export function LoginDialog({ row, onClose }: { readonly row: ServerRow; readonly onClose: () => void }): JSX.Element {
@@ -58,27 +59,29 @@ export function LoginDialog({ row, onClose }: { readonly row: ServerRow; readonl
       ) : (
         <>
           <p>
-            <a class="button main" href={address} target="_blank" rel="noreferrer noopener">
+            <a class="btn primary" href={address} target="_blank" rel="noreferrer noopener">
               Open the login page
             </a>
           </p>
           <p class="muted wrap">{new URL(address).host} asks you there. This dialog closes when you are logged in.</p>
           <form
+            class="stack"
             onSubmit={(event) => {
               event.preventDefault();
               void paste();
             }}
           >
-            <label class="wide">
-              The browser is on another computer? Paste the address that it ended at
-              <input value={pasted} onInput={(event) => setPasted(event.currentTarget.value)} />
-            </label>
-            <div class="buttons">
-              <button type="submit" disabled={pasted.trim() === ''}>
-                Use it
-              </button>
-              <button type="button" onClick={onClose}>
+            <Field
+              label="The browser is on another computer? Paste the address that it ended at"
+              value={pasted}
+              onInput={setPasted}
+            />
+            <div class="btns">
+              <button type="button" class="btn" onClick={onClose}>
                 Cancel
+              </button>
+              <button type="submit" class="btn" disabled={pasted.trim() === ''}>
+                Use it
               </button>
             </div>
           </form>

@@ -213,9 +213,7 @@ export function ServerDetail({
             <SettingsPanel asked={shown.asked} row={row} />
           </div>
         ) : tab === 'tools' ? (
-          <div class="old">
-            <Tools row={row} />
-          </div>
+          <Tools row={row} />
         ) : tab === 'calls' ? (
           <ServerCalls row={row} />
         ) : tab === 'settings' ? (
@@ -256,8 +254,8 @@ function Chart({ row: { name, profile } }: { readonly row: ServerRow }): JSX.Ele
   const played = usePlayed(id);
   if (found === undefined) return <Empty title="The connection does not run." />;
   return (
-    <div class="old">
-      <p class="muted">
+    <div class="stack">
+      <p>
         <a href={hashOf('actors', id)}>Open in Actors</a>
       </p>
       <StateChart machine={found.machine} state={found.state} played={played} trail={new Set()} />

@@ -8,7 +8,8 @@ import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
-import { Answered, JsonText, LongText, Nothing, Refused } from '../parts/basics.tsx';
+import { Answered, JsonText, LongText, Refused } from '../parts/basics.tsx';
+import { Empty } from '../parts/panel.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
 
 const changing = /^serverConnection$/;
@@ -22,9 +23,9 @@ export function Tools({ row }: { readonly row: ServerRow }): JSX.Element {
     <Answered asked={asked}>
       {(tools) =>
         tools.length === 0 ? (
-          <Nothing title="No tool is registered">
+          <Empty title="No tool is registered">
             They come with the first connection, as far as the filters let them.
-          </Nothing>
+          </Empty>
         ) : (
           <ul class="tools">
             {tools.map((tool) => (
@@ -96,14 +97,14 @@ function ToolBody({ tool, profile }: { readonly tool: ToolRow; readonly profile:
   }
 
   return (
-    <div class="body" ref={body}>
+    <div class="tool-body" ref={body}>
       {tool.description === firstLine(tool.description) ? null : <p class="description">{tool.description}</p>}
       <p class="muted">
         registered as <code>{tool.name}</code>
       </p>
       <Acts>
         <SchemaForm id={`call-${tool.name}`} schema={tool.input_schema} onValues={(values) => void run(values)}>
-          <button type="submit" class="main" aria-disabled={made.kind === 'running'}>
+          <button type="submit" class="btn primary" aria-disabled={made.kind === 'running'}>
             Call
           </button>
           <span class="muted" role="status">

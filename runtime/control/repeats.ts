@@ -1,0 +1,46 @@
+/**
+ * Counts what is repeated: the first of equal things is passed on at once, and those that follow within a minute together
+ * at its end, so that what anybody may repeat takes little of a log.
+ * @see SEC-1 in docs/specification.md
+ */
+
+export interface Repeats<Thing> {
+  /** How many different things are being counted. */
+  readonly size: number;
+  add(key: string, thing: Thing): void;
+  /** Passes on what has been counted so far. */
+  flush(): void;
+}
+
+const windowMs = 60_000;
+
+/** @param pass is given a thing with how many of it there were. */
+export function createRepeats<Thing>(pass: (thing: Thing, times: number) => void): Repeats<Thing> {
+  const counted = new Map<string, { readonly end: () => void; times: number }>();
+  return {
+    get size() {
+      return counted.size;
+    },
+    add(key, thing) {
+      const before = counted.get(key);
+      if (before !== undefined) {
+        before.times += 1;
+        return;
+      }
+      const row = {
+        times: 0,
+        end: () => {
+          clearTimeout(timer);
+          counted.delete(key);
+          if (row.times > 0) pass(thing, row.times);
+        },
+      };
+      const timer = setTimeout(row.end, windowMs).unref();
+      counted.set(key, row);
+      pass(thing, 1);
+    },
+    flush() {
+      for (const { end } of counted.values()) end();
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { type AuditLog, atTerminal, createAuditLog, readAudit } from '../../../runtime/control/audit.ts';
+import type { AuditRow } from '../../../runtime/control/contract.ts';
+import { makeHome } from '../../support/home.ts';
+import { lentTime } from '../../support/lent-time.ts';
+
+const minuteMs = 60_000;
+
+interface Stage {
+  readonly audit: AuditLog;
+  rows(limit?: number): Promise<readonly AuditRow[]>;
+  /** What the rows of changes take on disk. */
+  bytes(): number;
+}
+
+function stage(t: Test): Stage {
+  const folder = makeHome(t).path;
+  const audit = createAuditLog(folder, (text) => text);
+  t.teardown(() => audit.close());
+  return {
+    audit,
+    async rows(limit = 100) {
+      await audit.settled();
+      return readAudit(folder, { sinceMs: 0, words: '', limit });
+    },
+    bytes: () => statSync(join(folder, 'audit.log')).size,
+  };
+}
+
+t.test(
+  'SEC-1 · a row of the audit log is short, however much a command is given, and counts what it leaves out',
+  async (t) => {
+    const { audit, rows, bytes } = stage(t);
+    const long = '\u0007'.repeat(100_000);
+    const ids = new Array<string>(5_000).fill(long);
+    const texts = ['id', 'name', 'server', 'route', 'job', 'target'].map((name) => [name, long]);
+
+    audit.add(
+      atTerminal,
+      { method: 'deliveries.drop', params: { ids, ...Object.fromEntries(texts) } },
+      new Error(long),
+    );
+    audit.add(atTerminal, { method: 'deliveries.drop', params: { ids: ids.map((_, at) => `d-${at}`), reason: 'old' } });
+
+    const [named, flooded] = await rows();
+    t.ok(bytes() < 8_192, `${bytes()} bytes`);
+    const first = Array.from({ length: 20 }, (_, at) => `d-${at}`);
+    t.same(named?.on, { ids: [...first, 'and 4980 more'], reason: 'old' });
+    t.match(flooded, {
+      what: 'dropped deliveries',
+      on: { ids: ['and 5000 more'], omitted: ['route', 'job', 'target'] },
+    });
+  },
+);
+
+t.test('SEC-1 · refused sign-ins of one sender are one row a minute, with their number', async (t) => {
+  const time = lentTime(t);
+  const { audit, rows } = stage(t);
+  const refuse = (sender: string, who?: string): void =>
+    audit.addSession({ what: 'signed in', who, sender, refused: 'the name or the password is wrong' });
+
+  for (let count = 0; count < 57; count += 1) refuse('203.0.113.7');
+  refuse('203.0.113.7', 'maya');
+  refuse('203.0.113.8');
+  t.match(
+    (await rows()).map(({ who, on, refused }) => ({ who, on, refused })),
+    [
+      { who: 'unknown user', on: { sender: '203.0.113.8' }, refused: 'the name or the password is wrong' },
+      { who: 'maya', on: { sender: '203.0.113.7' } },
+      { who: 'unknown user', on: { sender: '203.0.113.7' } },
+    ],
+  );
+  time.pass(minuteMs);
+  const [summed, ...before] = await rows();
+  t.match(summed, {
+    who: 'unknown user',
+    from: 'page',
+    what: 'signed in',
+    method: 'page.signIn',
+    on: { sender: '203.0.113.7', times: 56 },
+  });
+  t.equal(before.length, 3, 'what happened once is one row');
+
+  refuse('203.0.113.7');
+  t.equal((await rows()).length, 5, 'a minute later it is news again');
+});
+
+t.test('SEC-1 · no number of refused sign-ins, of whatever senders, pushes out a change or a sign-in', async (t) => {
+  const time = lentTime(t);
+  const { audit, rows, bytes } = stage(t);
+  audit.addSession({ what: 'signed in', who: 'maya', sender: '203.0.113.7' });
+  audit.add(atTerminal, { method: 'webhook.disable', params: { name: 'ci' } });
+  await rows();
+  const before = bytes();
+
+  for (let minute = 0; minute < 8; minute += 1) {
+    for (let count = 0; count < 1_500; count += 1) {
+      audit.addSession({ what: 'signed in', sender: `${minute} ${count} ${'x'.repeat(1_000)}`, refused: 'wrong' });
+    }
+    time.pass(minuteMs);
+    await audit.settled();
+  }
+
+  t.equal(bytes(), before);
+  const listed = await rows();
+  t.equal(listed.length, 100);
+  t.match(listed.slice(-2), [{ what: 'disabled a route' }, { who: 'maya', what: 'signed in' }]);
+});
+
+t.test('SEC-1 · one who signs in and out again and again is counted, too', async (t) => {
+  const time = lentTime(t);
+  const { audit, rows } = stage(t);
+  for (let count = 0; count < 100; count += 1) {
+    audit.addSession({ what: 'signed in', who: 'noor', sender: '203.0.113.7' });
+    audit.addSession({ what: 'signed out', who: 'noor' });
+  }
+  await audit.close();
+  t.match(
+    (await rows()).map(({ what, on }) => [what, on]),
+    [
+      ['signed out', { times: 99 }],
+      ['signed in', { sender: '203.0.113.7', times: 99 }],
+      ['signed out', {}],
+      ['signed in', { sender: '203.0.113.7' }],
+    ],
+    'also where the daemon ends within the minute',
+  );
+  time.pass(minuteMs);
+  t.equal((await rows()).length, 4);
+});

@@ -1,0 +1,167 @@
+/** What a user who signs in on the page leaves in the audit log, and what is left of the session after signing out. */
+
+import { request } from 'node:http';
+import t, { type Test } from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { challengeHeader, type Introduction, pageProofText, proofHeader } from '../../../machines/base/page-proof.ts';
+import { connectControl } from '../../../runtime/control/client.ts';
+import type { AuditRow } from '../../../runtime/control/contract.ts';
+import { type Daemon, startDaemon } from '../../support/daemon.ts';
+import { makeHome } from '../../support/home.ts';
+import { type Answer, ask, hmacOf } from '../../support/inspector.ts';
+
+const publicUrl = 'https://agent.example.com';
+const publicly = { host: new URL(publicUrl).host, origin: publicUrl };
+const passwords = { maya: 'q8Zr4Lk2Wm7Tn1-Vx5', noor: 'Hd3Jf6Pw9Ys0BcR5K-' } as const;
+const users = { maya: { password: passwords.maya }, noor: { password: passwords.noor, role: 'reader' } };
+
+interface Stage {
+  readonly daemon: Daemon;
+  readonly url: string;
+  signIn(name: string, password: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  audit(): Promise<readonly AuditRow[]>;
+}
+
+async function stage(t: Test): Promise<Stage> {
+  const home = makeHome(t, {
+    'config.yaml': JSON.stringify({
+      inspector: { port: 0, public_url: publicUrl, users },
+      platforms: { webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret: 'a-secret-of-the-spec' } } },
+    }),
+  }).path;
+  const daemon = await startDaemon(t, home);
+  const client = await connectControl(`${home}/gateway.sock`);
+  t.teardown(() => client?.close());
+  const call = async (method: string, params: JsonObject = {}) => (await client?.call(method, params)) as unknown;
+  const { inspector } = (await call('gateway.status')) as { readonly inspector: { readonly url: string } };
+  return {
+    daemon,
+    url: inspector.url,
+    signIn: (name, password, headers = {}) =>
+      ask(`${inspector.url}/sign-in`, {
+        method: 'POST',
+        headers: { ...publicly, ...headers },
+        body: JSON.stringify({ name, password }),
+      }),
+    audit: async () => (await call('audit.list')) as readonly AuditRow[],
+  };
+}
+
+/** Signs in. Resolves with the headers that prove the session. */
+async function sessionOf(
+  { url, signIn }: Stage,
+  name: keyof typeof passwords,
+  cookie = '',
+): Promise<Record<string, string>> {
+  const answer = await signIn(name, passwords[name], { cookie });
+  const { id, key } = JSON.parse(answer.body) as { readonly id: string; readonly key: string };
+  const own = { ...publicly, cookie: answer.headers['set-cookie']?.[0]?.split(';')[0] ?? '' };
+  const greeting = await ask(`${url}/hello`, { headers: { ...own, [challengeHeader]: 'a'.repeat(43) } });
+  const { nonce } = JSON.parse(greeting.body) as Introduction;
+  return { ...own, [proofHeader]: hmacOf(key, pageProofText({ id, origin: publicUrl, nonce })) };
+}
+
+/** Opens the stream; resolves with a promise that resolves once the daemon has closed it. */
+function openStream(
+  t: Test,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<{ closed: Promise<void> }> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${url}/stream`, { headers, agent: false }, (response) => {
+      const closed = new Promise<void>((over) => response.once('close', () => over()));
+      response.on('error', () => {});
+      response.once('data', () => resolve({ closed })).resume();
+    });
+    t.teardown(() => asked.destroy());
+    asked.once('error', reject);
+    asked.end();
+  });
+}
+
+const shown = (rows: readonly AuditRow[]) =>
+  rows.map(({ who, from, what, on, refused }) => ({ who, from, what, on, refused }));
+
+t.test(
+  'SEC-1 · a sign-in and its refusals are in the audit log, with who they are of, and without a password',
+  async (t) => {
+    const { daemon, signIn, audit } = await stage(t);
+    const forwarded = { 'x-forwarded-for': '198.51.100.1, 2001:db8::7' };
+
+    await signIn('maya', passwords.maya, forwarded);
+    await signIn('maya', 'typed-wrong-password', forwarded);
+    for (let count = 0; count < 10; count += 1) await signIn('typed-password-as-name', 'x', forwarded);
+    await signIn('noor', passwords.noor, forwarded);
+
+    const from = { from: 'page', what: 'signed in', on: { sender: '2001:db8:0:0::/64' } };
+    const rows = await audit();
+    t.match(shown(rows), [
+      { ...from, who: 'noor', refused: 'too many wrong ones in a minute' },
+      { ...from, who: 'unknown user', refused: 'too many wrong ones in a minute' },
+      { ...from, who: 'unknown user', refused: 'the name or the password is wrong' },
+      { ...from, who: 'maya', refused: 'the name or the password is wrong' },
+      { ...from, who: 'maya', refused: undefined },
+    ]);
+    t.equal(rows.length, 5, 'ten of one sender are one row');
+    t.notMatch(JSON.stringify([rows, daemon.log]), /typed-|q8Zr4Lk2|Hd3Jf6Pw/);
+  },
+);
+
+t.test('SEC-1 · signing out ends the session and its streams at once, also of one who only reads', async (t) => {
+  const stand = await stage(t);
+  const { url, audit } = stand;
+  for (const name of ['maya', 'noor'] as const) {
+    const own = await sessionOf(stand, name);
+    const other = await sessionOf(stand, name);
+    const stream = await openStream(t, url, own);
+
+    const answer = await ask(`${url}/sign-out`, { method: 'POST', headers: own });
+
+    t.equal(answer.status, 204);
+    t.match(
+      answer.headers['set-cookie']?.[0],
+      /^agent_inspector_\d+=; HttpOnly; SameSite=Strict; Path=\/; Max-Age=0; Secure$/,
+    );
+    await stream.closed;
+    t.equal((await ask(`${url}/stream`, { headers: own })).status, 401, 'its proof');
+    t.equal(
+      (await ask(`${url}/hello`, { headers: { ...own, [challengeHeader]: 'b'.repeat(43) } })).status,
+      401,
+      'its cookie',
+    );
+    t.equal((await ask(`${url}/ready`, { headers: other })).status, 200, 'another session of the user goes on');
+    t.match((await audit())[0], { who: name, from: 'page', what: 'signed out', on: {} });
+  }
+});
+
+t.test('SEC-1 · only the page itself signs its user out', async (t) => {
+  const stand = await stage(t);
+  const { url, audit } = stand;
+  const own = await sessionOf(stand, 'maya');
+  const { [proofHeader]: _, ...unproven } = own;
+  const { origin: __, ...nameless } = own;
+  const asking = (headers: Readonly<Record<string, string>>, method = 'POST') =>
+    ask(`${url}/sign-out`, { method, headers });
+
+  t.equal((await asking(unproven)).status, 401, 'a cookie alone');
+  t.equal((await asking(nameless)).status, 403, 'without an origin');
+  t.equal((await asking({ ...own, origin: 'https://evil.example' })).status, 403, 'another origin');
+  t.equal((await asking({ ...own, 'sec-fetch-site': 'cross-site' })).status, 403, 'another site');
+  t.equal((await asking(own, 'GET')).status, 405, 'an address that is opened');
+
+  t.equal((await ask(`${url}/ready`, { headers: own })).status, 200);
+  t.notMatch(JSON.stringify(await audit()), /signed out/);
+});
+
+t.test('SEC-1 · who signs in again has one session: the one before ends', async (t) => {
+  const stand = await stage(t);
+  const { url } = stand;
+  const before = await sessionOf(stand, 'maya');
+  const noor = await sessionOf(stand, 'noor', before.cookie);
+  t.equal((await ask(`${url}/ready`, { headers: before })).status, 200, 'it is not ended by another user');
+
+  const after = await sessionOf(stand, 'maya', before.cookie);
+
+  t.equal((await ask(`${url}/ready`, { headers: before })).status, 401);
+  for (const headers of [after, noor]) t.equal((await ask(`${url}/ready`, { headers })).status, 200);
+});
