@@ -15,17 +15,16 @@ import { inAllOnly } from '../support/tier.ts';
 
 const secret = 'reserve-secret-reserve-secret';
 
-const agent = `import { appendFileSync } from 'node:fs';
-for await (const _ of process.stdin);
-appendFileSync('ran.txt', [process.env.AGENT_DELIVERY_ID, process.env.AGENT_ATTEMPT].join(' ') + '\\n');
-process.stdout.write('done');
+const agent = `cat >/dev/null
+echo "$AGENT_DELIVERY_ID $AGENT_ATTEMPT" >>ran.txt
+printf done
 `;
 
 function makeReserveHome(t: Test, database: string): TestHome {
   return makeHome(t, {
     '.env': `DATABASE_URL='${database}'\n`,
     'config.yaml': `gateway: {journal: postgres, postgres: {url: "\${DATABASE_URL}"}}
-agent: {runner: command, command: [node, scripts/agent.mjs], concurrency: 2}
+agent: {runner: command, command: [sh, scripts/agent.sh], concurrency: 2}
 inspector: {enabled: false}
 platforms:
   webhook:
@@ -37,7 +36,7 @@ platforms:
       rate_limit: 100000
       routes: {gh: {prompt: "run {n}"}}
 `,
-    'scripts/agent.mjs': agent,
+    'scripts/agent.sh': agent,
     'ran.txt': '',
   });
 }
