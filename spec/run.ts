@@ -18,8 +18,8 @@ const silenceMs = 600_000;
 const folder = process.env.SPEC_FOLDER ?? 'dist/spec';
 const words = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const all = process.argv.includes('--all');
-/** One more than there are processors: a journey also waits. */
-const jobs = Math.min(8, availableParallelism()) + 1;
+/** Processes at a time. One more than there are processors: a journey also waits. */
+const jobs = Number(process.env.SPEC_JOBS ?? Math.min(8, availableParallelism()) + 1);
 
 /** One seed for every property, so that `npm test` checks the same cases each time. */
 const seed = process.env.SPEC_SEED ?? (all ? String(Math.floor(Math.random() * 2 ** 31)) : '1');

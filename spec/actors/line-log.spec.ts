@@ -5,6 +5,7 @@ import { createLineLog, logFileName, readLog } from '../../actors/line-log.ts';
 import { heldBytes } from '../support/collect-garbage.ts';
 import { makeHome } from '../support/home.ts';
 import { until } from '../support/processes.ts';
+import { runs } from '../support/property.ts';
 
 const redact = (line: string): string => line.replaceAll('s3cret-value', '[redacted]');
 
@@ -51,7 +52,7 @@ t.test('LIF-10 · a flood is bounded in memory and on the disk, and what was dro
   const folder = makeHome(t).path;
   const log = createLineLog({ folder, name: 'files', redact });
   const before = heldBytes();
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; round < runs(20, 5); round += 1) {
     for (let each = 0; each < 500; each += 1) log.write(Buffer.alloc(65_536, 'x\n'));
     t.ok(heldBytes() - before < 2_000_000, 'of thirty million bytes a turn');
     await new Promise((resolve) => setImmediate(resolve));

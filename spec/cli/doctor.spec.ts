@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import t from 'tap';
 import { areas, findingCodes } from '../../runtime/doctor/finding.ts';
-import { runCli, startDaemon } from '../support/daemon.ts';
+import { askCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 
 const config = `inspector: {enabled: false}
@@ -18,7 +18,7 @@ interface Row {
 t.test('CLI-2 · doctor finds nothing wrong with a home as setup makes it, with and without a gateway', async (t) => {
   const home = makeHome(t, { 'config.yaml': config, '.env': env });
   const look = async (): Promise<void> => {
-    const { code, stdout, stderr } = await runCli(['doctor', '--json'], home.path);
+    const { code, stdout, stderr } = await askCli(['doctor', '--json'], home.path);
     t.equal(code, 0, stderr);
     const rows = JSON.parse(stdout) as readonly Row[];
     t.same(
@@ -30,7 +30,7 @@ t.test('CLI-2 · doctor finds nothing wrong with a home as setup makes it, with 
   await look();
   await startDaemon(t, home.path);
   await look();
-  const text = await runCli(['doctor'], home.path);
+  const text = await askCli(['doctor'], home.path);
   t.match(text.stdout, /ok +lock +the gateway runs \(pid \d+\)[\s\S]*Nothing is wrong\./);
   for (const line of text.stdout.split('\n')) {
     // A path cannot be broken, so only what stands beside one may be longer.
@@ -45,14 +45,14 @@ t.test('CLI-2 · HOME-2 · doctor --fix mends what is safe to mend, and says wha
     'gateway.lock': '{"pid": 999999999, "startedAt": "1"}',
   });
   chmodSync(`${home.path}/.env`, 0o644);
-  const found = await runCli(['doctor'], home.path);
+  const found = await askCli(['doctor'], home.path);
   t.equal(found.code, 1);
   t.match(found.stdout, /warn +home +\.env: can be reached by other users \(mode 0644\)\n +→ {2}chmod 600/);
   t.match(found.stdout, /WRONG +servers +gone: /);
   t.match(found.stdout, /1 thing is wrong, 2 warnings\. `agent doctor --fix` mends 2 of them\./);
   t.equal(statSync(`${home.path}/.env`).mode & 0o777, 0o644, 'looking changes nothing');
 
-  const mended = await runCli(['doctor', '--fix', '--json'], home.path);
+  const mended = await askCli(['doctor', '--fix', '--json'], home.path);
   t.equal(mended.code, 1, 'the server is still gone');
   const rows = JSON.parse(mended.stdout) as readonly Row[];
   t.same(
@@ -63,13 +63,13 @@ t.test('CLI-2 · HOME-2 · doctor --fix mends what is safe to mend, and says wha
   t.notOk(existsSync(`${home.path}/gateway.lock`));
   t.notMatch(mended.stdout + found.stdout, /k3Yq9/);
 
-  const offline = await runCli(['doctor', '--offline'], home.path);
+  const offline = await askCli(['doctor', '--offline'], home.path);
   t.equal(offline.code, 0, offline.stdout);
   t.match(offline.stdout, /note +servers +gone: was not asked/);
 });
 
 t.test('CLI-2 · a home that is not there is one finding', async (t) => {
-  const { code, stdout } = await runCli(['doctor', '--home', '/nowhere/at/all'], makeHome(t).path);
+  const { code, stdout } = await askCli(['doctor', '--home', '/nowhere/at/all'], makeHome(t).path);
   t.equal(code, 1);
   t.match(stdout, /^WRONG +home +\/nowhere\/at\/all: there is no such folder/);
 });

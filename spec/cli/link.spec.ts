@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { runCli } from '../support/daemon.ts';
+import { askCli, runCli } from '../support/daemon.ts';
 
 const main = new URL('../../cli/main.js', import.meta.url).pathname;
 const linkTo = (name: string, config: object): string =>
@@ -35,16 +35,16 @@ t.test('LNK-1 · a bad link ends with its own code and writes nothing', async (t
     ['https://example.com/', 'link-form'],
   ];
   for (const [link, code] of rows) {
-    const refused = await runCli(['link', 'open', link], home);
+    const refused = await askCli(['link', 'open', link], home);
     t.equal(refused.code, 1, code);
     t.match(refused.stderr, new RegExp(`^agent: .*\\[${code}\\]\n$`));
     t.equal(refused.stdout, '', 'nothing of it is shown');
   }
-  t.match(await runCli(['link', 'open', linkTo('x', { command: 'x' }), '--profile', '../y'], home), {
+  t.match(await askCli(['link', 'open', linkTo('x', { command: 'x' }), '--profile', '../y'], home), {
     code: 2,
     stderr: /"\.\.\/y" is no profile name \[profile-name\]/,
   });
-  t.match(await runCli(['link', 'open'], home), { code: 2 });
+  t.match(await askCli(['link', 'open'], home), { code: 2 });
   t.notOk(existsSync(join(home, 'config.yaml')));
 });
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
-import { type CliResult, runCli } from '../support/daemon.ts';
+import { askCli, type CliResult } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { faults } from '../support/mcp/faults.ts';
 import { started } from '../support/mcp/plain-client.ts';
@@ -28,7 +28,7 @@ function stage(t: Test, text?: string, env?: string) {
   const path = join(home.path, 'config.yaml');
   return {
     home,
-    agent: (...words: string[]): Promise<CliResult> => runCli(words, home.path),
+    agent: (...words: string[]): Promise<CliResult> => askCli(words, home.path),
     text: () => readFileSync(path, 'utf8'),
     servers: () => (parse(readFileSync(path, 'utf8')) as { mcp_servers: Record<string, unknown> }).mcp_servers,
     path,

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { main, runCli } from '../support/daemon.ts';
+import { askCli, main } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { hasTerminal, startTerminal } from '../support/terminal.ts';
 
@@ -12,7 +12,7 @@ const config = '# mine\nmcp_servers: # servers\n  memory: {command: mine} # kept
 
 interface Machine {
   readonly home: string;
-  agent(...words: string[]): ReturnType<typeof runCli>;
+  agent(...words: string[]): ReturnType<typeof askCli>;
   read(name: string): string;
 }
 
@@ -33,7 +33,7 @@ function machine(t: Test, files: Readonly<Record<string, string>> = {}): Machine
   }
   return {
     home: home.path,
-    agent: (...words) => runCli(words, home.path, { HOME: user.path, XDG_CONFIG_HOME: `${user.path}/.config` }),
+    agent: (...words) => askCli(words, home.path, { HOME: user.path, XDG_CONFIG_HOME: `${user.path}/.config` }),
     read: (name) => readFileSync(`${home.path}/${name}`, 'utf8'),
   };
 }
@@ -155,7 +155,7 @@ t.test('CLI-5 · what cannot be read or used is told, and the rest goes on', asy
   t.match(result.stdout, /Added github\./);
   t.notMatch(read('config.yaml'), /bad/);
 
-  const none = await runCli(['mcp', 'import', '--from', 'vscode'], makeHome(t).path, {
+  const none = await askCli(['mcp', 'import', '--from', 'vscode'], makeHome(t).path, {
     HOME: makeHome(t).path,
     XDG_CONFIG_HOME: '/nowhere',
   });

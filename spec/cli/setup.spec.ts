@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, statSync } from 'node:fs';
 import t from 'tap';
 import { parse } from 'yaml';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
-import { runCli, startDaemon } from '../support/daemon.ts';
+import { askCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
 
@@ -25,7 +25,7 @@ t.test('CLI-1 · HOME-4 · setup changes what is given and nothing else', async 
   ];
   for (const [flags, expected] of rows) {
     const home = makeHome(t, { 'config.yaml': written });
-    const result = await runCli(['gateway', 'setup', ...flags], home.path);
+    const result = await askCli(['gateway', 'setup', ...flags], home.path);
     t.equal(result.code, 0, result.stderr);
     t.equal(readFileSync(`${home.path}/config.yaml`, 'utf8'), expected, flags.join(' '));
   }
@@ -56,7 +56,7 @@ t.test('CLI-1 · ADP-1 · the secret goes where it takes effect', async (t) => {
   ];
   for (const [config, expected, env, told] of rows) {
     const home = makeHome(t, { 'config.yaml': config, '.env': '# mine\n\nA=1\n' });
-    const result = await runCli(['gateway', 'setup', '--secret', 'a-new-secret-of-it'], home.path);
+    const result = await askCli(['gateway', 'setup', '--secret', 'a-new-secret-of-it'], home.path);
     t.equal(result.code, 0, result.stderr);
     t.match(result.stdout, told);
     t.notMatch(result.stdout, /a-new-secret-of-it|the-old-one-of-it/);
@@ -101,13 +101,13 @@ t.test('CLI-2 · CLI-1 · flags that contradict each other, are empty or of anot
     [['webhook', 'subscribe', 'x', '--profile', 'a', '--route-profile', 'b'], /name two profiles/],
   ];
   for (const [words, text] of rows) {
-    const result = await runCli(words, home.path);
+    const result = await askCli(words, home.path);
     t.equal(result.code, 2, words.join(' '));
     t.match(result.stderr, text, words.join(' '));
   }
   t.equal(readFileSync(`${home.path}/config.yaml`, 'utf8'), written, 'nothing was written');
   const broken = makeHome(t, { 'config.yaml': 'platforms: 5\n' });
-  t.equal((await runCli(['gateway', 'setup', '--enable'], broken.path)).code, 1);
+  t.equal((await askCli(['gateway', 'setup', '--enable'], broken.path)).code, 1);
   t.equal(readFileSync(`${broken.path}/config.yaml`, 'utf8'), 'platforms: 5\n');
 });
 
@@ -121,7 +121,7 @@ t.test(
     });
     chmodSync(`${home.path}/.env`, 0o644);
     const setup = async (...flags: readonly string[]) => {
-      const result = await runCli(['gateway', 'setup', ...flags], home.path);
+      const result = await askCli(['gateway', 'setup', ...flags], home.path);
       t.equal(result.code, 0, result.stderr);
       return result.stdout;
     };
@@ -169,7 +169,7 @@ t.test(
       '.env': 'MINE=a-secret-of-its-own\n',
     });
     const config = () => parse(readFileSync(`${home.path}/config.yaml`, 'utf8')).platforms.webhook;
-    t.equal((await runCli(['gateway', 'setup', '--port', '0'], home.path)).code, 0);
+    t.equal((await askCli(['gateway', 'setup', '--port', '0'], home.path)).code, 0);
     const secrets = Object.values(config().routes as Record<string, { secret: string }>).map(({ secret }) => secret);
     t.same(secrets, ['${WEBHOOK_SECRET_ONE}', '${MINE}', '${WEBHOOK_SECRET_TWO}', '${UNSET}']);
     t.match(
@@ -178,14 +178,14 @@ t.test(
       'a variable that was not set has a value',
     );
 
-    const weak = await runCli(
+    const weak = await askCli(
       ['gateway', 'setup', '--route', 'one', '--secret', 'glft-12345', '--weak-secret'],
       home.path,
     );
     t.equal(weak.code, 0, weak.stderr);
     t.notMatch(weak.stdout, 'glft-12345');
     t.equal(config().extra.allow_weak_secrets, true);
-    const checked = await runCli(['config', 'check'], home.path);
+    const checked = await askCli(['config', 'check'], home.path);
     t.equal(checked.code, 1);
     t.match(checked.stdout, /warning: route "one" has a secret that has 10 characters[\s\S]*\n1 finding\n/);
   },

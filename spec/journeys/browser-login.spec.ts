@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { runCli } from '../support/daemon.ts';
+import { askCli } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { eventually, type ServerEntries, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import {
@@ -50,7 +50,7 @@ t.test('OAU-1 · OAU-2 · OAU-8 · a browser login with a real authorization ser
   const stored = JSON.parse(readFileSync(file('.json'), 'utf8'));
   t.match(stored, { issuer: authority.issuer, url: peer.url });
   t.ok(stored.expires_at_ms > Date.now());
-  t.equal((await runCli(['mcp', 'list'], gateway.home.path)).stdout.includes('connected'), true);
+  t.equal((await askCli(['mcp', 'list'], gateway.home.path)).stdout.includes('connected'), true);
 });
 
 t.test('OAU-8 · --no-browser prints the URL, and the redirect is pasted back', async (t) => {
@@ -91,18 +91,18 @@ t.test('OAU-8 · one login of a server at a time; usage and refusals have their 
   await first.shows(shownUrl);
 
   t.match(await login().ended, { code: 1, stderr: /\[login-under-way\]/ });
-  t.match(await runCli(['mcp', 'login', 'nobody'], home.path), { code: 1, stderr: /\[server-unknown\]/ });
-  t.match(await runCli(['mcp', 'login', 'hub', '--flow', 'magic'], home.path), {
+  t.match(await askCli(['mcp', 'login', 'nobody'], home.path), { code: 1, stderr: /\[server-unknown\]/ });
+  t.match(await askCli(['mcp', 'login', 'hub', '--flow', 'magic'], home.path), {
     code: 2,
     stderr: /none of browser, device/,
   });
-  t.match(await runCli(['mcp', 'login'], home.path), { code: 2 });
-  t.match(await runCli(['mcp', 'reauth'], home.path), { code: 2 });
-  t.match(await runCli(['mcp', 'login', 'hub'], makeHome(t).path), { code: 3 });
+  t.match(await askCli(['mcp', 'login'], home.path), { code: 2 });
+  t.match(await askCli(['mcp', 'reauth'], home.path), { code: 2 });
+  t.match(await askCli(['mcp', 'login', 'hub'], makeHome(t).path), { code: 3 });
   gateway.configure({ plain: { url: 'http://127.0.0.1:9/mcp' } });
   await gateway.cli('mcp', 'reload');
   await gateway.reaches('plain', 'backingOff', 'connecting', 'parked', 'failed');
-  t.match(await runCli(['mcp', 'login', 'plain'], home.path), { code: 1, stderr: /\[login-not-oauth\]/ });
+  t.match(await askCli(['mcp', 'login', 'plain'], home.path), { code: 1, stderr: /\[login-not-oauth\]/ });
 });
 
 t.test('OAU-8 · a redirect with another state is turned away and the login goes on', async (t) => {

@@ -11,14 +11,13 @@ const minute = 60_000;
 const nine = Date.UTC(2026, 5, 1, 9);
 
 /** Writes its attempt down, and stays during the first one. */
-const agent = `import { appendFileSync } from 'node:fs';
-for await (const _ of process.stdin);
-appendFileSync('ran.txt', process.env.AGENT_EVENT + ' ' + process.env.AGENT_ATTEMPT + '\\n');
-if (process.env.AGENT_ATTEMPT === '1') setInterval(() => {}, 60_000);
-else process.stdout.write('done');
+const agent = `cat >/dev/null
+echo "$AGENT_EVENT $AGENT_ATTEMPT" >>ran.txt
+[ "$AGENT_ATTEMPT" = 1 ] && exec sleep 600
+printf done
 `;
 const slow = (more = ''): string =>
-  webhookConfig('        gh: {}\n', { more: `agent: {runner: command, command: [node, scripts/agent.mjs]${more}}` });
+  webhookConfig('        gh: {}\n', { more: `agent: {runner: command, command: [sh, scripts/agent.sh]${more}}` });
 
 const firings = ({ history }: JobView) => history.filter(({ cause }) => cause !== 'note');
 
@@ -52,7 +51,7 @@ t.test('CRN-1 · DUR-1 · what was missed while no gateway ran is made up for on
 });
 
 t.test('CRN-1 · DUR-1 · kill -9 between the claim and the run loses nothing and fires nothing twice', async (t) => {
-  const home = makeCronHome(t, { 'config.yaml': slow(', concurrency: 1'), 'scripts/agent.mjs': agent });
+  const home = makeCronHome(t, { 'config.yaml': slow(', concurrency: 1'), 'scripts/agent.sh': agent });
   home.setClock(nine - 5 * minute);
   home.jobs([digest]);
   const first = await home.start();

@@ -15,7 +15,7 @@ const secret = 'journey-secret-journey';
 
 function config(front: string, routes: string, more = ''): string {
   return `gateway: {front: ${front}}
-agent: {runner: command, command: [node, scripts/agent.mjs], timeout_seconds: 20}
+agent: {runner: command, command: [sh, scripts/agent.sh], timeout_seconds: 20}
 ${more}
 platforms:
   github_comment: {enabled: true, command: ./scripts/gh.sh}
@@ -30,10 +30,9 @@ platforms:
 ${routes}`;
 }
 
-const agent = `import { text } from 'node:stream/consumers';
-const prompt = await text(process.stdin);
-const { AGENT_ROUTE, AGENT_EVENT, AGENT_DELIVERY_ID, AGENT_PROFILE, AGENT_ATTEMPT } = process.env;
-process.stdout.write([AGENT_ROUTE, AGENT_EVENT, AGENT_DELIVERY_ID, AGENT_PROFILE, AGENT_ATTEMPT, prompt].join('|'));
+/** Answers what it was started with and its prompt. */
+const agent = `printf '%s|' "$AGENT_ROUTE" "$AGENT_EVENT" "$AGENT_DELIVERY_ID" "$AGENT_PROFILE" "$AGENT_ATTEMPT"
+exec cat
 `;
 
 for (const { front, skip } of fronts) {
@@ -44,7 +43,7 @@ for (const { front, skip } of fronts) {
           front,
           '        gh: {events: [pull_request], prompt: "PR {number}: {pull_request.title}"}\n',
         ),
-        'scripts/agent.mjs': agent,
+        'scripts/agent.sh': agent,
       });
       const daemon = await startDaemon(t, home.path);
 
@@ -69,7 +68,7 @@ for (const { front, skip } of fronts) {
           front,
           '        gh: {events: [push, ping], filters: [{field: action, in: [opened]}]}\n        off: {enabled: false}\n        "with space/slash": {}\n',
         ),
-        'scripts/agent.mjs': agent,
+        'scripts/agent.sh': agent,
       });
       const { url } = await startDaemon(t, home.path);
       const gh = `${url}/webhooks/gh`;
@@ -141,7 +140,7 @@ for (const { front, skip } of fronts) {
           'max_body_bytes: 2000',
           'rate_limit: 1000',
         ),
-        'scripts/agent.mjs': agent,
+        'scripts/agent.sh': agent,
         'scripts/size.sh': 'wc -c',
       });
       const daemon = await startDaemon(t, home.path);
@@ -268,7 +267,7 @@ for (const { front, skip } of fronts) {
     t.test('IDM-1 · IDM-2 · two equal ids at the same instant give exactly one run', async (t) => {
       const home = makeHome(t, {
         'config.yaml': config(front, '        gh: {prompt: once}\n'),
-        'scripts/agent.mjs': agent,
+        'scripts/agent.sh': agent,
       });
       const daemon = await startDaemon(t, home.path);
       const answers = await Promise.all(
@@ -291,7 +290,7 @@ for (const { front, skip } of fronts) {
             '        all: {prompt: "n={n}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600, mode: batch}}\n' +
             '        soon: {prompt: "{id}", coalesce: {key: id, window_seconds: 0.1, max_wait_seconds: 5}}\n',
         ),
-        'scripts/agent.mjs': agent,
+        'scripts/agent.sh': agent,
       });
       const daemon = await startDaemon(t, home.path);
       const co = `${daemon.url}/webhooks/co`;
@@ -340,7 +339,7 @@ for (const { front, skip } of fronts) {
           front,
           '        co: {prompt: "{id}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}\n',
         ),
-        'scripts/agent.mjs': agent,
+        'scripts/agent.sh': agent,
       });
       const daemon = await startDaemon(t, home.path);
       await postSigned(`${daemon.url}/webhooks/co`, { id: 'late' }, { secret, id: 'l1' });
@@ -418,7 +417,7 @@ for (const { front, skip } of fronts) {
               .map((line) => `        ${line}\n`)
               .join(''),
           ),
-          'scripts/agent.mjs': agent,
+          'scripts/agent.sh': agent,
           'scripts/up.mjs':
             "import { text } from 'node:stream/consumers'; console.log(JSON.stringify({ b: JSON.parse(await text(process.stdin)).a + 1 }));",
           'scripts/note.sh': 'echo noted',
@@ -442,7 +441,7 @@ for (const { front, skip } of fronts) {
     t.test(
       'DUR-2 · SUB-1 · SUB-2 · SUB-4 · CON-4 · subscribe, test, list, replay and remove by the command line',
       async (t) => {
-        const home = makeHome(t, { 'config.yaml': config(front, '        fixed: {}\n'), 'scripts/agent.mjs': agent });
+        const home = makeHome(t, { 'config.yaml': config(front, '        fixed: {}\n'), 'scripts/agent.sh': agent });
         const daemon = await startDaemon(t, home.path);
         const agentCli = (...words: string[]) => askCli(words, home.path);
 
@@ -613,7 +612,7 @@ t.test('CRN-2 · a paused job is logged and dropped, a ready one runs with its o
       'auto',
       '        go: {cron_job: nightly, prompt: "context {n}"}\n        no: {cron_job: asleep}\n',
     ),
-    'scripts/agent.mjs': agent,
+    'scripts/agent.sh': agent,
     'cron/jobs.json': JSON.stringify([
       { id: 'j1', name: 'nightly', prompt: 'Do the job.' },
       { id: 'j2', name: 'asleep', prompt: 'x', paused: true },
@@ -641,7 +640,7 @@ t.test('CFG-2 · HOME-3 · a change of config.yaml on disk is taken over without
 });
 
 t.test('RTE-4 · what follows a request changes nothing about its answer', async (t) => {
-  const home = makeHome(t, { 'config.yaml': config('auto', '        one: {}\n'), 'scripts/agent.mjs': agent });
+  const home = makeHome(t, { 'config.yaml': config('auto', '        one: {}\n'), 'scripts/agent.sh': agent });
   const daemon = await startDaemon(t, home.path);
   const raw = await openRaw(Number(new URL(daemon.url).port));
   const signature = createHmac('sha256', secret).update('{}').digest('hex');
@@ -657,7 +656,7 @@ t.test('RTE-4 · what follows a request changes nothing about its answer', async
 t.test('SEC-9 · a gateway beside a binary that is not the pinned one serves on node:http and says so', async (t) => {
   const home = makeHome(t, {
     'config.yaml': config('auto', '        one: {}\n'),
-    'scripts/agent.mjs': agent,
+    'scripts/agent.sh': agent,
     'preload.mjs': `import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 const read = fs.readFileSync;
@@ -676,7 +675,7 @@ syncBuiltinESMExports();
 
 t.test('SEC-3 · unverified bodies fill a budget, and a sender beyond it is asked to come back', async (t) => {
   const small = config('auto', '        one: {}\n').replace('max_body', 'max_unverified_bytes: 1500\n      max_body');
-  const home = makeHome(t, { 'config.yaml': small, 'scripts/agent.mjs': agent });
+  const home = makeHome(t, { 'config.yaml': small, 'scripts/agent.sh': agent });
   const daemon = await startDaemon(t, home.path);
   const port = Number(new URL(daemon.url).port);
   const post = (head: string, body: string): string =>
@@ -700,7 +699,7 @@ t.test('SEC-3 · unverified bodies fill a budget, and a sender beyond it is aske
 
 t.test('SEC-3 · slow bodies that declare much hold no room that they do not use', async (t) => {
   const small = config('auto', '        one: {}\n').replace('max_body_bytes: 2000', 'max_unverified_bytes: 2097152');
-  const home = makeHome(t, { 'config.yaml': small, 'scripts/agent.mjs': agent });
+  const home = makeHome(t, { 'config.yaml': small, 'scripts/agent.sh': agent });
   const daemon = await startDaemon(t, home.path);
   const port = Number(new URL(daemon.url).port);
   const stalled = await Promise.all(Array.from({ length: 8 }, () => openRaw(port)));

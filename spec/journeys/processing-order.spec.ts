@@ -196,18 +196,17 @@ t.test('LIM-2 · SIG-2 · a full window answers before the signature is looked a
 });
 
 /** Fails until it is let go. */
-const failing = `import { existsSync } from 'node:fs';
-if (!existsSync('go')) process.exit(3);
-process.stdout.write('done');
+const failing = `[ -e go ] || exit 3
+printf done
 `;
 
 t.test('IDM-2 · INS-2 · an event whose run failed releases its id: its redelivery runs, once', async (t) => {
   const home = makeHome(t, {
     'config.yaml': webhookConfig(
       '        plain: {prompt: "{n}"}\n        co: {prompt: "{n}", coalesce: {key: id, window_seconds: 0.1}}\n',
-      { more: 'agent: {runner: command, command: [node, scripts/agent.mjs]}' },
+      { more: 'agent: {runner: command, command: [sh, scripts/agent.sh]}' },
     ),
-    'scripts/agent.mjs': failing,
+    'scripts/agent.sh': failing,
   });
   const daemon = await startDaemon(t, home.path);
   const send = (route: string, id: string) =>

@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import { startCollector } from '../support/collector.ts';
-import { runCli } from '../support/daemon.ts';
+import { askCli } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { ask, openPage } from '../support/inspector.ts';
 import type { PeerTool } from '../support/mcp/catalogue.ts';
@@ -250,7 +250,7 @@ t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
     ['gateway', 'status'],
     ['webhook', 'deliveries'],
   ])
-    doors.set(words.join(' '), (await runCli(words, home.path)).stdout);
+    doors.set(words.join(' '), (await askCli(words, home.path)).stdout);
   for (const name of filesBelow(join(home.path, 'logs'))) doors.set(name, readFileSync(name, 'utf8'));
 
   for (const [door, text] of doors) {

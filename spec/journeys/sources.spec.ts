@@ -2,7 +2,7 @@
 
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import t from 'tap';
-import { runCli, startDaemon } from '../support/daemon.ts';
+import { askCli, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson } from '../support/webhook-home.ts';
@@ -77,7 +77,7 @@ t.test('SRC-1 · SRC-2 · IDM-2 · providers are verified by their own schemes, 
   ]);
 
   for (const route of Object.keys(routes)) {
-    const { stdout, stderr } = await runCli(['webhook', 'test', route], home.path);
+    const { stdout, stderr } = await askCli(['webhook', 'test', route], home.path);
     t.match(stdout, /HTTP 202/, `${route}: ${stderr}`);
   }
 
@@ -88,7 +88,7 @@ t.test('SRC-1 · SRC-2 · IDM-2 · providers are verified by their own schemes, 
     ['orders', 'twilio:received'],
     ['plain', 'stripe:invoice.paid'],
   ] as const) {
-    const { stdout, stderr } = await runCli(['webhook', 'test', route, '--sample', sample], home.path);
+    const { stdout, stderr } = await askCli(['webhook', 'test', route, '--sample', sample], home.path);
     t.match(stdout, /HTTP 202/, `${route}, ${sample}: ${stderr}`);
   }
 
@@ -105,7 +105,7 @@ t.test('SRC-1 · SRC-2 · IDM-2 · providers are verified by their own schemes, 
     rows.find(({ status, route }) => status === 'refused' && route === 'payments')?.reason,
     /stripe-signature is missing|does not match|s are allowed/,
   );
-  const { stdout } = await runCli(['inspect', 'why', 'evt_2'], home.path);
+  const { stdout } = await askCli(['inspect', 'why', 'evt_2'], home.path);
   t.match(stdout, /genuine by stripe \(secret 2\)/);
   t.notMatch(`${stdout}${JSON.stringify(daemon.log)}`, /whsec_/);
 });
@@ -290,7 +290,7 @@ t.test(
     configure(home, { rate_limit: 1, routes });
     const daemon = await startDaemon(t, home.path);
     const test = async (...words: string[]) => {
-      const { code, stdout, stderr } = await runCli(['webhook', 'test', ...words], home.path);
+      const { code, stdout, stderr } = await askCli(['webhook', 'test', ...words], home.path);
       return `${code} ${stdout}${stderr}`;
     };
     const rows = async () => (await cliJson(home.path, 'webhook', 'deliveries')) as readonly (Row & { key: string })[];
@@ -336,7 +336,7 @@ t.test(
       );
     }
     const bounced = seen.find(({ event }) => event === 'bounce')?.key ?? '';
-    const { stdout } = await runCli(['inspect', 'why', bounced], home.path);
+    const { stdout } = await askCli(['inspect', 'why', bounced], home.path);
     t.match(stdout, new RegExp(`verifying.*${words}`));
     t.notMatch(stdout, 'genuine');
     const sns = seen.find(({ event }) => event === 'Notification')?.key ?? '';
@@ -500,7 +500,7 @@ t.test(
     t.match(await ask('texts', { body: form.replace('hi', 'ho'), headers: byTwilio }), { status: 401 });
 
     for (const route of ['graph', 'grid', 'cloud', 'texts']) {
-      const { stdout, stderr } = await runCli(['webhook', 'test', route], home.path);
+      const { stdout, stderr } = await askCli(['webhook', 'test', route], home.path);
       t.match(stdout, /HTTP 20[02]/, `${route}: ${stderr}`);
     }
     const rows = (await cliJson(home.path, 'webhook', 'deliveries', '--limit', '100')) as unknown as readonly (Row & {
@@ -518,9 +518,9 @@ t.test(
     }
     const asked = rows.find(({ route, status }) => route === 'notion' && status === 'ignored');
     t.match(asked?.reason, /^handshake: verification_token/);
-    const { stdout } = await runCli(['webhook', 'deliveries', asked?.key ?? ''], home.path);
+    const { stdout } = await askCli(['webhook', 'deliveries', asked?.key ?? ''], home.path);
     t.match(stdout, /secret_of-notion-which-it-sends-first/, 'the person needs it');
-    const { stdout: graph } = await runCli(['webhook', 'deliveries', 'g1'], home.path);
+    const { stdout: graph } = await askCli(['webhook', 'deliveries', 'g1'], home.path);
     t.match(graph, /updated/);
     const everything = `${JSON.stringify([rows, daemon.log])}${graph}`;
     for (const secret of [square, acme, older.slice(6), twilio, 'secret_of-notion']) t.notMatch(everything, secret);

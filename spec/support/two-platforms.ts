@@ -16,19 +16,15 @@ const secret = 'notices-secret-notices-secret';
 export const chat = slackApi.chat ?? '';
 
 /** Fails unless its prompt asks for an answer, and waits for a file where it asks for that. */
-const agent = `import { appendFileSync, existsSync } from 'node:fs';
-import { setTimeout as wait } from 'node:timers/promises';
-let prompt = '';
-for await (const chunk of process.stdin) prompt += chunk;
-if (prompt.includes('wait')) {
-  appendFileSync('began.txt', 'x');
-  while (!existsSync('go') && existsSync('config.yaml')) await wait(20);
-}
-if (prompt.includes('answer')) process.stdout.write('Fine.');
-else {
-  process.stderr.write('no such build: key ${secret}');
-  process.exit(1);
-}
+const agent = `prompt=$(cat)
+case "$prompt" in *wait*)
+  printf x >>began.txt
+  while [ ! -e go ] && [ -e config.yaml ]; do sleep 0.02; done
+esac
+case "$prompt" in
+  *answer*) printf Fine. ;;
+  *) printf 'no such build: key ${secret}' >&2; exit 1 ;;
+esac
 `;
 
 export interface Row {
@@ -40,7 +36,7 @@ export interface Row {
 }
 
 export async function openHome(t: Test) {
-  const home = makeHome(t, { 'scripts/agent.mjs': agent });
+  const home = makeHome(t, { 'scripts/agent.sh': agent });
   const slack = await startPlatform(slackApi);
   const mattermost = await startPlatform(mattermostApi);
   t.teardown(() => slack.close());
@@ -53,7 +49,7 @@ export async function openHome(t: Test) {
   });
   const configure = (routes: JsonObject, more: JsonObject = {}): void => {
     const config = {
-      agent: { runner: 'command', command: ['node', 'scripts/agent.mjs'], ...more },
+      agent: { runner: 'command', command: ['sh', 'scripts/agent.sh'], ...more },
       platforms: {
         slack: entry(slackApi, slack, { home_channel: chat }),
         mattermost: entry(mattermostApi, mattermost, {}),

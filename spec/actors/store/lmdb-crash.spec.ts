@@ -4,9 +4,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { openJournal } from '../../support/open-journal.ts';
+import { runs } from '../../support/property.ts';
 
 const child = fileURLToPath(new URL('../../support/journal-child.js', import.meta.url));
-const rounds = 20;
+const rounds = runs(20, 10);
 
 t.test('DUR-1 · keeps every acknowledged commit whole when it is killed at any point', async (t) => {
   const directory = `${t.testdir()}/state`;

@@ -22,7 +22,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await postgres.lendClock(owned);
       return { journal, clock: { set: (nowMs) => postgres.setClock(owned, nowMs) } };
     },
-    histories: runs(30),
+    histories: runs(30, 15),
   });
   eventCountsContract(t, 'Postgres', { open: async () => open(await postgres.url()), histories: runs(10, 2) });
 

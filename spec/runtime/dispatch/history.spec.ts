@@ -313,14 +313,14 @@ async function same<In extends MarkedCollection>(
 let stores = 0;
 const home = t.testdir();
 const engines = [
-  ['memory', () => Promise.resolve(openMemoryJournal(() => engineMs)), runs(300)],
+  ['memory', () => Promise.resolve(openMemoryJournal(() => engineMs)), runs(300, 25)],
   [
     'lmdb',
     () => {
       stores += 1;
       return openJournal(`${home}/${stores}`, () => engineMs);
     },
-    runs(40, 20),
+    runs(40, 10),
   ],
 ] as const;
 
