@@ -234,8 +234,16 @@ function createPostgresJournal({ url, place, first, readers, alone, outcomeMs }:
     });
   }
 
+  /** What the sessions ask, one question at a time: there is one connection for that too. */
+  let sessionTurns: Promise<unknown> = Promise.resolve();
+  function ofSessions<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
+    const mine = sessionTurns.then(() => askSessions(work));
+    sessionTurns = mine;
+    return mine;
+  }
+
   /** A broken connection of the sessions is made anew with the next question. */
-  async function ofSessions<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
+  async function askSessions<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
     if (closing !== undefined) return { ok: false, fault: closedFault };
     try {
       return done(await unlessOvertaken(work));

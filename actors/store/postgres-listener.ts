@@ -54,7 +54,15 @@ export function createListener(url: string, place: string, heard: (word: string)
     }
   }
 
-  async function ask(text: string, values: readonly unknown[]): Promise<QueryResult> {
+  /** One question at a time, as the client has it. */
+  let last: Promise<unknown> = Promise.resolve();
+  function ask(text: string, values: readonly unknown[]): Promise<QueryResult> {
+    const mine = last.then(() => askNow(text, values));
+    last = mine.catch(() => {});
+    return mine;
+  }
+
+  async function askNow(text: string, values: readonly unknown[]): Promise<QueryResult> {
     const asked = connected();
     const client = await asked;
     try {

@@ -1,0 +1,84 @@
+import t from 'tap';
+import { openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
+import { createNeighbours, type Neighbours } from '../../../actors/store/postgres-neighbours.ts';
+import { leaderLock, takeLock } from '../../../actors/store/session-locks.ts';
+import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
+import { until } from '../../support/processes.ts';
+
+t.test('SCA-3 · gateways of one database know and ask each other', { skip: withoutPostgres }, async (t) => {
+  const postgres = await startPostgres(t);
+  const url = await postgres.url();
+  const opened = await openPostgresJournal({ url });
+  if (!opened.ok) throw new Error(opened.fault.message);
+  const journal = opened.value;
+  t.teardown(() => journal.close());
+  async function join(node: string, answer: (question: string) => Promise<string>) {
+    const begun = await journal.openSession(node, 60_000);
+    const session = begun.ok ? begun.value : '';
+    const neighbours = createNeighbours({ url, place: 'db', session: () => session, sessionTtlMs: 60_000, answer });
+    t.teardown(() => neighbours.close());
+    await neighbours.listen();
+    return { session, neighbours };
+  }
+  const never = new Promise<string>(() => {});
+  const one = await join('one', async (question) => `one: ${question}`);
+  const other = await join('other', async (question) => (question === 'hang' ? never : `other: ${question}`));
+  const questions = () => postgres.run(url, 'select 1 from agent_question');
+
+  t.test('they are listed by name, with the leader', async (t) => {
+    await takeLock(
+      {
+        commit: journal.commit,
+        isElsewhere: () => true,
+        journal: () => journal,
+        session: () => other.session,
+      },
+      leaderLock,
+      '',
+    );
+    const rows = await one.neighbours.all();
+    t.match(rows, [
+      { node: 'one', session: one.session, isLeader: false },
+      { node: 'other', session: other.session, isLeader: true },
+    ]);
+    t.ok(rows.every(({ silentMs }) => silentMs >= 0 && silentMs < 60_000));
+    await journal.openSession('other', 60_000);
+    t.equal((await one.neighbours.all()).filter(({ isLeader }) => isLeader).length, 0, 'its session has ended');
+  });
+
+  t.test('a question is answered by its gateway and leaves nothing behind, in any number at once', async (t) => {
+    const ask = (of: Neighbours, to: string, question: string) => of.ask(to, question, 60_000);
+    t.equal(await ask(one.neighbours, one.session, 'me'), 'one: me');
+    const strange = 'é\u0001"\\\n😀';
+    t.equal(await ask(one.neighbours, one.session, strange), `one: ${strange}`);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => ask(other.neighbours, one.session, String(n))),
+    );
+    t.same(
+      answers,
+      Array.from({ length: 20 }, (_, n) => `one: ${n}`),
+    );
+    t.same(await questions(), []);
+  });
+
+  t.test('one that is not answered in time is taken back', async (t) => {
+    t.equal(await one.neighbours.ask('s99', 'nobody', 1), undefined);
+    t.equal(await one.neighbours.ask(other.session, 'hang', 1), undefined);
+    t.same(await questions(), []);
+  });
+
+  t.test('SCA-2 · a connection that was lost is made anew', async (t) => {
+    await postgres.run(
+      url,
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'agent' and pid <> pg_backend_pid()`,
+    );
+    await until(async () => {
+      const answer = await one.neighbours.ask(one.session, 'again', 1_000).catch(() => undefined);
+      return answer === 'one: again';
+    });
+    t.same(
+      (await one.neighbours.all()).map(({ node }) => node),
+      ['one', 'other'],
+    );
+  });
+});

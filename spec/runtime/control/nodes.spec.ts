@@ -1,0 +1,152 @@
+import t from 'tap';
+import type { Neighbour, Neighbours } from '../../../actors/store/postgres-neighbours.ts';
+import type { Json, JsonObject } from '../../../machines/base/json.ts';
+import { answerRequest } from '../../../runtime/control/answer.ts';
+import type { Asker } from '../../../runtime/control/audit.ts';
+import type { Command, CommandHost } from '../../../runtime/control/command.ts';
+import { createNodes } from '../../../runtime/control/nodes.ts';
+import { Refusal } from '../../../runtime/control/refusal.ts';
+
+interface Stage {
+  readonly asker?: Asker;
+  readonly leads?: string;
+  readonly silent?: string;
+}
+
+/** Three gateways that ask each other without a database; each command answers with its gateway, or as it is told. */
+function stage(answers: Readonly<Record<string, Json | Refusal>> = {}, { leads = 'b', silent }: Stage = {}) {
+  const ran: string[] = [];
+  const audited: unknown[] = [];
+  const hosts = new Map<string, CommandHost>();
+  const all = ['a', 'b', 'c'].map(
+    (node): Neighbour => ({ node, session: `s-${node}`, isLeader: node === leads, silentMs: 7 }),
+  );
+  for (const { node, session } of all) {
+    const commandOf = (method: string): Command | undefined =>
+      method.endsWith(' of another gateway')
+        ? undefined
+        : {
+            access: 'daemon',
+            run: async (params) => {
+              ran.push(`${node} ${method} ${JSON.stringify(params)}`);
+              const answer = answers[`${node} ${method}`] ?? answers[method] ?? { at: node };
+              if (answer instanceof Refusal) throw answer;
+              return answer;
+            },
+          };
+    const neighbours: Neighbours = {
+      listen: async () => {},
+      all: async () => all,
+      close: async () => {},
+      ask: async (to, question) => {
+        const host = hosts.get(to);
+        return to === `s-${silent}` ? undefined : host?.nodes?.answer(question);
+      },
+    };
+    const host: CommandHost = {
+      source: { home: '/h', env: {} },
+      audit: {
+        add: (asker: Asker, { method }: { readonly method: string }) => void audited.push([node, asker.who, method]),
+        addReader: () => {},
+        settled: async () => {},
+        close: async () => {},
+      } as never,
+      daemon: { status: () => ({ pid: node }) } as never,
+      commandOf,
+      nodes: createNodes({
+        neighbours: async () => neighbours,
+        session: () => session,
+        leads: () => node === leads,
+        host: () => host,
+        redact: (text) => text,
+      }),
+    };
+    hosts.set(session, host);
+  }
+  const ask = async (node: string, method: string, params: JsonObject = {}): Promise<unknown> => {
+    const host = hosts.get(`s-${node}`);
+    if (host === undefined) return undefined;
+    const peer = { notify: () => {}, onEnd: () => () => {}, redact: (text: string) => text };
+    const asker = { who: 'me', from: 'terminal' } as const;
+    const line = (await answerRequest({ id: 1, method, params }, host, { ...peer, asker }))();
+    const { result, error } = JSON.parse(line) as {
+      result?: unknown;
+      error?: { message: string; data?: { code: string } };
+    };
+    return error === undefined ? result : `${error.data?.code}: ${error.message}`;
+  };
+  return { ask, ran, audited, nodes: hosts.get('s-a')?.nodes };
+}
+
+t.test('SCA-3 · a request that names a gateway is answered there, by its name or its session', async (t) => {
+  const { ask, ran } = stage();
+  t.same(await ask('a', 'gateway.status', { node: 'c' }), { at: 'c' });
+  t.same(await ask('a', 'inspect.show', { node: 's-b', actor: 'x' }), { at: 'b' });
+  t.same(await ask('a', 'mcp.call', { node: 'a', name: 'x' }), { at: 'a' }, 'its own name is no other');
+  t.same(ran, ['c gateway.status {}', 'b inspect.show {"actor":"x"}', 'a mcp.call {"name":"x"}']);
+  t.match(
+    await ask('a', 'gateway.status', { node: 'd' }),
+    /^node-unknown: no gateway "d" lives; these do: "a", "b", "c"/,
+  );
+});
+
+t.test('SCA-3 · SEC-1 · a gateway does for another one only what is listed, whatever that asks', async (t) => {
+  const { ask, ran, nodes } = stage();
+  for (const method of ['mcp.call', 'mcp.add', 'gateway.stop', 'webhook.subscribe', 'approvals.watch'])
+    t.match(await ask('a', method, { node: 'b' }), /^node-unknown: .* run the command there/);
+  for (const method of ['mcp.call', 'gateway.stop'])
+    t.match(
+      await nodes?.answer(JSON.stringify({ request: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: {} }) })),
+      /no method/,
+    );
+  for (const rubbish of ['', '{}', '{"request":5}', '{"request":"x"}', 'null', '[]'])
+    t.match(await nodes?.answer(rubbish), /error/, rubbish);
+  t.same(ran, []);
+});
+
+t.test('SCA-3 · deliveries are the leader’s, a run and a question those of the gateway that has them', async (t) => {
+  const unknown = new Refusal('approval-unknown', 'no approval waits');
+  const { ask, ran, audited } = stage({
+    'approvals.answer': unknown,
+    'c approvals.answer': { answered: 'x' },
+    'approvals.show': unknown,
+    'a runs.cancel': new Refusal('run-elsewhere', 'it is at another gateway'),
+    'b runs.cancel': new Refusal('run-elsewhere', 'it is at another gateway'),
+    'c runs.cancel': new Refusal('run-over', 'it has ended'),
+  });
+  t.same(await ask('a', 'deliveries.drop', { id: 'x' }), { at: 'b' });
+  t.same(await ask('b', 'deliveries.drop', { id: 'x' }), { at: 'b' });
+  t.same(await ask('a', 'approvals.answer', { id: 'x' }), { answered: 'x' });
+  t.equal(await ask('a', 'approvals.show', { id: 'x' }), 'approval-unknown: no approval waits', 'nobody has it');
+  t.equal(await ask('a', 'runs.cancel', { id: 'x' }), 'run-over: gateway "c": it has ended');
+  t.same(ran.splice(0, 2), ['b deliveries.drop {"id":"x"}', 'b deliveries.drop {"id":"x"}']);
+  t.match(audited, [
+    ['b', 'me', 'deliveries.drop'],
+    ['a', 'me', 'deliveries.drop'],
+  ]);
+  const alone = stage({}, { leads: 'nobody' });
+  t.same(await alone.ask('a', 'deliveries.drop', { id: 'x' }), { at: 'a' }, 'while nobody leads');
+});
+
+t.test('SCA-3 · what does not answer is named, and keeps nobody from the others', async (t) => {
+  const rows = [{ id: 'q' }];
+  const { ask, nodes } = stage({ 'approvals.list': rows as never }, { silent: 'b' });
+  t.match(await ask('a', 'gateway.status', { node: 'b' }), /^node-silent: gateway "b" gave no answer within 3 s/);
+  t.match(await ask('a', 'deliveries.drop', { id: 'x' }), /^node-silent: gateway "b"/, 'the leader may still send it');
+  t.same(await nodes?.ofOthers('approvals.list'), [{ id: 'q', node: 'c' }]);
+  t.match(await nodes?.list(), [
+    { node: 'a', self: true, leader: false, status: { pid: 'a' } },
+    { node: 'b', self: false, leader: true, silent_ms: 7, error: /gave no answer/ },
+    { node: 'c', self: false, status: { at: 'c' } },
+  ]);
+});
+
+t.test('SCA-3 · where the journal is one gateway’s own, another one cannot be named', async (t) => {
+  const host: CommandHost = {
+    source: { home: '/h', env: {} },
+    commandOf: () => ({ access: 'home', run: async () => ({ at: 'here' }) }),
+  };
+  const peer = { notify: () => {}, onEnd: () => () => {}, redact: (text: string) => text };
+  const line = (await answerRequest({ id: 1, method: 'gateway.status', params: { node: 'b' } }, host, peer))();
+  t.match(JSON.parse(line), { error: { data: { code: 'node-unknown' }, message: /leave --node out/ } });
+});
