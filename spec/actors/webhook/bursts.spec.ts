@@ -438,3 +438,19 @@ t.test('SCA-1 · a batch is its holder’s: others join it there, and their news
   t.same(await landed(stage, one.close()), { kind: 'committed' });
   t.match(stage.journal.local?.get('runs', 'a')?.value, { latestEventKey: 'b' });
 });
+
+t.test('SCA-1 · COA-1 · a burst that is left gathers on at the gateway that gets its next event', async (t) => {
+  const stage = gate();
+  const [one, other] = [await gateway(stage.journal, 'one'), await gateway(stage.journal, 'other')];
+  t.match(await landed(stage, one.join('e1')), { isElsewhere: false });
+  t.match(await landed(stage, other.join('e2')), { isElsewhere: true });
+  t.match(await landed(stage, one.join('e3')), { isElsewhere: false });
+  await landed(stage, one.bursts.leave(key));
+  t.equal(stage.journal.local?.get('groups', key)?.heldBy, undefined);
+  t.match(await landed(stage, other.join('e4')), { isElsewhere: false, burst: { id: 'e1', count: 4 } });
+  t.equal(stage.journal.local?.get('groups', key)?.heldBy, other.session);
+  t.match(await landed(stage, one.join('e5')), { isElsewhere: true });
+  t.match(await landed(stage, other.close()), { kind: 'committed' });
+  t.match(stage.journal.local?.get('runs', 'e1')?.value, { count: 5, latestEventKey: 'e5' });
+  await one.bursts.leave('unknown');
+});
