@@ -48,6 +48,7 @@ import { createSettleRun } from './responses.ts';
 import { createRouteSlots } from './route-slots.ts';
 import { wireRun, writeHandOver } from './runs.ts';
 import { logDelivery, logRun, tellUnforeseen } from './work-log.ts';
+import { readAgain } from './written.ts';
 
 export interface WorkPorts {
   readonly root: () => AnyActorRef;
@@ -131,8 +132,9 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const bursts = createBursts(keeper);
   const writer = createRecordWriter(keeper);
   const places = createPlaces(concurrency());
-  const eventOf = async (key: string): Promise<EventRecord | undefined> =>
-    (await keeper.journal()?.get('events', key))?.value;
+  // A run does not fail, and a text is not unsure, because a database could not be read for a while.
+  const eventOf = (key: string): Promise<EventRecord | undefined> =>
+    readAgain(async () => (await keeper.journal()?.get('events', key))?.value);
 
   let standing: Wards | undefined;
   /** While no gateway stands, what a commit opened stays in the journal, from where the next one takes it up. */

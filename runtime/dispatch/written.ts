@@ -21,12 +21,12 @@ export function unread(thrown: unknown): WriteVerdict {
 const readAgainMs = 1_000;
 
 /** Resolves with what is read, as soon as the journal can be read. Never rejects. */
-export async function readAgain<Value>(read: () => Promise<Value>): Promise<Value> {
+export async function readAgain<Value>(read: () => Promise<Value>, pauseMs = readAgainMs): Promise<Value> {
   for (;;) {
     try {
       return await read();
     } catch {
-      await sleep(readAgainMs, undefined, { ref: false });
+      await sleep(pauseMs, undefined, { ref: false });
     }
   }
 }
