@@ -107,7 +107,7 @@ export function createNodes(ports: NodesPorts): Nodes {
   ): Promise<Json> {
     const { asks, nodes } = await others();
     const leader = nodes.find(({ isLeader }) => isLeader);
-    // While none lives nobody sends, and what is on disk may be changed by anyone.
+    // Without a leader nothing is sent, so any gateway may change what is on disk.
     return leader === undefined ? own() : askOne(asks, leader, request, asker);
   }
 
