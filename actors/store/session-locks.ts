@@ -7,7 +7,7 @@
 import type { CommitVerdict, Journal, SessionId, Write } from './journal.ts';
 
 /** Longer than any session lives; a claim has to end at some time. */
-const lockLifeMs = 30 * 24 * 3_600_000;
+const lockLifeMs = 10 * 366 * 24 * 3_600_000;
 const prefix = 'lock/';
 
 export const leaderLock = 'leader';
