@@ -100,31 +100,33 @@ t.test('PKG-2 · what was backed up is there after a restore, and what came late
   t.notMatch(jobs, /later/);
 });
 
-t.test('PKG-1 · the compose file starts one gateway on one database, by names that exist', async (t) => {
-  const compose = parse(readFileSync('docs/deploy/compose.yaml', 'utf8')) as {
+t.test('PKG-1 · SCA-1 · the compose file starts two gateways on one database, by names that exist', async (t) => {
+  const compose = parse(readFileSync('docs/deploy/compose.yaml', 'utf8'), { merge: true }) as {
     readonly services: Readonly<Record<string, Service>>;
     readonly volumes: object;
   };
-  const { gateway, postgres } = compose.services;
+  const { balancer, postgres, ...gateways } = compose.services;
   const text = readFileSync('docs/deploy/Containerfile', 'utf8');
 
-  t.same(Object.keys(compose), ['services', 'volumes']);
-  t.equal(gateway?.build?.dockerfile, 'docs/deploy/Containerfile');
-  t.same(gateway?.depends_on, { postgres: { condition: 'service_healthy' } });
+  t.same(Object.keys(gateways), ['gateway-1', 'gateway-2']);
   t.ok(postgres?.healthcheck, 'which the database has');
-  t.equal(gateway?.deploy, undefined, 'no replicas');
-  t.match(gateway?.environment, { DATABASE_URL: /^postgres:\/\/agent:.*@postgres\/agent$/ });
+  const port = /^EXPOSE (.*)$/m.exec(text)?.[1];
+  const proxied = readFileSync('docs/deploy/Caddyfile', 'utf8');
+  for (const [name, gateway] of Object.entries(gateways)) {
+    t.equal(gateway.build?.dockerfile, 'docs/deploy/Containerfile');
+    t.same(gateway.depends_on, { postgres: { condition: 'service_healthy' } });
+    t.equal(gateway.deploy, undefined, 'a replica would share its home');
+    t.match(gateway.environment, { DATABASE_URL: /^postgres:\/\/agent:.*@postgres\/agent$/ });
+    t.match(gateway.volumes, [`${name.replace('gateway', 'home')}:${/^VOLUME (.*)$/m.exec(text)?.[1]}`]);
+    t.match(proxied, `${name}:${port}`);
+  }
   t.match(postgres?.environment, { POSTGRES_USER: 'agent', POSTGRES_DB: 'agent' });
   const mounted = Object.values(compose.services).flatMap(({ volumes }) => volumes.map((one) => one.split(':')));
   t.same(
-    mounted.map(([name]) => name),
+    mounted.flatMap(([name = '']) => (name.startsWith('.') ? [] : [name])),
     Object.keys(compose.volumes),
   );
-  t.equal(mounted[0]?.[1], /^VOLUME (.*)$/m.exec(text)?.[1]);
-  t.ok(
-    gateway?.ports?.every((port) => port.endsWith(`:${/^EXPOSE (.*)$/m.exec(text)?.[1]}`)),
-    'the port of the image',
-  );
+  t.same(balancer?.ports, [`127.0.0.1:${port}:${port}`]);
 
   const user = makeUser(t);
   const [, config = ''] = /<<'END'\n([\s\S]*?)^END$/m.exec(readFileSync('docs/deploy.md', 'utf8')) ?? [];
