@@ -115,7 +115,7 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     await gateway.reaches('kept', 'backingOff', 'parked');
     await page.getByRole('link', { name: /^kept/ }).click();
     await page.getByText('The command ended before it answered: it exited with code 4').first().waitFor();
-    t.equal(await page.getByRole('tab', { name: 'Log' }).getAttribute('aria-selected'), 'true');
+    await page.getByRole('tab', { name: 'Log', selected: true }).waitFor();
     await page.getByText('Exit code').waitFor();
     t.match(
       await page.getByRole('tabpanel').innerText(),

@@ -82,7 +82,7 @@ export async function startPostgres(t: Test): Promise<SpecPostgres> {
       'listen_addresses=',
       `unix_socket_directories=${folder}`,
       'shared_buffers=16MB',
-      'max_connections=40',
+      'max_connections=200',
       // A deadlock is looked for after a second otherwise.
       'deadlock_timeout=20ms',
       ...more,
