@@ -144,7 +144,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     heldBy !== undefined && heldBy !== session && living.has(heldBy);
   const commit = (writes: readonly Write[]): Promise<CommitVerdict> =>
     new Promise((resolve) => submit(writes, resolve));
-  /** An own journal is nobody else's; of one that is not open yet that is not known. */
+  /** One that is not open yet may be shared. */
   const leads = (): boolean =>
     shared() === undefined
       ? journal !== undefined

@@ -1,5 +1,5 @@
 /**
- * A connection to the journal's database that is told what other gateways do and asks questions of its own. A question that
+ * A connection to the journal's database that hears what other gateways do and asks questions of its own. A question that
  * fails without an answer of the database drops the connection; the next one makes another.
  * @see SCA-1 in docs/specification.md
  */

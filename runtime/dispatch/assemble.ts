@@ -301,9 +301,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     // One that waits was left to the other gateways.
     if (record.status !== 'queued') {
       countRun(record, nowMs(), metrics);
-      void eventOf(record.eventKey)
-        .catch(() => undefined)
-        .then((event) => logRun(key, record, event, log));
+      void eventOf(record.eventKey).then((event) => logRun(key, record, event, log));
     }
     wards().runFinished(key, record);
     cron.schedule.runFinished(key);

@@ -68,7 +68,7 @@ export async function resumeWork(ports: ResumePorts, signal = ports.signal()): P
   if (!signal.aborted) await ports.older.look();
 }
 
-/** Takes up every delivery that nobody has, in their order. */
+/** Takes up every free delivery, in their order. */
 async function takeLead(journal: Journal, session: SessionId, ports: ResumePorts, signal: AbortSignal): Promise<void> {
   await noteAll(journal, ports, signal);
   await takeDeliveries(journal, session, ports, signal, Number.MAX_SAFE_INTEGER);

@@ -81,7 +81,7 @@ async function startCluster(
           rate_limit: rateLimit,
           routes: {
             run: { prompt: '{n}' },
-            told: { prompt: '{n}', ...place },
+            reply: { prompt: '{n}', ...place },
             one: { prompt: '{n}', concurrency: 1 },
             direct: { prompt: '{n}', deliver_only: true, ...place },
             batch: { prompt: '{n}', coalesce: { key: 'key', window_seconds: 1, max_wait_seconds: 4 } },
@@ -137,7 +137,7 @@ const named = (steps: readonly string[], what: string): string[] =>
   steps.filter((step) => step.startsWith(`${what} `)).map((step) => step.split(' ')[1] ?? '');
 
 /** Every text that Slack has taken, in order. */
-const told = (slack: FakePlatform): string[] => slack.world.messages.map(({ text }) => text);
+const textsOf = (slack: FakePlatform): string[] => slack.world.messages.map(({ text }) => text);
 
 t.test(
   'SCA-1 · IDM-1 · COA-1 · DIS-2 · every gateway takes events, each id once, and a batch is one run',
@@ -159,7 +159,7 @@ t.test(
 
     const direct = await Promise.all([0, 1, 2].map((nth) => send(nth, 'direct', { n: `d${nth}` })));
     t.same(direct, Array(3).fill('200 delivered'), 'whichever gateway sends it');
-    t.same(told(slack).sort(), ['d0', 'd1', 'd2']);
+    t.same(textsOf(slack).sort(), ['d0', 'd1', 'd2']);
 
     for (let n = 0; n < 6; n += 1) t.equal(await send(n % 3, 'batch', { n: `b${n}`, key: 'k' }), '202 coalesced');
     await until(() => named(steps(), 'end').includes('b5'));
@@ -174,10 +174,10 @@ t.test(
     const { send, steps, slack, letGo, rows } = await startCluster(t, 3);
     slack.scripts.push('hang');
     const first = slack.arrival();
-    await send(0, 'told', { n: 'first' });
+    await send(0, 'reply', { n: 'first' });
     await first;
     const names = ['wait-a', 'wait-b', 'wait-c', 'wait-d'];
-    for (const [nth, name] of names.entries()) await send(nth % 3, 'told', { n: name });
+    for (const [nth, name] of names.entries()) await send(nth % 3, 'reply', { n: name });
     await until(() => names.every((name) => named(steps(), 'begin').includes(name)));
     // Each response is on disk before the next.
     for (const [nth, name] of ['wait-c', 'wait-a', 'wait-d', 'wait-b'].entries()) {
@@ -185,8 +185,8 @@ t.test(
       await until(async () => (await rows(`select 1 from agent_record where collection = 'd'`)).length === nth + 2);
     }
     slack.release();
-    await until(() => told(slack).length === 5);
-    t.same(told(slack), ['first', 'wait-c', 'wait-a', 'wait-d', 'wait-b']);
+    await until(() => textsOf(slack).length === 5);
+    t.same(textsOf(slack), ['first', 'wait-c', 'wait-a', 'wait-d', 'wait-b']);
 
     for (let n = 0; n < 9; n += 1) await send(n % 3, 'one', { n: `one-${n}` });
     const ofRoute = () => steps().filter((step) => step.includes(' one-'));
@@ -223,9 +223,9 @@ t.test(
     // The first to hold a text is the leader.
     slack.scripts.push('hang');
     const arrived = slack.arrival();
-    await send(0, 'told', { n: 'first' });
+    await send(0, 'reply', { n: 'first' });
     await arrived;
-    for (const n of ['wait-1', 'wait-2', 'wait-3', 'later-1', 'later-2']) await send(0, 'told', { n });
+    for (const n of ['wait-1', 'wait-2', 'wait-3', 'later-1', 'later-2']) await send(0, 'reply', { n });
     await until(() => named(steps(), 'begin').length === 4);
     t.equal(await send(0, 'batch', { n: 'b', key: 'k' }), '202 coalesced');
 
@@ -236,9 +236,9 @@ t.test(
     for (const n of [1, 2, 3]) letGo(`wait-${n}`);
     slack.release();
     await daemons[0]?.exited;
-    await until(() => told(slack).length === 6);
+    await until(() => textsOf(slack).length === 6);
     t.same(begun().length, new Set(begun()).size, 'none began twice');
-    t.equal(told(slack)[0], 'first');
+    t.equal(textsOf(slack)[0], 'first');
   },
 );
 
@@ -265,18 +265,18 @@ t.test(
 
     slack.scripts.push('hang');
     const arrived = slack.arrival();
-    await send(other, 'told', { n: 'first' });
+    await send(other, 'reply', { n: 'first' });
     await arrived;
-    await send(other, 'told', { n: 'second' }, 'r2');
+    await send(other, 'reply', { n: 'second' }, 'r2');
     await until(async () => (await idOf('deliveries', 'r2')) !== '');
     const second = await idOf('deliveries', 'r2');
     await until(async () => (await cli(other, 'deliveries', 'drop', second)).startsWith(`Dropped ${second}`));
     slack.release();
-    await until(() => told(slack).length === 1);
+    await until(() => textsOf(slack).length === 1);
     t.match(await listed('deliveries'), [{ id: second, status: 'dropped' }]);
     t.match(await cli(other, 'deliveries', 'retry', second), new RegExp(`^Trying ${second} again`));
-    await until(() => told(slack).length === 2);
-    t.same(told(slack), ['first', 'second']);
+    await until(() => textsOf(slack).length === 2);
+    t.same(textsOf(slack), ['first', 'second']);
   },
 );
 
@@ -285,7 +285,7 @@ const outcomes = `select value::json->>'text' as text, value::json->>'status' as
 
 type Fault = 'SIGKILL' | 'SIGSTOP' | 'SIGTERM' | 'cut' | 'restart' | 'clock';
 
-/** Harms one gateway after the other; everything that was answered runs and is told once, and no attempt begins twice. */
+/** Harms one gateway after the other; everything that was answered runs and is delivered once, and no attempt begins twice. */
 async function harm(t: Test, faults: readonly Fault[], { random = Math.random } = {}): Promise<void> {
   const cluster = await startCluster(t, 3, { shiftsClock: faults.includes('clock') });
   const { daemons, send, steps, slack, rows, moveClock } = cluster;
@@ -294,7 +294,7 @@ async function harm(t: Test, faults: readonly Fault[], { random = Math.random } 
   const away = new Set<number>();
   let sent = 0;
   let isOver = false;
-  const kinds = ['run', 'told', 'direct', 'batch', 'one'] as const;
+  const kinds = ['run', 'reply', 'direct', 'batch', 'one'] as const;
 
   async function sendOne(): Promise<void> {
     sent += 1;
@@ -379,24 +379,24 @@ async function harm(t: Test, faults: readonly Fault[], { random = Math.random } 
     [],
     'no attempt began twice',
   );
-  // What became of each that is missing is in the history.
+  // The history says why one is missing.
   for (const name of accepted.filter((one) => !ran.has(one)))
     for (const { value } of await rows(`select value from agent_record where value like '%"${name}"%'`))
       t.comment(String(value));
-  const texts = told(slack);
+  const texts = textsOf(slack);
   t.same(
     texts.filter((text, at) => texts.indexOf(text) !== at),
     [],
-    'nothing was told twice',
+    'nothing was delivered twice',
   );
   const unsure = new Set((await rows(outcomes)).filter(({ status }) => status === 'unknown').map(({ text }) => text));
-  const isTold = (name: string): boolean => texts.includes(name) || unsure.has(name);
+  const isThere = (name: string): boolean => texts.includes(name) || unsure.has(name);
   t.same(
-    [...delivered, ...accepted.filter((name) => kinds[Number(name.slice(1)) % kinds.length] === 'told')].filter(
-      (name) => !isTold(name),
+    [...delivered, ...accepted.filter((name) => kinds[Number(name.slice(1)) % kinds.length] === 'reply')].filter(
+      (name) => !isThere(name),
     ),
     [],
-    'everything was told, or a person is asked to look',
+    'everything was delivered, or is unsure',
   );
   const again = begun.filter((step) => !step.endsWith(' 1')).length;
   const times = Object.entries(takeOvers).map(([fault, all]) => {

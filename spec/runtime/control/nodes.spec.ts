@@ -13,7 +13,7 @@ interface Stage {
   readonly silent?: string;
 }
 
-/** Three gateways that ask each other without a database; each command answers with its gateway, or as it is told. */
+/** Three gateways that ask each other without a database; each command answers with its gateway, or as the stage says. */
 function stage(answers: Readonly<Record<string, Json | Refusal>> = {}, { leads = 'b', silent }: Stage = {}) {
   const ran: string[] = [];
   const audited: unknown[] = [];

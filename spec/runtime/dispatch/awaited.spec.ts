@@ -5,20 +5,9 @@ import type { DeliveryRecord, EventRecord } from '../../../machines/webhook/reco
 import { claimNames } from '../../../machines/webhook/record.ts';
 import { createAwaited } from '../../../runtime/dispatch/awaited.ts';
 import { openTwoKeepers } from '../../support/keeper.ts';
+import { plainDelivery } from '../../support/records.ts';
 
-const delivery: DeliveryRecord = {
-  eventKey: 'k1',
-  deliveryId: 'd1',
-  profile: 'default',
-  route: 'r',
-  event: 'push',
-  target: 'log',
-  status: 'queued',
-  text: 'x',
-  extra: {},
-  queuedAtMs: 1,
-  answerByMs: 1_000,
-};
+const delivery: DeliveryRecord = { ...plainDelivery, answerByMs: 1_000 };
 
 async function stage() {
   const [keeper, leader] = await openTwoKeepers();
