@@ -27,8 +27,8 @@ export interface Places {
   pause(): void;
   /** True once paused: a run that kept its place must not begin either. */
   isPaused(): boolean;
-  /** How many hold a place and how many wait. */
-  load(): { readonly running: number; readonly waiting: number };
+  /** How many hold a place, how many wait, and how many of these wait for a place among all alone. */
+  load(): { readonly running: number; readonly waiting: number; readonly ready: number };
   resize(concurrency: number): void;
   /** Takes every place back, where those who held them are gone without a word. */
   clear(): void;
@@ -40,6 +40,7 @@ export function createPlaces(concurrency: number): Places {
   const leavers = new Set<() => void>();
   let waiting = 0;
   let running = 0;
+  let ready = 0;
 
   function queueOf(name: string, bound: number): PQueue {
     const standing = queues.get(name);
@@ -55,18 +56,22 @@ export function createPlaces(concurrency: number): Places {
 
   return {
     ask(request, granted) {
-      let state: 'waiting' | 'running' | 'over' = 'waiting';
+      let state: 'waiting' | 'ready' | 'running' | 'over' = 'waiting';
+      let giveBack: (() => void) | undefined;
       let finish: () => void = () => {};
       const finished = new Promise<void>((resolve) => {
         finish = resolve;
       });
       const leave = (): void => {
         if (state === 'over') return;
-        if (state === 'waiting') waiting -= 1;
-        else running -= 1;
+        if (state === 'ready') ready -= 1;
+        if (state === 'running') running -= 1;
+        else waiting -= 1;
         state = 'over';
         leavers.delete(leave);
         finish();
+        giveBack?.();
+        giveBack = undefined;
       };
       leavers.add(leave);
       waiting += 1;
@@ -76,12 +81,24 @@ export function createPlaces(concurrency: number): Places {
         if (state === 'over') return;
         state = 'running';
         waiting -= 1;
+        ready -= 1;
         running += 1;
         granted();
         await finished;
       });
+      const begin = task;
       const { slot } = request;
-      if (slot !== undefined) task = withSlot(() => slot(() => state === 'over'), task);
+      task = async () => {
+        const given = slot === undefined ? undefined : await slot(() => state === 'over');
+        if (state === 'over') {
+          given?.();
+          return;
+        }
+        giveBack = given;
+        state = 'ready';
+        ready += 1;
+        await begin();
+      };
       if (request.routeConcurrency !== undefined) {
         task = within(queueOf(`route/${request.profile}/${request.route}`, request.routeConcurrency), task);
       }
@@ -93,24 +110,13 @@ export function createPlaces(concurrency: number): Places {
       all.pause();
     },
     isPaused: () => all.isPaused,
-    load: () => ({ running, waiting }),
+    load: () => ({ running, waiting, ready }),
     resize(bound) {
       all.concurrency = bound;
     },
     clear() {
       for (const leave of [...leavers]) leave();
     },
-  };
-}
-
-function withSlot(slot: () => Promise<(() => void) | undefined>, task: () => Promise<void>): () => Promise<void> {
-  return async () => {
-    const giveBack = await slot();
-    try {
-      await task();
-    } finally {
-      giveBack?.();
-    }
   };
 }
 

@@ -54,6 +54,8 @@ export interface JournalKeeper {
   giveLead(): Promise<void>;
   /** The number of living gateways, and the place of this one among them, from 0, as far as it knows. */
   place(): { readonly of: number; readonly at: number };
+  /** Another text once other gateways may have taken what this one held. */
+  life(): string | undefined;
   /** How far the journal's clock is ahead of this machine's, in milliseconds; 0 where it is the same. */
   aheadMs(): number;
   /** Renews the session and forgets history. */
@@ -90,6 +92,8 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   let sureUntilMs = Number.NEGATIVE_INFINITY;
   /** The session as which this gateway became the leader. */
   let leadsAs: SessionId | undefined;
+  let leadHolder: string | undefined;
+  let lateRenewals = 0;
   let aheadMs = 0;
   /** The journal, where other gateways may use it too. */
   const shared = (): Journal | undefined => (journal?.local === undefined ? journal : undefined);
@@ -115,7 +119,10 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     const renewed = await opened.renewSession(standing, settings.sessionTtlMs);
     if (renewed.ok) {
       // Another gateway may have become the leader since its time ran out.
-      if (steadyMs() >= sureUntilMs) leadsAs = undefined;
+      if (steadyMs() >= sureUntilMs) {
+        leadsAs = undefined;
+        lateRenewals += 1;
+      }
       sureUntilMs = steadyAtMs + settings.sessionTtlMs;
       if (shared() === undefined || settings.clock === undefined) return undefined;
       const read = { askedAtMs, theirsMs: renewed.value.nowMs, answeredAtMs: settings.clock.nowMs() };
@@ -208,19 +215,20 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     async seekLead() {
       if (shared() === undefined) return false;
       const seeker = ports.session();
-      const isOwn = await takeLock(ports, leaderLock, '');
+      leadHolder = await takeLock(ports, leaderLock, '');
       const led = leads();
-      leadsAs = isOwn ? seeker : undefined;
+      leadsAs = leadHolder === undefined ? undefined : seeker;
       return !led && leads();
     },
     async giveLead() {
       leadsAs = undefined;
-      if (shared() !== undefined) await releaseLock(ports, leaderLock, '');
+      if (leadHolder !== undefined) await releaseLock(ports, leaderLock, leadHolder);
     },
     place() {
       const all = [...living].sort();
       return { of: Math.max(1, all.length), at: Math.max(0, all.indexOf(session ?? '')) };
     },
+    life: () => session && `${session}/${lateRenewals}`,
     aheadMs: () => aheadMs,
 
     async keep(history) {

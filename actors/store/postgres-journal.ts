@@ -84,7 +84,8 @@ const writeRows = `with
 const takeRows = `with
   free as (
     select collection, key from agent_record f where collection = $2 and due_at <= $3
-      and (held_by is null or not exists (select 1 from agent_session where id = held_by and expires_at > agent_now()))
+      and exists (select 1 from agent_session where id = $1 and expires_at > agent_now())
+      and (held_by is null or (held_by = $1 and $5::bool) or not exists (select 1 from agent_session where id = held_by and expires_at > agent_now()))
       and not (collection = 'd' and work is not null and exists (
         select 1 from agent_record w where w.collection = 'r' and w.key = f.work and w.due_at is not null))
     order by due_at, key limit $4 for update skip locked),
@@ -210,6 +211,8 @@ function createPostgresJournal({ url, place, first, readers, alone, outcomeMs }:
   let waiting: (readonly Commit[])[] = [];
   let underWay: Promise<void> | undefined;
   let gathered: Commit[] | undefined;
+  /** The collections of which a take may have held more than this gateway has heard of. */
+  const doubted = new Set<Collection>();
   /** What else writes, in turn with the commits: there is one connection. */
   let turns: Promise<unknown> = Promise.resolve();
 
@@ -222,12 +225,13 @@ function createPostgresJournal({ url, place, first, readers, alone, outcomeMs }:
   const connectAgain = (): Promise<Result<Client>> => connect(url, place, alone);
 
   /** Does some work on the writing connection; what the database refuses for good stops the journal until a probe. */
-  function asked<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
+  function asked<Value>(work: () => Promise<Value>, unsure: () => void): Promise<Result<Value>> {
     return inTurn(async () => {
       if (stopped !== undefined) return { ok: false, fault: stopped } as const;
       try {
         return done(await unlessOvertaken(work));
       } catch (thrown) {
+        if (!isAnswer(thrown)) unsure();
         stopped = postgresFault(place, thrown);
         return { ok: false, fault: stopped } as const;
       }
@@ -333,7 +337,7 @@ function createPostgresJournal({ url, place, first, readers, alone, outcomeMs }:
     try {
       await writer.query('commit');
     } catch (thrown) {
-      if (/^[0-9A-Z]{5}$/.test(codeOf(thrown)) && !codeOf(thrown).startsWith('57')) throw thrown;
+      if (isAnswer(thrown)) throw thrown;
       const outcome = await outcomeOf(xid);
       if (outcome === 'committed') return;
       if (outcome !== 'aborted') sessions.disown();
@@ -394,7 +398,9 @@ function createPostgresJournal({ url, place, first, readers, alone, outcomeMs }:
     { session, dueBeforeMs, limit }: Parameters<Journal['take']>[1],
   ): Promise<Result<Taken<In>[]>> {
     if (limit <= 0) return done([]);
-    const taken = await asked(async () => {
+    // What a lost answer held for this gateway is taken once more; what has a chart here is known by that.
+    const isAgain = doubted.has(collection);
+    const take = async () => {
       const living = await ask('living', 'select 1 from agent_session where id = $1 and expires_at > agent_now()', [
         session,
       ]);
@@ -403,7 +409,8 @@ function createPostgresJournal({ url, place, first, readers, alone, outcomeMs }:
         session,
         letters[collection],
         Math.floor(dueBeforeMs),
-        limit,
+        isAgain ? mostRows : limit,
+        isAgain,
       ]);
       const of = new Map<unknown, StoredRecord<'deliveries'>[]>();
       for (const row of rows.filter(({ collection: at }) => at !== letters[collection])) {
@@ -418,8 +425,10 @@ function createPostgresJournal({ url, place, first, readers, alone, outcomeMs }:
           return { ...recordOf<In>(row), ...(deliveries === undefined ? {} : { deliveries: deliveries.sort(byKey) }) };
         })
         .sort(byDueTime);
-    });
+    };
+    const taken = await asked(take, () => doubted.add(collection));
     if (!taken.ok) return taken;
+    if (taken.value !== undefined) doubted.delete(collection);
     return taken.value === undefined ? ended(session) : done(taken.value);
   }
 
@@ -560,6 +569,8 @@ function newsOf(changes: readonly Change[], removed: readonly { readonly at: str
   );
   return [...(isFree ? (['work'] as const) : []), ...ended.map(({ key }): News => ({ ended: key }))];
 }
+/** Whether the database itself has refused, so that nothing was done. */
+const isAnswer = (thrown: unknown): boolean => /^(?!57)[0-9A-Z]{5}$/.test(codeOf(thrown));
 const always = [() => true, () => false] as const;
 
 function byKey(one: StoredRecord, other: StoredRecord): number {

@@ -45,7 +45,7 @@ const all = `select s.id, s.owner, s.expires_at - agent_now() as left, c.value::
 const put = `with old as (delete from agent_question where expires_at < agent_now()),
   made as (insert into agent_question (session, question, expires_at) values ($1, $2, agent_now() + $3::bigint) returning id)
   select id, ${tell}'ask/' || $1::text) from made`;
-const take = `update agent_question set is_taken = true where session = $1 and not is_taken returning id, question`;
+const take = `update agent_question set is_taken = true where session = $1 and not is_taken and expires_at > agent_now() returning id, question`;
 const answer = `with made as (update agent_question set answer = $2 where id = $1 returning id)
   select ${tell}'answer/' || id) from made`;
 const collect = `delete from agent_question where id = $1 and answer is not null returning answer`;

@@ -74,8 +74,11 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
           return { kind: 'written' };
         case 'claimed':
           return { kind: 'lost' };
-        case 'stale':
+        case 'stale': {
+          const lost = changes[verdict.index];
+          if (lost !== undefined) versions.delete(`${lost.collection}/${lost.key}`);
           return { kind: 'lost', ...collectionOf(writes[verdict.index]) };
+        }
         case 'unavailable':
           return { kind: 'refused', reason: verdict.fault.message };
       }

@@ -27,33 +27,36 @@ export const lockName = (lock: string): string => prefix + lock;
 export const isLock = (name: string): boolean => name.startsWith(prefix);
 
 /**
- * Resolves with whether the holder has the lock now. Rejects where the journal cannot be read.
- * @param holder tells the locks of one session apart
+ * Resolves with what names the holder if that has the lock now, and with undefined otherwise. Rejects where the journal cannot
+ * be read.
+ * @param user tells the locks of one session apart
  */
-export async function takeLock(ports: LockPorts, lock: string, holder: string): Promise<boolean> {
+export async function takeLock(ports: LockPorts, lock: string, user: string): Promise<string | undefined> {
   const session = ports.session();
   const journal = ports.journal();
-  if (session === undefined || journal === undefined) return false;
+  if (session === undefined || journal === undefined) return undefined;
   const name = lockName(lock);
-  const value = { holder: `${session} ${holder}`, session };
+  const holder = `${session} ${user}`;
+  const value = { holder, session };
   const claim = { kind: 'claim', name, value, forMs: lockLifeMs } as const;
   const standing = await journal.claimed(name);
-  if (standing === undefined) return (await ports.commit([claim])).kind === 'committed';
-  if (standing.holder === value.holder) return true;
+  if (standing === undefined) return (await ports.commit([claim])).kind === 'committed' ? holder : undefined;
+  if (standing.holder === holder) return holder;
   const theirs = String(standing.session);
-  if (theirs === session || ports.isElsewhere(theirs)) return false;
+  if (theirs === session || ports.isElsewhere(theirs)) return undefined;
   // What this gateway knows of the others may be of some seconds ago.
   const living = await journal.living();
-  if (!living.ok || living.value.includes(theirs)) return false;
+  if (!living.ok || living.value.includes(theirs)) return undefined;
   const taken = await ports.commit([{ kind: 'release', name, holder: String(standing.holder) }, claim]);
-  return taken.kind === 'committed';
+  return taken.kind === 'committed' ? holder : undefined;
 }
 
 /** Resolves with whether it is given back; false where the journal cannot be written. */
-export async function releaseLock({ commit, session }: LockPorts, lock: string, holder: string): Promise<boolean> {
-  const held = session();
-  // The lock ended with its session.
-  if (held === undefined) return true;
-  const verdict = await commit([{ kind: 'release', name: lockName(lock), holder: `${held} ${holder}` }]);
+export async function releaseLock(
+  { commit }: Pick<LockPorts, 'commit'>,
+  lock: string,
+  holder: string,
+): Promise<boolean> {
+  const verdict = await commit([{ kind: 'release', name: lockName(lock), holder }]);
   return verdict.kind === 'committed';
 }

@@ -5,6 +5,7 @@
  * @see COA-1 and DUR-1 in docs/specification.md
  */
 
+import { LRUCache } from 'lru-cache';
 import { causeOf, fault } from '../../machines/base/fault.ts';
 import { type Burst, joinBurst } from '../../machines/webhook/coalesce.ts';
 import type { GroupRecord } from '../../machines/webhook/record.ts';
@@ -65,12 +66,21 @@ export interface Bursts {
   adopt(key: string, record: GroupRecord, version: number): void;
 }
 
+/** A burst that is forgotten is found on disk by its next event. */
+const mostForeign = 10_000;
 /** Two gateways that keep overtaking each other give up after this many tries; the sender sends again. */
 const mostTries = 8;
 
 export function createBursts(keeper: JournalKeeper): Bursts {
   /** The newest entry of each key, on disk or on its way there. */
   const entries = new Map<string, Entry>();
+  /** The keys of bursts that other gateways hold: their end is not heard of here. */
+  const foreign = new LRUCache<string, true>({
+    max: mostForeign,
+    dispose: (_, key) => {
+      if (entries.get(key)?.heldBy !== keeper.session()) entries.delete(key);
+    },
+  });
   /** The entry of each key that is being closed. */
   const closings = new Map<string, Entry>();
 
@@ -115,6 +125,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     keeper.submit(writes, (verdict) => {
       if (verdict.kind === 'committed') {
         entry.over = undefined;
+        if (heldBy !== keeper.session()) foreign.set(key, true);
         const absorbed = burstOf(closings, key) === burst.id;
         settled({ verdict, burst, absorbed, isElsewhere: heldBy !== keeper.session() });
         return;

@@ -83,8 +83,24 @@ export const approvalCommands = {
 /** Returns what waits at other gateways now, and tells the peer what comes and goes there. */
 async function watchOthers(nodes: Nodes, peer: CommandPeer): Promise<readonly ApprovalRow[]> {
   const listed = async () => new Map((await nodes.ofOthers<ApprovalRow>('approvals.list')).map((row) => [row.id, row]));
+  let timer: NodeJS.Timeout | undefined;
+  let hasLeft = false;
+  peer.onEnd(() => {
+    hasLeft = true;
+    clearTimeout(timer);
+  });
   const first = await listed();
   let known: ReadonlyMap<string, ApprovalRow> = first;
+  const later = (): void => {
+    if (!hasLeft)
+      timer = setTimeout(
+        () =>
+          void look()
+            .catch(() => {})
+            .then(later),
+        othersMs,
+      ).unref();
+  };
   async function look(): Promise<void> {
     const now = await listed();
     for (const [id, row] of now) if (!known.has(id)) peer.notify('approvals.asked', row);
@@ -94,8 +110,7 @@ async function watchOthers(nodes: Nodes, peer: CommandPeer): Promise<readonly Ap
     for (const row of await nodes.ofOthers<AnsweredRow>('approvals.answered'))
       if (gone.has(row.id)) peer.notify('approvals.answered', row);
   }
-  const timer = setInterval(() => void look(), othersMs).unref();
-  peer.onEnd(() => clearInterval(timer));
+  later();
   return [...first.values()];
 }
 

@@ -12,7 +12,7 @@ import { answerRequest } from './answer.ts';
 import type { Asker } from './audit.ts';
 import { type CommandHost, daemonOf, refuse } from './command.ts';
 import type { GatewayStatus, NodeRow, Nodes } from './contract.ts';
-import { type RpcRequest, readMessage, spellRequest } from './protocol.ts';
+import { type RpcRequest, readMessage, rpcCodes, spellError, spellRequest } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 
 export interface NodesPorts {
@@ -36,6 +36,7 @@ const isElsewhere: Readonly<Record<string, string>> = {
   'approvals.show': 'approval-unknown',
   'runs.cancel': 'run-elsewhere',
 };
+const unknownAsker: Asker = { who: 'another gateway', from: 'terminal' };
 const lookMs = 3_000;
 /** A run that is cancelled has this long to end. */
 const actMs = 20_000;
@@ -141,14 +142,16 @@ export function createNodes(ports: NodesPorts): Nodes {
         const { asks, nodes } = await others().catch(() => {
           throw thrown;
         });
+        // One that does not answer keeps nobody from the one that has it.
+        let failure: unknown = thrown;
         for (const one of nodes) {
-          const found = await askOne(asks, one, request, asker).catch((refused: unknown) => {
-            if (refused instanceof Refusal && refused.code === thrown.code) return undefined;
-            throw refused;
-          });
-          if (found !== undefined) return found;
+          try {
+            return await askOne(asks, one, request, asker);
+          } catch (refused) {
+            if (!(refused instanceof Refusal && refused.code === thrown.code)) failure = refused;
+          }
         }
-        throw thrown;
+        throw failure;
       }
     },
 
@@ -170,9 +173,23 @@ export function createNodes(ports: NodesPorts): Nodes {
       const { method } = request;
       // One that is asked asks nobody else.
       const { nodes: _, ...host } = ports.host();
-      const peer = { notify: () => {}, onEnd: () => () => {}, redact: ports.redact, asker: asked?.asker };
-      const known = askable.has(method) ? request : { ...request, method: `${method} of another gateway` };
-      return (await answerRequest(known, host, peer))();
+      const peer = {
+        notify: () => {},
+        onEnd: () => () => {},
+        redact: ports.redact,
+        asker: asked?.asker ?? unknownAsker,
+      };
+      if (!askable.has(method))
+        return spellError(request.id, { code: rpcCodes.method, message: `no method "${method}" for another gateway` });
+      // A rule for all further calls is written into the home of this gateway.
+      if (request.params.remember === 'always')
+        return spellError(request.id, {
+          code: rpcCodes.refused,
+          message:
+            'only this gateway itself may always allow a tool; answer for the call or the run, or at this gateway',
+          data: { code: 'approval-remember' },
+        });
+      return (await answerRequest(request, host, peer))();
     },
   };
 }

@@ -212,8 +212,9 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     bound: runBound,
     room() {
       if (isShared && life.signal.aborted) return 0;
-      const { running, waiting } = places.load();
-      const own = isShared ? runBound() - running - waiting : Number.POSITIVE_INFINITY;
+      const { running, ready } = places.load();
+      // One that waits for its route keeps no place from the others.
+      const own = isShared ? runBound() - running - ready : Number.POSITIVE_INFINITY;
       return Math.min(own, mostWaiting - wards().runs.size);
     },
     // What others have left is the leader's to send.

@@ -4,8 +4,9 @@
  * @see SCA-1 in docs/specification.md
  */
 
+import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { RecordWriter } from '../../actors/store/record-writer.ts';
+import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
 import { type DeliveryRecord, orderOf, type RunRecord } from '../../machines/webhook/record.ts';
 import type { Wards } from '../system/wards.ts';
@@ -22,25 +23,27 @@ const waitingDeliveries = ['queued', 'waitingToRetry'];
 
 /** Resolves when everything is on disk, or could not be written and is free at the end of the session. */
 export async function leaveWaiting({ keeper, writer, wards }: LeavePorts): Promise<void> {
-  const left: Promise<void>[] = [];
-  const { runs, deliveries } = wards();
-  // What ends a chart must not change the pool that is being walked.
-  const waiting = [...chartsOf(runs, waitingRuns), ...chartsOf(deliveries, waitingDeliveries)];
-  for (const { key, chart } of waiting) {
-    const record = chart.getSnapshot().context.record as RunRecord | DeliveryRecord;
-    const change =
-      'target' in record
-        ? ({ collection: 'deliveries', key, value: record, dueAtMs: record.dueAtMs ?? orderOf(record) } as const)
-        : ({ collection: 'runs', key, value: record, dueAtMs: record.queuedAtMs } as const);
-    const write = writer.write([{ ...change, free: true }]).catch(unread);
-    left.push(
-      write.then((verdict) => {
-        if (verdict.kind !== 'refused') chart.send({ type: 'work.lost' });
-      }),
-    );
-  }
-  await Promise.all(left);
+  const runs = chartsOf(wards().runs, waitingRuns).map(({ key, chart }) => {
+    const record: RunRecord = chart.getSnapshot().context.record;
+    return leave(chart, { collection: 'runs', key, value: record, dueAtMs: record.queuedAtMs, free: true }, writer);
+  });
+  await Promise.all([...runs, leaveDeliveries({ writer, wards })]);
   await keeper.giveLead();
+}
+
+/** The same for deliveries alone, where another gateway leads. */
+export async function leaveDeliveries({ writer, wards }: Omit<LeavePorts, 'keeper'>): Promise<void> {
+  const left = chartsOf(wards().deliveries, waitingDeliveries).map(({ key, chart }) => {
+    const value: DeliveryRecord = chart.getSnapshot().context.record;
+    const dueAtMs = value.dueAtMs ?? orderOf(value);
+    return leave(chart, { collection: 'deliveries', key, value, dueAtMs, free: true }, writer);
+  });
+  await Promise.all(left);
+}
+
+async function leave(chart: AnyActorRef, change: RecordChange, writer: RecordWriter): Promise<void> {
+  const verdict = await writer.write([change]).catch(unread);
+  if (verdict.kind !== 'refused') chart.send({ type: 'work.lost' });
 }
 
 export function leaveBatches({ bursts, wards }: { readonly bursts: Bursts; readonly wards: () => Wards }): void {
@@ -50,8 +53,9 @@ export function leaveBatches({ bursts, wards }: { readonly bursts: Bursts; reado
   }
 }
 
+/** A list, because what ends a chart must not change the pool that is being walked. */
 function chartsOf({ each }: Pick<Wards['runs'], 'each'>, states: readonly string[]) {
-  const found: { readonly key: string; readonly chart: Parameters<Parameters<typeof each>[0]>[1] }[] = [];
+  const found: { readonly key: string; readonly chart: AnyActorRef }[] = [];
   each((key, chart) => {
     if (states.includes(String(chart.getSnapshot().value))) found.push({ key, chart });
     return true;

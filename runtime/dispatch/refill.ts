@@ -8,6 +8,7 @@
 
 import type { Every } from '../system/ticks.ts';
 import { createTurns } from '../system/turns.ts';
+import { leaveDeliveries } from './leave-waiting.ts';
 import {
   letGoOfLost,
   type ResumePorts,
@@ -51,7 +52,7 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
   let isMissed = false;
   /** Whether a recovery fell over something; nothing else looks for the bursts of its start. */
   let isOwed = false;
-  /** The session of the last look. */
+  /** Since the last look, others may have taken work if this has changed. */
   let lookedAs: string | undefined;
 
   // After a failed look the next one comes in a few seconds.
@@ -73,11 +74,13 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     runsWait ||= resume.room() <= 0;
     if (isUp()) await refillDeliveries(resume, signal);
     if (isUp()) await refillGroups(resume, signal);
-    const session = resume.keeper.session();
-    if (session === lookedAs) return;
+    const { keeper } = resume;
+    if (keeper.isShared() && !keeper.leads()) await leaveDeliveries(resume);
+    const life = keeper.life();
+    if (life === lookedAs) return;
     // What the last one held is taken by now, by this gateway or by another.
     if (lookedAs !== undefined) await letGoOfLost(resume);
-    lookedAs = session;
+    lookedAs = life;
   }
 
   function lookOnce(): void {

@@ -42,8 +42,8 @@ export function createRouteSlots(keeper: JournalKeeper, random: () => number = M
     });
   }
 
-  async function giveBack(lock: string, run: string): Promise<void> {
-    while (!(await releaseLock(keeper, lock, run))) await sleep(askAgainMs, undefined, { ref: false });
+  async function giveBack(lock: string, holder: string): Promise<void> {
+    while (!(await releaseLock(keeper, lock, holder))) await sleep(askAgainMs, undefined, { ref: false });
   }
 
   return {
@@ -55,7 +55,8 @@ export function createRouteSlots(keeper: JournalKeeper, random: () => number = M
           for (let nth = 0; nth < bound && !isWithdrawn(); nth += 1) {
             const lock = `slot/${profile}/${route}/${nth}`;
             // One that cannot be read is asked for again.
-            if (await takeLock(keeper, lock, run).catch(() => false)) return () => void giveBack(lock, run);
+            const holder = await takeLock(keeper, lock, run).catch(() => undefined);
+            if (holder !== undefined) return () => void giveBack(lock, holder);
           }
           if (isWithdrawn()) return undefined;
           await news();

@@ -17,7 +17,7 @@ t.test('DIS-3 · COA-3 · places bound runs over all, per route and one per grou
   ask('d');
   await turn();
   t.same(granted, ['a', 'c'], 'b waits for its group and holds no place, d for a place');
-  t.same(places.load(), { running: 2, waiting: 2 });
+  t.same(places.load(), { running: 2, waiting: 2, ready: 1 }, 'd alone waits for a place and nothing else');
   leave.get('c')?.();
   await turn();
   t.same(granted, ['a', 'c', 'd']);
@@ -25,7 +25,7 @@ t.test('DIS-3 · COA-3 · places bound runs over all, per route and one per grou
   leave.get('a')?.();
   leave.get('d')?.();
   await turn();
-  t.same(places.load(), { running: 0, waiting: 0 }, 'one that was withdrawn is never granted');
+  t.same(places.load(), { running: 0, waiting: 0, ready: 0 }, 'one that was withdrawn is never granted');
   t.same(granted, ['a', 'c', 'd']);
   ask('r1', { routeConcurrency: 1 });
   ask('r2', { routeConcurrency: 1 });
@@ -57,4 +57,14 @@ t.test('SCA-1 · a run has its slot before a place here, and gives it back with 
   leave();
   await turn();
   t.same(steps, ['other', 'slotted', 'back']);
+
+  places.pause();
+  const waiting = places.ask({ profile: 'p', route: 'r', slot }, () => void steps.push('never'));
+  await turn();
+  give(() => void steps.push('back again'));
+  await turn();
+  t.match(places.load(), { ready: 1 });
+  waiting();
+  t.same(steps.slice(3), ['back again'], 'at once, while a drain grants nothing');
+  t.match(places.load(), { waiting: 0, ready: 0 });
 });

@@ -454,3 +454,48 @@ t.test('SCA-1 · COA-1 · a burst that is left gathers on at the gateway that ge
   t.match(stage.journal.local?.get('runs', 'e1')?.value, { count: 5, latestEventKey: 'e5' });
   await one.bursts.leave('unknown');
 });
+
+t.test(
+  'SCA-1 · COA-1 · of the bursts of other gateways only so many are remembered; another is found on disk',
+  async (t) => {
+    const { keeper } = await openKeeper();
+    let holder: string | undefined = 'another';
+    let commits = 0;
+    const bursts = createBursts({
+      ...keeper,
+      session: () => holder,
+      submit(writes, settled) {
+        commits += 1;
+        keeper.submit(writes, settled);
+      },
+    });
+    const join = (groupKey: string, nowMs: number) =>
+      new Promise<Joined>((resolve) => {
+        const eventKey = `${groupKey}-${nowMs}`;
+        const request = {
+          key: groupKey,
+          profile: 'default',
+          route: 'r',
+          groupKey,
+          eventKey,
+          nowMs,
+          windowMs: 1,
+          maxWaitMs: 9,
+        };
+        bursts.join(request, (_, record) => [record], resolve);
+      });
+    await join('first', 1);
+    holder = keeper.session();
+    t.match(await join('first', 2), { isElsewhere: true, burst: { count: 2 } });
+    commits = 0;
+    await join('first', 3);
+    t.equal(commits, 1, 'one that is known is joined at once');
+    holder = 'another';
+    for (let n = 0; n < 10_000; n += 1) await join(`k${n}`, 1);
+    holder = keeper.session();
+    for (let n = 0; n < 10_000; n += 1) await join(`k${n}`, 2);
+    commits = 0;
+    t.match(await join('first', 4), { isElsewhere: true, burst: { count: 4 }, verdict: { kind: 'committed' } });
+    t.equal(commits, 2, 'it was forgotten');
+  },
+);

