@@ -49,10 +49,10 @@ export interface LossyWay {
   /** The same database by this way. */
   url(url: string): string;
   /**
-   * Cuts the way at the next COMMIT: the database has made it and its answer is lost, has not had it, or has it only once
+   * Cuts the way at the next COMMIT, or at what holds another text: the database has made it and its answer is lost, has not had it, or has it only once
    * it is asked what became of it.
    */
-  cutNext(commit: 'made' | 'lost' | 'late'): void;
+  cutNext(commit: 'made' | 'lost' | 'late', at?: string): void;
   /** Takes no further connection, or takes them again. */
   block(isBlocked: boolean): void;
 }
@@ -184,6 +184,7 @@ export function schemaOf(url: string): string {
 
 async function lossyWay(t: Test, socket: string): Promise<LossyWay> {
   let next: 'made' | 'lost' | 'late' | undefined;
+  let mark = '';
   let isBlocked = false;
   let held: (() => void) | undefined;
   const server = createServer((near) => {
@@ -199,7 +200,7 @@ async function lossyWay(t: Test, socket: string): Promise<LossyWay> {
     far.on('data', (bytes) => (passes ? near.write(bytes) : cut()));
     near.on('data', (bytes) => {
       if (bytes.includes('pg_xact_status')) held?.();
-      if (next === undefined || !bytes.includes('commit\0')) {
+      if (next === undefined || !bytes.includes(mark)) {
         far.write(bytes);
         return;
       }
@@ -217,8 +218,9 @@ async function lossyWay(t: Test, socket: string): Promise<LossyWay> {
   const { port } = server.address() as AddressInfo;
   return {
     url: (url) => `postgres://agent@127.0.0.1:${port}/postgres?options=${new URL(url).searchParams.get('options')}`,
-    cutNext(commit) {
+    cutNext(commit, at = 'commit\0') {
       next = commit;
+      mark = at;
     },
     block(blocked) {
       isBlocked = blocked;
