@@ -152,7 +152,9 @@ export async function showNodes(context: CommandContext): Promise<ExitCode> {
   const cells = rows.map(({ node, leader, self, silent_ms, status, error }) => [
     oneLine(node) + (self ? ' (this one)' : ''),
     leader ? 'leader' : '',
-    status === undefined ? `no answer for ${Math.round(silent_ms / 1_000)} s` : stateWords(status.state.split('.').at(-1) ?? ''),
+    status === undefined
+      ? `no answer for ${Math.round(silent_ms / 1_000)} s`
+      : stateWords(status.state.split('.').at(-1) ?? ''),
     status?.version ?? '',
     status?.webhook.url ?? '',
     error === undefined ? `${status?.actors.agentRun ?? 0} runs` : oneLine(error),
