@@ -12,7 +12,7 @@ import { tellUncaught } from './job.ts';
 import type { Collection, CommitVerdict, Journal, News, StoredRecord, Taken, Write } from './journal.ts';
 import { unstorable } from './ledger.ts';
 import { type PruneConnections, pruneRows } from './postgres-prune.ts';
-import { connectTimeoutMs, reach } from './postgres-reach.ts';
+import { answerTimeoutMs, codeOf, connectTimeoutMs, endUnanswered, isAnswer, reach } from './postgres-reach.ts';
 import {
   applied,
   type Change,
@@ -28,15 +28,7 @@ import {
   recordOf,
   touchedBy,
 } from './postgres-rows.ts';
-import {
-  codeOf,
-  type Migrated,
-  migrateSchema,
-  placeOf,
-  postgresFault,
-  prepareSchema,
-  readOnly,
-} from './postgres-schema.ts';
+import { type Migrated, migrateSchema, placeOf, postgresFault, prepareSchema, readOnly } from './postgres-schema.ts';
 import { createSessions, newsText, tellAll } from './postgres-sessions.ts';
 import { isLock } from './session-locks.ts';
 import { letters } from './work-index.ts';
@@ -55,6 +47,10 @@ const alonePauseMs = 100;
 const idleInTransactionMs = 8_000;
 /** How long a commit waits to hear whether it landed. */
 const outcomePatienceMs = 5_000;
+/** Other gateways take a session for ended soon after. */
+const sessionAnswerMs = 3_000;
+/** The one question that reads every record. */
+const sumTimeoutMs = 600_000;
 const outcomePauseMs = 50;
 
 const select = `select collection, key, version, due_at, held_by, value from agent_record`;
@@ -110,22 +106,29 @@ export interface PostgresJournalSettings {
   readonly alone?: boolean;
   /** How long a commit whose connection broke waits to hear whether it landed. */
   readonly outcomeMs?: number;
+  /** A connection that gives no answer for so long counts as broken. */
+  readonly answerMs?: number;
+}
+
+interface Database extends Required<PostgresJournalSettings> {
+  readonly place: string;
 }
 
 /**
  * Opens the journal, and makes its tables where there are none. Fails with `journal-in-use` where a gateway uses a database
  * that is wanted `alone`, or somebody has it alone.
  */
-export async function openPostgresJournal({
-  url,
-  pool = 4,
-  alone = false,
-  outcomeMs = outcomePatienceMs,
-}: PostgresJournalSettings): Promise<Result<Journal>> {
-  const place = placeOf(url);
-  const writer = await connect(url, place, alone);
-  if (!writer.ok) return writer;
-  return done(createPostgresJournal({ url, place, first: writer.value, readers: pool, alone, outcomeMs }));
+export async function openPostgresJournal(settings: PostgresJournalSettings): Promise<Result<Journal>> {
+  const database: Database = {
+    pool: 4,
+    alone: false,
+    outcomeMs: outcomePatienceMs,
+    answerMs: answerTimeoutMs,
+    ...settings,
+    place: placeOf(settings.url),
+  };
+  const writer = await connect(database);
+  return writer.ok ? done(createPostgresJournal(database, writer.value)) : writer;
 }
 
 /** Brings the tables of an earlier release to this one, where no gateway uses them. */
@@ -133,7 +136,7 @@ export async function migratePostgresJournal(url: string): Promise<Result<Migrat
   const place = placeOf(url);
   let client: Client | undefined;
   try {
-    client = await reach(url);
+    client = await reach(url, 0);
     return await migrateSchema(client, place);
   } catch (thrown) {
     return { ok: false, fault: postgresFault(place, thrown) };
@@ -154,10 +157,10 @@ async function mayUse(client: Client, alone: boolean): Promise<boolean> {
   }
 }
 
-async function connect(url: string, place: string, alone: boolean): Promise<Result<Client>> {
+async function connect({ url, place, alone, answerMs }: Database): Promise<Result<Client>> {
   let client: Client | undefined;
   try {
-    client = await reach(url);
+    client = await reach(url, answerMs);
     const obstacle = await prepareSchema(client, place);
     if (obstacle !== undefined) {
       await client.end();
@@ -190,20 +193,17 @@ async function connect(url: string, place: string, alone: boolean): Promise<Resu
   }
 }
 
-interface Opened {
-  readonly url: string;
-  readonly place: string;
-  readonly first: Client;
-  readonly readers: number;
-  readonly alone: boolean;
-  readonly outcomeMs: number;
-}
-
-function createPostgresJournal({ url, place, first, readers, alone, outcomeMs }: Opened): Journal {
+function createPostgresJournal(database: Database, first: Client): Journal {
+  const { url, place, outcomeMs, answerMs } = database;
   const closedFault = fault('journal-unavailable', `${place}: the journal is closed; nothing can be acknowledged`);
-  const pool = new Pool({ connectionString: url, max: readers, connectionTimeoutMillis: connectTimeoutMs });
+  const pool = new Pool({
+    connectionString: url,
+    max: database.pool,
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: answerMs,
+  });
   pool.on('error', () => {});
-  const sessions = createSessions(() => reach(url));
+  const sessions = createSessions(() => reach(url, Math.min(answerMs, sessionAnswerMs)));
   let writer = first;
   let stopped: Fault | undefined;
   let closing: Promise<void> | undefined;
@@ -222,7 +222,7 @@ function createPostgresJournal({ url, place, first, readers, alone, outcomeMs }:
     return mine;
   }
 
-  const connectAgain = (): Promise<Result<Client>> => connect(url, place, alone);
+  const connectAgain = (): Promise<Result<Client>> => connect(database);
 
   /** Does some work on the writing connection; what the database refuses for good stops the journal until a probe. */
   function asked<Value>(work: () => Promise<Value>, unsure: () => void): Promise<Result<Value>> {
@@ -232,6 +232,7 @@ function createPostgresJournal({ url, place, first, readers, alone, outcomeMs }:
         return done(await unlessOvertaken(work));
       } catch (thrown) {
         if (!isAnswer(thrown)) unsure();
+        endUnanswered(writer, thrown);
         stopped = postgresFault(place, thrown);
         return { ok: false, fault: stopped } as const;
       }
@@ -316,6 +317,7 @@ function createPostgresJournal({ url, place, first, readers, alone, outcomeMs }:
       await land(String(rows[0]?.xid));
       return verdicts;
     } catch (thrown) {
+      endUnanswered(writer, thrown);
       await writer.query('rollback').catch(() => {});
       throw thrown;
     }
@@ -355,7 +357,10 @@ function createPostgresJournal({ url, place, first, readers, alone, outcomeMs }:
         const asked = await writer.query('select pg_xact_status($1::xid8) as status', [xid]).catch(() => undefined);
         const status: unknown = asked?.rows[0]?.status;
         if (status === 'committed' || status === 'aborted') return status;
-        if (asked === undefined) again = undefined;
+        if (asked === undefined) {
+          void writer.end().catch(() => {});
+          again = undefined;
+        }
       }
       if (performance.now() >= endsAtMs || ending.signal.aborted) return undefined;
     }
@@ -433,8 +438,19 @@ function createPostgresJournal({ url, place, first, readers, alone, outcomeMs }:
   }
 
   const pruning: PruneConnections = {
-    write: (statement, values) => inTurn(() => unlessOvertaken(() => writer.query(statement, [...values]))),
-    read: (statement) => pool.query(statement),
+    write: (statement, values) =>
+      inTurn(async () => {
+        try {
+          return await unlessOvertaken(() => writer.query(statement, [...values]));
+        } catch (thrown) {
+          endUnanswered(writer, thrown);
+          throw thrown;
+        }
+      }),
+    read(statement) {
+      const question = { text: statement, query_timeout: sumTimeoutMs };
+      return pool.query(question);
+    },
   };
 
   return {
@@ -569,8 +585,6 @@ function newsOf(changes: readonly Change[], removed: readonly { readonly at: str
   );
   return [...(isFree ? (['work'] as const) : []), ...ended.map(({ key }): News => ({ ended: key }))];
 }
-/** Whether the database itself has refused, so that nothing was done. */
-const isAnswer = (thrown: unknown): boolean => /^(?!57)[0-9A-Z]{5}$/.test(codeOf(thrown));
 const always = [() => true, () => false] as const;
 
 function byKey(one: StoredRecord, other: StoredRecord): number {

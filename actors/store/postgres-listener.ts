@@ -4,20 +4,15 @@
  * @see SCA-1 in docs/specification.md
  */
 
-import { type Client, DatabaseError, type QueryResult } from 'pg';
-import { reach } from './postgres-reach.ts';
+import type { Client, QueryResult } from 'pg';
+import { endUnanswered, isAnswer, reach } from './postgres-reach.ts';
 import { InvalidSchema, prepareSchema } from './postgres-schema.ts';
 
 export interface Listener {
   /** Rejects as the client does, and with the fault of tables that cannot be used. */
   ask(text: string, values: readonly unknown[]): Promise<QueryResult>;
-  /** Connects, where nothing was asked yet. Rejects likewise. */
-  listen(): Promise<void>;
   close(): Promise<void>;
 }
-
-/** A connection that was cut off without a word would be waited for by the hour. */
-const answerMs = 10_000;
 
 /** `heard` gets each word that gateways of this schema tell each other; it may miss some. */
 export function createListener(url: string, place: string, heard: (word: string) => void): Listener {
@@ -36,7 +31,7 @@ export function createListener(url: string, place: string, heard: (word: string)
   async function listening(ended: () => void): Promise<Client> {
     let client: Client | undefined;
     try {
-      client = await reach(url, { query_timeout: answerMs });
+      client = await reach(url);
       client.on('end', ended);
       const obstacle = await prepareSchema(client, place);
       if (obstacle !== undefined) throw new InvalidSchema(obstacle);
@@ -68,17 +63,14 @@ export function createListener(url: string, place: string, heard: (word: string)
     try {
       return await client.query(text, [...values]);
     } catch (thrown) {
-      if (!(thrown instanceof DatabaseError)) {
-        if (connecting === asked) connecting = undefined;
-        void client.end().catch(() => {});
-      }
+      if (!isAnswer(thrown) && connecting === asked) connecting = undefined;
+      endUnanswered(client, thrown);
       throw thrown;
     }
   }
 
   return {
     ask,
-    listen: () => connected().then(() => {}),
     async close() {
       isClosed = true;
       const client = await connecting?.catch(() => undefined);

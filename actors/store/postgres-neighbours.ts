@@ -18,7 +18,10 @@ export interface Neighbour {
 }
 
 export interface Neighbours {
-  /** Hears questions from now on, also after a connection that was lost. Rejects where the database cannot be asked. */
+  /**
+   * Answers the questions that wait, and hears of others from now on; those whose news was lost with a connection are found
+   * when it is called again. Rejects where the database cannot be asked.
+   */
   listen(): Promise<void>;
   /** All living gateways, by their names. Rejects where the database cannot be asked. */
   all(): Promise<readonly Neighbour[]>;
@@ -53,9 +56,15 @@ const forget = `delete from agent_question where id = $1`;
 
 export function createNeighbours(ports: NeighbourPorts): Neighbours {
   const waiting = new Map<string, () => void>();
+  /** Answers heard of while something is asked: the news can come before its question's number is known here. */
+  const answered = new Set<string>();
+  let asking = 0;
   const listener = createListener(ports.url, ports.place, (word) => {
     const [kind, of = ''] = word.split('/');
-    if (kind === 'answer') waiting.get(of)?.();
+    if (kind === 'answer' && asking > 0) {
+      answered.add(of);
+      waiting.get(of)?.();
+    }
     if (kind === 'ask' && of === ports.session()) void answerAll(of).catch(() => {});
   });
   async function answerAll(session: SessionId): Promise<void> {
@@ -65,6 +74,7 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
 
   /** Until the news of an answer, for a while at most. */
   function news(id: string, waitMs: number): Promise<void> {
+    if (answered.delete(id)) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(heard, Math.min(lookMs, waitMs));
       function heard(): void {
@@ -74,6 +84,21 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
       }
       waiting.set(id, heard);
     });
+  }
+
+  async function askOne(session: SessionId, question: string, waitMs: number): Promise<string | undefined> {
+    const endsAtMs = performance.now() + waitMs;
+    const { rows } = await listener.ask(put, [session, question, Math.ceil(waitMs)]);
+    const id = String(rows[0]?.id);
+    for (;;) {
+      const leftMs = endsAtMs - performance.now();
+      await news(id, Math.max(0, leftMs));
+      const found = await listener.ask(collect, [id]);
+      if (found.rows[0] !== undefined) return found.rows[0].answer;
+      if (leftMs > 0) continue;
+      await listener.ask(forget, [id]);
+      return undefined;
+    }
   }
 
   return {
@@ -87,20 +112,17 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
       }));
     },
     async ask(session, question, waitMs) {
-      const endsAtMs = performance.now() + waitMs;
-      const { rows } = await listener.ask(put, [session, question, Math.ceil(waitMs)]);
-      const id = String(rows[0]?.id);
-      for (;;) {
-        const leftMs = endsAtMs - performance.now();
-        await news(id, Math.max(0, leftMs));
-        const found = await listener.ask(collect, [id]);
-        if (found.rows[0] !== undefined) return found.rows[0].answer;
-        if (leftMs > 0) continue;
-        await listener.ask(forget, [id]);
-        return undefined;
+      asking += 1;
+      try {
+        return await askOne(session, question, waitMs);
+      } finally {
+        asking -= 1;
+        if (asking === 0) answered.clear();
       }
     },
-    listen: listener.listen,
+    async listen() {
+      await answerAll(ports.session() ?? '');
+    },
     close: listener.close,
   };
 }

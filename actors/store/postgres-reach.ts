@@ -3,30 +3,57 @@
  * @see DUR-1 in docs/specification.md
  */
 
-import { Client, type ClientConfig } from 'pg';
+import { Client } from 'pg';
 
 export const connectTimeoutMs = 10_000;
+/**
+ * A connection that was cut off without a word would be waited for by the hour, so a question has an answer within this time
+ * or its connection counts as broken. What a stopped gateway has locked is free before.
+ */
+export const answerTimeoutMs = 10_000;
 
-/** A server whose commits are not on its disk when they are reported would lose what was acknowledged. */
-const durable = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
+/**
+ * A server whose commits are not on its disk when they are reported would lose what was acknowledged, and one that waits for
+ * hours for a machine that lost its power keeps the locks of that.
+ */
+const settings = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off';
+  set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`;
+const keepAliveMs = 10_000;
 
-/** Rejects as the client does. */
-export async function reach(url: string, more: ClientConfig = {}): Promise<Client> {
+/**
+ * Rejects as the client does.
+ * @param answerMs how long a question of this connection waits for its answer; 0 for ever
+ */
+export async function reach(url: string, answerMs = answerTimeoutMs): Promise<Client> {
   const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: connectTimeoutMs,
     application_name: 'agent',
     keepAlive: true,
-    ...more,
+    keepAliveInitialDelayMillis: keepAliveMs,
+    query_timeout: answerMs,
   });
   // A connection that breaks while nothing is asked of it is noticed by the next question.
   client.on('error', () => {});
   try {
     await client.connect();
-    await client.query(durable);
+    await client.query(settings);
     return client;
   } catch (thrown) {
     void client.end().catch(() => {});
     throw thrown;
   }
+}
+
+/** Whether the database itself has refused a question, so that nothing was done and its connection stands. */
+export const isAnswer = (thrown: unknown): boolean => /^(?!57)[0-9A-Z]{5}$/.test(codeOf(thrown));
+
+/** Ends a connection by which a question was not answered: what is asked after it would wait behind it. */
+export function endUnanswered(client: Client, thrown: unknown): void {
+  if (!isAnswer(thrown)) void client.end().catch(() => {});
+}
+
+export function codeOf(thrown: unknown): string {
+  if (thrown instanceof AggregateError) return codeOf(thrown.errors[0]);
+  return typeof thrown === 'object' && thrown !== null && 'code' in thrown ? String(thrown.code) : '';
 }

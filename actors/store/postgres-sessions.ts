@@ -8,6 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { News, SessionId } from './journal.ts';
+import { endUnanswered } from './postgres-reach.ts';
 import { storable } from './postgres-rows.ts';
 
 export interface PostgresSessions {
@@ -62,6 +63,17 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
   let cameAtMs = Number.POSITIVE_INFINITY;
   const listeners = new Set<(news: News) => void>();
 
+  /** A connection that breaks, or gives no answer, is made anew with the next question. */
+  async function ask<Value>(work: (client: Client) => Promise<Value>): Promise<Value> {
+    const client = await connected();
+    try {
+      return await work(client);
+    } catch (thrown) {
+      endUnanswered(client, thrown);
+      throw thrown;
+    }
+  }
+
   async function listening(): Promise<Client> {
     const client = await connect();
     let isLost = false;
@@ -96,14 +108,13 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
 
   /** Another process must not take own sessions for those of a dead one, so their locks are taken anew at once. */
   async function comeBack(): Promise<void> {
-    const isWhole = (): boolean => ![...own.values()].includes(false);
-    for (let waitMs = firstWaitMs; !isClosed && !isWhole(); waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+    for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       await sleep(waitMs, undefined, { ref: false });
-      const locked = async (): Promise<void> => {
-        const client = await connected();
+      if (isClosed || ![...own.values()].includes(false)) return;
+      const locked = ask(async (client) => {
         for (const number of own.keys()) await lock(client, number);
-      };
-      await locked().catch(() => {});
+      });
+      await locked.catch(() => {});
     }
   }
 
@@ -137,8 +148,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     return left.rows.length === 0;
   }
 
-  async function end(session: SessionId): Promise<void> {
-    const client = await connected();
+  async function end(client: Client, session: SessionId): Promise<void> {
     const { rows } = await client.query('delete from agent_session where id = $1 returning number', [
       storable(session),
     ]);
@@ -150,59 +160,63 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
   }
 
   return {
-    async open(owner, ttlMs) {
-      const client = await connected();
-      for (let waitedMs = 0; !(await endEarlier(client, owner)) && waitedMs < handOverMs; waitedMs += handOverPauseMs) {
-        await sleep(handOverPauseMs);
-      }
-      const { rows } = await client.query(`select nextval('agent_session_number') as number`);
-      const number = Number(rows[0]?.number);
-      // The lock comes first: without it the session would look like that of a dead process.
-      await lock(client, number);
-      await client.query(
-        `insert into agent_session (id, owner, expires_at, number) values ('s' || $1::bigint, $2, agent_now() + $3::bigint, $1::bigint)`,
-        [number, owner, Math.ceil(ttlMs)],
-      );
-      await client.query(tellAll, [['session']]);
-      return `s${number}`;
-    },
-    async renew(session, ttlMs) {
-      const client = await connected();
-      const { rows } = await client.query(
-        'update agent_session set expires_at = agent_now() + $2::bigint where id = $1 returning number, agent_now() as now',
-        [storable(session), Math.ceil(ttlMs)],
-      );
-      const number = Number(rows[0]?.number);
-      if (disowned.has(number)) {
-        await end(session);
-        return undefined;
-      }
-      if (rows.length > 0 && own.has(number)) await lock(client, number);
-      return rows[0] === undefined ? undefined : Number(rows[0].now);
-    },
-    end,
-    async living() {
-      const client = await connected();
-      const { rows } = await client.query<{ id: string }>(
-        'select id from agent_session where expires_at > agent_now()',
-      );
-      return rows.map(({ id }) => id);
-    },
-    async reap() {
-      const client = await connected();
-      const { rows } = await client.query('select agent_now() as now');
-      if (Number(rows[0]?.now) < cameAtMs + quietMs) return 0;
-      await client.query(
-        `update agent_session s set lost_at = case when h.number is null then coalesce(s.lost_at, agent_now()) end
+    open: (owner, ttlMs) =>
+      ask(async (client) => {
+        for (
+          let waitedMs = 0;
+          !(await endEarlier(client, owner)) && waitedMs < handOverMs;
+          waitedMs += handOverPauseMs
+        ) {
+          await sleep(handOverPauseMs);
+        }
+        const { rows } = await client.query(`select nextval('agent_session_number') as number`);
+        const number = Number(rows[0]?.number);
+        // The lock comes first: without it the session would look like that of a dead process.
+        await lock(client, number);
+        await client.query(
+          `insert into agent_session (id, owner, expires_at, number) values ('s' || $1::bigint, $2, agent_now() + $3::bigint, $1::bigint)`,
+          [number, owner, Math.ceil(ttlMs)],
+        );
+        await client.query(tellAll, [['session']]);
+        return `s${number}`;
+      }),
+    renew: (session, ttlMs) =>
+      ask(async (client) => {
+        const { rows } = await client.query(
+          'update agent_session set expires_at = agent_now() + $2::bigint where id = $1 returning number, agent_now() as now',
+          [storable(session), Math.ceil(ttlMs)],
+        );
+        const number = Number(rows[0]?.number);
+        if (disowned.has(number)) {
+          await end(client, session);
+          return undefined;
+        }
+        if (rows.length > 0 && own.has(number)) await lock(client, number);
+        return rows[0] === undefined ? undefined : Number(rows[0].now);
+      }),
+    end: (session) => ask((client) => end(client, session)),
+    living: () =>
+      ask(async (client) => {
+        const { rows } = await client.query<{ id: string }>(
+          'select id from agent_session where expires_at > agent_now()',
+        );
+        return rows.map(({ id }) => id);
+      }),
+    reap: () =>
+      ask(async (client) => {
+        const { rows } = await client.query('select agent_now() as now');
+        if (Number(rows[0]?.now) < cameAtMs + quietMs) return 0;
+        await client.query(
+          `update agent_session s set lost_at = case when h.number is null then coalesce(s.lost_at, agent_now()) end
         from agent_session o left join (${holders}) h on h.number = o.number
         where o.id = s.id and (h.number is null) <> (s.lost_at is not null)`,
-      );
-      const { rowCount } = await client.query(
-        `delete from agent_session where expires_at <= agent_now() or lost_at + ${graceMs} <= agent_now()`,
-      );
-      if ((rowCount ?? 0) > 0) await client.query(tellAll, [['session']]);
-      return rowCount ?? 0;
-    },
+        );
+        const { rowCount } = await client.query(
+          `delete from agent_session where expires_at <= agent_now() or lost_at + ${graceMs} <= agent_now()`,
+        );
+        if ((rowCount ?? 0) > 0) await client.query(tellAll, [['session']]);
+        return rowCount ?? 0;
+      }),
     disown() {
       for (const number of own.keys()) disowned.add(number);
     },

@@ -198,7 +198,6 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     });
     return known;
   };
-  /** A connection that was lost is made anew, so that others are answered. */
   const hearOthers = async (): Promise<void> => {
     if (keeper.session() !== undefined) await (await neighbours()).listen().catch(() => {});
   };

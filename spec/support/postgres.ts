@@ -55,6 +55,11 @@ export interface LossyWay {
   cutNext(commit: 'made' | 'lost' | 'late', at?: string): void;
   /** Takes no further connection, or takes them again. */
   block(isBlocked: boolean): void;
+  /**
+   * Nothing passes any more by the connections that there are, and neither side hears that they have ended; the database
+   * does once the returned function is called.
+   */
+  mute(): () => void;
 }
 
 /** Starts it, and ends it with the test. */
@@ -187,6 +192,7 @@ async function lossyWay(t: Test, socket: string): Promise<LossyWay> {
   let mark = '';
   let isBlocked = false;
   let held: (() => void) | undefined;
+  let mutes: (() => () => void)[] = [];
   const server = createServer((near) => {
     if (isBlocked) {
       near.destroy();
@@ -195,10 +201,19 @@ async function lossyWay(t: Test, socket: string): Promise<LossyWay> {
     const far = connect(socket);
     const cut = () => [near, far].map((one) => one.destroy());
     let passes = true;
-    near.on('error', cut).on('close', () => passes && far.end());
+    let isMute = false;
+    mutes.push(() => {
+      isMute = true;
+      return () => far.destroy();
+    });
+    near.on('error', cut).on('close', () => passes && !isMute && far.end());
     far.on('error', cut).on('close', () => near.destroy());
-    far.on('data', (bytes) => (passes ? near.write(bytes) : cut()));
+    far.on('data', (bytes) => {
+      if (!passes) cut();
+      else if (!isMute) near.write(bytes);
+    });
     near.on('data', (bytes) => {
+      if (isMute) return;
       if (bytes.includes('pg_xact_status')) held?.();
       if (next === undefined || !bytes.includes(mark)) {
         far.write(bytes);
@@ -224,6 +239,13 @@ async function lossyWay(t: Test, socket: string): Promise<LossyWay> {
     },
     block(blocked) {
       isBlocked = blocked;
+    },
+    mute() {
+      const noticed = mutes.map((mute) => mute());
+      mutes = [];
+      return () => {
+        for (const notice of noticed) notice();
+      };
     },
   };
 }

@@ -143,6 +143,37 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     }
   });
 
+  t.test(
+    'SCA-2 · what goes by a connection that was cut off without a word is refused, and another is made',
+    async (t) => {
+      const way = await postgres.lossy();
+      const url = await postgres.url();
+      const journal = got(await openPostgresJournal({ url: way.url(url), answerMs: 300 }));
+      t.teardown(() => journal.close());
+      const session = got(await journal.openSession('one', 60_000));
+      t.same(await journal.commit([put('k')]), { kind: 'committed' });
+      t.equal((await journal.get('runs', 'k'))?.version, 1);
+      t.teardown(way.mute());
+      const silent = await Promise.all([
+        journal.commit([put('lost')]),
+        journal.renewSession(session, 60_000),
+        journal.get('runs', 'k').catch((thrown) => thrown.message),
+        journal.prune({ keepAfterKey: 'a', maxBytes: 1_000_000 }),
+      ]);
+      t.match(silent, [
+        { kind: 'unavailable', fault: { code: 'journal-unavailable', message: /the database does not answer/ } },
+        { ok: false },
+        /timeout/,
+        { ok: false },
+      ]);
+      t.equal(await journal.probe(), undefined);
+      t.match(await journal.renewSession(session, 60_000), { ok: true });
+      t.same(await journal.commit([put('later')]), { kind: 'committed' });
+      t.equal((await journal.get('runs', 'k'))?.version, 1);
+      t.equal(await journal.get('runs', 'lost'), undefined);
+    },
+  );
+
   t.test('SCA-1 · gateways that lock in opposed orders wait for each other, and none stops', async (t) => {
     const url = await postgres.url();
     const [one, other] = await openTwo(url);
