@@ -25,7 +25,7 @@ export interface Neighbours {
   listen(): Promise<void>;
   /** All living gateways, by their names. Rejects where the database cannot be asked. */
   all(): Promise<readonly Neighbour[]>;
-  /** Resolves with the answer of a gateway; undefined where it gives none in time. Rejects likewise. */
+  /** Resolves with the answer of a gateway; undefined where it gives none in time or has ended before. Rejects likewise. */
   ask(session: SessionId, question: string, waitMs: number): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -51,7 +51,8 @@ const put = `with old as (delete from agent_question where expires_at < agent_no
 const take = `update agent_question set is_taken = true where session = $1 and not is_taken and expires_at > agent_now() returning id, question`;
 const answer = `with made as (update agent_question set answer = $2 where id = $1 returning id)
   select ${tell}'answer/' || id) from made`;
-const collect = `delete from agent_question where id = $1 and answer is not null returning answer`;
+const collect = `delete from agent_question where id = $1 and (answer is not null or not exists (
+  select 1 from agent_session s where s.id = agent_question.session and s.expires_at > agent_now())) returning answer`;
 const forget = `delete from agent_question where id = $1`;
 
 export function createNeighbours(ports: NeighbourPorts): Neighbours {
@@ -94,7 +95,7 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
       const leftMs = endsAtMs - performance.now();
       await news(id, Math.max(0, leftMs));
       const found = await listener.ask(collect, [id]);
-      if (found.rows[0] !== undefined) return found.rows[0].answer;
+      if (found.rows[0] !== undefined) return found.rows[0].answer ?? undefined;
       if (leftMs > 0) continue;
       await listener.ask(forget, [id]);
       return undefined;

@@ -38,8 +38,8 @@ const isElsewhere: Readonly<Record<string, string>> = {
 };
 const unknownAsker: Asker = { who: 'another gateway', from: 'terminal' };
 const lookMs = 3_000;
-/** A run that is cancelled has this long to end. */
-const actMs = 20_000;
+/** What changes something may take long, as all dead letters of a history do; a gateway that ends before is not waited for. */
+const actMs = 600_000;
 
 export function createNodes(ports: NodesPorts): Nodes {
   async function all(): Promise<{ readonly asks: Neighbours; readonly nodes: readonly Neighbour[] }> {
@@ -64,12 +64,15 @@ export function createNodes(ports: NodesPorts): Nodes {
   ): Promise<Json> {
     const waitMs = isElsewhere[method] === undefined && !ofLeader.has(method) ? lookMs : actMs;
     const question = JSON.stringify({ request: spellRequest({ id: 1, method, params }), asker });
+    const beganMs = performance.now();
     const answer = await asks.ask(session, question, waitMs);
-    if (answer === undefined)
+    if (answer === undefined) {
+      const seconds = Math.ceil((performance.now() - beganMs) / 1_000);
       refuse(
         'node-silent',
-        `gateway "${node}" gave no answer within ${waitMs / 1_000} s; \`agent gateway nodes\` lists them`,
+        `gateway "${node}" gave no answer in ${seconds} s, or has ended; \`agent gateway nodes\` lists those that live`,
       );
+    }
     const read = readMessage(answer);
     if (read.kind === 'result') return read.result;
     const { message, data } =
