@@ -24,6 +24,7 @@ import { createNodes } from './control/nodes.ts';
 import { createEventStats } from './dispatch/event-stats.ts';
 import { createInspector } from './inspector/inspector.ts';
 import { createOverview } from './inspector/overview.ts';
+import { createPlacement } from './mcp/placement.ts';
 import { assembleServers } from './mcp/servers.ts';
 import { createMcpView } from './mcp/view.ts';
 import { createVitals } from './observe/health.ts';
@@ -114,11 +115,13 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     deskOf: profiles,
     wanted: () => homes.wanted().main.settings,
     every,
-    answerOthers: async (question) => (await host.nodes?.answer(question)) ?? '',
+    answerOthers: async (question) => (await (placement?.answer(question) ?? host.nodes?.answer(question))) ?? '',
     mostWaiting,
     log,
   });
-  const servers = assembleServers({ ...shared, env, version, log });
+  const { neighbours, keeper } = webhooks;
+  const placement = neighbours && createPlacement({ keeper, neighbours, every });
+  const servers = assembleServers({ ...shared, env, version, placement, log });
   servers.approvals.onAsked(webhooks.asked);
   every(() => {
     void documents.refresh().then((isRead) => (isRead ? servers.storeTokens() : undefined));
@@ -202,7 +205,6 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   const gatewayContext = (): GatewayContext | undefined => root.system.get('gateway')?.getSnapshot().context;
 
   const audit = createAuditLog(paths.logs, redactor.text);
-  const { neighbours, keeper } = webhooks;
   const nodes =
     neighbours &&
     createNodes({ neighbours, session: keeper.session, leads: keeper.leads, host: () => host, redact: redactor.text });

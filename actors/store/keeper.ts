@@ -56,6 +56,8 @@ export interface JournalKeeper {
   place(): { readonly of: number; readonly at: number };
   /** Another text once other gateways may have taken what this one held. */
   life(): string | undefined;
+  /** Whether no other gateway can take this one's session for ended. */
+  isSure(): boolean;
   /** How far the journal's clock is ahead of this machine's, in milliseconds; 0 where it is the same. */
   aheadMs(): number;
   /** Renews the session and forgets history. */
@@ -229,6 +231,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       return { of: Math.max(1, all.length), at: Math.max(0, all.indexOf(session ?? '')) };
     },
     life: () => session && `${session}/${lateRenewals}`,
+    isSure: () => session !== undefined && steadyMs() < sureUntilMs,
     aheadMs: () => aheadMs,
 
     async keep(history) {

@@ -97,6 +97,12 @@ export const serverEntrySchema = {
       description: 'Seconds between liveness pings, at least 5; 180 over HTTP, off for stdio.',
     },
     lazy: { type: 'boolean', default: false, description: 'Connect at the first tool call.' },
+    placement: {
+      enum: ['all', 'one'],
+      default: 'all',
+      description:
+        'Of gateways that share a database, `all` connect to the server, or `one`, through which the others use it.',
+    },
     idle_timeout_seconds: {
       ...seconds,
       default: 0,

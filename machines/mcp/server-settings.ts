@@ -72,6 +72,8 @@ export interface ServerSettings {
   readonly connectTimeoutMs: number;
   readonly parallel: boolean;
   readonly lazy: boolean;
+  /** Whether one gateway at a time has the server, where several share a database (SCA-1). */
+  readonly isPlacedOnce: boolean;
   /** Undefined: no liveness ping. */
   readonly keepaliveMs?: number;
   /** 0: never. */
@@ -100,6 +102,7 @@ export function readServerSettings({ name, enabled, entry }: ServerEntry): Serve
     connectTimeoutMs: entry.connect_timeout * 1_000,
     parallel: entry.supports_parallel_tool_calls,
     lazy: entry.lazy,
+    isPlacedOnce: entry.placement === 'one',
     keepaliveMs: entry.keepalive_interval === undefined ? undefined : entry.keepalive_interval * 1_000,
     idleTimeoutMs: entry.idle_timeout_seconds * 1_000,
     maxLifetimeMs: entry.max_lifetime_seconds * 1_000,

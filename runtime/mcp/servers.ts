@@ -42,10 +42,12 @@ import { type CallMemory, createCallMemory, memoOf } from './call-memory.ts';
 import { askerOf, type Calls, createCalls } from './calls.ts';
 import { wireConnection } from './connections.ts';
 import { createOffers, type Offers } from './offers.ts';
+import type { Placement } from './placement.ts';
 import { createReach } from './reach.ts';
 import { createReconcile, type Reconcile } from './reconcile.ts';
 import { redactedCalls } from './redacted-calls.ts';
 import { createRegistry, type Registry } from './registry.ts';
+import { createRelay } from './relay.ts';
 import { wireServerRequest } from './server-request-wiring.ts';
 import { createServerRequests } from './server-requests.ts';
 import { wireServers } from './servers-wiring.ts';
@@ -66,6 +68,8 @@ export interface ServersHalfPorts {
   readonly nowMs: () => number;
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
+  /** Where several gateways share a database. */
+  readonly placement?: Placement | undefined;
   readonly log: Logger;
 }
 
@@ -176,6 +180,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     cache,
     logFolder,
     requests: requests.deskOf,
+    placement: ports.placement,
     credentials,
     tell: (key, event) => connections().get(key)?.send(event),
     isAwaited: reach.isAwaited,
@@ -188,6 +193,14 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     redact: redactor.text,
     log,
   });
+  ports.placement?.answerBy(
+    createRelay({
+      sessions,
+      listing: (profile, server) => registries.get(profile)?.listing(server),
+      connections,
+      steadyMs,
+    }),
+  );
   const logic = wireServers({
     connections: createWard({
       name: 'connections',

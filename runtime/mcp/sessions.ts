@@ -7,7 +7,7 @@
 import { createLineLog, type LineLog } from '../../actors/line-log.ts';
 import type { RequestDesk } from '../../actors/mcp/open-session.ts';
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
-import type { Session } from '../../actors/mcp/session.ts';
+import type { Session, SessionFacts } from '../../actors/mcp/session.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { renewalsSettled } from '../../actors/oauth/renewal.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -27,6 +27,7 @@ import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { authorised, readFailures } from './oauth-access.ts';
+import { type Place, type Placement, placed } from './placement.ts';
 import type { Registry } from './registry.ts';
 import { createStartSlots } from './start-slots.ts';
 
@@ -37,6 +38,8 @@ export interface SessionsPorts {
   /** The folder of the servers' logs. */
   readonly logFolder: (profile: string) => string;
   readonly requests: (profile: string, server: string) => RequestDesk;
+  /** Where several gateways share a database. */
+  readonly placement?: Pick<Placement, 'seek'> | undefined;
   readonly credentials: (profile: string) => Credentials;
   readonly tell: (key: string, event: ConnectionEvent) => void;
   /** Whether a call waits for a connection. */
@@ -185,56 +188,85 @@ export function createSessions(ports: SessionsPorts): Sessions {
     // A daemon whose servers sleep never needs the protocol's client, which takes longer to load than all else.
     const { openSession } = await import('../../actors/mcp/open-session.ts');
     let leave = (): void => {};
-    if (settings.transport.kind === 'stdio') {
+    const elsewhere = `mcp server "${server}": another gateway may have it now`;
+    let isLost = false;
+    const lostPlace = (): void => {
+      isLost = true;
+      lose(key, { kind: 'broken', why: elsewhere });
+    };
+    let place: Place | undefined;
+    try {
+      place = settings.isPlacedOnce ? await ports.placement?.seek(profile, server, lostPlace) : undefined;
+    } catch (thrown) {
+      const why = `mcp server "${server}": the database cannot say which gateway has it: ${causeOf(thrown)}`;
+      return { kind: 'refused', after: 'retry', why: ports.redact(why), chance };
+    }
+    const leavePlace = place?.kind === 'here' ? place.leave : (): void => {};
+    if (settings.transport.kind === 'stdio' && place?.kind !== 'there') {
       try {
         leave = await starts.enter(key, signal);
       } catch {
+        leavePlace();
         return { kind: 'refused', after: 'retry', why: 'stopped', chance };
       }
     }
-    const verdict = await openSession(
-      settings,
-      {
-        transport: {
-          log: ports.log,
-          onStderr: (chunk) => serverLog.write(chunk),
-          cwd: ports.homeOf(profile),
-          userHome: ports.userHome,
-          env: ports.env,
-          version: ports.version,
-          ...authorised(settings, { ...ports, credentials }),
-        },
-        facts: {
-          closed(why) {
-            const standing = live.get(key);
-            if (standing?.number === number)
-              lose(key, { kind: 'broken', why: ports.redact(lost(input, why)) }, standing.session);
-          },
-          expired() {
-            const standing = live.get(key);
-            if (standing?.number === number) lose(key, { kind: 'expired' }, standing.session);
-          },
-          listChanged: (lists) => void relist(lists),
-          logged: (line) => serverLog.write(Buffer.from(`${line}\n`)),
-        },
-        requests: ports.requests(profile, server),
-        handshake: { get: () => handshakes.get(settings), set: (taken) => handshakes.set(settings, taken) },
-        version: ports.version,
-        log: ports.log,
+    const facts: SessionFacts = {
+      closed(why) {
+        const standing = live.get(key);
+        if (standing?.number === number)
+          lose(key, { kind: 'broken', why: ports.redact(lost(input, why)) }, standing.session);
       },
-      signal,
-    ).finally(leave);
+      expired() {
+        const standing = live.get(key);
+        if (standing?.number === number) lose(key, { kind: 'expired' }, standing.session);
+      },
+      listChanged: (lists) => void relist(lists),
+      logged: (line) => serverLog.write(Buffer.from(`${line}\n`)),
+    };
+    const openHere = () =>
+      openSession(
+        settings,
+        {
+          transport: {
+            log: ports.log,
+            onStderr: (chunk) => serverLog.write(chunk),
+            cwd: ports.homeOf(profile),
+            userHome: ports.userHome,
+            env: ports.env,
+            version: ports.version,
+            ...authorised(settings, { ...ports, credentials }),
+          },
+          facts,
+          requests: ports.requests(profile, server),
+          handshake: { get: () => handshakes.get(settings), set: (taken) => handshakes.set(settings, taken) },
+          version: ports.version,
+          log: ports.log,
+        },
+        signal,
+      ).finally(leave);
+    const openThere = async (there: Extract<Place, { kind: 'there' }>) => {
+      const { openRemoteSession } = await import('../../actors/mcp/remote-session.ts');
+      const { timeoutMs: callTimeoutMs, connectTimeoutMs, idleTimeoutMs } = settings;
+      const limits = { callTimeoutMs, connectTimeoutMs, sleeps: idleTimeoutMs > 0 };
+      return openRemoteSession({ ...there, ...limits }, facts);
+    };
+    const verdict = place?.kind === 'there' ? await openThere(place) : await openHere();
     if (verdict.kind === 'failed') {
+      leavePlace();
       const { after, why } = readFailures(settings, verdict.failures, { profile, credentials, hasLog: true });
       const at = new Date(ports.nowMs()).toISOString();
       serverLog.write(Buffer.from(`${at} gateway: ${why.replace(/; read `agent mcp logs[^`]*`/, '')}\n`));
       return { kind: 'refused', after, why: ports.redact(why), chance };
     }
-    if (signal.aborted) {
-      await verdict.session.close();
-      return { kind: 'refused', after: 'retry', why: 'stopped', chance };
+    const session = place?.kind === 'here' ? placed(verdict.session, leavePlace) : verdict.session;
+    if (signal.aborted || isLost) {
+      await session.close();
+      return { kind: 'refused', after: 'retry', why: signal.aborted ? 'stopped' : elsewhere, chance };
     }
-    live.set(key, { number, session: verdict.session });
+    if (place?.kind === 'there') {
+      ports.log.log('info', `mcp server "${server}" is used through gateway "${place.node}"`, { server, profile });
+    }
+    live.set(key, { number, session });
     const tools = ports.registry(profile).learn(server, verdict.listing);
     remember(profile, settings, ports.nowMs());
     // While it was away, its resources and prompts were left out.

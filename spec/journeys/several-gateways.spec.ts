@@ -10,10 +10,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
+import { commandOf } from '../support/mcp/gateway.ts';
+import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi } from '../support/platforms/slack.ts';
 import { startPostgres, withoutPostgres } from '../support/postgres.ts';
-import { until } from '../support/processes.ts';
+import { hasEnded, numbersIn, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { inAllOnly } from '../support/tier.ts';
 
@@ -56,7 +58,7 @@ interface Cluster {
 async function startCluster(
   t: Test,
   gateways: number,
-  { rateLimit = 100_000, shiftsClock = false } = {},
+  { rateLimit = 100_000, shiftsClock = false, servers = {} as Readonly<Record<string, unknown>> } = {},
 ): Promise<Cluster> {
   const postgres = await startPostgres(t);
   const url = await postgres.url();
@@ -70,6 +72,7 @@ async function startCluster(
     gateway: { journal: 'postgres', node: `gateway-${nth}`, postgres: { url: '${DATABASE_URL}' } },
     agent: { runner: 'command', command: ['node', 'scripts/agent.mjs'], concurrency: 3 },
     inspector: { enabled: false },
+    mcp_servers: servers,
     platforms: {
       slack: { enabled: true, api_base: slack.base, ...slackApi.options, messages_per_minute: 60_000 },
       webhook: {
@@ -292,6 +295,43 @@ t.test(
     t.match(await cli(other, 'deliveries', 'retry', second), new RegExp(`^Trying ${second} again`));
     await until(() => textsOf(slack).length === 2);
     t.same(textsOf(slack), ['first', 'second']);
+  },
+);
+
+t.test(
+  'SCA-1 · LIF-9 · a server that may exist once is at one gateway, used by all, and goes to another with the next need',
+  { skip: withoutPostgres },
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'agent-placed-'));
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    const [pidFile, counter] = [join(folder, 'pids.txt'), join(folder, 'calls.txt')];
+    const { daemons, cli } = await startCluster(t, 2, {
+      servers: { peer: commandOf(stdioPeer('legacy', { pidFile, counter }), { placement: 'one' }) },
+    });
+    const call = (nth: number, text: string) => cli(nth, 'mcp', 'call', 'mcp__peer__echo', JSON.stringify({ text }));
+    const rows = async (nth: number) =>
+      JSON.parse(await cli(nth, 'mcp', 'list', '--json')) as { state: string; tools: number }[];
+    const tools: number[] = [];
+    for (const nth of [0, 1]) {
+      await until(async () => (await rows(nth))[0]?.state === 'connected');
+      tools.push((await rows(nth))[0]?.tools ?? 0);
+      t.match(await call(nth, `by ${nth}`), new RegExp(`by ${nth}`));
+    }
+    t.equal(tools[0], tools[1], 'all have the same tools');
+    t.equal(numbersIn(pidFile).length, 1);
+    const [first = 0] = numbersIn(pidFile);
+    const through = (nth: number) =>
+      daemons[nth]?.log.some(({ message }) => /is used through gateway "gateway-\d"/.test(message));
+    t.not(through(0), through(1));
+    const holder = through(0) ? 1 : 0;
+    const other = 1 - holder;
+
+    daemons[holder]?.kill('SIGKILL');
+    await daemons[holder]?.exited;
+    await until(async () => /anew/.test(await call(other, 'anew')));
+    t.equal(numbersIn(pidFile).length, 2);
+    await until(() => hasEnded(first));
+    t.equal(readFileSync(counter, 'utf8').trim().split('\n').length, 3, 'each call has run once');
   },
 );
 

@@ -224,9 +224,12 @@ t.test('SCA-1 · SCA-2 · one gateway leads, until its session may have ended fo
   t.same(other.place(), { of: 2, at: 1 });
   t.same([await one.seekLead(), await one.seekLead(), await other.seekLead()], [true, false, false]);
   t.same([one.leads(), other.leads()], [true, false]);
+  t.equal(one.isSure(), true);
   steadyMs = 10_000;
   t.equal(one.leads(), false, 'another could lead by now');
+  t.equal(one.isSure(), false);
   await one.beat();
+  t.equal(one.isSure(), true);
   t.equal(one.leads(), false, 'and may still, although the session lives');
   t.equal(await one.seekLead(), true);
   await one.giveLead();

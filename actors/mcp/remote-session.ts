@@ -1,0 +1,175 @@
+/**
+ * A session with a server that another gateway of the database has connected: what is asked of it goes to that gateway, and
+ * the answer comes back as the session there told it.
+ * @see SCA-1 in docs/specification.md
+ */
+
+import { randomUUID } from 'node:crypto';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { Era } from '../../machines/mcp/era.ts';
+import type { CallOutcome } from './call-outcome.ts';
+import type { OpenVerdict } from './open-session.ts';
+import type { CallOptions, Listing, Session, SessionFacts, Settle } from './session.ts';
+
+/** What is asked of the gateway that has the server. */
+export type RelayQuestion =
+  /** Answered with a `RelayedListing`. */
+  | { readonly of: 'list' }
+  /** Answered with the `stamp` of the listing. */
+  | { readonly of: 'stamp' }
+  /** Answered with a `CallOutcome`. */
+  | {
+      readonly of: 'call' | 'utility' | 'offer';
+      readonly name: string;
+      readonly args: JsonObject;
+      readonly call: string;
+      readonly traceparent?: string;
+    }
+  | { readonly of: 'cancel'; readonly call: string };
+
+export interface RelayedListing {
+  readonly era: Era;
+  readonly listing: Listing;
+  /** Another one after each listing. */
+  readonly stamp: string;
+}
+
+export interface RemotePorts {
+  /** The name of the gateway that has the server. */
+  readonly node: string;
+  /**
+   * Resolves with the answer: null where the server is not connected there, undefined where the gateway has ended or is silent.
+   * Rejects where it cannot be asked.
+   */
+  readonly ask: (question: RelayQuestion, waitMs: number) => Promise<unknown>;
+  /** Calls back where the other gateway, or its listing, is to be looked at, until the returned function is called. */
+  readonly onLook: (look: () => void) => () => void;
+  readonly callTimeoutMs: number;
+  readonly connectTimeoutMs: number;
+  /** Whether the server may be away because it sleeps. */
+  readonly sleeps: boolean;
+}
+
+/** The gateway there has its own limit, and its answer is under way for a moment. */
+const answerMs = 5_000;
+
+/** Never rejects. */
+export async function openRemoteSession(ports: RemotePorts, facts: SessionFacts): Promise<OpenVerdict> {
+  try {
+    const listed = await relayed(ports, { of: 'list' }, ports.connectTimeoutMs);
+    return { kind: 'opened', session: createRemoteSession(ports, listed, facts), listing: listed.listing };
+  } catch (thrown) {
+    return { kind: 'failed', failures: [{ kind: 'network', message: causeOf(thrown) }] };
+  }
+}
+
+async function relayed(ports: RemotePorts, question: RelayQuestion, waitMs: number): Promise<RelayedListing> {
+  const answer = await ports.ask(question, waitMs);
+  if (answer === undefined) throw new Error(`gateway "${ports.node}", which has it, gives no answer`);
+  if (answer === null) throw new Error(`it is not connected at gateway "${ports.node}", which may connect it`);
+  // Gateways of one release speak to each other: the schema's version holds them together.
+  return answer as RelayedListing;
+}
+
+function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: SessionFacts): Session {
+  const { node } = ports;
+  let { stamp } = first;
+  let isOver = false;
+  let isLooking = false;
+  let inFlight = 0;
+  let quiet: (() => void) | undefined;
+  const stopLooking = ports.onLook(() => void look());
+
+  function over(): void {
+    isOver = true;
+    stopLooking();
+  }
+
+  function lost(why: string): void {
+    if (isOver) return;
+    over();
+    facts.closed(why);
+  }
+
+  async function look(): Promise<void> {
+    if (isLooking || isOver) return;
+    isLooking = true;
+    const why = await ping();
+    isLooking = false;
+    if (why !== undefined) lost(why);
+  }
+
+  async function ping(): Promise<string | undefined> {
+    try {
+      const answer = await ports.ask({ of: 'stamp' }, answerMs);
+      if (answer === undefined) return `gateway "${node}", which had it, gives no answer`;
+      if (answer === null) return ports.sleeps ? undefined : `gateway "${node}" has it no more`;
+      if (answer !== stamp && !isOver) facts.listChanged(['tools']);
+      return undefined;
+    } catch {
+      // A database that is away is away for both; the gateway that has the server gives it up before another one may have it.
+      return undefined;
+    }
+  }
+
+  function send(
+    question: { readonly of: 'call' | 'utility' | 'offer'; readonly name: string; readonly args: JsonObject },
+    { traceparent }: CallOptions,
+    settle: Settle,
+  ): () => void {
+    if (isOver) {
+      settle({ kind: 'lost', dispatched: false, why: `gateway "${node}" has it no more` });
+      return () => {};
+    }
+    inFlight += 1;
+    let isSettled = false;
+    const finish = (outcome: CallOutcome): void => {
+      if (isSettled) return;
+      isSettled = true;
+      inFlight -= 1;
+      if (inFlight === 0) quiet?.();
+      settle(outcome);
+    };
+    const call = randomUUID();
+    const asked = { ...question, call, ...(traceparent === undefined ? {} : { traceparent }) };
+    void ports.ask(asked, ports.callTimeoutMs + answerMs).then(
+      (answer) => {
+        if (answer === null || answer === undefined) {
+          const why = answer === null ? `gateway "${node}" has it no more` : `gateway "${node}" gave no answer`;
+          // The connection hears of it first: the call asks it where to go next.
+          lost(why);
+          finish({ kind: 'lost', dispatched: answer === undefined, why });
+        } else finish(answer as CallOutcome);
+      },
+      (thrown) => finish({ kind: 'lost', dispatched: true, why: causeOf(thrown) }),
+    );
+    return () => {
+      if (!isSettled) void ports.ask({ of: 'cancel', call }, answerMs).catch(() => {});
+      finish({ kind: 'cancelled' });
+    };
+  }
+
+  return {
+    era: first.era,
+    async list() {
+      const listed = await relayed(ports, { of: 'list' }, ports.connectTimeoutMs);
+      stamp = listed.stamp;
+      return listed.listing;
+    },
+    call: (tool, args, options, settle) => send({ of: 'call', name: tool, args }, options, settle),
+    callUtility: (utility, args, options, settle) => send({ of: 'utility', name: utility, args }, options, settle),
+    ask: (method, args, options, settle) => send({ of: 'offer', name: method, args }, options, settle),
+    ping,
+    async close() {
+      over();
+    },
+    async retire() {
+      over();
+      if (inFlight > 0)
+        await new Promise<void>((resolve) => {
+          quiet = resolve;
+        });
+    },
+  };
+}

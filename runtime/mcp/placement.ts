@@ -1,0 +1,178 @@
+/**
+ * Servers that may exist once among the gateways of a database (`placement: one`): the gateway that has a server's lock
+ * connects it, and the others use it through that gateway. The lock is given back with the session, so the server comes to
+ * whichever gateway needs it next.
+ * @see SCA-1 in docs/specification.md
+ */
+
+import type { RelayQuestion, RemotePorts } from '../../actors/mcp/remote-session.ts';
+import type { Session } from '../../actors/mcp/session.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { Neighbours } from '../../actors/store/postgres-neighbours.ts';
+import { lockName, releaseLock, takeLock } from '../../actors/store/session-locks.ts';
+import { readJson } from '../../machines/base/read-json.ts';
+import type { Every } from '../system/ticks.ts';
+
+export interface Placement {
+  /**
+   * Where a server is connected: here, until `leave` is called, or at another gateway. `lost` is called once another gateway
+   * could have it. Rejects where the database cannot say.
+   */
+  seek(profile: string, server: string, lost: () => void): Promise<Place>;
+  /** Answers the question of another gateway; undefined for one that is not about a server. Does not reject. */
+  answer(question: string): Promise<string> | undefined;
+  /** Says by whom questions are answered. */
+  answerBy(relay: Relay): void;
+}
+
+export type Place =
+  | { readonly kind: 'here'; readonly leave: () => void }
+  | ({ readonly kind: 'there' } & Pick<RemotePorts, 'node' | 'ask' | 'onLook'>);
+
+/** Answers a question about a server that is connected here; null where it is not. */
+export type Relay = (profile: string, server: string, question: RelayQuestion) => Promise<unknown>;
+
+export interface PlacementPorts {
+  readonly keeper: JournalKeeper;
+  readonly neighbours: () => Promise<Neighbours>;
+  readonly every: Every;
+}
+
+interface Held {
+  readonly holder: string;
+  readonly life: string | undefined;
+  /** One for each session that has not ended, with what tells it that the lock is lost. */
+  readonly users: Set<() => void>;
+}
+
+const lockOf = (profile: string, server: string): string => `mcp/${profile}/${server}`;
+const watchMs = 1_000;
+/** News of another gateway can be missed. */
+const lookMs = 10_000;
+const mostTries = 3;
+
+export function createPlacement({ keeper, neighbours, every }: PlacementPorts): Placement {
+  const held = new Map<string, Held>();
+  /** Locks without a use that are not given back yet, with their holders. */
+  const left = new Map<string, string>();
+  const giving = new Map<string, Promise<void>>();
+  let relay: Relay = async () => null;
+
+  const isHeld = ({ life }: Held): boolean => keeper.isSure() && keeper.life() === life;
+
+  /** At once, and again with each watch until it succeeds. */
+  function giveBack(lock: string): Promise<void> {
+    const holder = left.get(lock);
+    if (holder === undefined) return Promise.resolve();
+    const given = releaseLock(keeper, lock, holder).then((isGiven) => {
+      if (isGiven && left.get(lock) === holder) left.delete(lock);
+      giving.delete(lock);
+    });
+    giving.set(lock, given);
+    return given;
+  }
+
+  every(() => {
+    for (const lock of left.keys()) if (!giving.has(lock)) void giveBack(lock);
+    for (const [lock, one] of held) {
+      if (isHeld(one)) continue;
+      held.delete(lock);
+      for (const lost of one.users) lost();
+    }
+  }, watchMs);
+
+  function use(lock: string, one: Held, lost: () => void): Place {
+    // Each use has a mark of its own, whatever its session does when the lock is lost.
+    const user = (): void => lost();
+    one.users.add(user);
+    return {
+      kind: 'here',
+      leave() {
+        if (!one.users.delete(user) || one.users.size > 0 || held.get(lock) !== one) return;
+        held.delete(lock);
+        left.set(lock, one.holder);
+        void giveBack(lock);
+      },
+    };
+  }
+
+  async function holderOf(profile: string, server: string): Promise<Extract<Place, { kind: 'there' }> | undefined> {
+    const claim = await keeper.journal()?.claimed(lockName(lockOf(profile, server)));
+    if (claim === undefined) return undefined;
+    const all = await neighbours();
+    const session = String(claim.session);
+    const node = (await all.all()).find((one) => one.session === session)?.node;
+    return {
+      kind: 'there',
+      node: node ?? session,
+      async ask(question, waitMs) {
+        const answer = await all.ask(session, JSON.stringify({ relay: { profile, server, question } }), waitMs);
+        return answer === undefined ? undefined : readJson(answer);
+      },
+      onLook(look) {
+        const stop = [
+          every(look, lookMs),
+          keeper.heard((news) => {
+            if (news === 'session') look();
+          }),
+        ];
+        return () => {
+          for (const each of stop) each();
+        };
+      },
+    };
+  }
+
+  return {
+    async seek(profile, server, lost) {
+      const lock = lockOf(profile, server);
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        const standing = held.get(lock);
+        if (standing !== undefined && isHeld(standing)) return use(lock, standing, lost);
+        // What is given back from now on would be the lock that is taken.
+        left.delete(lock);
+        await giving.get(lock);
+        const life = keeper.life();
+        const holder = await takeLock(keeper, lock, '');
+        if (holder !== undefined) {
+          const one: Held = { holder, life, users: new Set() };
+          held.set(lock, one);
+          return use(lock, one, lost);
+        }
+        const there = await holderOf(profile, server);
+        if (there !== undefined) return there;
+      }
+      throw new Error('no gateway can be found that has it');
+    },
+
+    answer(text) {
+      const asked = readJson(text) as { readonly relay?: Asked } | undefined;
+      if (asked?.relay === undefined) return undefined;
+      const { profile, server, question } = asked.relay;
+      // A session of its own may be of another gateway.
+      if (!held.has(lockOf(profile, server))) return Promise.resolve('null');
+      return relay(profile, server, question).then(
+        (answer) => JSON.stringify(answer),
+        () => 'null',
+      );
+    },
+    answerBy(given) {
+      relay = given;
+    },
+  };
+}
+
+interface Asked {
+  readonly profile: string;
+  readonly server: string;
+  readonly question: RelayQuestion;
+}
+
+/** A session whose lock is given back when nothing of it is left. */
+export function placed(session: Session, leave: () => void): Session {
+  return {
+    ...session,
+    close: (why) => session.close(why).finally(leave),
+    retire: () => session.retire().finally(leave),
+  };
+}
