@@ -8,6 +8,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { responseKeys } from '../../machines/webhook/responses.ts';
 import { type Job, joined, promised } from './job.ts';
 import type {
+  Anew,
   Collection,
   CommitVerdict,
   Journal,
@@ -15,13 +16,14 @@ import type {
   ListQuery,
   LocalReader,
   SessionId,
+  Settled,
   StoredClaim,
   StoredRecord,
   Taken,
   Write,
 } from './journal.ts';
 import { claimKey } from './keys.ts';
-import { apply, isKey, storedRecord, unstorable } from './ledger.ts';
+import { apply, isKey, judge, storedRecord, unstorable } from './ledger.ts';
 import { expiryKey, markedKeys } from './marks.ts';
 import { ageing, type Piece, pruneClaims, type Spent, shrinking } from './prune.ts';
 import { beginSession, isLiving, livingSessions, prolongSession, removeSession } from './sessions.ts';
@@ -52,13 +54,13 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
   const host: CommitHost = { engine, nowMs };
   const enqueue = <Value>(work: () => Value): Promise<Result<Value>> => promised(engine.submit, work);
 
-  function submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void {
+  function submit(writes: readonly Write[], settled: Settled, anew?: Anew): void {
     const obstacle = unstorable(writes);
     if (obstacle !== undefined) {
-      settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) });
+      settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) }, writes);
       return;
     }
-    const commit = new Commit(host, writes, settled);
+    const commit = new Commit(host, writes, settled, anew);
     if (gathered === undefined) engine.submit(commit);
     else gathered.push(commit);
   }
@@ -310,26 +312,35 @@ interface CommitHost {
 /** A class, because one is made per request. */
 class Commit implements Job {
   readonly #host: CommitHost;
-  readonly #writes: readonly Write[];
-  readonly #settled: (verdict: CommitVerdict) => void;
+  readonly #settled: Settled;
+  readonly #anew: Anew | undefined;
+  #writes: readonly Write[];
   #verdict: CommitVerdict | undefined;
 
-  constructor(host: CommitHost, writes: readonly Write[], settled: (verdict: CommitVerdict) => void) {
+  constructor(host: CommitHost, writes: readonly Write[], settled: Settled, anew: Anew | undefined) {
     this.#host = host;
     this.#writes = writes;
     this.#settled = settled;
+    this.#anew = anew;
   }
 
   run(): void {
-    this.#verdict = apply(this.#host.engine.tables, this.#writes, this.#host.nowMs());
+    const { engine, nowMs } = this.#host;
+    if (this.#anew === undefined) {
+      this.#verdict = apply(engine.tables, this.#writes, nowMs());
+      return;
+    }
+    const { judged, verdict } = judge(engine.tables, { writes: this.#writes, anew: this.#anew }, nowMs());
+    this.#writes = judged;
+    this.#verdict = verdict;
   }
 
   landed(): void {
-    if (this.#verdict !== undefined) this.#settled(this.#verdict);
+    if (this.#verdict !== undefined) this.#settled(this.#verdict, this.#writes);
   }
 
   refused(reason: Fault): void {
-    this.#settled({ kind: 'unavailable', fault: reason });
+    this.#settled({ kind: 'unavailable', fault: reason }, this.#writes);
   }
 }
 

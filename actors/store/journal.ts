@@ -111,6 +111,18 @@ export type CommitVerdict =
    */
   | { readonly kind: 'unavailable'; readonly fault: Fault };
 
+export type Stale = Extract<CommitVerdict, { readonly kind: 'stale' }>;
+
+/** Hears the verdict, and the writes that it is about where they were given anew. */
+export type Settled = (verdict: CommitVerdict, judged: readonly Write[]) => void;
+
+/**
+ * Gives other writes to the same keys while a commit is judged, so that what another gateway has written meanwhile costs no
+ * second commit: once before, and once more where they were `stale`. Undefined leaves the writes as they are. Called again
+ * where an engine judges a commit again.
+ */
+export type Anew = (stale?: Stale) => readonly Write[] | undefined;
+
 export interface ListQuery {
   readonly limit: number;
   readonly order: 'newest' | 'oldest';
@@ -166,7 +178,7 @@ export interface Journal {
    */
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
   /** The same for the hot path: calls back exactly once, possibly before it returns, instead of making a promise. */
-  submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void;
+  submit(writes: readonly Write[], settled: Settled, anew?: Anew): void;
   /**
    * The commits that `submitAll` submits before it returns land together: after a power cut either all of them are on disk
    * or none is. Each still has its own verdict, and a refused one does not hold up the others.

@@ -6,7 +6,7 @@
 
 import { type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import { withReleases } from './in-flight.ts';
-import type { CommitVerdict, Journal, News, SessionId, Write } from './journal.ts';
+import type { Anew, CommitVerdict, Journal, News, SessionId, Settled, Write } from './journal.ts';
 import { leaderLock, releaseLock, takeLock } from './session-locks.ts';
 
 export interface KeeperSettings {
@@ -64,7 +64,7 @@ export interface JournalKeeper {
   keep(history: { readonly keepAfterKey: string; readonly maxBytes: number }): Promise<Fault | undefined>;
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
   /** The same for the hot path: calls back exactly once, possibly before it returns. */
-  submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void;
+  submit(writes: readonly Write[], settled: Settled, anew?: Anew): void;
   /** Calls back with the writes of every commit that has landed until the returned function is called. */
   watch(landed: (writes: readonly Write[]) => void): () => void;
   /** The commits submitted before `submitAll` returns are on disk together or not at all. */
@@ -137,16 +137,20 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     return renewed.fault;
   }
 
-  function submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void {
+  function submit(writes: readonly Write[], settled: Settled, anew?: Anew): void {
     if (journal === undefined || session === undefined || offClock !== undefined) {
-      settled({ kind: 'unavailable', fault: offClock ?? notOpen });
+      settled({ kind: 'unavailable', fault: offClock ?? notOpen }, writes);
       return;
     }
-    journal.submit(shared() === undefined ? writes : withReleases(writes), (verdict) => {
-      if (verdict.kind === 'unavailable') settings.refused(verdict.fault);
-      settled(verdict);
-      if (verdict.kind === 'committed') for (const landed of watchers) landed(writes);
-    });
+    journal.submit(
+      shared() === undefined ? writes : withReleases(writes),
+      (verdict, judged) => {
+        if (verdict.kind === 'unavailable') settings.refused(verdict.fault);
+        settled(verdict, judged);
+        if (verdict.kind === 'committed') for (const landed of watchers) landed(judged);
+      },
+      anew,
+    );
   }
 
   const isElsewhere = (heldBy: SessionId | undefined): boolean =>

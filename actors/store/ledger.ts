@@ -6,7 +6,7 @@
  */
 
 import { compilePath, type Json, type JsonObject } from '../../machines/base/json.ts';
-import type { Collection, CommitVerdict, Expected, Records, StoredRecord, Write } from './journal.ts';
+import type { Anew, Collection, CommitVerdict, Expected, Records, StoredRecord, Write } from './journal.ts';
 import { claimKey, isOwnName } from './keys.ts';
 import { expiryKey, isMarked, markRecord, missingMark, unmarkEvent, unmarkWork } from './marks.ts';
 import { bareKey, type Head, type Row, type Table, type Tables } from './tables.ts';
@@ -43,6 +43,18 @@ export function isKey(key: string): boolean {
 
 /** What puts each write back, last first. */
 type Undo = (() => void)[];
+
+/** Applies a commit whose writes may be given anew; returns those that were judged last with their verdict. */
+export function judge(
+  tables: Tables,
+  { writes, anew }: { readonly writes: readonly Write[]; readonly anew?: Anew | undefined },
+  nowMs: number,
+): { readonly judged: readonly Write[]; readonly verdict: CommitVerdict } {
+  const current = anew?.() ?? writes;
+  const verdict = apply(tables, current, nowMs);
+  const again = verdict.kind === 'stale' ? anew?.(verdict) : undefined;
+  return again === undefined ? { judged: current, verdict } : { judged: again, verdict: apply(tables, again, nowMs) };
+}
 
 /** Applies the writes in order, or none of them. `nowMs` is the engine's time, by which claims run out. */
 export function apply(tables: Tables, writes: readonly Write[], nowMs: number): CommitVerdict {

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, Pool } from 'pg';
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import { tellUncaught } from './job.ts';
-import type { Collection, CommitVerdict, Journal, News, StoredRecord, Taken, Write } from './journal.ts';
+import type { Anew, Collection, CommitVerdict, Journal, News, Settled, StoredRecord, Taken, Write } from './journal.ts';
 import { unstorable } from './ledger.ts';
 import { type PruneConnections, pruneRows } from './postgres-prune.ts';
 import { answerTimeoutMs, codeOf, connectTimeoutMs, endUnanswered, isAnswer, reach } from './postgres-reach.ts';
@@ -35,7 +35,8 @@ import { letters } from './work-index.ts';
 
 interface Commit {
   readonly writes: readonly Write[];
-  readonly settled: (verdict: CommitVerdict) => void;
+  readonly settled: Settled;
+  readonly anew?: Anew | undefined;
 }
 
 /** Commits of one transaction. */
@@ -267,21 +268,24 @@ function createPostgresJournal(database: Database, first: Client): Journal {
     let taken = 0;
     while (taken < waiting.length && group.length < groupSize) group.push(...(waiting[taken++] ?? []));
     waiting = waiting.slice(taken);
-    let verdicts: readonly CommitVerdict[] | undefined;
+    let verdicts: ReturnType<typeof applied>['verdicts'] | undefined;
     if (stopped === undefined) {
       try {
         // Where another gateway wrote the same records at the same time, they are judged again by what it wrote.
-        verdicts = await unlessOvertaken(() => transact(group.map(({ writes }) => writes)));
+        verdicts = await unlessOvertaken(() => transact(group));
       } catch (thrown) {
         stopped = postgresFault(place, thrown);
       }
     }
     const refused: CommitVerdict = { kind: 'unavailable', fault: stopped ?? closedFault };
-    for (const [index, one] of group.entries()) tellUncaught(() => one.settled(verdicts?.[index] ?? refused));
+    for (const [index, one] of group.entries()) {
+      const { judged, verdict } = verdicts?.[index] ?? { judged: one.writes, verdict: refused };
+      tellUncaught(() => one.settled(verdict, judged));
+    }
   }
 
   /** Resolves once the commits are durable. Rejects where nothing of them stands, or where the database cannot say. */
-  async function transact(commits: readonly (readonly Write[])[]): Promise<readonly CommitVerdict[]> {
+  async function transact(commits: readonly Commit[]): Promise<ReturnType<typeof applied>['verdicts']> {
     const { names, records } = touchedBy(commits);
     await writer.query('begin');
     try {
@@ -371,14 +375,14 @@ function createPostgresJournal(database: Database, first: Client): Journal {
     underWay ??= drain();
   }
 
-  function submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void {
+  function submit(writes: readonly Write[], settled: Settled, anew?: Anew): void {
     // One such key would refuse every commit of its group.
     const obstacle = unstorable(writes, isRowKey);
     if (obstacle !== undefined)
-      settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) });
-    else if (closing !== undefined) settled({ kind: 'unavailable', fault: closedFault });
-    else if (gathered === undefined) submitAll([{ writes, settled }]);
-    else gathered.push({ writes, settled });
+      settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) }, writes);
+    else if (closing !== undefined) settled({ kind: 'unavailable', fault: closedFault }, writes);
+    else if (gathered === undefined) submitAll([{ writes, settled, anew }]);
+    else gathered.push({ writes, settled, anew });
   }
 
   async function read<Row extends object>(name: string, text: string, values: readonly unknown[]): Promise<Row[]> {

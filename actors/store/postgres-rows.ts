@@ -7,9 +7,9 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { marksOfEvent, marksOfStatus, marksOfWork, shownOfWork } from '../../machines/webhook/marks.ts';
-import type { Collection, StoredRecord, Write } from './journal.ts';
+import type { Anew, Collection, StoredRecord, Write } from './journal.ts';
 import { claimKey, markText } from './keys.ts';
-import { apply, isKey } from './ledger.ts';
+import { isKey, judge } from './ledger.ts';
 import type { Row, Table, Tables } from './tables.ts';
 import { letters } from './work-index.ts';
 
@@ -85,10 +85,10 @@ function held(rows: Held, nameOf = (key: string) => key): Table {
 const collections = Object.keys(letters) as Collection[];
 
 /** The names of the claims and the keys of the records that commits touch. */
-export function touchedBy(commits: readonly (readonly Write[])[]) {
+export function touchedBy(commits: readonly { readonly writes: readonly Write[] }[]) {
   const names = new Set<string>();
   const records = new Map<string, readonly [letter: string, key: string]>();
-  for (const write of commits.flat()) {
+  for (const write of commits.flatMap(({ writes }) => writes)) {
     if (write.kind === 'claim' || write.kind === 'release') names.add(claimName(write.name));
     else records.set(`${letters[write.collection]}/${write.key}`, [letters[write.collection], write.key]);
   }
@@ -97,7 +97,7 @@ export function touchedBy(commits: readonly (readonly Write[])[]) {
 
 /** Applies commits, one after another, to the rows that stand; returns their verdicts and what is to be written. */
 export function applied(
-  commits: readonly (readonly Write[])[],
+  commits: readonly { readonly writes: readonly Write[]; readonly anew?: Anew | undefined }[],
   standing: { readonly records: readonly RecordRow[]; readonly claims: readonly ClaimRow[]; readonly nowMs: number },
 ) {
   const before: Record<string, Held> = Object.fromEntries(
@@ -128,12 +128,12 @@ export function applied(
     meta: nothing,
     recentMarks: new Map(),
   } as Tables;
-  const verdicts = commits.map((writes) => apply(tables, writes, standing.nowMs));
+  const verdicts = commits.map((commit) => judge(tables, commit, standing.nowMs));
   /** The event that each claim is kept as long as. */
   const keptWith = new Map<string, string | undefined>();
-  for (const [index, writes] of commits.entries()) {
-    if (verdicts[index]?.kind !== 'committed') continue;
-    for (const write of writes) {
+  for (const { judged, verdict } of verdicts) {
+    if (verdict.kind !== 'committed') continue;
+    for (const write of judged) {
       if (write.kind === 'claim') keptWith.set(claimName(write.name), write.event ?? write.keptWith);
     }
   }

@@ -1,7 +1,7 @@
 /**
  * The bursts that gather now, with the version of each one's record, so that an event joins with one conditional commit
- * and no read. The journal has the last word: where it says a version is stale, the table learns from it and tries
- * again. Knows no timer: when a burst is settled is the group chart's business.
+ * and no read. The journal has the last word: where it says that a version is stale, the event joins what stands there, in
+ * the same commit. Knows no timer: when a burst is settled is the group chart's business.
  * @see COA-1 and DUR-1 in docs/specification.md
  */
 
@@ -9,14 +9,15 @@ import { LRUCache } from 'lru-cache';
 import { causeOf, fault } from '../../machines/base/fault.ts';
 import { type Burst, joinBurst } from '../../machines/webhook/coalesce.ts';
 import type { GroupRecord } from '../../machines/webhook/record.ts';
-import type { CommitVerdict, Expected, SessionId, StoredRecord, Write } from '../store/journal.ts';
+import type { Anew, CommitVerdict, Expected, SessionId, StoredRecord, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 
+/** While it is on its way to disk it changes, where another gateway has joined the burst before. */
 interface Entry {
-  readonly record: GroupRecord;
-  readonly version: number;
+  record: GroupRecord;
+  version: number;
   /** Whose chart waits for it to settle. */
-  readonly heldBy: SessionId | undefined;
+  heldBy: SessionId | undefined;
   /** The entry that it is put over, while both are on their way to disk: where that one fails, this one fails too. */
   over: Entry | undefined;
 }
@@ -68,7 +69,7 @@ export interface Bursts {
 
 /** A burst that is forgotten is found on disk by its next event. */
 const mostForeign = 10_000;
-/** Two gateways that keep overtaking each other give up after this many tries; the sender sends again. */
+/** A burst that others join again and again while it is closed stays, after this many tries, until its group tries again. */
 const mostTries = 8;
 
 export function createBursts(keeper: JournalKeeper): Bursts {
@@ -108,21 +109,28 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     };
   }
 
-  function join(request: JoinRequest, writesWith: WritesWith, settled: (joined: Joined) => void, tries = 1): void {
-    const { key, profile, route, groupKey } = request;
-    const over = entries.get(key);
-    const burst = joinBurst(over?.record.burst, request);
-    const heldBy = over?.heldBy ?? keeper.session();
-    const entry: Entry = {
-      record: { profile, route, groupKey, burst },
-      version: (over?.version ?? 0) + 1,
-      heldBy,
-      over,
-    };
+  function join(request: JoinRequest, writesWith: WritesWith, settled: (joined: Joined) => void): void {
+    const { key } = request;
+    const entry = entryOver(entries.get(key), request);
     entries.set(key, entry);
-    const record = put(key, entry, request.maxWaitMs);
-    const writes = writesWith(burst, record);
-    keeper.submit(writes, (verdict) => {
+    let basis = entry.over?.record;
+    let record = put(key, entry, request.maxWaitMs);
+    let writes = writesWith(entry.record.burst, record);
+    /** What it was made for may have been refused, or joined by another gateway: it is put over what stands instead. */
+    const anew: Anew = (stale) => {
+      if (stale !== undefined) {
+        if (writes[stale.index] !== record) return undefined;
+        entry.over = foundBy(stale);
+      } else if (entry.over?.record === basis) return writes;
+      Object.assign(entry, entryOver(entry.over, request));
+      basis = entry.over?.record;
+      record = put(key, entry, request.maxWaitMs);
+      writes = writesWith(entry.record.burst, record);
+      return writes;
+    };
+    const done = (verdict: CommitVerdict): void => {
+      const { heldBy } = entry;
+      const { burst } = entry.record;
       if (verdict.kind === 'committed') {
         entry.over = undefined;
         if (heldBy !== keeper.session()) foreign.set(key, true);
@@ -133,13 +141,37 @@ export function createBursts(keeper: JournalKeeper): Bursts {
       // Where the burst itself was as expected, what the entry was put over still stands.
       const isOwn = verdict.kind === 'stale' && writes[verdict.index] === record;
       forget(key, entry, isOwn ? foundBy(verdict) : entry.over);
-      if (verdict.kind === 'stale' && tries < mostTries) join(request, writesWith, settled, tries + 1);
-      else settled({ verdict, burst, absorbed: false, isElsewhere: false });
+      settled({ verdict, burst, absorbed: false, isElsewhere: false });
+    };
+    keeper.submit(writes, done, anew);
+  }
+
+  function entryOver(over: Entry | undefined, request: JoinRequest): Entry {
+    const { profile, route, groupKey } = request;
+    return {
+      record: { profile, route, groupKey, burst: joinBurst(over?.record.burst, request) },
+      version: (over?.version ?? 0) + 1,
+      heldBy: over?.heldBy ?? keeper.session(),
+      over,
+    };
+  }
+
+  /** Stale as well where the burst has become another one on its way to disk, for the writes are not of that. */
+  function commitClose(key: string, standing: Entry, writes: readonly Write[]): Promise<CommitVerdict> {
+    const { record } = standing;
+    const closing = (expect: Exclude<Expected, 'absent'>): Write => ({
+      kind: 'delete',
+      collection: 'groups',
+      key,
+      expect,
     });
+    const anew: Anew = (stale) =>
+      stale === undefined && standing.record !== record ? [closing(noVersion)] : undefined;
+    return new Promise((resolve) => keeper.submit([closing(expected(standing)), ...writes], resolve, anew));
   }
 
   return {
-    join: (request, writesWith, settled) => join(request, writesWith, settled),
+    join,
 
     async close(key, writesFor) {
       let standing = entries.get(key);
@@ -162,10 +194,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
         closings.set(key, standing);
         // Gone from the table at once: an event that comes while the commit is under way begins the next burst.
         if (burstOf(entries, key) === burst.id) entries.delete(key);
-        const verdict = await keeper.commit([
-          { kind: 'delete', collection: 'groups', key, expect: expected(standing) },
-          ...writes,
-        ]);
+        const verdict = await commitClose(key, standing, writes);
         closings.delete(key);
         if (verdict.kind === 'committed') return verdict;
         if (verdict.kind !== 'stale' || tries === mostTries) {
@@ -208,6 +237,9 @@ function foundBy({ standing }: Extract<CommitVerdict, { kind: 'stale' }>): Entry
 function entryOf(found: StoredRecord<'groups'> | undefined): Entry | undefined {
   return found && { record: found.value, version: found.version, heldBy: found.heldBy, over: undefined };
 }
+
+/** Of no record: versions count from 1. */
+const noVersion = 0;
 
 /** A version alone could be that of another event, which joined at another gateway. */
 function expected({ record, version }: Entry): Exclude<Expected, 'absent'> {

@@ -101,14 +101,18 @@ export function timedKeeper(keeper: JournalKeeper, metrics: Metrics): JournalKee
   const committed = metrics.series('agent_journal_commits_total', 'committed');
   const duration = metrics.series('agent_journal_commit_duration_seconds');
 
-  const submit: JournalKeeper['submit'] = (writes, settled) => {
+  const submit: JournalKeeper['submit'] = (writes, settled, anew) => {
     const beganMs = performance.now();
-    keeper.submit(writes, (verdict) => {
-      observe(duration, (performance.now() - beganMs) / 1_000);
-      if (verdict.kind === 'committed') committed.count += 1;
-      else metrics.count('agent_journal_commits_total', verdict.kind);
-      settled(verdict);
-    });
+    keeper.submit(
+      writes,
+      (verdict, judged) => {
+        observe(duration, (performance.now() - beganMs) / 1_000);
+        if (verdict.kind === 'committed') committed.count += 1;
+        else metrics.count('agent_journal_commits_total', verdict.kind);
+        settled(verdict, judged);
+      },
+      anew,
+    );
   };
   return { ...keeper, submit, commit: (writes) => new Promise((resolve) => submit(writes, resolve)) };
 }

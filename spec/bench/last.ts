@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { NodesCost } from './nodes.ts';
 import type { PresetCost } from './presets.ts';
 import type { Cost, HalfLoad } from './receiver.ts';
 import type { WardCost } from './wards.ts';
@@ -17,6 +18,7 @@ export interface Results {
   readonly presets?: readonly PresetCost[];
   readonly watch?: readonly WatchCost[];
   readonly groups?: readonly WardCost[];
+  readonly nodes?: readonly NodesCost[];
 }
 
 const path = fileURLToPath(new URL('../../../.bench/last.json', import.meta.url));

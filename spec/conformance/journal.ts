@@ -4,7 +4,7 @@
  */
 
 import type { Test } from 'tap';
-import type { Journal, Put, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
+import type { Anew, Journal, Put, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
 import type { Result } from '../../machines/base/fault.ts';
 import { claimOfEvent } from '../../machines/webhook/marks.ts';
 import { fc } from '../support/property.ts';
@@ -229,6 +229,42 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     ];
     for (const [write, kind] of rows) t.equal((await journal.commit([write])).kind, kind, JSON.stringify(write));
     t.equal((await journal.get('events', 'e1'))?.version, 1);
+  });
+
+  check('SCA-1 · judges writes that are given anew, in the same commit', async (t, journal) => {
+    const submit = (writes: readonly Write[], anew?: Anew) =>
+      new Promise<readonly [string, readonly Write[]]>((resolve) =>
+        journal.submit(writes, (verdict, judged) => resolve([verdict.kind, judged]), anew),
+      );
+    const first = [put('e1', { n: 1 }, { expect: 'absent' })];
+    t.same(await submit(first), ['committed', first]);
+    const over = (version: number) => [put('e1', { n: version + 1 }, { expect: version }), claim(`c${version}`)];
+    const told: unknown[] = [];
+    const anew: Anew = (stale) => {
+      told.push(stale?.standing?.value);
+      return stale === undefined ? undefined : over(stale.standing?.version ?? 0);
+    };
+    t.same(await submit([...first, claim('c1')], anew), ['committed', over(1)]);
+    t.same(told, [undefined, { n: 1 }]);
+    t.match(await journal.claimed('c1'), { by: 'c1' });
+    t.match(await submit([...first, claim('c2')], (stale) => stale && over(7)), ['stale', over(7)], 'only once');
+    t.equal(await journal.claimed('c2'), undefined, 'and leaves nothing');
+    t.match(await submit(first, () => undefined), ['stale', first]);
+    t.match(await submit(first, () => over(2)), ['committed', over(2)], 'what is given before they are judged');
+
+    // The second one is put over the first as that was given anew.
+    let version = 0;
+    const each = (): Anew => (stale) => {
+      if (stale !== undefined) version = stale.standing?.version ?? 0;
+      if (stale === undefined && version === 0) return undefined;
+      const writes = [put('e1', { n: version + 1 }, { expect: version })];
+      version += 1;
+      return writes;
+    };
+    const both: Promise<unknown>[] = [];
+    journal.together(() => both.push(submit(first, each()), submit([put('e1', {}, { expect: 9 })], each())));
+    t.match(await Promise.all(both), [['committed'], ['committed']]);
+    t.match(await journal.get('events', 'e1'), { version: 5, value: { n: 5 } });
   });
 
   check('DUR-1 · tells records apart that stood under one key one after another', async (t, journal) => {

@@ -1,6 +1,6 @@
 /** A gateway's keeper over a journal in memory, and a gate in front of it that lands commits when a spec says so. */
 
-import type { CommitVerdict, Journal, Write } from '../../actors/store/journal.ts';
+import type { Anew, Journal, Settled, Write } from '../../actors/store/journal.ts';
 import { createKeeper, type JournalKeeper } from '../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
 import { done, type Fault, fault } from '../../machines/base/fault.ts';
@@ -24,24 +24,36 @@ export interface Gate {
   rotate(): void;
 }
 
+interface Queued {
+  readonly writes: readonly Write[];
+  readonly settled: Settled;
+  readonly anew?: Anew | undefined;
+}
+
 /** A journal whose commits wait until they are let through; reads see what has landed. */
 export function gate(inner: Journal = openMemoryJournal()): Gate {
-  const queue: { readonly writes: readonly Write[]; readonly settled: (verdict: CommitVerdict) => void }[] = [];
-  const submit: Journal['submit'] = (writes, settled) => void queue.push({ writes, settled });
+  const queue: Queued[] = [];
+  const submit: Journal['submit'] = (writes, settled, anew) => void queue.push({ writes, settled, anew });
 
-  async function take(count: number, judge: (writes: readonly Write[]) => Promise<CommitVerdict>): Promise<void> {
+  async function take(count: number, judge: (commit: Queued) => Promise<Parameters<Settled>>): Promise<void> {
     const batch = queue.splice(0, count);
-    const verdicts = await Promise.all(batch.map(({ writes }) => judge(writes)));
-    for (const [index, { settled }] of batch.entries()) settled(verdicts[index] as CommitVerdict);
+    const judged = await Promise.all(batch.map(judge));
+    for (const [index, { settled }] of batch.entries()) settled(...(judged[index] as Parameters<Settled>));
     await turn();
   }
 
-  const land = (count = queue.length) => take(count, (writes) => inner.commit(writes));
+  const land = (count = queue.length) =>
+    take(
+      count,
+      ({ writes, anew }) =>
+        new Promise((resolve) => inner.submit(writes, (verdict, judged) => resolve([verdict, judged]), anew)),
+    );
   return {
     journal: { ...inner, submit, commit: (writes) => new Promise((resolve) => submit(writes, resolve)) },
     waiting: () => queue.length,
     land,
-    refuse: (count = queue.length) => take(count, async () => ({ kind: 'unavailable', fault: diskFull })),
+    refuse: (count = queue.length) =>
+      take(count, async ({ writes }) => [{ kind: 'unavailable', fault: diskFull }, writes]),
     async settle() {
       // A write may wait for what it reads first.
       await turn();

@@ -63,7 +63,7 @@ export interface LossyWay {
 }
 
 /** Starts it, and ends it with the test. */
-export async function startPostgres(t: Test): Promise<SpecPostgres> {
+export async function startPostgres(t: Pick<Test, 'teardown'>): Promise<SpecPostgres> {
   const bin = programs() ?? '';
   const folder = mkdtempSync(join(tmpdir(), 'agent-pg-'));
   const asOther = process.getuid?.() === 0;
@@ -187,7 +187,7 @@ export function schemaOf(url: string): string {
   return /search_path=(\w+)/.exec(decodeURIComponent(url))?.[1] ?? '';
 }
 
-async function lossyWay(t: Test, socket: string): Promise<LossyWay> {
+async function lossyWay(t: Pick<Test, 'teardown'>, socket: string): Promise<LossyWay> {
   let next: 'made' | 'lost' | 'late' | undefined;
   let mark = '';
   let isBlocked = false;
