@@ -55,11 +55,15 @@ const sumTimeoutMs = 600_000;
 const outcomePauseMs = 50;
 
 const select = `select collection, key, version, due_at, held_by, value from agent_record`;
-const lockRows = {
-  records: `${select} where (collection, key) in (select * from unnest($1::text[], $2::text[]))
-    order by collection, key for update`,
-  claims: `select name, value, expires_at from agent_claim where name = any($1) order by name for update`,
-};
+/** The transaction and its time, then the claims and the records that commits touch, locked in the order of their keys. */
+const lockRows = `with
+  c as materialized (select name, value, expires_at from agent_claim where name = any($1) order by name for update),
+  r as materialized (${select} where (collection, key) in (select * from unnest($2::text[], $3::text[]))
+    order by collection, key for update)
+  select null as collection, pg_current_xact_id()::text as key, null::int as version, agent_now() as due_at,
+    null as held_by, null as value
+  union all select 'claims', name, null, expires_at, null, value from c
+  union all select * from r`;
 
 const writeRows = `with
   gone_r as (delete from agent_record r using unnest($1::text[], $2::text[]) g(c, k) where r.collection = c and r.key = k),
@@ -183,9 +187,10 @@ async function connect({ url, place, alone, answerMs }: Database): Promise<Resul
       );
     }
     // A plan made while the tables were empty would read them whole for ever. What that rules out counts as so dear that
-    // Postgres would compile each statement that prunes, for a quarter of a second.
+    // Postgres would compile each statement that prunes, for a quarter of a second, and plan each commit anew.
     await client.query(
-      `set enable_seqscan = off; set jit = off; set idle_in_transaction_session_timeout = ${idleInTransactionMs}`,
+      `set enable_seqscan = off; set jit = off; set plan_cache_mode = force_generic_plan;
+        set idle_in_transaction_session_timeout = ${idleInTransactionMs}`,
     );
     return done(client);
   } catch (thrown) {
@@ -289,15 +294,10 @@ function createPostgresJournal(database: Database, first: Client): Journal {
     const { names, records } = touchedBy(commits);
     await writer.query('begin');
     try {
-      const { rows } = await ask('xid', 'select pg_current_xact_id()::text as xid, agent_now() as now');
-      const claims = names.length === 0 ? [] : (await ask<ClaimRow>('claims', lockRows.claims, [names])).rows;
-      const columns = [records.map(([letter]) => letter), records.map(([, key]) => key)];
-      const found = records.length === 0 ? [] : (await ask<RecordRow>('records', lockRows.records, columns)).rows;
-      const { verdicts, made, changed, removed, keptWith } = applied(commits, {
-        records: found,
-        claims,
-        nowMs: Number(rows[0]?.now),
-      });
+      const columns = [names, records.map(([letter]) => letter), records.map(([, key]) => key)];
+      const [current, ...standing] = (await ask<RecordRow>('lock', lockRows, columns)).rows;
+      const nowMs = Number(current?.due_at);
+      const { verdicts, made, changed, removed, keptWith } = applied(commits, standing, nowMs);
       if (made.length + changed.length + removed.length > 0) {
         const isRecord = ({ at }: Change): boolean => at !== 'claims';
         const gone = removed.filter(isRecord);
@@ -318,7 +318,7 @@ function createPostgresJournal(database: Database, first: Client): Journal {
         const news = newsOf([...made, ...changed], removed);
         if (news.length > 0) await ask('tell', tellAll, [news.map(newsText)]);
       }
-      await land(String(rows[0]?.xid));
+      await land(String(current?.key));
       return verdicts;
     } catch (thrown) {
       endUnanswered(writer, thrown);

@@ -95,24 +95,25 @@ export function touchedBy(commits: readonly { readonly writes: readonly Write[] 
   return { names: [...names].sort(), records: [...records.values()] };
 }
 
-/** Applies commits, one after another, to the rows that stand; returns their verdicts and what is to be written. */
+/**
+ * Applies commits, one after another, to the rows that stand, claims as those of a collection `claims`; returns their
+ * verdicts and what is to be written.
+ */
 export function applied(
   commits: readonly { readonly writes: readonly Write[]; readonly anew?: Anew | undefined }[],
-  standing: { readonly records: readonly RecordRow[]; readonly claims: readonly ClaimRow[]; readonly nowMs: number },
+  standing: readonly RecordRow[],
+  nowMs: number,
 ) {
   const before: Record<string, Held> = Object.fromEntries(
     [...Object.values(letters), 'claims'].map((at) => [at, new Map()]),
   );
-  for (const { collection, key, version, due_at, held_by, value } of standing.records) {
+  for (const { collection, key, version, due_at, held_by, value } of standing) {
     before[collection]?.set(key, {
-      version,
+      version: version ?? 0,
       dueAtMs: due_at === null ? undefined : Number(due_at),
       heldBy: held_by ?? undefined,
       value: JSON.parse(value),
     });
-  }
-  for (const { name, value, expires_at } of standing.claims) {
-    before.claims?.set(name, { version: 0, dueAtMs: Number(expires_at), heldBy: undefined, value: JSON.parse(value) });
   }
   const after: Record<string, Held> = Object.fromEntries(
     Object.entries(before).map(([at, rows]) => [at, new Map(rows)]),
@@ -128,7 +129,7 @@ export function applied(
     meta: nothing,
     recentMarks: new Map(),
   } as Tables;
-  const verdicts = commits.map((commit) => judge(tables, commit, standing.nowMs));
+  const verdicts = commits.map((commit) => judge(tables, commit, nowMs));
   /** The event that each claim is kept as long as. */
   const keptWith = new Map<string, string | undefined>();
   for (const { judged, verdict } of verdicts) {

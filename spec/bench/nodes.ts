@@ -25,6 +25,8 @@ export interface NodesCost {
 
 interface Subject {
   readonly name: string;
+  /** Of the database, whoever uses it. */
+  readonly url: string;
   readonly nodes: readonly Node[];
 }
 
@@ -55,10 +57,11 @@ export async function measureNodes(quick: boolean): Promise<void> {
     };
     const shared = (url: string, node: string) => ({ journal: 'postgres', node, postgres: { url } });
     const subjects: readonly Subject[] = [
-      { name: 'one gateway, LMDB', nodes: [await open('lmdb', { journal: 'lmdb' })] },
-      { name: 'one gateway, Postgres', nodes: [await open('one', shared(one, 'one'))] },
+      { name: 'one gateway, LMDB', url: one, nodes: [await open('lmdb', { journal: 'lmdb' })] },
+      { name: 'one gateway, Postgres', url: one, nodes: [await open('one', shared(one, 'one'))] },
       {
         name: 'two gateways, Postgres',
+        url: two,
         nodes: [await open('a', shared(two, 'a')), await open('b', shared(two, 'b'))],
       },
     ];
@@ -126,9 +129,9 @@ async function measure(
   });
 }
 
-async function takeTurn({ nodes }: Subject, round: number, requests: number): Promise<Omit<NodesCost, 'name'>> {
+async function takeTurn({ nodes, url }: Subject, round: number, requests: number): Promise<Omit<NodesCost, 'name'>> {
   const gatewaysBefore = sum(nodes.map(({ child }) => cpuMsOf(child)));
-  const databaseBefore = databaseCpuMs();
+  const databaseBefore = databaseCpuMs(url);
   const loads = await Promise.all(
     nodes.map(({ port }, nth) =>
       sendLoad({
@@ -148,20 +151,25 @@ async function takeTurn({ nodes }: Subject, round: number, requests: number): Pr
   return {
     perSecond: requests / Math.max(...loads.map(({ seconds }) => seconds)),
     gatewayMicros: micros(sum(nodes.map(({ child }) => cpuMsOf(child))) - gatewaysBefore),
-    databaseMicros: micros(databaseCpuMs() - databaseBefore),
+    databaseMicros: micros(databaseCpuMs(url) - databaseBefore),
     p50Ms: median(loads, ({ p50Ms }) => p50Ms),
     p99Ms: Math.max(...loads.map(({ p99Ms }) => p99Ms)),
   };
 }
 
-/** Of every process of the databases on this machine: one that ends meanwhile is not counted. */
-function databaseCpuMs(): number {
+/** Of all processes of a database; what one has used that ends meanwhile is not counted. */
+function databaseCpuMs(url: string): number {
+  const folder = new URL(url).searchParams.get('host');
+  const [first = ''] = readFileSync(`${folder}/data/postmaster.pid`, 'utf8').split('\n');
   const nanos = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map((pid) => {
       try {
-        const isDatabase = readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'postgres';
-        return isDatabase ? Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) : 0;
+        const [, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+          .replace(/^.*\) /s, '')
+          .split(' ');
+        const isOfIt = pid === first || parent === first;
+        return isOfIt ? Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) : 0;
       } catch {
         return 0;
       }

@@ -49,6 +49,8 @@ interface Cluster {
   /** The owner of a gateway's sessions. */
   owner(nth: number): string;
   moveClock(nth: number, ms: number): void;
+  /** Cuts a gateway off its database without a word; the database hears of it once the returned function is called. */
+  mute(nth: number): () => void;
   /** Ends the database as a power cut would, and starts it again. */
   restart(): Promise<void>;
   start(nth: number): Promise<void>;
@@ -58,7 +60,7 @@ interface Cluster {
 async function startCluster(
   t: Test,
   gateways: number,
-  { rateLimit = 100_000, shiftsClock = false, servers = {} as Readonly<Record<string, unknown>> } = {},
+  { rateLimit = 100_000, shiftsClock = false, isLossy = false, servers = {} as Readonly<Record<string, unknown>> } = {},
 ): Promise<Cluster> {
   const postgres = await startPostgres(t);
   const url = await postgres.url();
@@ -93,9 +95,10 @@ async function startCluster(
       },
     },
   });
+  const ways = isLossy ? await Promise.all(Array.from({ length: gateways }, () => postgres.lossy())) : [];
   const homes = Array.from({ length: gateways }, (_, nth) =>
     makeHome(t, {
-      '.env': `DATABASE_URL='${url}'\n`,
+      '.env': `DATABASE_URL='${ways[nth]?.url(url) ?? url}'\n`,
       'config.yaml': JSON.stringify(configOf(nth)),
       'clock.txt': '0',
       'scripts/agent.mjs': agent(folder),
@@ -125,6 +128,7 @@ async function startCluster(
     rows: (statement) => postgres.run(url, statement),
     owner: (nth) => `gateway-${nth}`,
     moveClock: (nth, ms) => writeFileSync(`${pathOf(nth)}/clock.txt`, String(ms)),
+    mute: (nth) => ways[nth]?.mute() ?? (() => {}),
     restart: () => postgres.restart(),
     async start(nth) {
       daemons[nth] = await start(nth);
@@ -338,11 +342,14 @@ t.test(
 const open = `select 1 from agent_record where collection in ('r', 'd', 'g') and due_at is not null`;
 const outcomes = `select value::json->>'text' as text, value::json->>'status' as status from agent_record where collection = 'd'`;
 
-type Fault = 'SIGKILL' | 'SIGSTOP' | 'SIGTERM' | 'cut' | 'restart' | 'clock';
+type Fault = 'SIGKILL' | 'SIGSTOP' | 'SIGTERM' | 'cut' | 'mute' | 'restart' | 'clock';
 
 /** Harms one gateway after the other; everything that was answered runs and is delivered once, and no attempt begins twice. */
 async function harm(t: Test, faults: readonly Fault[], { random = Math.random } = {}): Promise<void> {
-  const cluster = await startCluster(t, 3, { shiftsClock: faults.includes('clock') });
+  const cluster = await startCluster(t, 3, {
+    shiftsClock: faults.includes('clock'),
+    isLossy: faults.includes('mute'),
+  });
   const { daemons, send, steps, slack, rows, moveClock } = cluster;
   const accepted: string[] = [];
   const delivered: string[] = [];
@@ -410,6 +417,13 @@ async function harm(t: Test, faults: readonly Fault[], { random = Math.random } 
           `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'agent' and random() < 0.3`,
         );
         break;
+      case 'mute': {
+        const noticed = cluster.mute(nth);
+        // It answers 503 until it has found out; then it is one of them again.
+        await until(async () => (await send(nth, 'run', { n: `mute-${sent}` }).catch(() => 'cut')) === '202 accepted');
+        noticed();
+        break;
+      }
       case 'restart':
         await cluster.restart();
         break;
@@ -473,7 +487,8 @@ t.test(
   'SCA-1 · SCA-2 · sixty faults of gateways and of their database lose nothing, and double nothing',
   { skip: withoutPostgres || inAllOnly },
   (t) => {
-    const each: readonly Fault[] = ['SIGKILL', 'SIGSTOP', 'cut', 'SIGKILL', 'clock', 'SIGTERM', 'restart', 'SIGKILL'];
+    const stops: readonly Fault[] = ['SIGKILL', 'SIGSTOP', 'cut', 'SIGKILL', 'clock'];
+    const each: readonly Fault[] = [...stops, 'mute', 'SIGTERM', 'restart', 'SIGKILL'];
     return harm(
       t,
       Array.from({ length: 60 }, (_, n) => each[n % each.length] ?? 'cut'),
