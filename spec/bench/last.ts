@@ -13,6 +13,7 @@ export interface Results {
   /** What it was measured with, such as `Node 20.20, 2 processors, load average 1`. */
   readonly machine: string;
   readonly receiver?: readonly Cost[];
+  readonly journey?: readonly Cost[];
   readonly halfLoad?: readonly HalfLoad[];
   readonly presets?: readonly PresetCost[];
   readonly watch?: readonly WatchCost[];
