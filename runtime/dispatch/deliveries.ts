@@ -135,7 +135,8 @@ export function wireDelivery(ports: DeliveryPorts) {
         };
         const run = runEnded(record, nowMs);
         if (run !== undefined) {
-          ports.writer.submit([change, run], [], (verdict) => {
+          // The run first: it alone can be refused, and what follows needs no way back.
+          ports.writer.submit([run, change], [], (verdict) => {
             if (verdict.kind !== 'refused') ports.runEnds.set(run.key, verdict);
             tellWritten(self, verdict);
           });
