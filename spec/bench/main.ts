@@ -6,7 +6,7 @@
  * for a part.
  */
 
-import { keepResults } from './last.ts';
+import { keepResults, machineNow } from './last.ts';
 import { measureMcp } from './mcp.ts';
 import { measurePresets, presetSizes } from './presets.ts';
 import {
@@ -68,7 +68,7 @@ async function journey(): Promise<void> {
   const order = quick ? { rounds: 3, requests: 2_500 } : { rounds: 9, requests: 6_000 };
   const costs: Cost[] = [];
   for (const subjects of journeys) costs.push(...(await measureReceiver({ subjects, ...order })));
-  keepResults({ journey: costs });
+  keepResults({ journey: { machine: machineNow(), costs } });
   printCosts('event, run and delivery', costs);
   process.stdout.write('\n');
 }

@@ -28,7 +28,7 @@ process.stdout.write(`${fileURLToPath(new URL('performance.md', docs))}\n`);
 function pageOf({
   machine,
   receiver = [],
-  journey = [],
+  journey,
   halfLoad = [],
   watch = [],
   groups = [],
@@ -51,9 +51,10 @@ bare handler in the same round; ratios carry over to other machines, times do no
 ${costs('receiver', receiver)}
 
 An event until its response is delivered: its run by the built-in echo agent and the delivery to the log, each beside the bare
-handler of the same HTTP server. The events per second are those that were delivered; the waits are those of the answers.
+handler of the same HTTP server (${journey?.machine ?? 'not measured'}). The events per second
+are those that were delivered; the waits are those of the answers.
 
-${costs('event, run and delivery', journey)}
+${costs('event, run and delivery', journey?.costs ?? [])}
 
 Waits at half of what each reaches by itself:
 
