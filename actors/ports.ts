@@ -54,7 +54,11 @@ export type AgentRunOutcome = (
 };
 
 /** Runs an agent once. Resolves with an outcome, never rejects; stops its whole process group when the signal aborts. */
-export type AgentRunner = (request: AgentRunRequest, signal: AbortSignal) => Promise<AgentRunOutcome>;
+export interface AgentRunner {
+  (request: AgentRunRequest, signal: AbortSignal): Promise<AgentRunOutcome>;
+  /** Returns the response where that follows from the prompt alone: no program or model is asked. */
+  readonly respond?: (prompt: string) => string;
+}
 
 /** How fast the pieces of a text may follow each other, beside everything else that goes to the platform. */
 export interface PiecePace {
@@ -90,4 +94,6 @@ export interface DeliveryTarget {
   deduplicatesForMs(extra: JsonObject, begunAt?: string): number;
   /** Resolves with an outcome, never rejects. */
   deliver(request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome>;
+  /** Delivers before it returns, to nobody outside the gateway; a second time does no harm. Absent where that cannot be. */
+  deliverAtOnce?(request: Pick<DeliveryRequest, 'deliveryId' | 'profile' | 'text'>): void;
 }

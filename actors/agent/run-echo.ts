@@ -2,4 +2,9 @@
 
 import type { AgentRunner } from '../ports.ts';
 
-export const echoRunner: AgentRunner = ({ prompt }) => Promise.resolve({ kind: 'responded', response: prompt });
+const respond = (prompt: string): string => prompt;
+
+export const echoRunner: AgentRunner = Object.assign<AgentRunner, Pick<AgentRunner, 'respond'>>(
+  ({ prompt }) => Promise.resolve({ kind: 'responded', response: respond(prompt) }),
+  { respond },
+);

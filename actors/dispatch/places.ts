@@ -1,10 +1,9 @@
 /**
  * The places for runs at the same time: so many of all, so many of one route, one of one coalescing group. A run asks
- * for a place and gives it back; p-queue keeps the order. Knows nothing of what a run does.
+ * for a place and gives it back; they are granted in the order in which they were asked for, a free one before `ask`
+ * returns. Knows nothing of what a run does.
  * @see DIS-3 and COA-3 in docs/specification.md
  */
-
-import PQueue from 'p-queue';
 
 export interface PlaceRequest {
   readonly profile: string;
@@ -34,34 +33,45 @@ export interface Places {
   clear(): void;
 }
 
+/** Lets a number of holders through, the others in their order. */
+interface Gate {
+  readonly name: string;
+  bound: number;
+  taken: number;
+  isPaused: boolean;
+  isGranting: boolean;
+  readonly waiting: Ticket[];
+}
+
+interface Ticket {
+  readonly isOver: () => boolean;
+  readonly enter: () => void;
+}
+
+/** Runs that end as soon as they have their place must not hold up the event loop: so many in a row. */
+const grantsInTurn = 50;
+
 export function createPlaces(concurrency: number): Places {
-  const all = new PQueue({ concurrency });
-  const queues = new Map<string, PQueue>();
+  const all = gateOf('', concurrency);
+  const gates = new Map<string, Gate>();
   const leavers = new Set<() => void>();
   let waiting = 0;
   let running = 0;
   let ready = 0;
 
-  function queueOf(name: string, bound: number): PQueue {
-    const standing = queues.get(name);
-    if (standing !== undefined) {
-      standing.concurrency = bound;
-      return standing;
-    }
-    const created = new PQueue({ concurrency: bound });
-    queues.set(name, created);
-    created.on('idle', () => queues.delete(name));
-    return created;
+  function named(name: string, bound: number): Gate {
+    const standing = gates.get(name) ?? gateOf(name, bound);
+    standing.bound = bound;
+    gates.set(name, standing);
+    return standing;
   }
 
   return {
-    ask(request, granted) {
+    ask({ profile, route, routeConcurrency, group, slot }, granted) {
       let state: 'waiting' | 'ready' | 'running' | 'over' = 'waiting';
       let giveBack: (() => void) | undefined;
-      let finish: () => void = () => {};
-      const finished = new Promise<void>((resolve) => {
-        finish = resolve;
-      });
+      const held: Gate[] = [];
+      const isOver = (): boolean => state === 'over';
       const leave = (): void => {
         if (state === 'over') return;
         if (state === 'ready') ready -= 1;
@@ -69,50 +79,62 @@ export function createPlaces(concurrency: number): Places {
         else waiting -= 1;
         state = 'over';
         leavers.delete(leave);
-        finish();
+        for (const gate of held.reverse()) {
+          gate.taken -= 1;
+          grant(gate);
+          if (gate.taken + gate.waiting.length === 0) gates.delete(gate.name);
+        }
         giveBack?.();
         giveBack = undefined;
       };
-      leavers.add(leave);
-      waiting += 1;
-
-      // The global place is asked for last, so that a run that waits for its route or group holds none.
-      let task = within(all, async () => {
-        if (state === 'over') return;
+      const pass = (gate: Gate, then: () => void): void => {
+        const enter = (): void => {
+          held.push(gate);
+          then();
+        };
+        gate.waiting.push({ isOver, enter });
+        grant(gate);
+      };
+      const run = (): void => {
         state = 'running';
         waiting -= 1;
         ready -= 1;
         running += 1;
         granted();
-        await finished;
-      });
-      const begin = task;
-      const { slot } = request;
-      task = async () => {
-        const given = slot === undefined ? undefined : await slot(() => state === 'over');
-        if (state === 'over') {
+      };
+      // The place among all is asked for last, so that a run that waits for its route or group holds none.
+      const askAll = (given?: () => void): void => {
+        if (isOver()) {
           given?.();
           return;
         }
         giveBack = given;
         state = 'ready';
         ready += 1;
-        await begin();
+        pass(all, run);
       };
-      if (request.routeConcurrency !== undefined) {
-        task = within(queueOf(`route/${request.profile}/${request.route}`, request.routeConcurrency), task);
-      }
-      if (request.group !== undefined) task = within(queueOf(`group/${request.group}`, 1), task);
-      void task();
+      const askSlot = (): void => {
+        if (slot === undefined) askAll();
+        else void slot(isOver).then(askAll);
+      };
+      const askRoute = (): void => {
+        if (routeConcurrency === undefined) askSlot();
+        else pass(named(`route/${profile}/${route}`, routeConcurrency), askSlot);
+      };
+      leavers.add(leave);
+      waiting += 1;
+      if (group === undefined) askRoute();
+      else pass(named(`group/${group}`, 1), askRoute);
       return leave;
     },
     pause() {
-      all.pause();
+      all.isPaused = true;
     },
     isPaused: () => all.isPaused,
     load: () => ({ running, waiting, ready }),
     resize(bound) {
-      all.concurrency = bound;
+      all.bound = bound;
+      grant(all);
     },
     clear() {
       for (const leave of [...leavers]) leave();
@@ -120,8 +142,24 @@ export function createPlaces(concurrency: number): Places {
   };
 }
 
-function within(queue: PQueue, task: () => Promise<void>): () => Promise<void> {
-  return async () => {
-    await queue.add(task);
-  };
+function gateOf(name: string, bound: number): Gate {
+  return { name, bound, taken: 0, isPaused: false, isGranting: false, waiting: [] };
+}
+
+/** Lets in whom it has room for. One that leaves as it enters is followed by the next without a deeper stack. */
+function grant(gate: Gate): void {
+  if (gate.isGranting) return;
+  gate.isGranting = true;
+  for (let granted = 0; !gate.isPaused && gate.taken < gate.bound && gate.waiting.length > 0; ) {
+    if (granted === grantsInTurn) {
+      setImmediate(() => grant(gate));
+      break;
+    }
+    const next = gate.waiting.shift();
+    if (next === undefined || next.isOver()) continue;
+    gate.taken += 1;
+    granted += 1;
+    next.enter();
+  }
+  gate.isGranting = false;
 }

@@ -8,6 +8,7 @@ import { chooseSkill } from '../../machines/agent/skill.ts';
 import { resolveToolsets } from '../../machines/agent/toolset.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
+import { promptWithNote } from '../../machines/webhook/coalesce.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { isExhausted } from '../exhaustion.ts';
 import type { AgentRunner, AgentRunOutcome, Logger } from '../ports.ts';
@@ -65,6 +66,38 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
   };
 }
 
+/** Returns the response of a run, and its event, where that follows from the prompt alone; undefined where an agent must be asked. */
+export type AnswerAtOnce = (
+  record: RunRecord,
+) => { readonly response: string; readonly event: EventRecord } | undefined;
+
+export function createAnswerAtOnce(
+  ports: Pick<RunAgentPorts, 'runnerOf' | 'log'> & {
+    /** The event, where it can be had without waiting. */
+    readonly event: (key: string) => EventRecord | undefined;
+  },
+): AnswerAtOnce {
+  return (record) => {
+    // The texts of a batch are read in several turns of the loop.
+    if (record.earlierKeys !== undefined) return undefined;
+    const runner = record.isDirect ? undefined : ports.runnerOf(record.profile as ProfileName);
+    if (!record.isDirect && runner?.run.respond === undefined) return undefined;
+    const event = ports.event(record.eventKey);
+    if (event === undefined) return undefined;
+    const prompt = event.prompt ?? '';
+    if (runner?.run.respond === undefined) return { response: prompt, event };
+    toolsetsOf(record, event, runner, ports.log);
+    const text = promptWithNote(prompt, (record.superseded ?? 0) + 1);
+    try {
+      return { response: runner.run.respond(withSkill(text, event, runner)), event };
+    } catch (thrown) {
+      // A skill that cannot be read now is read again where the run can wait for it.
+      if (isExhausted(thrown)) return undefined;
+      throw thrown;
+    }
+  };
+}
+
 function createAttempt(ports: RunAgentPorts): RunAgent {
   return async (key, record, signal) => {
     const event = await ports.event(record.eventKey);
@@ -75,13 +108,7 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
     if (runner === undefined)
       return { kind: 'failed', reason: `profile "${record.profile}" is not configured any more` };
 
-    const toolsets = resolveToolsets(event.toolsets, runner.servers);
-    for (const { name, why } of toolsets.dropped) {
-      ports.log.warnOnce(
-        `toolset/${record.profile}/${record.route}/${name}`,
-        `route "${record.route}": toolset "${name}" dropped: ${why}`,
-      );
-    }
+    const toolsets = toolsetsOf(record, event, runner, ports.log);
     const traceparent = ports.traceparentOf?.(key, event);
     const refused = new AbortController();
     const stop = createStopSignal([signal, refused.signal], runner.timeoutMs);
@@ -99,7 +126,7 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
           profile: record.profile as ProfileName,
           attempt: record.attempt,
           prompt: withSkill(await textOfRun(record, event.prompt ?? '', ports.event), event, runner),
-          toolsets: toolsets.names,
+          toolsets,
           ...(handOver === undefined
             ? {}
             : {
@@ -132,6 +159,19 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
       forget?.();
     }
   };
+}
+
+/** Returns the names of the toolsets that a run gets; the log names those that are dropped. */
+function toolsetsOf(
+  { profile, route }: RunRecord,
+  event: EventRecord,
+  runner: RunnerOfProfile,
+  log: Logger,
+): readonly string[] {
+  const { names, dropped } = resolveToolsets(event.toolsets, runner.servers);
+  for (const { name, why } of dropped)
+    log.warnOnce(`toolset/${profile}/${route}/${name}`, `route "${route}": toolset "${name}" dropped: ${why}`);
+  return names;
 }
 
 /** The first skill that is found leads the prompt; the note on superseded events ends it. */

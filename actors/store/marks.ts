@@ -57,7 +57,22 @@ export function markRecord(
   for (const mark of shared) markPlace(tables, prefixOf(collection, mark), stretch);
   if (ofWork !== undefined) markMember(tables, prefixOf(collection, ofWork), key, stretch);
   if (own !== undefined && !isClaimed) tables.marks.write(`${prefixOf(collection, own)}${key}`, bareKey);
-  if (collection !== 'events' && !isDue) markEventsOf(tables, key);
+  if (collection !== 'events' && !isDue) markEventsOfEnded(tables, collection, key, value);
+}
+
+/** Marks the events of some work that has ended by what they show now. */
+function markEventsOfEnded(tables: Tables, collection: 'runs' | 'deliveries', key: string, work: JsonObject): void {
+  const { eventKey, runKey, route, group } = work;
+  // They show their run, whose record marks them.
+  if (typeof runKey === 'string' && tables.runs.head(runKey) !== undefined) return;
+  // Work of one event has its key, and no batch; what there is to know of the event is known without reading it.
+  const shown = eventKey === key && group === undefined ? shownBy(collection, work) : undefined;
+  if (shown === undefined) markEventsOf(tables, key);
+  else for (const mark of marksOfStatus(shown, route)) markPlace(tables, prefixOf('events', mark), stretchOf(key));
+}
+
+function shownBy(collection: 'runs' | 'deliveries', work: JsonObject): string | undefined {
+  return collection === 'runs' ? shownOfWork(work, undefined) : shownOfWork(undefined, work);
 }
 
 /**

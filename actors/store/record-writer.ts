@@ -5,6 +5,7 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import { Roster } from '../../machines/base/roster.ts';
 import type { Collection, Records, Write } from './journal.ts';
 import type { JournalKeeper } from './keeper.ts';
 
@@ -29,6 +30,17 @@ export type WriteVerdict =
 export interface RecordWriter {
   /** Commits the changes, and the writes beside them, whole or not at all. */
   write(changes: readonly RecordChange[], also?: readonly Write[]): Promise<WriteVerdict>;
+  /** The same for the hot path: calls back exactly once, possibly before it returns. */
+  submit(changes: readonly RecordChange[], also: readonly Write[], settled: (verdict: WriteVerdict) => void): void;
+  /**
+   * Keeps changes back until the next write of a record, which commits them with it; a later change of one of them takes its
+   * place. Only for what may be done again after a crash.
+   */
+  hold(collection: RecordChange['collection'], key: string, changes: readonly RecordChange[]): void;
+  /** Returns what is kept back until the next write of a record. */
+  held(collection: RecordChange['collection'], key: string): readonly RecordChange[];
+  /** Forgets what is kept back until the next write of a record. */
+  drop(collection: RecordChange['collection'], key: string): void;
   /** A record that another commit of this gateway has just made: nothing else has written it yet. */
   begin(collection: RecordChange['collection'], key: string): void;
   /**
@@ -45,59 +57,88 @@ export function collectionOf(write: Write | undefined): { readonly collection?: 
   return write === undefined || !('collection' in write) ? {} : { collection: write.collection };
 }
 
-export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
-  const versions = new Map<string, number>();
+function byCollection<Value>(): Readonly<Record<RecordChange['collection'], Roster<string, Value>>> {
+  return { runs: new Roster(), deliveries: new Roster(), transcripts: new Roster() };
+}
 
-  return {
-    async write(changes, also = []) {
-      const session = keeper.session();
-      const puts = changes.map(({ free, ...change }): Write => {
-        const { collection, key, dueAtMs } = change;
-        const version = versions.get(`${collection}/${key}`);
-        return {
-          kind: 'put',
-          ...change,
-          ...(version === undefined ? {} : { expect: version }),
-          ...(session === undefined || dueAtMs === null || free === true ? {} : { heldBy: session }),
-        };
-      });
-      const writes = [...puts, ...also];
-      const verdict = await keeper.commit(writes);
+export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
+  // By collection and then by key: a name made of both would have to be made for every look.
+  const versions = byCollection<number>();
+  const kept = byCollection<readonly RecordChange[]>();
+
+  /** Returns the changes with those that were kept back for their records. */
+  function withHeld(changes: readonly RecordChange[]): readonly RecordChange[] {
+    if (!changes.some(({ collection, key }) => kept[collection].has(key))) return changes;
+    const isWritten = (held: RecordChange): boolean =>
+      changes.some(({ collection, key }) => key === held.key && collection === held.collection);
+    return [
+      ...changes,
+      ...changes.flatMap((change) => kept[change.collection].get(change.key) ?? []).filter((held) => !isWritten(held)),
+    ];
+  }
+
+  function putOf(change: RecordChange): Write {
+    const { collection, key, dueAtMs, free } = change;
+    const expect = versions[collection].get(key);
+    const heldBy = dueAtMs === null || free === true ? undefined : keeper.session();
+    // Members after a spread cost the engine a microsecond each.
+    return expect === undefined ? { kind: 'put', heldBy, ...change } : { kind: 'put', heldBy, expect, ...change };
+  }
+
+  function written(change: RecordChange): void {
+    const { collection, key, dueAtMs, free } = change;
+    const known = versions[collection];
+    // What was kept back for itself had not been written at all.
+    const version = known.get(key) ?? (kept[collection].has(key) ? 0 : undefined);
+    kept[collection].delete(key);
+    if (dueAtMs === null || free === true) known.delete(key);
+    else if (version !== undefined) known.set(key, version + 1);
+  }
+
+  const submit: RecordWriter['submit'] = (asked, also, settled) => {
+    const changes = withHeld(asked);
+    const writes = [...changes.map(putOf), ...also];
+    keeper.submit(writes, (verdict) => {
       switch (verdict.kind) {
         case 'committed':
-          for (const { collection, key, dueAtMs, free } of changes) {
-            const name = `${collection}/${key}`;
-            const version = versions.get(name);
-            if (dueAtMs === null || free === true) versions.delete(name);
-            else if (version !== undefined) versions.set(name, version + 1);
-          }
-          return { kind: 'written' };
+          for (const change of changes) written(change);
+          settled({ kind: 'written' });
+          return;
         case 'claimed':
-          return { kind: 'lost' };
+          settled({ kind: 'lost' });
+          return;
         case 'stale': {
           const lost = changes[verdict.index];
-          if (lost !== undefined) versions.delete(`${lost.collection}/${lost.key}`);
-          return { kind: 'lost', ...collectionOf(writes[verdict.index]) };
+          if (lost !== undefined) versions[lost.collection].delete(lost.key);
+          settled({ kind: 'lost', ...collectionOf(writes[verdict.index]) });
+          return;
         }
         case 'unavailable':
-          return { kind: 'refused', reason: verdict.fault.message };
+          settled({ kind: 'refused', reason: verdict.fault.message });
       }
-    },
+    });
+  };
+
+  return {
+    submit,
+    write: (changes, also = []) => new Promise((resolve) => submit(changes, also, resolve)),
+
+    hold: (collection, key, changes) => void kept[collection].set(key, changes),
+    held: (collection, key) => kept[collection].get(key) ?? [],
+    drop: (collection, key) => void kept[collection].delete(key),
 
     begin(collection, key) {
-      const name = `${collection}/${key}`;
-      if (!versions.has(name)) versions.set(name, 1);
+      if (!versions[collection].has(key)) versions[collection].set(key, 1);
     },
 
     regain(collection, key, version) {
-      const name = `${collection}/${key}`;
-      if (versions.get(name) !== version - 1) return false;
-      versions.set(name, version);
+      if (versions[collection].get(key) !== version - 1) return false;
+      versions[collection].set(key, version);
       return true;
     },
 
     adopt(collection, key, version) {
-      versions.set(`${collection}/${key}`, version);
+      versions[collection].set(key, version);
     },
   };
 }

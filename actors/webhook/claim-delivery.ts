@@ -13,6 +13,7 @@ import { progressKey, progressReport } from '../../machines/webhook/progress-rep
 import {
   claimLifeMs,
   type DeliveryRecord,
+  type EventRecord,
   groupName,
   type RunRecord,
   sameSignature,
@@ -56,7 +57,7 @@ export type JobFinding =
 
 /** What a granted claim leads to; the wards are told of it once the commit is on disk. */
 export type Opened =
-  | { readonly kind: 'run'; readonly key: string; readonly record: RunRecord }
+  | { readonly kind: 'run'; readonly key: string; readonly record: RunRecord; readonly event?: EventRecord }
   | { readonly kind: 'direct'; readonly key: string; readonly record: DeliveryRecord }
   /** A direct delivery that the leader sends. */
   | { readonly kind: 'awaited'; readonly key: string }
@@ -183,7 +184,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       { kind: 'put', collection: 'runs', key, expect: 'absent', value: record, dueAtMs: nowMs, heldBy },
       ...also,
     ];
-    const opened: Opened = taken ? { kind: 'run', key, record } : { kind: 'nothing' };
+    const opened: Opened = taken ? { kind: 'run', key, record, event } : { kind: 'nothing' };
     const report = acceptance(request, key);
     commit(
       [...writes, ...report.writes],

@@ -8,6 +8,7 @@
 import { assign, setup } from 'xstate';
 import type { Spending } from '../agent/spending.ts';
 import { effect, promiseHole } from '../base/declare.ts';
+import { changed } from '../base/json.ts';
 import type { RunRecord } from './record.ts';
 
 export interface RunInput {
@@ -39,6 +40,8 @@ export type RunEvent =
   /** `isLeft`: the run has closed, and its response is left to the gateway that sends. */
   | { readonly type: 'journal.written'; readonly isLeft?: true }
   | { readonly type: 'journal.refused'; readonly reason: string }
+  /** The response follows from the prompt alone, so no attempt is written down. */
+  | { readonly type: 'run.answered'; readonly response: string }
   /** A person wants it to end without a response. */
   | { readonly type: 'run.cancel'; readonly by: string }
   /** Another gateway has taken the work over, or it was left to the others. */
@@ -150,11 +153,19 @@ export const agentRunMachine = setup({
       },
     },
     starting: {
-      description: 'Says on disk which attempt begins, before the agent sees the prompt.',
+      description:
+        'Writes to disk which attempt begins, before the agent sees the prompt. Where no program or model is asked, nothing is written before the response.',
       meta: { rule: 'DUR-1' },
       tags: ['working', 'underWay'],
       entry: 'writeRun',
       on: {
+        'run.answered': {
+          target: 'recording',
+          actions: {
+            type: 'rememberResult',
+            params: ({ event: { response } }) => ({ kind: 'responded' as const, response }),
+          },
+        },
         'journal.written': [
           {
             guard: 'isToBeCancelled',
@@ -380,13 +391,20 @@ export const agentRunMachine = setup({
 });
 
 /** Why an earlier try failed says nothing of a response that has arrived. */
-function withSettled({ reason: _, ...record }: RunRecord, { status, reason }: Settled): RunRecord {
-  return { ...record, status, ...(reason === undefined ? {} : { reason }) };
+function withSettled(record: RunRecord, { status, reason }: Settled): RunRecord {
+  return reason === undefined ? changed(reasonless(record), { status }) : changed(record, { status, reason });
+}
+
+/** Most records have none, and what leaves a member out costs more than what copies all of them. */
+function reasonless(record: RunRecord): RunRecord {
+  if (record.reason === undefined) return record;
+  const { reason: _, ...rest } = record;
+  return rest;
 }
 
 /** Why it could not begin earlier says nothing of an attempt that begins. */
-function begun({ reason: _, ...record }: RunRecord, atMs: number): RunRecord {
-  return { ...record, startedAtMs: atMs, status: 'running', attempt: record.attempt + 1 };
+function begun(run: RunRecord, atMs: number): RunRecord {
+  return changed(reasonless(run), { startedAtMs: atMs, status: 'running', attempt: run.attempt + 1 });
 }
 
 /** The agent never had the prompt: the attempt does not count, and the time until the next one is not running time. */
@@ -397,7 +415,7 @@ function waitingAgain({ startedAtMs: _, ...record }: RunRecord): RunRecord {
 function withResult(record: RunRecord, { spending, ...result }: RunResult): RunRecord {
   switch (result.kind) {
     case 'responded':
-      return { ...record, ...spending, status: 'delivering', response: result.response };
+      return changed(record, { ...spending, status: 'delivering', response: result.response });
     case 'failed':
       return { ...record, ...spending, status: 'failed', reason: result.reason };
     case 'notBegun':

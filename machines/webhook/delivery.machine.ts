@@ -7,6 +7,7 @@
 
 import { assign, setup } from 'xstate';
 import { effect, promiseHole } from '../base/declare.ts';
+import { changed } from '../base/json.ts';
 import { waitMs } from '../base/timer.ts';
 import { type Attempt, nextTry } from '../dispatch/next-try.ts';
 import { type DeliveryRecord, type FailedAttempt, isWaitedFor } from './record.ts';
@@ -28,6 +29,8 @@ export type DeliveryEvent =
   /** A person wants it tried now, or never again. */
   | { readonly type: 'delivery.retry' }
   | { readonly type: 'delivery.drop'; readonly note?: string }
+  /** The target delivered the text within the gateway. */
+  | { readonly type: 'text.delivered'; readonly attempt: Attempt }
   | { readonly type: 'journal.written' }
   /** The outcome is on disk, and so many wait already that this one waits there alone. */
   | { readonly type: 'delivery.shelved' }
@@ -118,11 +121,16 @@ export const deliveryMachine = setup({
       },
     },
     marking: {
-      description: 'Says on disk that sending begins, before it does.',
+      description:
+        'Writes to disk that sending begins, before it does. A text that stays within the gateway is delivered at once.',
       meta: { rule: 'DUR-1' },
       tags: ['working', 'underWay'],
       entry: 'writeDelivery',
       on: {
+        'text.delivered': {
+          target: 'recording',
+          actions: ['leavePlace', { type: 'rememberResult', params: ({ event }) => event.attempt }],
+        },
         'journal.written': 'sending',
         'journal.refused': 'postponed',
         'work.lost': { target: 'lost', actions: 'leavePlace' },
@@ -234,20 +242,23 @@ export const deliveryMachine = setup({
   },
 });
 
-function undated({ dueAtMs: _, ...record }: DeliveryRecord): DeliveryRecord {
-  return record;
+/** Most records are not, and what leaves a member out costs more than what copies all of them. */
+function undated(record: DeliveryRecord): DeliveryRecord {
+  if (record.dueAtMs === undefined) return record;
+  const { dueAtMs: _, ...rest } = record;
+  return rest;
 }
 
 /** The chat is on disk before anything is sent: after a crash the text must not go to another home channel as well. */
 function begun(record: DeliveryRecord, { atMs, chat }: Begin): DeliveryRecord {
   const attempts = (record.attempts ?? 0) + 1;
   const place = chat === undefined ? {} : { chat };
-  return { ...undated(record), ...place, status: 'sending', attempts, startedAtMs: atMs };
+  return changed(undated(record), { ...place, status: 'sending', attempts, startedAtMs: atMs });
 }
 
 function afterAttempt(record: DeliveryRecord, attempt: Attempt): DeliveryRecord {
-  const { reason: _, unsureSinceMs: __, ...before } = record;
-  const known = attempt.chat === undefined ? before : { ...before, chat: attempt.chat };
+  const before = undoubted(record);
+  const known = attempt.chat === undefined ? before : changed(before, { chat: attempt.chat });
   const { sinceMs, failures = 0, unsureSinceMs, sent, answerByMs } = record;
   const next = nextTry(
     {
@@ -261,12 +272,11 @@ function afterAttempt(record: DeliveryRecord, attempt: Attempt): DeliveryRecord 
   );
   if (next.kind === 'delivered') {
     const { kind: status, messageId, reason } = next;
-    return {
-      ...known,
+    return changed(known, {
       status,
       ...(messageId === undefined ? {} : { messageId }),
       ...(reason === undefined ? {} : { reason }),
-    };
+    });
   }
   const { kind, ...standing } = next;
   const failed = withFailed(record.failed, attempt);
@@ -284,6 +294,13 @@ function afterAttempt(record: DeliveryRecord, attempt: Attempt): DeliveryRecord 
     case 'unsure':
       return { ...known, ...standing, failed, status: 'unknown' };
   }
+}
+
+/** The record without what an earlier try left behind. */
+function undoubted(record: DeliveryRecord): DeliveryRecord {
+  if (record.reason === undefined && record.unsureSinceMs === undefined) return record;
+  const { reason: _, unsureSinceMs: __, ...rest } = record;
+  return rest;
 }
 
 function withFailed(failed: readonly FailedAttempt[] = [], { outcome, startedAtMs, endedAtMs }: Attempt) {

@@ -5,6 +5,7 @@
  * @see DLV-7 in docs/specification.md
  */
 
+import { changed } from '../base/json.ts';
 import { type FollowedStep, reportedSteps } from '../config/route.ts';
 import {
   type DeliveryRecord,
@@ -62,16 +63,21 @@ export function runKeyOf(key: string): string {
  */
 export function withResponses(run: RunRecord, deliveries: readonly DeliveryRecord[]): RunRecord {
   const [first] = deliveries;
-  const { reason: _, dropped: __, ...rest } = run;
-  if (first === undefined || !deliveries.every(isOver)) return { ...rest, status: 'delivering' };
+  const rest = withoutOutcome(run);
+  if (first === undefined || !deliveries.every(isOver)) return changed(rest, { status: 'delivering' });
   const reason = reasonOf(deliveries);
   const isDropped = deliveries.every(({ status }) => status === 'dropped');
-  return {
-    ...rest,
+  return changed(rest, {
     status: statusOf(deliveries.map(outcomeOf)),
     ...(reason === undefined ? {} : { reason }),
     ...(isDropped ? { dropped: true } : {}),
-  };
+  });
+}
+
+function withoutOutcome(run: RunRecord): RunRecord {
+  if (run.reason === undefined && run.dropped === undefined) return run;
+  const { reason: _, dropped: __, ...rest } = run;
+  return rest;
 }
 
 function statusOf(outcomes: readonly ReturnType<typeof outcomeOf>[]): RunRecord['status'] {

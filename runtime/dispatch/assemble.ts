@@ -7,12 +7,13 @@
 import type { AnyActorRef } from 'xstate';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { createPlaces } from '../../actors/dispatch/places.ts';
-import { createRunAgent } from '../../actors/dispatch/run-agent.ts';
+import { createAnswerAtOnce, createRunAgent } from '../../actors/dispatch/run-agent.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { createRecordWriter } from '../../actors/store/record-writer.ts';
 import { type Bursts, createBursts } from '../../actors/webhook/bursts.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
+import { Roster } from '../../machines/base/roster.ts';
 import { absentWard, createWard, wardHandle } from '../../machines/base/ward.ts';
 import { groupContext } from '../../machines/webhook/coalescing-group.machine.ts';
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
@@ -44,7 +45,7 @@ import { createProgressReports, type ProgressReports } from './progress-reports.
 import { createQueueOrder } from './queue-order.ts';
 import type { ResumePorts } from './recovery.ts';
 import { createRefill } from './refill.ts';
-import { createSettleRun } from './responses.ts';
+import { createSettleRun, type RunEnds } from './responses.ts';
 import { createRouteSlots } from './route-slots.ts';
 import { wireRun, writeHandOver } from './runs.ts';
 import { logDelivery, logRun, tellUnforeseen } from './work-log.ts';
@@ -116,6 +117,9 @@ export interface WorkHalf {
 const wardNames = ['requests', 'groups', 'runs', 'deliveries'] as const;
 /** Runs that may wait in memory, and deliveries likewise: a dead platform must not fill it. Further ones wait on disk. */
 const defaultMostWaiting = 10_000;
+/** Events that are kept in memory until their runs have ended: so many, of so many characters each. */
+const mostFresh = 256;
+const longestFresh = 16_384;
 /** While nothing waits on disk, a look at a few indexes is all that it costs. */
 const lookMs = 5_000;
 /** Other gateways leave work in a database, and their news can be missed. */
@@ -131,10 +135,25 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const runBound = (): number => (isShared ? Math.min(mostWaiting, Math.max(20, 4 * concurrency())) : mostWaiting);
   const bursts = createBursts(keeper);
   const writer = createRecordWriter(keeper);
+  /** The events of runs that this gateway has accepted, which need not be read to be run. By the key of the run, which is theirs. */
+  const fresh = new Roster<string, EventRecord>();
   const places = createPlaces(concurrency());
   // A run does not fail, and a text is not unsure, because a database could not be read for a while.
-  const eventOf = (key: string): Promise<EventRecord | undefined> =>
-    readAgain(async () => (await keeper.journal()?.get('events', key))?.value);
+  const eventOf = (key: string): Promise<EventRecord | undefined> => {
+    const known = fresh.get(key);
+    return known === undefined
+      ? readAgain(async () => (await keeper.journal()?.get('events', key))?.value)
+      : Promise.resolve(known);
+  };
+
+  /** Undefined also where it cannot be read just now. */
+  const eventAtOnce = (key: string): EventRecord | undefined => {
+    try {
+      return fresh.get(key) ?? keeper.journal()?.local?.get('events', key)?.value;
+    } catch {
+      return undefined;
+    }
+  };
 
   let standing: Wards | undefined;
   /** While no gateway stands, what a commit opened stays in the journal, from where the next one takes it up. */
@@ -159,7 +178,13 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
         deliveries: wardHandle(deliveries),
       },
       nowMs,
-      { began: writer.begin, awaited: (key) => awaited?.add(key) },
+      {
+        began(collection, key, event) {
+          writer.begin(collection, key);
+          if (event !== undefined && event.body.length <= longestFresh && fresh.size < mostFresh) fresh.set(key, event);
+        },
+        awaited: (key) => awaited?.add(key),
+      },
     );
     return standing;
   };
@@ -191,6 +216,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     steadyMs,
   });
   const settleRun = createSettleRun({ keeper, wards });
+  const runEnds: RunEnds = new Roster();
   const order = createQueueOrder(nowMs);
   const startedMs = nowMs() - steadyMs();
   /** Of the gateway: aborted when it drains or crashes. */
@@ -263,10 +289,18 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       if (!keeper.isShared()) older.note(key, record);
     },
   };
+  const answerAtOnce = createAnswerAtOnce({
+    event: eventAtOnce,
+    runnerOf: (profile) => deskOf(profile)?.runner,
+    log,
+  });
   const routeSlots = isShared ? createRouteSlots(keeper) : undefined;
   const runWork = wireRun({
     places,
     routeSlots,
+    answerAtOnce: (record) => (tracing.isOn() ? undefined : answerAtOnce(record)),
+    isWithin: (profile, target) => !tracing.isOn() && platforms.isWithin(profile, target),
+    runEnds,
     runAgent: runTraces.traced(
       createRunAgent({
         event: eventOf,
@@ -284,12 +318,18 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const deliveryWork = wireDelivery({
     keeper,
     writer,
-    platforms: { ...platforms, ask: older.ask, send: runTraces.tracedSending(platforms.send, eventOf) },
+    platforms: {
+      ...platforms,
+      ask: older.ask,
+      send: runTraces.tracedSending(platforms.send, eventOf),
+      sendWithin: (record) => (tracing.isOn() ? undefined : platforms.sendWithin(record)),
+    },
     redact: redactor.text,
     nowMs,
     wake,
     wards,
     settleRun,
+    runEnds,
     retried: (key, record) => logDelivery(key, record, log),
     crowded,
   });
@@ -302,8 +342,11 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     // One that waits was left to the other gateways.
     if (record.status !== 'queued') {
       countRun(record, nowMs(), metrics);
-      void eventOf(record.eventKey).then((event) => logRun(key, record, event, log));
+      const known = fresh.get(record.eventKey);
+      if (known !== undefined) logRun(key, record, known, log);
+      else void eventOf(record.eventKey).then((event) => logRun(key, record, event, log));
     }
+    fresh.delete(record.eventKey);
     wards().runFinished(key, record);
     cron.schedule.runFinished(key);
     refill.runEnded();
@@ -407,6 +450,8 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       life = new AbortController();
       platforms.clear();
       older.clear();
+      runEnds.clear();
+      fresh.clear();
       cron.schedule.stop();
       awaited?.clear();
       for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();

@@ -46,6 +46,8 @@ export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
     },
 
     async delivery(key) {
+      const held = writer.held('deliveries', key);
+      if (held.length > 0) await writer.write(held);
       const stored = await keeper.journal()?.get('deliveries', key);
       if (stored === undefined) return undefined;
       const record = stored.value;

@@ -1,22 +1,32 @@
 /** Fills the holes of the delivery chart: its place, its record and the sending itself. */
 
-import { fromPromise } from 'xstate';
+import { type AnyActorRef, fromPromise } from 'xstate';
 import { createStopSignal, type StopSignal } from '../../actors/stop-signal.ts';
 import type { Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { RecordWriter } from '../../actors/store/record-writer.ts';
+import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
+import { changed } from '../../machines/base/json.ts';
+import { Roster } from '../../machines/base/roster.ts';
 import type { Attempt } from '../../machines/dispatch/next-try.ts';
 import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
-import { claimNames, type DeliveryRecord, isOver, isWaitedFor, orderOf } from '../../machines/webhook/record.ts';
+import {
+  claimNames,
+  type DeliveryRecord,
+  isOver,
+  isWaitedFor,
+  orderOf,
+  type RunRecord,
+} from '../../machines/webhook/record.ts';
+import { withResponses } from '../../machines/webhook/responses.ts';
 import type { Wards } from '../system/wards.ts';
 import type { Platforms } from './platforms.ts';
-import type { SettleRun } from './responses.ts';
+import type { RunEnds, SettleRun } from './responses.ts';
 import { tellWritten, unread } from './written.ts';
 
 export interface DeliveryPorts {
   readonly keeper: JournalKeeper;
   readonly writer: RecordWriter;
-  readonly platforms: Pick<Platforms, 'send' | 'ask' | 'placeOf' | 'hold'>;
+  readonly platforms: Pick<Platforms, 'send' | 'ask' | 'placeOf' | 'hold'> & Partial<Pick<Platforms, 'sendWithin'>>;
   /** The judge of what is secret: a target's own words become a record that people read. */
   readonly redact: (text: string) => string;
   readonly nowMs: () => number;
@@ -24,6 +34,7 @@ export interface DeliveryPorts {
   readonly wake: (callback: () => void, waitMs: number) => () => void;
   readonly wards: () => Wards;
   readonly settleRun: SettleRun;
+  readonly runEnds: RunEnds;
   /** A try has failed, and there will be another. */
   readonly retried: (key: string, record: DeliveryRecord) => void;
   /** True while so many deliveries live that those that wait do so on disk. */
@@ -32,11 +43,35 @@ export interface DeliveryPorts {
 
 export function wireDelivery(ports: DeliveryPorts) {
   /** Gives each delivery's place back; keyed by delivery, because a context holds no function. */
-  const leave = new Map<string, () => void>();
+  const leave = new Roster<string, () => void>();
   const leavePlace = (key: string): void => {
     leave.get(key)?.();
     leave.delete(key);
   };
+
+  /** Returns the end of the run that waits for this delivery alone and has succeeded with it: one commit writes both. */
+  function runEnded(record: DeliveryRecord, nowMs: number): RecordChange | undefined {
+    const { runKey: key, of, status } = record;
+    if (key === undefined || of !== undefined || status !== 'delivered') return undefined;
+    const run = recordOf(key);
+    if (run?.status !== 'delivering') return undefined;
+    return {
+      collection: 'runs',
+      key,
+      value: withResponses(changed(run, { endedAtMs: nowMs }), [record]),
+      dueAtMs: null,
+    };
+  }
+
+  /** Returns the record of a run that waits for its delivery: one that is kept back, else that of its chart. */
+  function recordOf(key: string): RunRecord | undefined {
+    const held = ports.writer.held('deliveries', key).find(({ collection }) => collection === 'runs');
+    // A change of a run is made of its record.
+    if (held !== undefined) return held.value as RunRecord;
+    const chart: AnyActorRef | undefined = ports.wards().runs.get(key);
+    const seen = chart?.getSnapshot();
+    return seen?.value === 'delivering' ? seen.context.record : undefined;
+  }
 
   const logic = deliveryMachine.provide({
     actors: {
@@ -79,20 +114,34 @@ export function wireDelivery(ports: DeliveryPorts) {
       leavePlace: ({ context }) => leavePlace(context.key),
       writeDelivery: ({ context, self }) => {
         const { key, record } = context;
+        const attempt = record.status === 'sending' ? ports.platforms.sendWithin?.(record) : undefined;
+        if (attempt !== undefined) {
+          self.send({ type: 'text.delivered', attempt });
+          return;
+        }
         const over = isOver(record);
         const nowMs = ports.nowMs();
-        const value = over ? { ...record, endedAtMs: nowMs } : record;
+        const value = over ? changed(record, { endedAtMs: nowMs }) : record;
         // One that keeps its chat for itself must come again whatever else waits.
         const free =
           record.status === 'waitingToRetry' && record.sent === undefined && !isWaitedFor(record) && ports.crowded();
         // Work in hand is looked for after a restart alone, by age, so that the head of a chat comes before those behind it.
         const dueAtMs = over ? null : free ? (record.dueAtMs ?? nowMs) : orderOf(record);
-        const write = (also: readonly Write[][] = []) =>
-          ports.writer.write([{ collection: 'deliveries', key, value, dueAtMs, free }], also.flat());
+        const change = { collection: 'deliveries', key, value, dueAtMs, free } as const;
+        const write = (also: readonly Write[][] = []) => ports.writer.write([change], also.flat());
         const ended = async () => {
           const released = await releaseOf(record, ports);
           return ports.settleRun(record, (run) => write([released, [...run]]));
         };
+        const run = runEnded(record, nowMs);
+        if (run !== undefined) {
+          // The run first: it alone can be refused, and what follows needs no way back.
+          ports.writer.submit([run, change], [], (verdict) => {
+            if (verdict.kind !== 'refused') ports.runEnds.set(run.key, verdict);
+            tellWritten(self, verdict);
+          });
+          return;
+        }
         void (over ? ended() : write()).catch(unread).then((verdict) => {
           if (free && verdict.kind === 'written') self.send({ type: 'delivery.shelved' });
           else tellWritten(self, verdict);

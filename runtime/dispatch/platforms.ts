@@ -23,6 +23,10 @@ export interface Platforms
     'reconcile' | 'verify' | 'checked' | 'ended' | 'crashed' | 'check' | 'rows' | 'park' | 'clear'
   > {
   send(record: DeliveryRecord, signal: AbortSignal): Promise<Attempt>;
+  /** Whether a text stays within the gateway, which needs no mark on disk before it is delivered. */
+  isWithin(profile: string, target: string): boolean;
+  /** Delivers a text that stays within the gateway; undefined where it does not, or an earlier try may have delivered it. */
+  sendWithin(record: DeliveryRecord): Attempt | undefined;
   /**
    * Asks for a delivery's place on the way to its platform; the returned function gives it back. Calls `missed` with the
    * reason, perhaps before this returns, where the platform's pause outlasts the sender of a direct delivery.
@@ -156,6 +160,13 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     return true;
   }
 
+  /** The target, where it is usable and delivers within the gateway. */
+  function within(profile: string, name: string): LiveTarget | undefined {
+    const entry = find(profile, name);
+    if (entry?.made.deliverAtOnce === undefined || whyNot(name, entry.settings) !== undefined) return undefined;
+    return home().profiles.has(profile as ProfileName) && targets.connectionOf(entry) === undefined ? entry : undefined;
+  }
+
   function orderHoldMs({ profile, target }: DeliveryRecord): number {
     return find(profile, target)?.settings.orderHoldMs ?? defaultOrderHoldMs;
   }
@@ -185,6 +196,22 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
         jitter: ports.random(),
         deduplicatesForMs: deduplicatesForMs(record),
         policy: entry?.settings.retries ?? usualRetries,
+      };
+    },
+    isWithin: (profile, target) => within(profile, target) !== undefined,
+    sendWithin(record) {
+      const { profile, target, deliveryId, text, sent, unsureSinceMs } = record;
+      const entry = sent === undefined && unsureSinceMs === undefined ? within(profile, target) : undefined;
+      if (entry?.made.deliverAtOnce === undefined) return undefined;
+      const startedAtMs = nowMs();
+      entry.made.deliverAtOnce({ deliveryId, profile: profile as ProfileName, text });
+      return {
+        outcome: { kind: 'delivered' },
+        startedAtMs,
+        endedAtMs: nowMs(),
+        jitter: 0,
+        deduplicatesForMs: Number.POSITIVE_INFINITY,
+        policy: entry.settings.retries ?? usualRetries,
       };
     },
     ask(record, granted, missed) {

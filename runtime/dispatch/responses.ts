@@ -6,24 +6,37 @@
 
 import type { Collection, JournalReader, StoredRecord, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { RecordChange } from '../../actors/store/record-writer.ts';
-import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { RecordChange, WriteVerdict } from '../../actors/store/record-writer.ts';
+import type { Roster } from '../../machines/base/roster.ts';
+import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { placesOf, responseKeys, textFor, withResponses } from '../../machines/webhook/responses.ts';
 import type { Wards } from '../system/wards.ts';
 import { type NoticePorts, openWritten } from './notices.ts';
+
+type ResponseChange = Extract<RecordChange, { readonly collection: 'deliveries' }> & { readonly value: DeliveryRecord };
 
 /** Returns what writes the deliveries of a response; the first has the order that its run is taken up by. */
 export async function responseChanges(
   key: string,
   run: RunRecord,
-  { keeper, nowMs, nextOrder, crowded }: NoticePorts,
+  ports: NoticePorts,
   order: number,
 ): Promise<RecordChange[]> {
   if (run.isDry) return [];
-  const event = (await keeper.journal()?.get('events', run.eventKey))?.value;
+  return responsesTo((await ports.keeper.journal()?.get('events', run.eventKey))?.value, key, { run, order }, ports);
+}
+
+/** Returns the same where the event is known. */
+export function responsesTo(
+  event: EventRecord | undefined,
+  key: string,
+  { run, order }: { readonly run: RunRecord; readonly order: number },
+  { keeper, nowMs, nextOrder, crowded }: NoticePorts,
+): ResponseChange[] {
+  if (run.isDry) return [];
   const places = placesOf(event);
   const keys = responseKeys(key, places.length);
-  return places.map((place, index): RecordChange => {
+  return places.map((place, index): ResponseChange => {
     const ordered = index === 0 ? order : nextOrder();
     const value: DeliveryRecord = {
       eventKey: run.eventKey,
@@ -61,6 +74,12 @@ export function openResponse(stored: StoredRecord<'deliveries'>, runKey: string,
   const { heldBy: _, ...rest } = stored;
   openWritten(heldBy === undefined ? rest : { ...rest, heldBy }, ports);
 }
+
+/**
+ * What the commit that ended a run's only delivery has made of the run's own end, by its key. The run takes it once it
+ * hears of the delivery.
+ */
+export type RunEnds = Roster<string, WriteVerdict>;
 
 export type ResponsePorts = {
   readonly keeper: JournalKeeper;

@@ -3,22 +3,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fromPromise } from 'xstate';
 import type { Places } from '../../actors/dispatch/places.ts';
-import type { RunAgent } from '../../actors/dispatch/run-agent.ts';
+import type { AnswerAtOnce, RunAgent } from '../../actors/dispatch/run-agent.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
 import type { StoredRecord } from '../../actors/store/journal.ts';
 import type { RecordChange } from '../../actors/store/record-writer.ts';
 import { type RunAccount, transcriptJson } from '../../machines/agent/transcript.ts';
+import { Roster } from '../../machines/base/roster.ts';
 import { agentRunMachine, type RunContext, type RunResult } from '../../machines/webhook/agent-run.machine.ts';
-import type { RunRecord } from '../../machines/webhook/record.ts';
+import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { responseKeys } from '../../machines/webhook/responses.ts';
 import { type NoticePorts, noticeChanges, openNotice } from './notices.ts';
-import { openResponse, openResponses, responseChanges } from './responses.ts';
+import type { Platforms } from './platforms.ts';
+import { openResponse, openResponses, type RunEnds, responseChanges, responsesTo } from './responses.ts';
 import type { RouteSlots } from './route-slots.ts';
 import { readAgain, tellWritten, unread } from './written.ts';
 
 export interface RunPorts extends NoticePorts {
   readonly places: Places;
   readonly runAgent: RunAgent;
+  /** Absent: every run is asked of its agent. */
+  readonly answerAtOnce?: AnswerAtOnce;
+  /** Whether the delivery to a target stays within the gateway. */
+  readonly isWithin: Platforms['isWithin'];
+  readonly runEnds: RunEnds;
   readonly routeConcurrency: (profile: string, route: string) => number | undefined;
   /** The runs of a route over all gateways; absent where this one is alone. */
   readonly routeSlots?: Pick<RouteSlots, 'of'> | undefined;
@@ -32,10 +39,32 @@ interface UnderWay {
 
 export function wireRun(ports: RunPorts) {
   /** Gives each run's place back; keyed by run, because a context holds no function. */
-  const leave = new Map<string, () => void>();
+  const leave = new Roster<string, () => void>();
   const underWay = new Map<string, UnderWay>();
   /** What was said in runs that ended, until it is written. */
   const accounts = new Map<string, RunAccount>();
+
+  /** The events of runs that were answered at once, until their response is known. */
+  const answered = new Roster<string, EventRecord>();
+  /** Deliveries that are kept back, until they begin. */
+  const unwritten = new Roster<string, DeliveryRecord>();
+
+  /**
+   * Keeps back a response that is delivered within the gateway, and tells whether it does. After a crash both can be had
+   * again, so that one commit writes the response and its delivery once both have ended.
+   */
+  function isHeld(key: string, record: RunRecord): boolean {
+    const event = answered.get(key);
+    answered.delete(key);
+    if (event === undefined || ports.keeper.isShared()) return false;
+    const order = ports.nextOrder();
+    const [only, ...others] = responsesTo(event, key, { run: record, order }, ports);
+    if (only === undefined || others.length > 0) return false;
+    if (!ports.isWithin(only.value.profile, only.value.target)) return false;
+    unwritten.set(key, only.value);
+    ports.writer.hold('deliveries', key, [runChange(key, record, order), only]);
+    return true;
+  }
 
   const leavePlace = (key: string): void => {
     leave.get(key)?.();
@@ -102,6 +131,16 @@ export function wireRun(ports: RunPorts) {
       leavePlace: ({ context }) => leavePlace(context.key),
       writeRun: ({ context, self }) => {
         const { key, record } = context;
+        const answer = record.status === 'running' ? ports.answerAtOnce?.(record) : undefined;
+        if (answer !== undefined) {
+          answered.set(key, answer.event);
+          self.send({ type: 'run.answered', response: answer.response });
+          return;
+        }
+        if (record.status === 'delivering' && isHeld(key, record)) {
+          self.send({ type: 'journal.written' });
+          return;
+        }
         // What comes of an agent that did not stop in time is too late.
         underWay.delete(key);
         const account = accounts.get(key);
@@ -126,6 +165,12 @@ export function wireRun(ports: RunPorts) {
           self.send({ type: 'delivery.settled', status: 'delivered' });
           return;
         }
+        const delivery = unwritten.get(key);
+        if (delivery !== undefined) {
+          unwritten.delete(key);
+          ports.wards().deliveries.spawn(key, { key, record: delivery, atMs: ports.nowMs() });
+          return;
+        }
         const open = (stored: StoredRecord<'deliveries'> | undefined): void => {
           if (stored === undefined) return;
           const delivery = stored.value;
@@ -143,9 +188,17 @@ export function wireRun(ports: RunPorts) {
         else void readAgain(async () => ports.keeper.journal()?.get('deliveries', key)).then(open);
       },
       closeRun: ({ context: { key, record }, self }) => {
+        const end = ports.runEnds.get(key);
+        if (end !== undefined) {
+          ports.runEnds.delete(key);
+          tellWritten(self, end);
+          return;
+        }
         const closed: RunRecord = { ...record, endedAtMs: ports.nowMs() };
+        // Its delivery has ended, and could not be written with it.
+        const held = ports.writer.held('deliveries', key).filter(({ collection }) => collection === 'deliveries');
         void noticeChanges(key, record, ports)
-          .then((notice) => ports.writer.write([runChange(key, closed, null), ...notice]))
+          .then((notice) => ports.writer.write([runChange(key, closed, null), ...held, ...notice]))
           .catch(unread)
           .then((verdict) => tellWritten(self, verdict));
       },
@@ -175,6 +228,9 @@ export function wireRun(ports: RunPorts) {
       underWay.get(key)?.stop();
       underWay.delete(key);
       accounts.delete(key);
+      answered.delete(key);
+      unwritten.delete(key);
+      ports.writer.drop('deliveries', key);
     },
   };
 }

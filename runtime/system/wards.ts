@@ -8,7 +8,7 @@ import type { WardHandle } from '../../machines/base/ward.ts';
 import type { RunInput } from '../../machines/webhook/agent-run.machine.ts';
 import type { GroupInput } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { DeliveryInput } from '../../machines/webhook/delivery.machine.ts';
-import { type DeliveryRecord, outcomeOf, type RunRecord } from '../../machines/webhook/record.ts';
+import { type DeliveryRecord, type EventRecord, outcomeOf, type RunRecord } from '../../machines/webhook/record.ts';
 import type { RequestInput } from '../../machines/webhook/webhook-request.machine.ts';
 
 export interface Wards {
@@ -26,7 +26,7 @@ export interface Wards {
 export type WardHandles = Pick<Wards, 'requests' | 'groups' | 'runs' | 'deliveries'>;
 
 /**
- * `began` hears of each run and delivery that a commit of this gateway made, `awaited` of each direct delivery that another
+ * `began` hears of each run and delivery that a commit of this gateway made, with the event that was written beside it, `awaited` of each direct delivery that another
  * gateway may send.
  */
 export function createWards(
@@ -36,7 +36,7 @@ export function createWards(
     began = () => {},
     awaited = () => {},
   }: {
-    readonly began?: (collection: 'runs' | 'deliveries', key: string) => void;
+    readonly began?: (collection: 'runs' | 'deliveries', key: string, event?: EventRecord) => void;
     readonly awaited?: (key: string) => void;
   } = {},
 ): Wards {
@@ -46,7 +46,7 @@ export function createWards(
     open(opened) {
       switch (opened.kind) {
         case 'run':
-          began('runs', opened.key);
+          began('runs', opened.key, opened.event);
           runs.spawn(opened.key, { key: opened.key, record: opened.record });
           return;
         case 'direct':

@@ -11,9 +11,11 @@ import type { WardCost } from './wards.ts';
 import type { WatchCost } from './watch.ts';
 
 export interface Results {
-  /** What it was measured with, such as `Node 20.20, 2 processors, load average 1`. */
+  /** What the last part was measured with. */
   readonly machine: string;
   readonly receiver?: readonly Cost[];
+  /** With a machine of its own, for it may be measured by itself. */
+  readonly journey?: { readonly machine: string; readonly costs: readonly Cost[] };
   readonly halfLoad?: readonly HalfLoad[];
   readonly presets?: readonly PresetCost[];
   readonly watch?: readonly WatchCost[];
@@ -32,11 +34,15 @@ export function lastResults(): Results | undefined {
   }
 }
 
-export function keepResults(found: Omit<Results, 'machine'>): void {
+/** What is measured with, such as `Node 20.20, 2 processors, load average 1`. */
+export function machineNow(): string {
   const [major, minor] = process.versions.node.split('.');
   // A machine that others use too stretches waits; CPU ratios feel it least.
   const load = (loadavg()[0] ?? 0).toFixed(0);
-  const machine = `Node ${major}.${minor}, ${availableParallelism()} processors, load average ${load}`;
+  return `Node ${major}.${minor}, ${availableParallelism()} processors, load average ${load}`;
+}
+
+export function keepResults(found: Omit<Results, 'machine'>): void {
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, `${JSON.stringify({ ...lastResults(), ...found, machine }, undefined, 2)}\n`);
+  writeFileSync(path, `${JSON.stringify({ ...lastResults(), ...found, machine: machineNow() }, undefined, 2)}\n`);
 }

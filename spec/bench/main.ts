@@ -2,15 +2,24 @@
  * Measures the receiver beside bare handlers, the cost of groups, and the servers' half beside the raw SDK client. Prints
  * medians and ratios, and leaves them for `report.ts`; judges nothing.
  *
- * `npm run bench` for all, `npm run bench -- --quick` for a minute, `--only receiver|presets|watch|groups|nodes|mcp|start|scale` for a
- * part.
+ * `npm run bench` for all, `npm run bench -- --quick` for a minute, `--only receiver|journey|presets|watch|groups|nodes|mcp|start|scale`
+ * for a part.
  */
 
-import { keepResults } from './last.ts';
+import { keepResults, machineNow } from './last.ts';
 import { measureMcp } from './mcp.ts';
 import { measureNodes } from './nodes.ts';
 import { measurePresets, presetSizes } from './presets.ts';
-import { bareNode, type Cost, durable, inMemory, measureHalfLoad, measureReceiver, squads } from './receiver.ts';
+import {
+  bareNode,
+  type Cost,
+  durable,
+  inMemory,
+  journeys,
+  measureHalfLoad,
+  measureReceiver,
+  squads,
+} from './receiver.ts';
 import { measureScale } from './scale.ts';
 import { measureStart } from './start.ts';
 import { print } from './table.ts';
@@ -19,9 +28,11 @@ import { measureWatch } from './watch.ts';
 
 const quick = process.argv.includes('--quick');
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined;
-if (only !== undefined && !['receiver', 'presets', 'watch', 'groups', 'nodes', 'mcp', 'start', 'scale'].includes(only))
+const parts = ['receiver', 'journey', 'presets', 'watch', 'groups', 'nodes', 'mcp', 'start', 'scale'];
+if (only !== undefined && !parts.includes(only))
   throw new Error(`--only knows no "${only}"`);
 if (only === undefined || only === 'receiver') await receiver();
+if (only === undefined || only === 'journey') await journey();
 if (only === undefined || only === 'presets') presets();
 if (only === undefined || only === 'watch') await measureWatch(quick);
 if (only === undefined || only === 'groups') groups();
@@ -39,10 +50,7 @@ async function receiver(): Promise<void> {
     costs.push(...(costs.length === 0 ? found : found.slice(1)));
   }
   keepResults({ receiver: costs });
-  print(['receiver, 64 connections', 'CPU µs', '× bare', 'req/s', 'p50 ms', 'p99 ms']);
-  for (const { name, cpuMicros, ratio, perSecond, p50Ms, p99Ms } of costs) {
-    print([name, cpuMicros.toFixed(1), ratio.toFixed(2), perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2)]);
-  }
+  printCosts('receiver, 64 connections', costs);
   process.stdout.write(`\ndurable / in memory, req/s: ${durableShare(costs).toFixed(2)}\n\n`);
 
   const halves = quick ? { rounds: 3, requests: 2_500 } : { rounds: 5, requests: 20_000 };
@@ -54,6 +62,21 @@ async function receiver(): Promise<void> {
     print([name, perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2), ratio.toFixed(2)]);
   }
   process.stdout.write('\n');
+}
+
+async function journey(): Promise<void> {
+  const order = quick ? { rounds: 3, requests: 2_500 } : { rounds: 9, requests: 6_000 };
+  const costs: Cost[] = [];
+  for (const subjects of journeys) costs.push(...(await measureReceiver({ subjects, ...order })));
+  keepResults({ journey: { machine: machineNow(), costs } });
+  printCosts('event, run and delivery', costs);
+  process.stdout.write('\n');
+}
+
+function printCosts(title: string, costs: readonly Cost[]): void {
+  print([title, 'CPU µs', '× bare', 'req/s', 'p50 ms', 'p99 ms']);
+  for (const { name, cpuMicros, ratio, perSecond, p50Ms, p99Ms } of costs)
+    print([name, cpuMicros.toFixed(1), ratio.toFixed(2), perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2)]);
 }
 
 function durableShare(costs: readonly Cost[]): number {

@@ -21,6 +21,8 @@ export interface Subject {
   readonly isNative?: true;
   /** Another program than ours. */
   readonly foreign?: Foreign;
+  /** What an event leads to is part of its cost: a turn ends when no run and no delivery is alive. */
+  readonly isJourney?: true;
   /** Part of the requests: one that starts a process for each event needs no more to be measured. */
   readonly share?: number;
 }
@@ -56,6 +58,7 @@ export const manyRoutes: Subject = {
 };
 
 const held = '/webhooks/held';
+const bareUws: Subject = { name: 'bare uWebSockets.js', words: ['uws'], path: held, isNative: true };
 
 /**
  * Who is measured beside whom; the first of each is what the others are compared with. Few at a time: a subject that waits
@@ -72,11 +75,10 @@ export const squads: readonly (readonly Subject[])[] = [
       path: held,
       isNative: true,
     },
-    { name: 'gateway, in memory, with echo runs', words: ['gateway', 'memory', 'auto', '1'], path: '/webhooks/run' },
   ],
   [
     bareNode,
-    { name: 'bare uWebSockets.js', words: ['uws'], path: held, isNative: true },
+    bareUws,
     { name: 'fastify', words: ['fastify'], path: held },
     { name: 'hono on node:http', words: [], path: held, foreign: 'hono' },
   ],
@@ -87,6 +89,27 @@ export const squads: readonly (readonly Subject[])[] = [
     { name: 'webhook, runs /bin/true', words: [], path: held, foreign: 'webhook, runs /bin/true', share: 0.25 },
   ],
 ];
+
+/**
+ * An event, its run by the built-in echo agent and the delivery of the response to the log. Beside the bare handler of the
+ * same HTTP server, which is the first of each.
+ */
+export const journeys: readonly (readonly Subject[])[] = [
+  [bareUws, journey('memory', 'uws'), journey('lmdb', 'uws')],
+  [bareNode, journey('memory', 'node'), journey('lmdb', 'node')],
+];
+
+function journey(journal: 'memory' | 'lmdb', front: 'uws' | 'node'): Subject {
+  const server = front === 'uws' ? 'uWebSockets.js' : 'node:http';
+  const kept = journal === 'memory' ? 'in memory' : 'durable';
+  return {
+    name: `to its delivery, ${kept}, ${server}`,
+    words: ['gateway', journal, front, '1'],
+    path: '/webhooks/run',
+    isJourney: true,
+    ...(front === 'uws' ? { isNative: true } : {}),
+  };
+}
 
 export interface Order {
   readonly subjects: readonly Subject[];
@@ -225,10 +248,13 @@ export async function takeTurn(server: Running, round: string, asked: number): P
   const { subject, port } = server;
   const requests = Math.round(asked * (subject.share ?? 1));
   const before = await cpuMsBy(server);
+  const beganMs = performance.now();
   const result = await sendLoad({ port, path: subject.path, secret, connections, requests, round });
+  if (subject.isJourney) await ask(server.child, 'settled');
+  const seconds = subject.isJourney ? (performance.now() - beganMs) / 1_000 : result.seconds;
   const spent = (await cpuMsBy(server)) - before;
   if (result.refused > 0) throw new Error(`${subject.name}: ${result.refused} of ${requests} requests were refused`);
-  return { ...result, cpuMicros: (spent * 1_000) / requests, perSecond: requests / result.seconds };
+  return { ...result, cpuMicros: (spent * 1_000) / requests, perSecond: requests / seconds };
 }
 
 async function cpuMsBy({ subject, child }: Running): Promise<number> {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { chartOf } from './chart.ts';
 import { lastResults, type Results } from './last.ts';
 import { presetSizes } from './presets.ts';
+import type { Cost } from './receiver.ts';
 
 const docs = new URL('../../../docs/', import.meta.url);
 const results = lastResults();
@@ -24,7 +25,15 @@ writeFileSync(
 writeFileSync(new URL('performance.md', docs), pageOf(results));
 process.stdout.write(`${fileURLToPath(new URL('performance.md', docs))}\n`);
 
-function pageOf({ machine, receiver = [], halfLoad = [], watch = [], groups = [], presets = [] }: Results): string {
+function pageOf({
+  machine,
+  receiver = [],
+  journey,
+  halfLoad = [],
+  watch = [],
+  groups = [],
+  presets = [],
+}: Results): string {
   return `# Performance
 
 <!-- Generated: npm run bench, then npm run bench:report. -->
@@ -39,17 +48,13 @@ bare handler in the same round; ratios carry over to other machines, times do no
 
 ![CPU per event](performance.svg)
 
-${tableOf(
-  ['receiver', 'CPU µs', '× bare', 'events/s', 'p50 ms', 'p99 ms'],
-  receiver.map(({ name, cpuMicros, ratio, perSecond, p50Ms, p99Ms }) => [
-    name,
-    cpuMicros.toFixed(1),
-    ratio.toFixed(2),
-    perSecond.toFixed(0),
-    p50Ms.toFixed(2),
-    p99Ms.toFixed(2),
-  ]),
-)}
+${costs('receiver', receiver)}
+
+An event until its response is delivered: its run by the built-in echo agent and the delivery to the log, each beside the bare
+handler of the same HTTP server (${journey?.machine ?? 'not measured'}). The events per second
+are those that were delivered; the waits are those of the answers.
+
+${costs('event, run and delivery', journey?.costs ?? [])}
 
 Waits at half of what each reaches by itself:
 
@@ -104,10 +109,24 @@ ${tableOf(
   ]),
 )}
 
-\`npm run bench -- --quick\` takes about a minute, \`--only receiver|presets|watch|groups|mcp|start|scale\` a part of it. \`npm run bench:check\`
+\`npm run bench -- --quick\` takes about a minute, \`--only receiver|journey|presets|watch|groups|mcp|start|scale\` a part of it. \`npm run bench:check\`
 holds the ratios, and the bytes that a request allocates and leaves behind, against \`spec/bench/baseline.json\` and fails where one has grown;
 \`npm run bench:check -- --accept\` makes what it finds the baseline.
 `;
+}
+
+function costs(title: string, rows: readonly Cost[]): string {
+  return tableOf(
+    [title, 'CPU µs', '× bare', 'events/s', 'p50 ms', 'p99 ms'],
+    rows.map(({ name, cpuMicros, ratio, perSecond, p50Ms, p99Ms }) => [
+      name,
+      cpuMicros.toFixed(1),
+      ratio.toFixed(2),
+      perSecond.toFixed(0),
+      p50Ms.toFixed(2),
+      p99Ms.toFixed(2),
+    ]),
+  );
 }
 
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {

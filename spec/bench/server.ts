@@ -9,7 +9,9 @@ import { createServer } from 'node:http';
 import { type HeapProfiler, Session } from 'node:inspector';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { GatewayStatus } from '../../runtime/control/contract.ts';
 import { emptyYoungHeap } from '../support/collect-garbage.ts';
+import { wait } from './daemon.ts';
 
 const secret = 'bench-secret-bench-secret';
 /** Where the gateway is what is measured. */
@@ -103,16 +105,30 @@ async function gateway({ journal, front, routes, inspector: looks }: Wanted): Pr
       '        run:\n          events: [push]\n          filters: [{field: action, in: [opened, reopened]}]\n          prompt: "{repository.full_name} {action}"\n',
   );
   const { runDaemon } = await import('../../runtime/daemon.ts');
-  const { connectControl } = await import('../../runtime/control/client.ts');
   process.env.AGENT_LOG_LEVEL = 'info';
   void runDaemon({ home, env: process.env, version: 'bench' }).then((code) => process.exit(code));
   for (;;) {
-    const client = await connectControl(`${home}/gateway.sock`);
-    const status = (await client?.call('gateway.status')) as { webhook?: { url?: string | null } } | undefined;
-    client?.close();
-    if (typeof status?.webhook?.url === 'string') return Number(new URL(status.webhook.url).port);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const url = (await statusOf())?.webhook?.url;
+    if (typeof url === 'string') return Number(new URL(url).port);
+    await wait(20);
   }
+}
+
+/** Resolves once no run and no delivery is alive. */
+async function settled(): Promise<void> {
+  for (;;) {
+    const { agentRun = 0, delivery = 0 } = (await statusOf())?.actors ?? {};
+    if (agentRun + delivery === 0) return;
+    await wait(10);
+  }
+}
+
+async function statusOf(): Promise<Partial<GatewayStatus> | undefined> {
+  const { connectControl } = await import('../../runtime/control/client.ts');
+  const client = await connectControl(`${home}/gateway.sock`);
+  const status = (await client?.call('gateway.status')) as Partial<GatewayStatus> | undefined;
+  client?.close();
+  return status;
 }
 
 const [kind = '', ...words] = process.argv.slice(2);
@@ -134,6 +150,9 @@ process.on('message', (asked: string) => {
         inspector.disconnect();
         process.send?.({ bytes: bytesIn(profile.head) });
       });
+      return;
+    case 'settled':
+      void settled().then(() => process.send?.({}));
       return;
     default: {
       const { user, system } = process.cpuUsage();

@@ -9,6 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
+import { openPage } from '../support/inspector.ts';
 import { startPostgres, withoutPostgres } from '../support/postgres.ts';
 import { hasEnded, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
@@ -166,6 +167,66 @@ function attemptsOf(rows: readonly Ran[]): string {
 }
 
 t.test('DUR-1 · what was answered 2xx runs, whenever kill -9 comes', (t) => killUnderLoad(t, 4, 30));
+
+t.test(
+  'DUR-1 · DUR-2 · what the built-in agent answers is two commits, and survives kill -9 like any run',
+  async (t) => {
+    const home = makeHome(t, {
+      'config.yaml': `inspector: {enabled: true, port: 0}
+platforms:
+  webhook:
+    enabled: true
+    extra: {host: 127.0.0.1, port: 0, secret: ${secret}, rate_limit: 100000, routes: {gh: {prompt: "run {n}"}}}
+`,
+    });
+    const acknowledged: string[] = [];
+    let daemon = await startDaemon(t, home.path);
+    const send = async (id: string): Promise<void> => {
+      const answer = await postSigned(`${daemon.url}/webhooks/gh`, { n: id }, { secret, id });
+      if (answer.status === 202) acknowledged.push(id);
+    };
+    for (let round = 0; round < 3; round += 1) {
+      const killAfter = acknowledged.length + randomInt(3, 40);
+      const senders = Array.from({ length: 6 }, async (_, sender) => {
+        for (let nth = 0; ; nth += 1) {
+          try {
+            await send(`d-${round}-${sender}-${nth}`);
+          } catch {
+            // The daemon died before it answered.
+            return;
+          }
+          if (acknowledged.length >= killAfter) daemon.kill('SIGKILL');
+        }
+      });
+      await Promise.all(senders);
+      await daemon.exited;
+      daemon = await startDaemon(t, home.path);
+    }
+    const runs = new Map((await allSettled(home)).map((run) => [run.delivery_id, run]));
+    t.same(
+      acknowledged.filter((id) => runs.get(id)?.status !== 'delivered' || runs.get(id)?.attempt !== 1),
+      [],
+      'every acknowledged event was delivered',
+    );
+    const { stdout } = await askCli(['deliveries', 'list', '--json', '--limit', '1000'], home.path);
+    const delivered = new Set((JSON.parse(stdout) as { id: string; status: string }[]).map(({ id }) => id));
+    t.same(
+      acknowledged.filter((id) => !delivered.has(runs.get(id)?.id ?? '')),
+      [],
+      'and its delivery is in the history',
+    );
+
+    const page = await openPage(t, home.path);
+    const commits = async (): Promise<number> => {
+      const { body } = await page.ask('/metrics');
+      return Number(/^agent_journal_commits_total\{verdict="committed"\} (\d+)$/m.exec(body)?.[1] ?? 0);
+    };
+    const before = await commits();
+    await send('quiet');
+    await daemon.line(({ message, delivery_id }) => message === 'run delivered' && delivery_id === 'quiet');
+    t.equal((await commits()) - before, 2, 'the event with its run, and the ends of both');
+  },
+);
 
 t.test('DUR-1 · a hundred kills under load give up nothing', { skip: inAllOnly }, (t) => killUnderLoad(t, 100, 60));
 

@@ -2,13 +2,16 @@
 
 import type { DeliveryTarget, Logger } from '../../ports.ts';
 
-export function createLogTarget(log: Logger): DeliveryTarget {
+export function createLogTarget(log: Logger): DeliveryTarget & Required<Pick<DeliveryTarget, 'deliverAtOnce'>> {
+  const deliverAtOnce: DeliveryTarget['deliverAtOnce'] = ({ deliveryId, profile, text }) =>
+    log.log('info', `response: ${text}`, { delivery_id: deliveryId, profile });
   return {
     placeOf: () => undefined,
     deduplicatesForMs: () => Number.POSITIVE_INFINITY,
-    deliver({ deliveryId, profile, text }) {
-      log.log('info', `response: ${text}`, { delivery_id: deliveryId, profile });
+    deliver(request) {
+      deliverAtOnce(request);
       return Promise.resolve({ kind: 'delivered' });
     },
+    deliverAtOnce,
   };
 }

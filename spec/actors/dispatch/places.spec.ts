@@ -68,3 +68,29 @@ t.test('SCA-1 · a run has its slot before a place here, and gives it back with 
   t.same(steps.slice(3), ['back again'], 'at once, while a drain grants nothing');
   t.match(places.load(), { waiting: 0, ready: 0 });
 });
+
+t.test(
+  'DIS-3 · runs that end as soon as they have their place follow each other in their order and in turns',
+  async (t) => {
+    const places = createPlaces(1);
+    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    const granted: number[] = [];
+    const first = places.ask({ profile: 'p', route: 'r' }, () => void granted.push(0));
+    t.same(granted, [0], 'a free place is granted at once');
+    for (let nth = 1; nth <= 10_000; nth += 1) {
+      const leave = places.ask({ profile: 'p', route: 'r' }, () => {
+        granted.push(nth);
+        leave();
+      });
+    }
+    first();
+    const share = granted.length;
+    t.ok(share > 1 && share < 100, `${share} of them before another turn of the loop`);
+    while (places.load().waiting > 0) await turn();
+    t.same(
+      granted,
+      Array.from({ length: 10_001 }, (_, nth) => nth),
+    );
+    t.same(places.load(), { running: 0, waiting: 0, ready: 0 });
+  },
+);

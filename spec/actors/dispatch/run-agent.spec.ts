@@ -1,5 +1,11 @@
 import t, { type Test } from 'tap';
-import { createRunAgent, type RunAgentPorts, type RunnerOfProfile } from '../../../actors/dispatch/run-agent.ts';
+import { echoRunner } from '../../../actors/agent/run-echo.ts';
+import {
+  createAnswerAtOnce,
+  createRunAgent,
+  type RunAgentPorts,
+  type RunnerOfProfile,
+} from '../../../actors/dispatch/run-agent.ts';
 import type { AgentRunRequest } from '../../../actors/ports.ts';
 import { maxBatchBytes } from '../../../machines/webhook/coalesce.ts';
 import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
@@ -248,4 +254,30 @@ t.test('DIS-3 · DUR-1 · PRF-2 · what cannot be run fails by name, and never r
   t.same(requests, []);
   const broken = stage(t, { run: () => Promise.reject(new Error('broke')) });
   t.same(await broken.runAgent('k', record, never), { kind: 'failed', reason: 'broke' });
+});
+
+t.test('DIS-3 · DIS-6 · COA-2 · a response that follows from the prompt alone needs no agent', (t) => {
+  const warned: string[] = [];
+  const answer = (run: RunnerOfProfile['run'], more: Partial<RunRecord> = {}, given: Partial<EventRecord> = {}) =>
+    createAnswerAtOnce({
+      event: (key) => (key === 'e1' ? { ...event, ...given } : undefined),
+      runnerOf: () => ({
+        run,
+        timeoutMs: 1,
+        servers: [],
+        skill: (name) => ({ review: 'Be kind.' })[name],
+      }),
+      log: { log: () => {}, warnOnce: (key) => void warned.push(key) },
+    })({ ...record, ...more })?.response;
+  const asked: RunnerOfProfile['run'] = () => Promise.reject(new Error('asked'));
+
+  t.equal(answer(echoRunner), 'Be kind.\n\ndo');
+  t.match(answer(echoRunner, { superseded: 2 }), /^Be kind\.\n\ndo\n.*2 earlier/s);
+  answer(echoRunner, {}, { toolsets: ['nothing-of-that-name'] });
+  t.same(warned, ['toolset/work/r/nothing-of-that-name']);
+  t.equal(answer(asked, { isDirect: true }), 'do', 'no agent is asked for a text that is delivered as it is');
+  t.equal(answer(asked), undefined, 'a program or a model is asked, once its attempt is on disk');
+  t.equal(answer(echoRunner, { earlierKeys: ['e0'] }), undefined, 'the texts of a batch are read in several turns');
+  t.equal(answer(echoRunner, { eventKey: 'gone' }), undefined);
+  t.end();
 });

@@ -224,3 +224,26 @@ function run(job: ReturnType<typeof sweeping>): number {
 function contents(tables: Tables): string[] {
   return [...tables.events.keys(all), ...tables.marks.keys(all)];
 }
+
+t.test('DUR-2 · an event shows the end of its own run, and that of the delivery where it has no run', (t) => {
+  const { tables } = createMemoryTables();
+  const put = (collection: 'runs' | 'deliveries', key: string, value: object): Write => ({
+    kind: 'put',
+    collection,
+    key,
+    value: { route: 'busy', eventKey: key, ...value },
+  });
+  const shown = (status: string) => markedKeys(tables, 'events', { marks: [statusMark(status, 'busy')], limit: 9 });
+  for (const key of ['run', 'direct', 'gone']) apply(tables, [event(key, { work: key, status: 'accepted' })], 0);
+
+  apply(
+    tables,
+    [put('deliveries', 'run', { runKey: 'run', status: 'delivered' }), put('runs', 'run', { status: 'failed' })],
+    0,
+  );
+  apply(tables, [put('deliveries', 'direct', { status: 'delivered' })], 0);
+  t.same([shown('failed'), shown('delivered')], [['run'], ['direct']], 'that of the run, whichever is written first');
+  apply(tables, [put('deliveries', 'gone', { runKey: 'gone', status: 'unknown' })], 0);
+  t.same(shown('unknown'), ['gone'], 'that of the delivery, where the history has the run no more');
+  t.end();
+});

@@ -85,3 +85,26 @@ t.test(
     t.same(await write([change(8)]), { kind: 'lost', collection: 'runs' });
   },
 );
+
+t.test('DUR-1 · changes that are kept back land with the next write of their record, the newest of each', async (t) => {
+  const { disk, writer, write } = await stage();
+  const delivery = { collection: 'deliveries', key: 'k', value: { n: 1 }, dueAtMs: 5 } as const;
+  writer.hold('deliveries', 'k', [change(1), delivery]);
+  t.same(writer.held('deliveries', 'k'), [change(1), delivery]);
+  await write([{ ...change(7), key: 'other' }]);
+  t.equal(disk.journal.local?.get('runs', 'k'), undefined, 'the write of another record leaves them');
+
+  const refused = writer.write([{ ...delivery, value: { n: 2 } }]);
+  await disk.refuse();
+  t.match(await refused, { kind: 'refused' });
+  t.same(await write([{ ...delivery, value: { n: 3 } }]), { kind: 'written' });
+  t.match(disk.journal.local?.get('runs', 'k'), { value: { n: 1 }, version: 1 });
+  t.match(disk.journal.local?.get('deliveries', 'k'), { value: { n: 3 }, version: 1 });
+  t.same(writer.held('deliveries', 'k'), []);
+  t.same(await write([{ ...delivery, dueAtMs: null }, change(2, null)]), { kind: 'written' }, 'each over its version');
+
+  writer.hold('deliveries', 'k', [change(9)]);
+  writer.drop('deliveries', 'k');
+  await write([delivery]);
+  t.match(disk.journal.local?.get('runs', 'k')?.value, { n: 2 });
+});

@@ -3,6 +3,7 @@ import { createPlaces } from '../../../actors/dispatch/places.ts';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import { compile } from '../../../machines/base/compile.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { Roster } from '../../../machines/base/roster.ts';
 import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { createCrashedWork } from '../../../runtime/dispatch/crashed-work.ts';
@@ -51,6 +52,8 @@ t.test('DIS-3 · a run whose chart crashes gives its place back, and its agent i
     places,
     wards: () => wards,
     routeConcurrency: () => undefined,
+    isWithin: () => false,
+    runEnds: new Roster(),
     redact: (text) => text,
     crowded: () => false,
     left: () => {},

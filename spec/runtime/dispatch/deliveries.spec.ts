@@ -1,11 +1,12 @@
 import t, { type Test } from 'tap';
 import { createActor } from 'xstate';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import { Roster } from '../../../machines/base/roster.ts';
 import { usualRetries } from '../../../machines/dispatch/next-try.ts';
 import { nothingToSend, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
-import { claimName, type DeliveryRecord, signatureClaim } from '../../../machines/webhook/record.ts';
+import { claimName, type DeliveryRecord, type RunRecord, signatureClaim } from '../../../machines/webhook/record.ts';
 import { releaseOf, wireDelivery } from '../../../runtime/dispatch/deliveries.ts';
-import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
+import { createSettleRun, type RunEnds } from '../../../runtime/dispatch/responses.ts';
 import type { Wards } from '../../../runtime/system/wards.ts';
 import { gate, openKeeper, turn } from '../../support/keeper.ts';
 import { fakeWard } from '../../support/wards.ts';
@@ -26,6 +27,8 @@ const record: DeliveryRecord = {
 const direct: DeliveryRecord = { ...record, answerByMs: 60_000 };
 const name = claimName('default', 'r', 'd1');
 
+const attempt = { startedAtMs: 9, endedAtMs: 10, jitter: 0, deduplicatesForMs: 0, policy: usualRetries };
+
 interface Stage {
   readonly from?: DeliveryRecord;
   readonly outcome?: SendOutcome;
@@ -34,9 +37,16 @@ interface Stage {
   readonly hasPlace?: boolean;
   /** The version of the record that this gateway believes to stand. */
   readonly version?: number;
+  /** Whether its target delivers within the gateway. */
+  readonly within?: boolean;
+  /** The run that waits for it. */
+  readonly run?: { readonly value: string; readonly record: RunRecord };
 }
 
-async function stage(t: Test, { from = record, outcome, crowded = false, hasPlace = true, version }: Stage = {}) {
+async function stage(
+  t: Test,
+  { from = record, outcome, crowded = false, hasPlace = true, version, within = false, run }: Stage = {},
+) {
   const disk = gate();
   const { keeper } = await openKeeper(disk.journal);
   const writer = createRecordWriter(keeper);
@@ -47,7 +57,9 @@ async function stage(t: Test, { from = record, outcome, crowded = false, hasPlac
   const steps: unknown[] = [];
   const places: string[] = [];
   const wakes: { readonly callback: () => void; readonly waitMs: number }[] = [];
-  const runs = fakeWard();
+  const runs = fakeWard<unknown>(() => ({ value: run?.value ?? '', context: { record: run?.record } }));
+  if (run !== undefined) runs.handle().spawn('k', {} as never);
+  const runEnds: RunEnds = new Roster();
   const stored = () => {
     const found = disk.journal.local?.get('deliveries', 'k');
     return found && [found.value.status, found.dueAtMs];
@@ -67,17 +79,14 @@ async function stage(t: Test, { from = record, outcome, crowded = false, hasPlac
         if (hasPlace) granted();
         return () => void places.push('left');
       },
+      sendWithin(sent) {
+        if (!within) return undefined;
+        steps.push(['delivered', sent.status, stored()]);
+        return { ...attempt, outcome: { kind: 'delivered' } };
+      },
       send: async (sent) => {
         steps.push(['sent', sent.status, stored()]);
-        return {
-          outcome: outcome ?? { kind: 'delivered', messageId: 'm1' },
-          chat: 'C1',
-          startedAtMs: 9,
-          endedAtMs: 10,
-          jitter: 0,
-          deduplicatesForMs: 0,
-          policy: usualRetries,
-        };
+        return { ...attempt, outcome: outcome ?? { kind: 'delivered', messageId: 'm1' }, chat: 'C1' };
       },
     },
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
@@ -88,12 +97,13 @@ async function stage(t: Test, { from = record, outcome, crowded = false, hasPlac
     },
     wards: () => wards,
     settleRun: createSettleRun({ keeper, wards: () => wards }),
+    runEnds,
     retried: (_, { status }) => void steps.push(['retried', status]),
     crowded: () => crowded,
   });
   const actor = createActor(logic, { input: { key: 'k', record: from, atMs: 9 } }).start();
   t.teardown(() => actor.stop());
-  return { disk, steps, places, wakes, actor, journal: disk.journal, keeper };
+  return { disk, steps, places, wakes, actor, journal: disk.journal, keeper, runEnds };
 }
 
 /** To its end, whatever is written on the way. */
@@ -230,4 +240,41 @@ t.test('DIS-4 · a text of which there is nothing to send has been delivered, an
 
   t.match(actor.getSnapshot(), { status: 'done', value: 'delivered' });
   t.match(journal.local?.get('deliveries', 'k')?.value, { status: 'delivered', reason: 'nothing to send' });
+});
+
+t.test('DUR-1 · a text that stays within the gateway needs no mark on disk before it is delivered', async (t) => {
+  const one = await stage(t, { within: true });
+  t.same([one.steps, one.places], [[['delivered', 'sending', undefined]], ['asked', 'left']]);
+  t.equal(one.actor.getSnapshot().status, 'active', 'its outcome is not on disk yet');
+  await one.disk.settle();
+  t.match(one.journal.local?.get('deliveries', 'k'), { version: 1, value: { status: 'delivered', attempts: 1 } });
+  t.match(one.actor.getSnapshot(), { status: 'done', output: { status: 'delivered' } });
+});
+
+t.test('DUR-1 · DUR-2 · one commit writes the end of a delivery and of the run that waits for it alone', async (t) => {
+  const waiting = { eventKey: 'k', status: 'delivering', response: 'x', reason: 'earlier' } as unknown as RunRecord;
+  const from = { ...record, runKey: 'k' };
+  const run = { value: 'delivering', record: waiting };
+  const one = await stage(t, { within: true, from, run });
+  await one.disk.refuse();
+  t.same([one.actor.getSnapshot().value, one.runEnds.size], ['unrecorded', 0], 'nothing of it was written');
+
+  const other = await stage(t, { from, run });
+  await other.disk.land();
+  await turn();
+  t.equal(other.disk.waiting(), 1);
+  await other.disk.land();
+  t.match(other.journal.local?.get('deliveries', 'k')?.value, { status: 'delivered', endedAtMs: 9 });
+  t.same(other.journal.local?.get('runs', 'k'), {
+    key: 'k',
+    version: 1,
+    value: { eventKey: 'k', status: 'delivered', response: 'x', endedAtMs: 9 },
+  });
+  t.same(other.runEnds.get('k'), { kind: 'written' });
+
+  const failed = await deliver(t, { from, run, outcome: { kind: 'refused', class: 'permanent', reason: 'gone' } });
+  t.match(failed.journal.local?.get('deliveries', 'k')?.value, { status: 'deadLettered' });
+  t.equal(failed.journal.local?.get('runs', 'k'), undefined, 'a run that fails writes its end with its notice');
+  const closed = await deliver(t, { from, run: { ...run, value: 'closing' } });
+  t.same([closed.journal.local?.get('runs', 'k'), closed.runEnds.size], [undefined, 0]);
 });

@@ -353,3 +353,25 @@ t.test(
     t.equal(missed.length, 2);
   },
 );
+
+t.test(
+  'DLV-2 · DUR-1 · the log alone delivers within the gateway, and never what may have been delivered',
+  async (t) => {
+    const it = await openPlatforms(t);
+    const record = {
+      target: 'log',
+      profile: 'default',
+      deliveryId: 'd',
+      text: 'said',
+      extra: {},
+    } as unknown as DeliveryRecord;
+    t.ok(it.platforms.isWithin('default', 'log'));
+    t.match(it.platforms.sendWithin(record), {
+      outcome: { kind: 'delivered' },
+      startedAtMs: it.ports.nowMs(),
+      deduplicatesForMs: Number.POSITIVE_INFINITY,
+    });
+    for (const other of [{ profile: 'gone' }, { target: 'slack' }, { target: 'telegram' }, { unsureSinceMs: 1 }])
+      t.equal(it.platforms.sendWithin({ ...record, ...other }), undefined, JSON.stringify(other));
+  },
+);

@@ -6,9 +6,11 @@ import type { JournalKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { Roster } from '../../../machines/base/roster.ts';
 import type { NoticePlace } from '../../../machines/config/notice-place.ts';
 import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
 import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import type { RunEnds } from '../../../runtime/dispatch/responses.ts';
 import { wireRun, writeHandOver } from '../../../runtime/dispatch/runs.ts';
 import type { Wards } from '../../../runtime/system/wards.ts';
 import { diskFull, gate, openKeeper, turn } from '../../support/keeper.ts';
@@ -45,6 +47,8 @@ async function stage(
     bound = undefined as number | undefined,
     isCrowded = false,
     onFailure = undefined as NoticePlace | undefined,
+    /** The targets that deliver within the gateway; absent: every run is asked of its agent. */
+    within = undefined as readonly string[] | undefined,
   } = {},
 ) {
   const { keeper, journal } = await openKeeper(openMemoryJournal());
@@ -57,19 +61,24 @@ async function stage(
   let isFull = false;
   const seenKeeper: JournalKeeper = {
     ...keeper,
-    async commit(writes) {
-      if (isFull) return { kind: 'unavailable', fault: diskFull };
+    submit(writes, told) {
+      if (isFull) return told({ kind: 'unavailable', fault: diskFull });
       commits.push(writes.flatMap((write) => (write.kind === 'put' ? [`${write.collection}/${write.key}`] : [])));
-      return keeper.commit(writes);
+      keeper.submit(writes, told);
     },
   };
   const places = createPlaces(concurrency);
+  const writer = createRecordWriter(seenKeeper);
+  const runEnds: RunEnds = new Roster();
   const { logic } = wireRun({
     keeper: seenKeeper,
-    writer: createRecordWriter(seenKeeper),
+    writer,
     places,
     runAgent,
     routeConcurrency: () => bound,
+    ...(within === undefined ? {} : { answerAtOnce: () => ({ response: 'said', event: { ...event, onFailure } }) }),
+    isWithin: (_, target) => within?.includes(target) === true,
+    runEnds,
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
     crowded: () => isCrowded,
     left: (key) => void left.push(key),
@@ -86,7 +95,7 @@ async function stage(
   const fill = (full: boolean): void => {
     isFull = full;
   };
-  return { start, left, journal, deliveries, places, commits, clock, fill };
+  return { start, left, journal, deliveries, places, commits, clock, fill, writer, runEnds };
 }
 
 const settled = async (): Promise<void> => {
@@ -297,3 +306,59 @@ t.test(
     t.equal(await lost, false);
   },
 );
+
+const notAsked: RunAgent = () => Promise.reject(new Error('no agent is asked'));
+
+t.test(
+  'DUR-1 · a response that no agent gives is on disk before it leaves the gateway, and no attempt before it',
+  async (t) => {
+    const { start, journal, deliveries, places, commits } = await stage(t, notAsked, { within: ['log'] });
+    start('k');
+    await settled();
+    t.same(commits, [['runs/k', 'deliveries/k']]);
+    t.match(journal.local?.get('runs', 'k')?.value, {
+      status: 'delivering',
+      attempt: 1,
+      response: 'said',
+      startedAtMs: 9,
+    });
+    t.match(deliveries.spawned, [{ input: { record: { target: 'telegram', text: 'said' } } }]);
+    t.same(places.load(), { running: 0, waiting: 0, ready: 0 });
+  },
+);
+
+t.test('DUR-1 · one that stays within the gateway is written once it is delivered, and its run with it', async (t) => {
+  const { start, journal, deliveries, commits, writer, runEnds } = await stage(t, notAsked, { within: ['telegram'] });
+  const actor = start('k');
+  await settled();
+  t.same(commits, [], 'after a crash both can be had again');
+  t.match(deliveries.spawned, [{ key: 'k', input: { record: { status: 'queued', text: 'said', order: 10 } } }]);
+  t.match(writer.held('deliveries', 'k'), [
+    { collection: 'runs', value: { status: 'delivering', response: 'said' }, dueAtMs: 10 },
+    { collection: 'deliveries', dueAtMs: 10 },
+  ]);
+
+  runEnds.set('k', { kind: 'written' });
+  actor.send({ type: 'delivery.settled', status: 'delivered' });
+  t.match(actor.getSnapshot(), { status: 'done', output: { status: 'delivered', attempt: 1 } });
+  t.same([commits, runEnds.size], [[], 0], 'the commit of its delivery wrote its end');
+  t.equal(journal.local?.get('runs', 'k'), undefined);
+});
+
+t.test('DUR-1 · where its delivery could not be written, the run writes both ends', async (t) => {
+  const { start, journal, commits } = await stage(t, notAsked, { within: ['telegram'] });
+  const actor = start('k');
+  actor.send({ type: 'delivery.settled', status: 'delivered' });
+  await settled();
+  t.same(commits, [['runs/k', 'deliveries/k']]);
+  t.match(journal.local?.get('deliveries', 'k'), { value: { status: 'queued' }, dueAtMs: 10 });
+  t.match(actor.getSnapshot().output, { status: 'delivered' });
+});
+
+t.test('SCA-2 · one that another gateway has taken over meanwhile ends without a word', async (t) => {
+  const { start, commits, runEnds } = await stage(t, notAsked, { within: ['telegram'] });
+  const actor = start('k');
+  runEnds.set('k', { kind: 'lost', collection: 'runs' });
+  actor.send({ type: 'delivery.settled', status: 'delivered' });
+  t.same([actor.getSnapshot().value, commits], ['lost', []]);
+});
