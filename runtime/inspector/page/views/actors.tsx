@@ -22,6 +22,7 @@ import { Split } from '../parts/split.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { ActorPane } from './actor.tsx';
 import { ActorItem } from './actor-item.tsx';
+import { ActorsElsewhere, NodeChoice } from './actors-elsewhere.tsx';
 import { DaemonPane } from './daemon-pane.tsx';
 
 const rowHeight = 28;
@@ -40,7 +41,12 @@ const standings = [
   ['working', 'Working'],
 ] as const;
 
+/** Those of this gateway are streamed; those of another one are asked for. */
 function Actors({ place }: { readonly place: Place }): JSX.Element {
+  return (place.query.node ?? '') === '' ? <ActorsHere place={place} /> : <ActorsElsewhere place={place} />;
+}
+
+function ActorsHere({ place }: { readonly place: Place }): JSX.Element {
   const { rows, more, version } = useCell(living);
   const [folded, setFolded] = useState<ReadonlyMap<string, boolean>>(new Map());
   const { chosen, query } = place;
@@ -68,6 +74,7 @@ function Actors({ place }: { readonly place: Place }): JSX.Element {
   return (
     <>
       <Head title="Actors" count={`${rows.size.toLocaleString('en')} live`}>
+        <NodeChoice node="" />
         {standings.map(([standing, word]) => (
           <button
             key={standing}
