@@ -2,12 +2,13 @@
  * Measures the receiver beside bare handlers, the cost of groups, and the servers' half beside the raw SDK client. Prints
  * medians and ratios, and leaves them for `report.ts`; judges nothing.
  *
- * `npm run bench` for all, `npm run bench -- --quick` for a minute, `--only receiver|presets|watch|groups|mcp|start|scale` for a
- * part.
+ * `npm run bench` for all, `npm run bench -- --quick` for a minute, `--only receiver|presets|watch|page|groups|mcp|start|scale` for
+ * a part.
  */
 
 import { keepResults } from './last.ts';
 import { measureMcp } from './mcp.ts';
+import { measurePage } from './page.ts';
 import { measurePresets, presetSizes } from './presets.ts';
 import { bareNode, type Cost, durable, inMemory, measureHalfLoad, measureReceiver, squads } from './receiver.ts';
 import { measureScale } from './scale.ts';
@@ -18,11 +19,12 @@ import { measureWatch } from './watch.ts';
 
 const quick = process.argv.includes('--quick');
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined;
-if (only !== undefined && !['receiver', 'presets', 'watch', 'groups', 'mcp', 'start', 'scale'].includes(only))
+if (only !== undefined && !['receiver', 'presets', 'watch', 'page', 'groups', 'mcp', 'start', 'scale'].includes(only))
   throw new Error(`--only knows no "${only}"`);
 if (only === undefined || only === 'receiver') await receiver();
 if (only === undefined || only === 'presets') presets();
 if (only === undefined || only === 'watch') await measureWatch(quick);
+if (only === undefined || only === 'page') await measurePage(quick);
 if (only === undefined || only === 'groups') groups();
 if (only === undefined || only === 'mcp') await measureMcp(quick);
 if (only === undefined || only === 'start') await measureStart(quick);

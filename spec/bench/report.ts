@@ -104,7 +104,7 @@ ${tableOf(
   ]),
 )}
 
-\`npm run bench -- --quick\` takes about a minute, \`--only receiver|presets|watch|groups|mcp|start|scale\` a part of it. \`npm run bench:check\`
+\`npm run bench -- --quick\` takes about a minute, \`--only receiver|presets|watch|page|groups|mcp|start|scale\` a part of it. \`npm run bench:check\`
 holds the ratios, and the bytes that a request allocates and leaves behind, against \`spec/bench/baseline.json\` and fails where one has grown;
 \`npm run bench:check -- --accept\` makes what it finds the baseline.
 `;
