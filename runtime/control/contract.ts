@@ -1015,7 +1015,7 @@ export interface Top<Row> {
   readonly rows: readonly Row[];
 }
 
-export type NeedKind = 'approval' | 'failures' | 'server' | 'target' | 'login' | 'config';
+export type NeedKind = 'approval' | 'failures' | 'unconfirmed' | 'server' | 'target' | 'login' | 'config';
 
 export interface Need {
   /** Unique among the needs, and the same while the need lasts. */

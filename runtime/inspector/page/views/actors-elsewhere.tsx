@@ -15,7 +15,7 @@ import { nodes } from '../data/live.ts';
 import { go } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { standingOf } from '../data/standing.ts';
-import { everything, treeLines } from '../data/tree.ts';
+import { countActors, everything, treeLines } from '../data/tree.ts';
 import { useAgain } from '../data/use-nodes.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { Chip, toneOf } from '../parts/chip.tsx';
@@ -40,7 +40,7 @@ export function ActorsElsewhere({ place: { chosen, query } }: { readonly place: 
   const open = (id: string): void => go('actors', id, query);
   return (
     <>
-      <Head title="Actors" count={`${rows.size.toLocaleString('en')} live`}>
+      <Head title="Actors" count={`${countActors(rows.values()).toLocaleString('en')} live`}>
         <NodeChoice node={node} />
       </Head>
       <Split
