@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { connectControl } from '../../runtime/control/client.ts';
 import type { GatewayStatus } from '../../runtime/control/contract.ts';
-import { chromiumPath, noChromium } from '../support/browser.ts';
+import { chromiumPath, noChromium } from '../support/chromium.ts';
 import { linkOf } from '../support/inspector.ts';
 import { ended, homeWith, started, wait } from './daemon.ts';
 import { sendPaced } from './load.ts';
