@@ -30,7 +30,7 @@ import { createMcpView } from './mcp/view.ts';
 import { createVitals } from './observe/health.ts';
 import type { Log } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
-import { countRestarts } from './observe/metrics-counts.ts';
+import { anyRoute, countRestarts } from './observe/metrics-counts.ts';
 import type { Redactor } from './observe/redact.ts';
 import { createTracing } from './observe/tracing.ts';
 import { createClock } from './system/clock.ts';
@@ -132,6 +132,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     mcp,
     metrics,
     keeper: webhooks.keeper,
+    isShared: webhooks.neighbours !== undefined,
     load: webhooks.load,
     concurrency: () => settings().agent.concurrency,
     webhookEnabled: () => settings().webhook.enabled,
@@ -232,6 +233,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
       chat: createChatView({ servers, settings: (profile) => profileOf(homes.inForce(), profile)?.settings.agent }),
       cron: webhooks.cron,
       overview,
+      requestsByMinute: () => metrics.recent.requests.lastHour(anyRoute),
       configHistory,
       workOf: (run) => ({
         calls: servers.memory.ofRun(run),

@@ -73,8 +73,10 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
         context.out.complain(`agent: ${oneLine(fault)}\n`);
         return 0;
       }
-      if (url !== null || enabled === false) {
-        const page = status.inspector.fault;
+      const { fault: page, ...inspector } = status.inspector;
+      // Its listener opens beside that of the webhooks.
+      const isPageOpening = inspector.enabled && inspector.url === null && page === undefined;
+      if ((url !== null || enabled === false) && !isPageOpening) {
         if (page !== undefined) context.out.complain(`agent: the inspector page is not served: ${oneLine(page)}\n`);
         context.out.print(
           url === null

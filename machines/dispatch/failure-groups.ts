@@ -7,10 +7,13 @@
 import { targetTitle } from '../config/target-titles.ts';
 import { canonicalTarget } from '../config/targets.ts';
 import type { DeliveryRecord } from '../webhook/record.ts';
-import { type RefusalClass, refusalWords } from './send-outcome.ts';
+import { refusalWords } from './send-outcome.ts';
 
-/** `now`: the cause passes by itself. `afterFix`: only once the cause is removed. `unsure`: the text may have arrived. */
-export type RetryHelps = 'now' | 'afterFix' | 'unsure';
+/**
+ * `now`: the cause passes by itself. `afterFix`: only once the cause is removed. `never`: the cause is in the message or its
+ * place, which a retry does not change; a replay does. `unsure`: the message may have arrived.
+ */
+export type RetryHelps = 'now' | 'afterFix' | 'never' | 'unsure';
 
 export type Failure = Pick<
   DeliveryRecord,
@@ -97,12 +100,12 @@ export function groupFailures(failures: Iterable<Failure>, by: FailureGrouping =
   return [...groups]
     .map(([key, { first, routes, ...counted }]) => {
       const { target, reason } = first;
-      const helps = helpsOf(first);
+      const { helps, advice } = cureOf(first);
       return {
         key,
         target: canonicalTarget(target) ?? target,
         title: by === 'cause' ? titleOf(target, reason) : by === 'target' ? targetTitle(target) : first.route,
-        advice: by !== 'cause' ? '' : helps === 'unsure' ? unsureAdvice : adviceOn(reason ?? '', helps),
+        advice: by === 'cause' ? advice(`platforms.${canonicalTarget(target) ?? target}`) : '',
         helps,
         ...counted,
         routes: [...routes].sort(),
@@ -125,24 +128,91 @@ function titleOf(target: string, reason: string | undefined): string {
   return cause.startsWith('the platform ') ? `${title} ${cause.slice('the platform '.length)}` : `${title}: ${cause}`;
 }
 
-const unsureAdvice = 'The message may have arrived. Check there first, then retry or drop it.';
-const passes = /was not reached|the platform failed|is busy|fewer messages|was not taken|stopped before|broke off/;
-
-function helpsOf({ status, reason = '' }: Failure): RetryHelps {
-  if (status === 'unknown') return 'unsure';
-  return passes.test(reason) ? 'now' : 'afterFix';
+interface Cure {
+  readonly helps: RetryHelps;
+  /** @param key of the target in config.yaml */
+  readonly advice: (key: string) => string;
 }
 
-const advices: Readonly<Record<RefusalClass, string>> = {
-  auth: 'Give the target valid credentials, then retry.',
-  notFound: 'Invite the bot there, or change chat_id of the route, then retry.',
-  forbidden: 'Let the account write there, then retry.',
-  tooLong: 'Shorten the text of the route, then replay the events.',
-  permanent: 'Correct what the platform refuses, then retry.',
+/** A delivery keeps its text and the place that its route gave; only the entry of its target is read anew by a retry. */
+const unsure: Cure = {
+  helps: 'unsure',
+  advice: () => 'The message may have arrived. Look for it there, then resolve it.',
+};
+const other: Cure = { helps: 'afterFix', advice: () => 'Correct what the reason names, then retry.' };
+const login: Cure = {
+  helps: 'afterFix',
+  advice: () => 'Log in with `gh auth login` as the gateway’s user, then retry.',
 };
 
-function adviceOn(reason: string, helps: RetryHelps): string {
-  if (helps === 'now') return 'Retry once the platform answers again.';
-  const found = (Object.keys(refusalWords) as RefusalClass[]).find((one) => reason.includes(refusalWords[one]));
-  return found === undefined ? 'Correct what the reason names, then retry.' : advices[found];
+/** The first whose words are in the reason. */
+const cures: readonly (readonly [words: RegExp | string, cure: Cure])[] = [
+  [/stopped before/, { helps: 'now', advice: () => 'The gateway stopped before it was sent. Retry.' }],
+  [
+    /fewer messages|is busy/,
+    { helps: 'now', advice: (key) => `Retry later; \`messages_per_minute\` of \`${key}\` slows the gateway down.` },
+  ],
+  [
+    /was not reached|could not be started|did not reach/,
+    { helps: 'now', advice: () => 'Check the network of the gateway with `agent doctor`, then retry.' },
+  ],
+  [
+    /the platform failed|was not taken|broke off|gave no access token|did not accept the report/,
+    { helps: 'now', advice: () => 'Retry once the platform answers again.' },
+  ],
+  [
+    /is not enabled|cannot be used|is not connected|check api_base/,
+    {
+      helps: 'afterFix',
+      advice: (key) => `Correct \`${key}\` in config.yaml until Targets shows it connected, then retry.`,
+    },
+  ],
+  [
+    /^target .* is not known/,
+    { helps: 'never', advice: () => 'Correct `deliver` of the route, then replay the events.' },
+  ],
+  [/is not configured any more/, { helps: 'afterFix', advice: () => 'Add the profile again and retry, or drop them.' }],
+  [
+    /was not found; install/,
+    { helps: 'afterFix', advice: () => 'Install the program on the gateway’s host, then retry.' },
+  ],
+  [/not logged in/, login],
+  [refusalWords.auth, { helps: 'afterFix', advice: (key) => `Correct the credentials of \`${key}\`, then retry.` }],
+  [
+    refusalWords.notFound,
+    {
+      helps: 'afterFix',
+      advice: () => 'Invite the bot there and retry; or correct `deliver_extra` of the route and replay the events.',
+    },
+  ],
+  [
+    /nowhere to deliver to/,
+    {
+      helps: 'afterFix',
+      advice: (key) =>
+        `Set \`home_channel\` of \`${key}\` and retry; or set \`deliver_extra\` of the route and replay the events.`,
+    },
+  ],
+  [
+    /is no place to deliver to|leave deliver_extra|deliver_extra\.\w+ must|no (?:such notify )?service/,
+    { helps: 'never', advice: () => 'Correct `deliver_extra` of the route, then replay the events.' },
+  ],
+  [refusalWords.forbidden, { helps: 'afterFix', advice: () => 'Let the account write there, then retry.' }],
+  [/too long/, { helps: 'never', advice: () => 'Ask for less text in `prompt` of the route, then replay the events.' }],
+  [
+    refusalWords.permanent,
+    {
+      helps: 'never',
+      advice: () =>
+        'Correct what the platform names in `prompt` or `deliver_extra` of the route, then replay the events.',
+    },
+  ],
+];
+
+function cureOf({ target, status, reason = '' }: Pick<Failure, 'target' | 'status' | 'reason'>): Cure {
+  if (status === 'unknown') return unsure;
+  const found = cures.find(([words]) => (typeof words === 'string' ? reason.includes(words) : words.test(reason)))?.[1];
+  if (found === undefined) return other;
+  // Its credentials are those of a program.
+  return (canonicalTarget(target) ?? target) === 'github_comment' && reason.includes(refusalWords.auth) ? login : found;
 }

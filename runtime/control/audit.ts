@@ -1,7 +1,8 @@
 /**
  * The audit log: who changed what through the command line or the page, and how that ended, as lines of JSON in
  * `logs/audit.log`. A line names what was changed and never with which text: a prompt, a secret or a payload is in none.
- * Refused sign-ins have a file of their own, `logs/refused-sign-ins.log`, since anybody who reaches the page can make them.
+ * Refused sign-ins, those by a link that is over too, have a file of their own, `logs/refused-sign-ins.log`, since anybody who
+ * reaches the page can make them.
  * What agents do has its own records, so a run's calls are not here. Knows which methods only read, too.
  * @see SEC-1 in docs/specification.md
  */
@@ -25,6 +26,8 @@ export interface SessionChange {
   /** A user of the configuration. Another name is not written down: it may be a password in the wrong field. */
   readonly who?: string | undefined;
   readonly sender?: string;
+  /** Absent for a password. */
+  readonly by?: 'link';
   readonly refused?: string;
 }
 
@@ -33,7 +36,7 @@ export interface AuditLog {
   add(asker: Asker, request: { readonly method: string; readonly params: JsonObject }, thrown?: unknown): void;
   /** The same for one who may only read, once an hour by name and method: it must not push the rows of others out. */
   addReader(asker: Asker, method: string, thrown: unknown): void;
-  /** Writes down a sign-in or a sign-out; equal ones within a minute are counted. */
+  /** Writes down a sign-in, by password or link, or a sign-out; equal ones within a minute are counted. */
   addSession(change: SessionChange): void;
   /** Resolves when what was written down is on the disk, or cannot be. */
   settled(): Promise<void>;
@@ -198,9 +201,9 @@ export function createAuditLog(folder: string, redact: (text: string) => string,
       toldMs.set(about, nowMs());
       self.add(asker, { method, params: {} }, thrown);
     },
-    addSession({ what, who = unknownUser, sender, refused }) {
+    addSession({ what, who = unknownUser, sender, by, refused }) {
       const isNamed = sender !== undefined && (refused === undefined || sessions.size < mostCounted);
-      const on = isNamed ? { sender: cut(sender, longestSender) } : {};
+      const on = defined({ by, sender: isNamed ? cut(sender, longestSender) : undefined });
       const row = { who, from: 'page', what, method: sessionMethods[what], on, ...defined({ refused }) } as const;
       sessions.add(JSON.stringify(row), row);
     },

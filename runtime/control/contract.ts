@@ -136,8 +136,9 @@ export interface Contract {
     params: { readonly as?: string; readonly read_only?: boolean };
     result: { readonly url: string };
   };
-  'inspect.show': { params: { readonly actor: string }; result: ActorShown };
-  'inspect.tree': { params: object; result: ActorNode };
+  /** `node`: another gateway of the database, as `gateway.nodes` names it. */
+  'inspect.show': { params: { readonly actor: string; readonly node?: string }; result: ActorShown };
+  'inspect.tree': { params: { readonly node?: string }; result: ActorNode };
   'inspect.watch': { params: object; result: SnapshotMessage };
   'inspect.why': { params: EventChoice & ById; result: Story };
   /** What the verified copy holds, and how many documents were written into the home. */
@@ -636,6 +637,11 @@ export interface GatewayStatus {
   readonly servers: Readonly<Record<string, number>>;
   /** Living actors by machine. */
   readonly actors: Readonly<Record<string, number>>;
+  /**
+   * Requests to its routes in each of the last 60 minutes, the running one last; counted since its start. Absent where a
+   * gateway of an earlier version answers.
+   */
+  readonly requests_by_minute?: readonly number[];
 }
 
 /** A gateway of the database. */
@@ -1009,7 +1015,7 @@ export interface Top<Row> {
   readonly rows: readonly Row[];
 }
 
-export type NeedKind = 'approval' | 'failures' | 'server' | 'target' | 'login' | 'config';
+export type NeedKind = 'approval' | 'failures' | 'unconfirmed' | 'server' | 'target' | 'login' | 'config';
 
 export interface Need {
   /** Unique among the needs, and the same while the need lasts. */

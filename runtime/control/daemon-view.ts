@@ -58,6 +58,7 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly chat: ChatView;
   readonly cron: CronView;
   readonly overview: OverviewService;
+  readonly requestsByMinute: () => readonly number[];
   readonly url: () => string | undefined;
   readonly webhookEnabled: () => boolean;
   /** Why the front does not stand where the configuration wants it; undefined while it does. */
@@ -113,6 +114,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       journal: root.system.get('journal')?.getSnapshot().context.fault ?? 'ready',
       servers: ports.mcp.states(),
       actors: countActors(root),
+      requests_by_minute: ports.requestsByMinute(),
     }),
     stop: () => root.send({ type: 'daemon.stop' }),
     reload: ports.reload,

@@ -101,7 +101,7 @@ async function originOf({ route, secret }: RouteWithSecret, host: CommandHost): 
 function limitsOf({ coalesce, concurrency, scriptTimeoutMs, script }: Route, { home }: HomeDesk): readonly string[] {
   const { rateLimit, maxBodyBytes } = home.main.settings.webhook;
   return [
-    `${rateLimit} requests per minute`,
+    `${rateLimit.toLocaleString('en')} requests per minute`,
     `bodies up to ${Math.round(maxBodyBytes / 1_024).toLocaleString('en')} KiB`,
     ...(concurrency === undefined ? [] : [`${concurrency} runs at the same time`]),
     ...(coalesce === undefined

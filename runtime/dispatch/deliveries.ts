@@ -107,7 +107,7 @@ export function wireDelivery(ports: DeliveryPorts) {
         leave.set(key, give);
         if (now.state === 'granted' || record.answerByMs === undefined) return;
         forget = ports.wake(
-          () => missed(`${record.target}: no place was free while its sender waited`),
+          () => missed(`${record.target}: no slot was free while its sender waited`),
           record.answerByMs - ports.nowMs(),
         );
       },

@@ -11,6 +11,7 @@ import { answerOf, checksOf } from './event-checks.ts';
 import { spansOf } from './event-spans.ts';
 import { eventVerdict } from './event-verdict.ts';
 import type { EventReplay, OpenedEvent, Payload } from './event-wire.ts';
+import { outcomeOf } from './story-request.ts';
 import type { StorySources } from './story-sources.ts';
 
 export interface OpenedSources extends StorySources {
@@ -67,10 +68,12 @@ function payloadOf(body: string, isWhole: boolean): Payload {
   return { text, bytes: Buffer.byteLength(body), whole: text.length === body.length };
 }
 
-function senderWords({ scheme, replayOf, told }: EventRecord): string {
+function senderWords(event: EventRecord): string {
+  const { scheme, replayOf, told } = event;
   if (told?.handedIn !== undefined) return `Not verified: ${handedInWords(told.handedIn)}`;
   if (replayOf !== undefined) return 'Replayed by a person; the signature was checked when the event first came';
   if (scheme === undefined) return 'Not verified';
   if (scheme === 'none') return 'Not signed: the route accepts unsigned requests';
-  return `${sourceOf(scheme)?.title ?? scheme}, signature verified`;
+  const signer = sourceOf(scheme)?.title ?? scheme;
+  return `${signer}, signature ${outcomeOf(event) === 'badSignature' ? 'refused' : 'verified'}`;
 }

@@ -30,7 +30,7 @@ export function eventVerdict(sources: StorySources): Verdict {
     return {
       tone: passedOver.has(outcome) ? 'ended' : 'failed',
       text,
-      detail: refusalCure(outcome, event).replaceAll('`', ''),
+      detail: refusalCure(outcome, event),
     };
   }
   return { ...sentenceOf(sources), detail: detailOf(sources) };

@@ -106,6 +106,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
   let standing: { readonly settings: InspectorSettings; readonly server: InspectorServer } | undefined;
   let why = 'inspector: it has not been started yet; try again in a moment';
   let isWanted = false;
+  let isOpening = false;
   const inTurn = createTurns((thrown) => log.log('error', `inspector: it cannot be moved: ${causeOf(thrown)}`));
 
   async function move(settings: InspectorSettings): Promise<void> {
@@ -119,6 +120,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
       why = 'inspector: it is switched off; set inspector.enabled: true';
       return;
     }
+    isOpening = true;
     // Loaded here, so that a daemon whose inspector is off never pays for it.
     const { openInspectorServer } = await import('./server.ts');
     const verdict = await openInspectorServer(settings, {
@@ -153,10 +155,15 @@ export function createInspector(ports: InspectorPorts): Inspector {
     actor,
     stepsOf: history.stepsOf,
     chart: chartOf,
-    apply: (settings) => inTurn(() => move(settings)),
+    apply: (settings) =>
+      inTurn(() =>
+        move(settings).finally(() => {
+          isOpening = false;
+        }),
+      ),
     listener() {
       const url = standing?.server.url ?? null;
-      return { enabled: isWanted, url, ...(isWanted && url === null ? { fault: why } : {}) };
+      return { enabled: isWanted, url, ...(isWanted && url === null && !isOpening ? { fault: why } : {}) };
     },
     link: (onUsed, guest) =>
       standing === undefined

@@ -47,7 +47,12 @@ function approvalNeed(row: NeedSources['approvals'][number]): Need {
   return {
     id: `approval/${id}`,
     kind: 'approval',
-    title: kind === 'form' ? `Fill in the form of ${server}` : `Approve ${toolWords(server, tool ?? '')}`,
+    title:
+      kind === 'form'
+        ? tool === 'clarify'
+          ? 'Answer the question of a run'
+          : `Fill in the form of ${server}`
+        : `Approve ${toolWords(server, tool ?? '')}`,
     reason: [...asked, waits].join(' · '),
     until: expires_at,
     action: { label: 'Review', place: placeOf('approvals', id) },
@@ -65,7 +70,7 @@ function failureNeed({ key, title, advice, helps, count, firstMs, routes }: Fail
   const what = helps === 'unsure' ? 'unconfirmed' : 'failed';
   return {
     id: `failures/${key}`,
-    kind: 'failures',
+    kind: helps === 'unsure' ? 'unconfirmed' : 'failures',
     title: `${count.toLocaleString('en')} ${deliveries} ${what}: ${title}`,
     reason: `${routes.join(', ')} · ${advice}`,
     since: new Date(firstMs).toISOString(),

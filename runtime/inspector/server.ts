@@ -82,6 +82,7 @@ const maxHeadBytes = 1_048_576;
 const lingerMs = 1_000;
 const headTooLong =
   'The browser sent more than 1 MiB of headers, most likely cookies that another program on this machine set. Clear the cookies of this address in the browser, then open the page by `agent inspect --web`.';
+const linkRefused = 'the link was used already or is too old';
 const linkOver = 'This link was used already or is too old. `agent inspect --web` makes another.';
 const wrongSignIn = 'the name or the password is wrong';
 const notKept =
@@ -280,23 +281,29 @@ function askedOf(path: string, hasUsers: boolean): Asked {
 function open(
   request: IncomingMessage,
   response: ServerResponse,
-  { sessions, port, origin, publicUrl, filesOf }: Serving,
+  { sessions, port, origin, publicUrl, filesOf, rpc }: Serving,
 ): void {
+  const { audit } = rpc.host();
+  const opened = { what: 'signed in', by: 'link', sender: signerOf(request) } as const;
+  const refuse = (): void => {
+    audit?.addSession({ ...opened, refused: linkRefused });
+    plain(response, 401, linkOver);
+  };
   const token = new URL(request.url ?? '/', origin).searchParams.get('token') ?? '';
   const index = filesOf().get('/');
   // What looks or fetches ahead is no person, who comes here once.
   if (request.headers['sec-purpose'] !== undefined) plain(response, 503, 'a link is opened by a person');
-  else if (!sessions.invites(token)) {
-    plain(response, 401, linkOver);
-  } else if (index === undefined) file(request, response, index);
+  else if (!sessions.invites(token)) refuse();
+  else if (index === undefined) file(request, response, index);
   else if (request.method === 'HEAD') response.writeHead(200, { 'content-type': index.type }).end();
   else {
     const at = pageOriginOf(request.headers.host ?? '', { origin, publicUrl }) ?? origin;
     const session = sessions.open(token, at);
     if (session === undefined) {
-      plain(response, 401, linkOver);
+      refuse();
       return;
     }
+    audit?.addSession({ ...opened, who: sessions.guest({ id: session.id, origin: at })?.who });
     response.writeHead(200, { 'content-type': index.type, 'set-cookie': cookieOf(session, port, at) });
     response.end(withSession(index.bytes.toString('utf8'), session));
   }

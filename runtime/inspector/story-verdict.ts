@@ -4,6 +4,7 @@
  * @see INS-2 in docs/specification.md
  */
 
+import { targetChoices } from '../../machines/config/targets.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import type { OutcomeKind } from '../../machines/webhook/reply.ts';
 import { answerCommands } from './story-calls.ts';
@@ -122,7 +123,8 @@ function statusWords(sources: StorySources, delivery: StorySources['delivery'], 
 export function alikeWords({ alike }: StorySources): string {
   if (alike === undefined) return '';
   const { count, firstAtMs, lastAtMs } = alike;
-  return ` It is one of ${count.toLocaleString('en')} alike from one address, from ${iso(firstAtMs)} to ${iso(lastAtMs)}.`;
+  const [first, last] = [firstAtMs, lastAtMs].map((atMs) => iso(atMs).slice(11, 19));
+  return ` It is one of ${count.toLocaleString('en')} alike from one address, from ${first} to ${last} UTC.`;
 }
 
 function underWay({ questions: [question], callsUnderWay: [call] }: StorySources): string {
@@ -177,6 +179,8 @@ export function cureFor(sources: StorySources): string {
 }
 
 export function withReason(verdict: string, reason: string | undefined): string {
+  if (reason === undefined) return verdict;
   // The verdict says already whose reason it is.
-  return reason === undefined ? verdict : `${verdict.slice(0, -1)}: ${reason.replace(/^(?:filter|script): /, '')}.`;
+  const own = targetChoices.find((name) => reason.startsWith(`${name}: `)) ?? '';
+  return `${verdict.slice(0, -1)}: ${reason.replace(/^(?:filter|script): /, '').slice(own === '' ? 0 : own.length + 2)}.`;
 }

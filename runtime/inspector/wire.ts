@@ -132,6 +132,8 @@ export interface Vitals {
   readonly memoryBytes: number;
   /** The longest that the event loop was held up since the vitals before. */
   readonly lagMs: number;
+  /** Gateways that share the journal, as far as this one knows; absent where it has the journal for itself. */
+  readonly nodes?: number;
 }
 
 /** `GET /chart/<machine>`: a chart as its definition says; the same for every actor of the machine, so worth caching. */

@@ -20,6 +20,8 @@ export interface VitalsPorts {
   readonly mcp: McpView;
   readonly metrics: Metrics;
   readonly keeper: Pick<JournalKeeper, 'leads' | 'place'>;
+  /** Whether other gateways may use the journal too. */
+  readonly isShared: boolean;
   readonly load: () => { readonly running: number; readonly waiting: number };
   readonly concurrency: () => number;
   readonly webhookEnabled: () => boolean;
@@ -118,6 +120,7 @@ export function createVitals(ports: VitalsPorts): VitalSigns {
         requests: requests(),
         memoryBytes: process.memoryUsage.rss(),
         lagMs,
+        ...(ports.isShared ? { nodes: ports.keeper.place().of } : {}),
       };
     },
     measure() {

@@ -14,6 +14,9 @@ import { secretNumber } from '../../machines/webhook/signature.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { type Metrics, observe, type Series } from './metrics.ts';
 
+/** The requests to every configured route are counted together. */
+export const anyRoute = 'any';
+
 export type CountRequest = (request: RequestContext, nowMs: number) => void;
 
 /** Counts requests; the series of a route are looked up once, not with each of its requests. */
@@ -46,7 +49,10 @@ export function createRequestCount(metrics: Metrics): CountRequest {
     const older = scheme === undefined || origin !== 'http' ? undefined : secretNumber(scheme);
     if (older !== undefined) metrics.count('agent_webhook_older_secret_total', profile, name, older);
     // A replay waits for nobody's body.
-    if (origin === 'http') observe(duration, Math.max(0, nowMs - receivedAtMs) / 1_000);
+    if (origin !== 'http') return;
+    const tookMs = Math.max(0, nowMs - receivedAtMs);
+    observe(duration, tookMs / 1_000);
+    if (route !== undefined) metrics.recent.requests.add(anyRoute, { tookMs, failed: false });
   };
 }
 

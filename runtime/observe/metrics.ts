@@ -19,8 +19,8 @@ export interface Series {
 }
 
 export interface Metrics {
-  /** What ended lately: calls by `profile/server`, deliveries by `profile/target`. */
-  readonly recent: { readonly calls: RecentCounts; readonly deliveries: RecentCounts };
+  /** What ended lately: calls by `profile/server`, deliveries by `profile/target`, requests to any route. */
+  readonly recent: Readonly<Record<'calls' | 'deliveries' | 'requests', RecentCounts>>;
   /** The series of a metric with these label values, in the catalogue's order; made at its first use. */
   series(name: MetricName, ...labels: Labels): Series;
   count(name: MetricName, ...labels: Labels): void;
@@ -77,7 +77,11 @@ export function createMetrics(nowMs: () => number = Date.now): Metrics {
   }
 
   return {
-    recent: { calls: createRecentCounts(nowMs), deliveries: createRecentCounts(nowMs) },
+    recent: {
+      calls: createRecentCounts(nowMs),
+      deliveries: createRecentCounts(nowMs),
+      requests: createRecentCounts(nowMs),
+    },
     series,
     count(name, ...labels) {
       series(name, ...labels).count += 1;

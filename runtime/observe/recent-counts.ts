@@ -1,6 +1,6 @@
 /**
- * Counts what ends by name and minute, with durations, for up to seven days: calls by server, deliveries by target. In
- * memory, so it begins with the gateway.
+ * Counts what ends by name and minute, with durations, for up to seven days: calls by server, deliveries by target, requests
+ * to any route. In memory, so it begins with the gateway.
  * @see INS-4 in docs/specification.md
  */
 
@@ -10,6 +10,8 @@ export interface RecentCounts {
   add(name: string, ended: { readonly tookMs: number; readonly failed: boolean }): void;
   /** Of what ended since a time, to the minute. */
   read(name: string, sinceMs: number): Recent;
+  /** How many ended in each of the last 60 minutes, the running one last. */
+  lastHour(name: string): readonly number[];
 }
 
 export interface Recent {
@@ -62,6 +64,10 @@ export function createRecentCounts(nowMs: () => number): RecentCounts {
       }
       const [median] = percentilesOf(durations, [0.5]) ?? [];
       return { count, failed, ...(median === undefined ? {} : { median_ms: median }) };
+    },
+    lastHour(name) {
+      const running = Math.floor(nowMs() / minuteMs);
+      return Array.from({ length: 60 }, (_, at) => names.get(name)?.get(running - 59 + at)?.count ?? 0);
     },
   };
 }

@@ -2,13 +2,13 @@
  * Measures the receiver beside bare handlers, the cost of groups, and the servers' half beside the raw SDK client. Prints
  * medians and ratios, and leaves them for `report.ts`; judges nothing.
  *
- * `npm run bench` for all, `npm run bench -- --quick` for a minute, `--only receiver|journey|presets|watch|groups|nodes|mcp|start|scale`
- * for a part.
+ * `npm run bench` for all, `npm run bench -- --quick` for a minute, `--only` and the name of a part for that.
  */
 
 import { keepResults, machineNow } from './last.ts';
 import { measureMcp } from './mcp.ts';
 import { measureNodes } from './nodes.ts';
+import { measurePage } from './page.ts';
 import { measurePresets, presetSizes } from './presets.ts';
 import {
   bareNode,
@@ -28,18 +28,22 @@ import { measureWatch } from './watch.ts';
 
 const quick = process.argv.includes('--quick');
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined;
-const parts = ['receiver', 'journey', 'presets', 'watch', 'groups', 'nodes', 'mcp', 'start', 'scale'];
-if (only !== undefined && !parts.includes(only))
-  throw new Error(`--only knows no "${only}"`);
-if (only === undefined || only === 'receiver') await receiver();
-if (only === undefined || only === 'journey') await journey();
-if (only === undefined || only === 'presets') presets();
-if (only === undefined || only === 'watch') await measureWatch(quick);
-if (only === undefined || only === 'groups') groups();
-if (only === undefined || only === 'nodes') await measureNodes(quick);
-if (only === undefined || only === 'mcp') await measureMcp(quick);
-if (only === undefined || only === 'start') await measureStart(quick);
-if (only === undefined || only === 'scale') await measureScale(quick, process.argv.includes('--full'));
+const parts: Readonly<Record<string, () => unknown>> = {
+  receiver,
+  journey,
+  presets,
+  watch: () => measureWatch(quick),
+  page: () => measurePage(quick),
+  groups,
+  nodes: () => measureNodes(quick),
+  mcp: () => measureMcp(quick),
+  start: () => measureStart(quick),
+  scale: () => measureScale(quick, process.argv.includes('--full')),
+};
+if (only !== undefined && parts[only] === undefined) {
+  throw new Error(`--only knows no "${only}"; it knows ${Object.keys(parts).join(', ')}`);
+}
+for (const [name, measure] of Object.entries(parts)) if (only === undefined || only === name) await measure();
 
 async function receiver(): Promise<void> {
   const order = quick ? { rounds: 3, requests: 2_500 } : { rounds: 7, requests: 20_000 };

@@ -104,9 +104,12 @@ t.test('HOME-1 · CLI-2 · a home that cannot be written is said to be that, wit
 });
 
 t.test('CLI-1 · a gateway without webhooks says so and how they are enabled', async (t) => {
-  const home = makeHome(t, { 'config.yaml': 'agent: { runner: echo }\n' });
+  const home = makeHome(t, { 'config.yaml': 'agent: { runner: echo }\ninspector: { port: 0 }\n' });
   const started = await runCli(['gateway'], home.path);
   t.match(started.stdout, /webhooks are not enabled: agent gateway setup/);
+  t.equal(started.stderr, '', 'nor is a page that is still being opened reported as a fault');
+  const status = JSON.parse((await runCli(['gateway', 'status', '--json'], home.path)).stdout);
+  t.match(status.inspector, { enabled: true, url: /^http/ });
   t.equal((await runCli(['gateway', 'stop'], home.path)).code, 0);
   t.match(readFileSync(`${home.path}/logs/gateway.log`, 'utf8'), /webhooks are not enabled: `agent gateway setup`/);
 });

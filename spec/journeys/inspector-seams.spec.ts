@@ -104,7 +104,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Drop 1 delivery' }).click();
     await page.getByRole('cell', { name: 'Note lost', exact: true }).waitFor();
     await goTo(open, '#/targets');
-    await page.getByRole('link', { name: /slack connected .*ops/ }).click();
+    await page.getByRole('link', { name: /slack Connected .*ops/ }).click();
     await page.getByRole('link', { name: '1 delivery has not arrived' }).click();
     await page.getByRole('region', { name: 'Slack', exact: true }).getByRole('button', { name: 'Retry' }).click();
 
@@ -149,11 +149,11 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     const open = await openInspector(browser, gateway);
     const job = open.page.getByRole('article', { name: 'Schedule off' });
     await goTo(open, '#/schedules/default/off');
-    await job.getByText('disabled', { exact: true }).waitFor();
+    await job.getByText('Disabled', { exact: true }).waitFor();
 
     await job.getByRole('button', { name: 'Resume' }).click();
 
-    await job.getByText('scheduled', { exact: true }).waitFor();
+    await job.getByText('Scheduled', { exact: true }).waitFor();
     t.equal(await job.getByRole('button', { name: 'Pause' }).count(), 1);
     await open.context.close();
   });

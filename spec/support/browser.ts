@@ -1,23 +1,14 @@
 /** A real headless Chromium with the inspector's page in it, and what the page said, asked for and did not get. */
 
-import { existsSync } from 'node:fs';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import tap, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { chromiumPath, noChromium } from './chromium.ts';
 import type { Gateway } from './mcp/gateway.ts';
-import { isEachTier } from './tier.ts';
 import { deferred } from './turns.ts';
 
-/** The same engine without the windows, profiles and pages of a browser's own, which take half of the processor's time. */
-const shell = '/usr/bin/chromium-headless-shell';
-const complete = '/usr/bin/chromium';
-/** `npm run test:all` takes the complete browser. On a machine without any the specs say so and are skipped. */
-export const chromiumPath = [
-  process.env.CHROMIUM_PATH ?? '',
-  ...(isEachTier ? [shell, complete] : [complete, shell]),
-].find((path) => path !== '' && existsSync(path));
-export const noChromium = 'no Chromium here: install it, or name it in CHROMIUM_PATH';
+export { chromiumPath, noChromium };
 
 const flags =
   '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
@@ -111,6 +102,8 @@ export async function holdAnswer({ page }: OpenPage, method: string): Promise<()
 
 /** What axe finds against the rules of WCAG 2.2 AA, each as one line. */
 export async function axeFindings({ page }: Pick<OpenPage, 'page'>): Promise<readonly string[]> {
+  // What is fading in has too little contrast for as long as that takes.
+  await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished)).then(() => {})');
   await page.evaluate(axe.source);
   const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
   const found = await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(tags)} })`);

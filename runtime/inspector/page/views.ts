@@ -3,7 +3,9 @@
  * @see INS-2 in docs/specification.md
  */
 
+import { useCell } from './data/cell.ts';
 import type { View } from './data/hash.ts';
+import { nodes as sharing } from './data/live.ts';
 import type { ViewRow } from './frame/view-row.ts';
 import { actors } from './views/actors.tsx';
 import { approvals } from './views/approvals.tsx';
@@ -11,6 +13,7 @@ import { audit } from './views/audit.tsx';
 import { config } from './views/config.tsx';
 import { events } from './views/events.tsx';
 import { failures } from './views/failures.tsx';
+import { nodes } from './views/nodes.tsx';
 import { overview } from './views/overview.tsx';
 import { routes } from './views/routes.tsx';
 import { schedules } from './views/schedules.tsx';
@@ -26,15 +29,26 @@ const rows: readonly ViewRow[] = [
   servers,
   targets,
   schedules,
+  nodes,
   actors,
   config,
   audit,
 ];
 
-/** Views with content, as the navigation names them. */
-export const shownViews = rows.filter(({ component }) => component !== undefined);
+const withContent = rows.filter(({ component }) => component !== undefined);
+
+/** Views with content, as the navigation names them: of several gateways only where there can be some. */
+export function viewsNow(): readonly ViewRow[] {
+  return sharing.get() === undefined ? withContent.filter(({ ofShared }) => ofShared !== true) : withContent;
+}
+
+/** The same; the component is drawn again when they change. */
+export function useViews(): readonly ViewRow[] {
+  useCell(sharing);
+  return viewsNow();
+}
 
 /** The row of a place; a place without content is the first that has some. */
 export function rowOf(view: View): ViewRow {
-  return shownViews.find(({ name }) => name === view) ?? shownViews[0] ?? overview;
+  return withContent.find(({ name }) => name === view) ?? withContent[0] ?? overview;
 }

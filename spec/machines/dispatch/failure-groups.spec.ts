@@ -1,4 +1,6 @@
 import t from 'tap';
+import { catalogue } from '../../../cli/catalogue.ts';
+import { configSchema } from '../../../machines/config/schema.ts';
 import { targetTitle } from '../../../machines/config/target-titles.ts';
 import { targetChoices } from '../../../machines/config/targets.ts';
 import {
@@ -7,7 +9,9 @@ import {
   groupFailures,
   isOpenFailure,
   normaliseReason,
+  type RetryHelps,
 } from '../../../machines/dispatch/failure-groups.ts';
+import { refusalWords } from '../../../machines/dispatch/send-outcome.ts';
 
 const failed = (over: Partial<Failure>): Failure => ({
   target: 'slack',
@@ -59,7 +63,7 @@ t.test('INS-4 · groups are sorted by size, with first and last time, routes, ti
     {
       target: 'slack',
       title: 'Slack does not know the place to deliver to (HTTP 200 channel_not_found)',
-      advice: 'Invite the bot there, or change chat_id of the route, then retry.',
+      advice: 'Invite the bot there and retry; or correct `deliver_extra` of the route and replay the events.',
       helps: 'afterFix',
       count: 2,
       firstMs: 3_000,
@@ -69,6 +73,136 @@ t.test('INS-4 · groups are sorted by size, with first and last time, routes, ti
     { title: 'SMS: the reason is not known', helps: 'unsure', count: 1 },
     { title: 'Telegram: api.telegram.org was not reached: timeout', helps: 'now', count: 1 },
   ]);
+  t.end();
+});
+
+/** Reasons as the targets give them, whether a retry helps, and what to do. */
+const advised: readonly (readonly [target: string, reason: string, helps: RetryHelps, advice: string])[] = [
+  [
+    'slack',
+    `slack: ${refusalWords.auth} (HTTP 200 invalid_auth)`,
+    'afterFix',
+    'Correct the credentials of `platforms.slack`, then retry.',
+  ],
+  [
+    'team_chat_a',
+    `team_chat_a: ${refusalWords.auth} (HTTP 200 invalid_auth)`,
+    'afterFix',
+    'Correct the credentials of `platforms.slack`, then retry.',
+  ],
+  [
+    'github_comment',
+    "github_comment: the client is not logged in; run `gh auth login` as the gateway's user: HTTP 401",
+    'afterFix',
+    'Log in with `gh auth login` as the gateway’s user, then retry.',
+  ],
+  [
+    'github_comment',
+    'github_comment: "gh" was not found; install it on the gateway\'s host and log in with `gh auth login`',
+    'afterFix',
+    'Install the program on the gateway’s host, then retry.',
+  ],
+  [
+    'slack',
+    'target "slack" is not enabled; set platforms.slack.enabled: true and its credentials',
+    'afterFix',
+    'Correct `platforms.slack` in config.yaml until Targets shows it connected, then retry.',
+  ],
+  [
+    'slack',
+    'target "slack" is not connected: no token',
+    'afterFix',
+    'Correct `platforms.slack` in config.yaml until Targets shows it connected, then retry.',
+  ],
+  [
+    'matrix',
+    'matrix: the answer is a redirect (HTTP 302); check api_base',
+    'afterFix',
+    'Correct `platforms.matrix` in config.yaml until Targets shows it connected, then retry.',
+  ],
+  [
+    'slakc',
+    'target "slakc" is not known; did you mean slack?',
+    'never',
+    'Correct `deliver` of the route, then replay the events.',
+  ],
+  ['slack', 'profile "work" is not configured any more', 'afterFix', 'Add the profile again and retry, or drop them.'],
+  [
+    'slack',
+    'slack: there is nowhere to deliver to; set chat_id in deliver_extra, or platforms.slack.home_channel',
+    'afterFix',
+    'Set `home_channel` of `platforms.slack` and retry; or set `deliver_extra` of the route and replay the events.',
+  ],
+  [
+    'telegram',
+    'telegram: "x" is no place to deliver to; chat_id is a number or @name',
+    'never',
+    'Correct `deliver_extra` of the route, then replay the events.',
+  ],
+  [
+    'github_comment',
+    'github_comment: deliver_extra.repo must be owner/name; it is null',
+    'never',
+    'Correct `deliver_extra` of the route, then replay the events.',
+  ],
+  ['discord', `discord: ${refusalWords.forbidden} (HTTP 403)`, 'afterFix', 'Let the account write there, then retry.'],
+  [
+    'discord',
+    `discord: ${refusalWords.tooLong} (HTTP 400)`,
+    'never',
+    'Ask for less text in `prompt` of the route, then replay the events.',
+  ],
+  [
+    'telegram',
+    'telegram: a text of 90000 characters is too long; 10 messages of 4096 are sent at most',
+    'never',
+    'Ask for less text in `prompt` of the route, then replay the events.',
+  ],
+  [
+    'slack',
+    `slack: ${refusalWords.permanent} (HTTP 200 invalid_blocks)`,
+    'never',
+    'Correct what the platform names in `prompt` or `deliver_extra` of the route, then replay the events.',
+  ],
+  [
+    'slack',
+    'slack: the platform asks for fewer messages (HTTP 429); not before 61 s',
+    'now',
+    'Retry later; `messages_per_minute` of `platforms.slack` slows the gateway down.',
+  ],
+  ['slack', 'slack: the platform failed (HTTP 503)', 'now', 'Retry once the platform answers again.'],
+  [
+    'slack',
+    'slack: slack.com was not reached: timeout',
+    'now',
+    'Check the network of the gateway with `agent doctor`, then retry.',
+  ],
+  ['slack', 'slack: stopped before it was sent', 'now', 'The gateway stopped before it was sent. Retry.'],
+  [
+    'weixin',
+    'weixin: it answers a message alone; set context_token in deliver_extra',
+    'afterFix',
+    'Correct what the reason names, then retry.',
+  ],
+];
+
+t.test('INS-4 · DLV-4 · the advice of a group names what a retry needs, or that only a replay can help', (t) => {
+  for (const [target, reason, helps, advice] of advised) {
+    t.match(groupFailures([failed({ target, reason })]), [{ helps, advice }], reason);
+  }
+  t.match(groupFailures([failed({ status: 'unknown' })]), [
+    { helps: 'unsure', advice: 'The message may have arrived. Look for it there, then resolve it.' },
+  ]);
+  t.match(groupFailures([failed({})], 'target'), [{ advice: '' }]);
+  t.end();
+});
+
+t.test('INS-4 · an advice names commands and keys that exist', (t) => {
+  const paths = catalogue.map(({ path }) => path.join(' '));
+  const words = advised.flatMap(([, , , advice]) => [...advice.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word));
+  for (const word of words.filter((one) => one.startsWith('agent '))) t.ok(paths.includes(word.slice(6)), word);
+  const keys = JSON.stringify(configSchema());
+  for (const word of words.filter((one) => /^[a-z_]+$/.test(one))) t.ok(keys.includes(`"${word}":`), word);
   t.end();
 });
 

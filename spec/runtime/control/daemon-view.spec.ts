@@ -109,6 +109,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     chat: {} as never,
     cron: {} as never,
     overview: {} as never,
+    requestsByMinute: () => [0, 3],
     mcp: { states: () => ({ connected: 2 }) } as unknown as ViewPorts['mcp'],
     url: () => 'http://127.0.0.1:1',
     webhookEnabled: () => true,
@@ -155,6 +156,7 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
     journal: 'ready',
     servers: { connected: 2 },
     actors: { supervisor: 1 },
+    requests_by_minute: [0, 3],
   };
   t.same(view.status(), known);
   const closed = await stage([], { url: () => undefined, webhookFault: () => 'cannot bind' });

@@ -77,12 +77,13 @@ t.test(
 );
 
 t.test('INS-4 · each need has a title, a reason, a time and the one place that resolves it', (t) => {
-  const [run, call, form] = needsOf({
+  const [run, call, form, question] = needsOf({
     ...nothing,
     approvals: [
       approval('a1', '1', { route: 'github', event: 'push', run: 'r1' }),
       approval('a2', '2'),
       approval('a3', '3', { kind: 'form' }),
+      approval('a4', '4', { kind: 'form', tool: 'clarify' }),
     ],
   });
   t.match(run, {
@@ -93,6 +94,7 @@ t.test('INS-4 · each need has a title, a reason, a time and the one place that 
   });
   t.match(call, { reason: 'a call waits for your answer' });
   t.match(form, { title: 'Fill in the form of git-hub' });
+  t.match(question, { title: 'Answer the question of a run' });
 
   const [failures, unsure] = needsOf({ ...nothing, failures: [group, { ...group, helps: 'unsure', count: 1 }] });
   t.match(failures, {
@@ -101,7 +103,7 @@ t.test('INS-4 · each need has a title, a reason, a time and the one place that 
     since,
     action: { label: 'Show', place: 'failures/slack%2Ffailed%2Fno' },
   });
-  t.match(unsure, { title: '1 delivery unconfirmed: Slack: no' });
+  t.match(unsure, { kind: 'unconfirmed', title: '1 delivery unconfirmed: Slack: no' });
 
   const [broken] = needsOf({ ...nothing, servers: [server('b', 'failed', 'mcp server "b": cannot start')] });
   t.match(broken, { reason: 'cannot start', action: { label: 'Open log', place: 'servers/default/b' } });

@@ -20,6 +20,8 @@ interface Stage {
   readonly url: string;
   signIn(name: string, password: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   audit(): Promise<readonly AuditRow[]>;
+  /** Makes a link, and resolves with its address at the daemon itself. */
+  link(params?: JsonObject): Promise<string>;
 }
 
 async function stage(t: Test): Promise<Stage> {
@@ -44,6 +46,10 @@ async function stage(t: Test): Promise<Stage> {
         body: JSON.stringify({ name, password }),
       }),
     audit: async () => (await call('audit.list')) as readonly AuditRow[],
+    async link(params = {}) {
+      const { url } = (await call('inspect.link', params)) as { readonly url: string };
+      return `${inspector.url}${new URL(url).pathname}${new URL(url).search}`;
+    },
   };
 }
 
@@ -106,6 +112,30 @@ t.test(
     t.notMatch(JSON.stringify([rows, daemon.log]), /typed-|q8Zr4Lk2|Hd3Jf6Pw/);
   },
 );
+
+t.test('SEC-1 · a page that a link opens, and a link that is over, are in the audit log as sign-ins are', async (t) => {
+  const { link, audit } = await stage(t);
+  const opened = await link({ as: 'ana' });
+  const address = await link();
+  const follow = (url: string) => ask(url, { headers: { 'x-forwarded-for': '203.0.113.7' } });
+
+  t.equal((await follow(opened)).status, 200);
+  t.equal((await follow(opened)).status, 401, 'a second time');
+  t.equal((await ask(address, { method: 'HEAD' })).status, 200, 'what looks ahead opens nothing');
+  t.equal((await follow(address)).status, 200);
+
+  const from = { from: 'page', what: 'signed in', on: { by: 'link', sender: '203.0.113.7' } };
+  const rows = (await audit()).filter(({ what }) => what === 'signed in');
+  t.match(shown(rows), [
+    { ...from, who: 'owner', refused: undefined },
+    { ...from, who: 'unknown user', refused: 'the link was used already or is too old' },
+    { ...from, who: 'ana', refused: undefined },
+  ]);
+  t.equal(rows.length, 3);
+  for (const url of [opened, address]) {
+    t.notMatch(JSON.stringify(rows), new URL(url).searchParams.get('token') ?? '', 'no link can be read there');
+  }
+});
 
 t.test('SEC-1 · signing out ends the session and its streams at once, also of one who only reads', async (t) => {
   const stand = await stage(t);

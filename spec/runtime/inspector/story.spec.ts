@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import type { OutcomeKind } from '../../../machines/webhook/reply.ts';
+import { openEvent } from '../../../runtime/inspector/event-opened.ts';
 import { tellStory } from '../../../runtime/inspector/story.ts';
 import { noWork } from '../../../runtime/inspector/story-calls.ts';
 import type { StorySources } from '../../../runtime/inspector/story-sources.ts';
@@ -72,6 +73,19 @@ const refused = (outcome: OutcomeKind, reason: string, more: Partial<EventRecord
     status: 'refused',
     event: { ...event, status: 'refused', outcome, reason, body: '', ...more },
   });
+
+t.test('SIG-1 · INS-4 · an opened event says what its signature was found to be', (t) => {
+  const { scheme: _, ...unsigned } = event;
+  const rows: readonly (readonly [StorySources, string])[] = [
+    [sources({}), 'GitHub, signature verified'],
+    [refused('badBody', 'not JSON', {}), 'GitHub, signature verified'],
+    [refused('badSignature', 'the signature does not match', {}), 'GitHub, signature refused'],
+    [sources({ event: { ...unsigned, status: 'refused', outcome: 'rateLimited' } }), 'Not verified'],
+  ];
+  for (const [given, sender] of rows)
+    t.match(openEvent({ ...given, joined: [], replays: [], answer: undefined }, false), { sender });
+  t.end();
+});
 
 t.test('INS-2 · a story ends in the state that decided it, with its reason', (t) => {
   const rows: readonly (readonly [OutcomeKind, string, string])[] = [

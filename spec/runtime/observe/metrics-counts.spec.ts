@@ -4,7 +4,7 @@ import type { Route } from '../../../machines/config/route.ts';
 import type { CallOutput } from '../../../machines/mcp/tool-call.machine.ts';
 import type { RequestContext } from '../../../machines/webhook/webhook-request.machine.ts';
 import { createMetrics } from '../../../runtime/observe/metrics.ts';
-import { countCall, createRequestCount, timedKeeper } from '../../../runtime/observe/metrics-counts.ts';
+import { anyRoute, countCall, createRequestCount, timedKeeper } from '../../../runtime/observe/metrics-counts.ts';
 import { openKeeper } from '../../support/keeper.ts';
 
 const route = { name: 'r' as RouteName, profile: 'work' as ProfileName } as Route;
@@ -66,6 +66,7 @@ t.test('OBS-1 · requests are counted by route and outcome; a stranger’s path 
     ],
     'a replay waits for nobody',
   );
+  t.equal(metrics.recent.requests.lastHour(anyRoute).at(-1), 3, 'those from outside to a route');
   t.end();
 });
 

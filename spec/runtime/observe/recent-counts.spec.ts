@@ -16,6 +16,10 @@ t.test('INS-4 · what ended lately is counted by name and minute, and forgotten 
   t.same(counts.read('default/a', 60_000), { count: 2, failed: 1, median_ms });
   t.same(counts.read('nothing', 0), { count: 0, failed: 0 });
 
+  t.same(counts.lastHour('default/a').slice(-3), [1, 0, 2], 'the running minute is the last');
+  nowMs = 59 * 60_000;
+  t.same([...counts.lastHour('default/a').slice(0, 3), counts.lastHour('nothing').length], [1, 0, 2, 60]);
+
   nowMs = 8 * 86_400_000;
   counts.add('default/a', { tookMs: 1, failed: false });
   t.equal(counts.read('default/a', 0).count, 1);

@@ -33,6 +33,7 @@ export function routesWords({ routes }: Pick<FailureGroupRow, 'routes'>): string
 
 /** Whether a retry can help, where the advice does not say it. */
 export function helpsWords({ helps }: Pick<FailureGroupRow, 'helps'>): string {
+  if (helps === 'never') return ' A retry sends the same message to the same place.';
   return helps === 'afterFix' ? ' Retrying will not help before that.' : '';
 }
 

@@ -78,6 +78,11 @@ export function spellWord(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
 }
 
+/** With a capital at its beginning. */
+export function sentenceCase(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
 /** A state for people: the innermost name of each region, in words. `up.needsLogin` is "needs login". */
 export function spellState(state: string): string {
   return state

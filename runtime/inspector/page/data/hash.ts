@@ -12,6 +12,7 @@ export const views = [
   'servers',
   'targets',
   'schedules',
+  'nodes',
   'actors',
   'config',
   'audit',

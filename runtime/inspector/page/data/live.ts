@@ -48,6 +48,8 @@ export const link = createCell<Link>('connecting');
 export const living = createCell<Living>({ rows, more, version });
 /** As they are drawn. */
 export const vitals = createCell<Vitals | undefined>(undefined);
+/** How many gateways share the journal; undefined where this one has it for itself, or is not heard yet. */
+export const nodes = createCell<number | undefined>(undefined);
 /** As they were heard last, also while the page is hidden. */
 export const heard = createCell<Vitals | undefined>(undefined);
 
@@ -130,6 +132,7 @@ function tell(): void {
 
 function drawVitals(): void {
   vitals.set(heard.get());
+  nodes.set(heard.get()?.nodes);
 }
 
 function draw(): void {

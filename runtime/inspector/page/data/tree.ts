@@ -51,6 +51,13 @@ export function isWard({ machine }: { readonly machine: string }): boolean {
   return machine.endsWith('Ward');
 }
 
+/** How many of the rows are actors; a pool is none. */
+export function countActors(rows: Iterable<LivingRow>): number {
+  let count = 0;
+  for (const row of rows) if (!isWard(row)) count += 1;
+  return count;
+}
+
 /** Tells whether a row passes every part of the filter. */
 export function matchesFilter(row: LivingRow, filter: TreeFilter, nowMs: number): boolean {
   if (filter.standing !== '' && standingOf(row) !== filter.standing) return false;

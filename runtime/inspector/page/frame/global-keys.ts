@@ -6,7 +6,7 @@
 
 import { isTyping, keyFor, letters } from '../data/keys.ts';
 import { go } from '../data/place.ts';
-import { shownViews } from '../views.ts';
+import { viewsNow } from '../views.ts';
 import { folded } from './sidebar.tsx';
 
 const placeMs = 1_500;
@@ -41,7 +41,7 @@ export function listenToKeys({ palette, sheet }: Openers): () => void {
     const isPlace = event.timeStamp < placeUntil;
     placeUntil = 0;
     if (isPlace) {
-      const row = shownViews.find(({ letter }) => letter !== '' && letter === key.toLowerCase());
+      const row = viewsNow().find(({ letter }) => letter !== '' && letter === key.toLowerCase());
       if (row !== undefined) go(row.name);
       return row !== undefined;
     }

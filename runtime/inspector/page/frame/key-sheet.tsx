@@ -6,7 +6,7 @@ import { drawnKeys, letters, turnLetters } from '../data/keys.ts';
 import { Check } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Kbd } from '../parts/panel.tsx';
-import { shownViews } from '../views.ts';
+import { useViews } from '../views.ts';
 
 const anywhere = [
   [['Ctrl K', '⌘K'], 'Search or go to'],
@@ -23,6 +23,7 @@ const shown: Readonly<Record<string, string>> = { Backspace: '⌫', Escape: 'Esc
 export function KeySheet({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const areOn = useCell(letters);
   const views = useCell(drawnKeys);
+  const places = useViews();
   return (
     <Dialog title="Keys" onClose={onClose} sheet>
       <div class="in">
@@ -32,7 +33,7 @@ export function KeySheet({ onClose }: { readonly onClose: () => void }): JSX.Ele
         <KeyList title="Everywhere" rows={anywhere} />
         <KeyList
           title="Go to"
-          rows={shownViews
+          rows={places
             .filter(({ letter }) => letter !== '')
             .map(({ title, letter }) => [['G', letter.toUpperCase()], title] as const)}
         />

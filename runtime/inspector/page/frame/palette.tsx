@@ -17,7 +17,7 @@ import { call } from '../data/rpc.ts';
 import { StatusMark } from '../parts/chip.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { Kbd } from '../parts/panel.tsx';
-import { shownViews } from '../views.ts';
+import { viewsNow } from '../views.ts';
 import { foundChoices, markedLabel } from './found.ts';
 import { folded } from './sidebar.tsx';
 
@@ -78,7 +78,7 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
         run: () => folded.set(!folded.get()),
       },
     ];
-    const places = shownViews.map(
+    const places = viewsNow().map(
       ({ title, icon, name, letter }): Offer => ({
         group: 'Go to',
         label: title,
@@ -283,9 +283,7 @@ function useNames(): readonly Offer[] {
       take(rows.map((row) => url(row.name, row.url)));
       take(
         rows.map(({ name, profile = 'default', enabled }) =>
-          shownViews.some((view) => view.name === 'routes')
-            ? offer('routes', 'Route', name, `${profile}/${name}`, enabled === false ? 'disabled' : '')
-            : { ...offer('events', 'Events of route', name, '', ''), run: () => go('events', '', { route: name }) },
+          offer('routes', 'Route', name, `${profile}/${name}`, enabled === false ? 'disabled' : ''),
         ),
       );
     }, nothing);

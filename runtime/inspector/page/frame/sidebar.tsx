@@ -5,11 +5,12 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { createCell } from '../data/cell.ts';
+import { createCell, useCell } from '../data/cell.ts';
 import { hashOf, type View } from '../data/hash.ts';
+import { nodes } from '../data/live.ts';
 import { Icon, Logo } from '../parts/icons.tsx';
 import { Count } from '../parts/panel.tsx';
-import { shownViews } from '../views.ts';
+import { useViews } from '../views.ts';
 import { Foot } from './foot.tsx';
 import type { ViewRow } from './view-row.ts';
 
@@ -20,13 +21,15 @@ const groups = ['', 'Connections', 'System'] as const;
 const inBar: readonly View[] = ['overview', 'events', 'approvals', 'servers'];
 
 export function Sidebar({ at, onFind }: { readonly at: View; readonly onFind: () => void }): JSX.Element {
+  const views = useViews();
+  const count = useCell(nodes);
   return (
     <aside class="side">
       <div class="home">
         <Logo />
         <span>
           <b>agent</b>
-          <small>inspector</small>
+          <small>{count === undefined || count === 1 ? 'inspector' : `${count} nodes`}</small>
         </span>
       </div>
       <button type="button" class="find" onClick={onFind}>
@@ -36,7 +39,7 @@ export function Sidebar({ at, onFind }: { readonly at: View; readonly onFind: ()
       </button>
       <nav aria-label="Views">
         {groups.map((group) => {
-          const rows = shownViews.filter((row) => row.group === group);
+          const rows = views.filter((row) => row.group === group);
           return rows.length === 0 ? null : (
             <div key={group}>
               {group === '' ? null : <p class="group">{group}</p>}
@@ -71,8 +74,9 @@ function noCount(): undefined {
 /** Below 761 px: four places, and the rest of them behind More. */
 export function TabBar({ at }: { readonly at: View }): JSX.Element {
   const [isMore, setMore] = useState(false);
-  const first = shownViews.filter(({ name }) => inBar.includes(name));
-  const rest = shownViews.filter(({ name }) => !inBar.includes(name));
+  const views = useViews();
+  const first = views.filter(({ name }) => inBar.includes(name));
+  const rest = views.filter(({ name }) => !inBar.includes(name));
   return (
     <>
       {isMore ? (

@@ -20,6 +20,8 @@ export interface ViewRow {
   readonly letter: string;
   /** Absent for a place that has no content yet; the navigation leaves it out. */
   readonly component?: (props: { readonly place: Place }) => JSX.Element;
+  /** Only where several gateways can share the journal. */
+  readonly ofShared?: boolean;
   /** A hook: what stands beside the name. */
   readonly useCount?: () => NavCount | undefined;
 }

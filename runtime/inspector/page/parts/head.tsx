@@ -1,6 +1,7 @@
 /** The head of a view, 48 px: its title, a count beside it, its controls on the right. */
 
 import type { ComponentChildren, JSX } from 'preact';
+import { Scrolled } from './basics.tsx';
 
 export interface HeadProps {
   readonly title: string;
@@ -20,11 +21,23 @@ export function Head({ title, count, children }: HeadProps): JSX.Element {
   );
 }
 
-/** What scrolls below the head, for views that are no split. */
-export function Body({ children }: { readonly children: ComponentChildren }): JSX.Element {
-  return (
-    <div class="body">
-      <div class="stack">{children}</div>
-    </div>
+/**
+ * What scrolls below the head, for views that are no split.
+ * @param label of content in which nothing takes the focus, so that keys can scroll it
+ */
+export function Body({
+  label,
+  children,
+}: {
+  readonly label?: string;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  const stack = <div class="stack">{children}</div>;
+  return label === undefined ? (
+    <div class="body">{stack}</div>
+  ) : (
+    <Scrolled class="body" label={label}>
+      {stack}
+    </Scrolled>
   );
 }

@@ -48,6 +48,14 @@ const lines = {
       <path d="M8 5.3v2.2M3.5 10.7V9A1.5 1.5 0 0 1 5 7.5h6A1.5 1.5 0 0 1 12.5 9v1.7" />
     </>
   ),
+  nodes: (
+    <>
+      <rect x="5.8" y="1.8" width="4.4" height="4" rx="1" />
+      <rect x="1.8" y="10.2" width="4.4" height="4" rx="1" />
+      <rect x="9.8" y="10.2" width="4.4" height="4" rx="1" />
+      <path d="M8 5.8V8M4 10.2V8h8v2.2" />
+    </>
+  ),
   config: (
     <>
       <path d="M2 4.5h6M12 4.5h2M2 11.5h2M8 11.5h6" />

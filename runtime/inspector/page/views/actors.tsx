@@ -11,7 +11,15 @@ import { counted } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { living } from '../data/live.ts';
 import { go, goFiltered } from '../data/place.ts';
-import { countStandings, isFiltering, type TreeFilter, type TreeLine, treeLines, valuesOf } from '../data/tree.ts';
+import {
+  countActors,
+  countStandings,
+  isFiltering,
+  type TreeFilter,
+  type TreeLine,
+  treeLines,
+  valuesOf,
+} from '../data/tree.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Mark } from '../parts/chip.tsx';
 import { SearchField } from '../parts/choice.tsx';
@@ -22,6 +30,7 @@ import { Split } from '../parts/split.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { ActorPane } from './actor.tsx';
 import { ActorItem } from './actor-item.tsx';
+import { ActorsElsewhere, NodeChoice } from './actors-elsewhere.tsx';
 import { DaemonPane } from './daemon-pane.tsx';
 
 const rowHeight = 28;
@@ -40,7 +49,12 @@ const standings = [
   ['working', 'Working'],
 ] as const;
 
+/** Those of this gateway are streamed; those of another one are asked for. */
 function Actors({ place }: { readonly place: Place }): JSX.Element {
+  return (place.query.node ?? '') === '' ? <ActorsHere place={place} /> : <ActorsElsewhere place={place} />;
+}
+
+function ActorsHere({ place }: { readonly place: Place }): JSX.Element {
   const { rows, more, version } = useCell(living);
   const [folded, setFolded] = useState<ReadonlyMap<string, boolean>>(new Map());
   const { chosen, query } = place;
@@ -51,6 +65,7 @@ function Actors({ place }: { readonly place: Place }): JSX.Element {
   const key = JSON.stringify(filter);
   const lines = useMemo(() => treeLines(rows, filter, { folded, nowMs: Date.now() }), [version, key, folded, tick]);
   const counts = useMemo(() => countStandings(rows.values()), [version]);
+  const total = useMemo(() => countActors(rows.values()), [version]);
   const at = lines.findIndex(({ row }) => row.id === chosen);
   const fold = (line: TreeLine, close: boolean): void => setFolded((old) => new Map(old).set(line.row.id, close));
   const open = (id: string): void => go('actors', id, query);
@@ -67,7 +82,8 @@ function Actors({ place }: { readonly place: Place }): JSX.Element {
 
   return (
     <>
-      <Head title="Actors" count={`${rows.size.toLocaleString('en')} live`}>
+      <Head title="Actors" count={`${total.toLocaleString('en')} live`}>
+        <NodeChoice node="" />
         {standings.map(([standing, word]) => (
           <button
             key={standing}
@@ -89,9 +105,15 @@ function Actors({ place }: { readonly place: Place }): JSX.Element {
         onBack={() => open('')}
         list={
           <>
-            <Filters filter={filter} query={query} shown={lines.length} total={rows.size} version={version} />
+            <Filters
+              filter={filter}
+              query={query}
+              shown={countActors(lines.flatMap(({ row, dimmed }) => (dimmed ? [] : [row])))}
+              total={total}
+              version={version}
+            />
             {lines.length === 0 && rows.size > 0 ? (
-              <NoLine count={rows.size} />
+              <NoLine count={total} />
             ) : (
               <VirtualList
                 count={lines.length}
@@ -207,7 +229,9 @@ function Filters({ filter, query, shown, total, version }: FiltersProps): JSX.El
       ) : null}
       <div class="btns small">
         <span class="muted grow" role="status">
-          {isFiltering(filter) ? `${counted(shown, 'line')} of ${counted(total, 'actor')}` : counted(total, 'actor')}
+          {isFiltering(filter)
+            ? `${shown.toLocaleString('en')} of ${counted(total, 'actor')}`
+            : counted(total, 'actor')}
         </span>
         {isFiltering(filter) ? <Clear /> : null}
         <button type="button" class="btn quiet" aria-expanded={isMore} onClick={() => setMore(!isMore)}>

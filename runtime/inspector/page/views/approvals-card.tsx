@@ -249,8 +249,8 @@ function Background({ full, words }: { readonly full: ApprovalDetail; readonly w
     facts.push([
       'Tool says',
       <span key="says" class="message">
-        {words} <Tag tone="wait">may change data</Tag>
-        {hints?.destructive === true ? <Tag tone="bad">destructive</Tag> : null}
+        {words} <Tag tone="wait">may change data</Tag>{' '}
+        {hints?.destructive === true ? <Tag tone="bad">destructive</Tag> : null}{' '}
         {hints?.open_world === true ? <Tag>reaches other systems</Tag> : null}
       </span>,
     ]);

@@ -105,7 +105,7 @@ function Waiting({ open, answered, place, again }: WaitingProps): JSX.Element {
       </h2>
       {line.length === 0 ? (
         <Empty
-          title="Nothing waits for you"
+          title="Nothing waits for you."
           buttons={
             <button type="button" class="btn" onClick={() => goFiltered({ show: 'answered' })}>
               Show the answered ones

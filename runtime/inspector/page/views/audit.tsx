@@ -39,7 +39,7 @@ function Audit(): JSX.Element {
       <Head title="Audit" count={asked.kind === 'there' ? countOf(asked.value.length) : undefined}>
         <SearchField label="Search who, what or on what" value={words} onInput={setWords} />
       </Head>
-      <Body>
+      <Body label="Audit log">
         <Answer asked={asked} again={again} what="The audit log">
           {(rows) =>
             rows.length === 0 ? (

@@ -47,7 +47,7 @@ function Counts({ counts }: { readonly counts: Readonly<Record<string, number>> 
     .sort(([, one], [, other]) => other - one);
   if (rows.length === 0) return <p class="pad muted">None.</p>;
   return (
-    <table>
+    <table class="counts">
       <tbody>
         {rows.map(([name, count]) => (
           <tr key={name}>

@@ -187,7 +187,7 @@ function Checks({ checks, tookMs }: { readonly checks: readonly Check[]; readonl
   const passed = checks.filter(({ result }) => result === 'passed');
   const skipped = checks.length - failed.length - passed.length;
   const title = `${counted(passed.length, 'check')} passed`;
-  const beside = `${tookMs > 0 ? `in ${tookWords(tookMs)}  ` : ''}${passed.map(({ name }) => name).join(', ')}${skipped > 0 ? `; ${skipped} skipped` : ''}`;
+  const beside = `${tookMs > 0 ? `in ${tookWords(tookMs)} · ` : ''}${passed.map(({ name }) => name).join(', ')}${skipped > 0 ? `; ${skipped} skipped` : ''}`;
   return (
     <>
       <FoldLine title={title} beside={beside}>

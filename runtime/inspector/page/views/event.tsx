@@ -17,7 +17,7 @@ import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { tookWords } from '../data/timeline.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
-import { Clock } from '../parts/basics.tsx';
+import { Clock, withCode } from '../parts/basics.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Answer, Empty, Verdict } from '../parts/panel.tsx';
@@ -166,6 +166,9 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
             onClick={download}
           >
             <Icon name="download" />
+            <span class="only-s" aria-hidden="true">
+              Download JSON
+            </span>
           </button>
         </div>
       </div>
@@ -173,7 +176,7 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
         mark={mark}
         tone={tone}
         title={event.verdict.text}
-        {...(event.verdict.detail === '' ? {} : { more: event.verdict.detail })}
+        {...(event.verdict.detail === '' ? {} : { more: withCode(event.verdict.detail) })}
       />
       {(event.findings ?? []).map(({ text }) => (
         <p key={text} class="muted">

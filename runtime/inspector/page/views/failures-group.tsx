@@ -45,7 +45,7 @@ export function FailureGroupPanel({
         <div class="grow">
           <h2>{title}</h2>
           <p class="muted small">
-            {routesWords(group)}
+            {group.routes.join() === title ? '' : routesWords(group)}
             {advice === '' ? '' : ' · '}
             {withCode(advice)}
             {advice === '' ? '' : helpsWords(group)}

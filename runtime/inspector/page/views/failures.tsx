@@ -15,7 +15,6 @@ import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Segmented } from '../parts/choice.tsx';
 import { Body, Head } from '../parts/head.tsx';
-import { Icon } from '../parts/icons.tsx';
 import { Answer, Empty } from '../parts/panel.tsx';
 import { FailureGroupPanel } from './failures-group.tsx';
 import { FailureList } from './failures-list.tsx';
@@ -60,7 +59,6 @@ function Failures({ place }: { readonly place: Place }): JSX.Element {
           <Segmented label="State" value={state} options={states} onChoose={(value) => change({ state: value })} />
         </span>
         <span class="only-s filter-s">
-          <Icon name="filter" />
           <select aria-label="Group by" value={by} onChange={(event) => change({ by: event.currentTarget.value })}>
             {groupings.map(([name, words]) => (
               <option key={name} value={name}>

@@ -14,6 +14,7 @@ type Need = Overview['needs']['rows'][number];
 const looks: Readonly<Record<Need['kind'], readonly [MarkName, Tone]>> = {
   approval: ['waiting', 'wait'],
   failures: ['failed', 'bad'],
+  unconfirmed: ['unconfirmed', 'wait'],
   server: ['failed', 'bad'],
   target: ['failed', 'bad'],
   login: ['waiting', 'wait'],
@@ -24,6 +25,7 @@ const looks: Readonly<Record<Need['kind'], readonly [MarkName, Tone]>> = {
 const lists: Readonly<Record<Need['kind'], string>> = {
   approval: 'approvals',
   failures: 'failures',
+  unconfirmed: 'failures',
   server: 'servers',
   target: 'targets',
   login: 'servers',

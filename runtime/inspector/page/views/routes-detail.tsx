@@ -7,7 +7,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EventBucket, RouteDetail, RouteMark } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
-import { spellWord } from '../data/format.ts';
+import { sentenceCase, spellWord } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { goWithin } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
@@ -121,7 +121,7 @@ function Headline({ route, mark, chosen, onChanged }: HeadlineProps): JSX.Elemen
             )}
             {day === undefined || day.total === 0 ? null : (
               <span>
-                Failed in 24 h <b class="num">{((day.failed / day.total) * 100).toFixed(1)} %</b>
+                Failed in 24 h <b class="num">{Number(((day.failed / day.total) * 100).toFixed(1))} %</b>
               </span>
             )}
           </p>
@@ -259,10 +259,12 @@ function Acting({ route }: { readonly route: RouteDetail }): JSX.Element {
     cronJob !== undefined ? `Fires the job ${cronJob}` : deliverOnly ? 'Delivers the text' : 'Runs the agent';
   const facts: (readonly [string, ComponentChildren])[] = [
     ['Does', does],
-    ['Tools', toolsets === undefined ? 'The default toolset' : toolsets.join(', ') || 'None'],
+    ...(deliverOnly
+      ? []
+      : [['Tools', toolsets === undefined ? 'The default toolset' : toolsets.join(', ') || 'None'] as const]),
     ...(skills.length === 0 ? [] : [['Skills', skills.join(', ')] as const]),
     ['Delivers to', deliver],
-    ['If a run fails', notified || <span class="muted">No notice</span>],
+    ...(deliverOnly ? [] : [['If a run fails', notified || <span class="muted">No notice</span>] as const]),
   ];
   return (
     <Panel title="Acting">
@@ -318,7 +320,7 @@ function RefusedOnes({ chosen }: { readonly chosen: RouteChosen }): JSX.Element 
             <ul class="refusals">
               {refusals.map(({ key, outcome, received_at, findings }) => (
                 <li key={key} class="pad">
-                  <Status mark="refused">{spellWord(outcome)}</Status>{' '}
+                  <Status mark="refused">{sentenceCase(spellWord(outcome))}</Status>{' '}
                   <span class="muted num">
                     <Clock at={received_at} />
                   </span>

@@ -60,7 +60,18 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
       <Answer asked={asked} again={again} what="The routes">
         {() =>
           all.length === 0 ? (
-            <Empty title="No routes yet.">Add a subscription, or a route in config.yaml.</Empty>
+            <Empty
+              title="No routes yet."
+              buttons={
+                <Acts>
+                  <a class="btn primary" href={hashOf('overview', 'first-steps')}>
+                    Add a route
+                  </a>
+                </Acts>
+              }
+            >
+              A route takes the webhooks of one source. Routes of config.yaml are listed here too.
+            </Empty>
           ) : (
             <Split
               label="Routes"

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import type { JobRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
-import { spellClock, spellCountdown, spellWord } from '../data/format.ts';
+import { sentenceCase, spellClock, spellCountdown, spellWord } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { standingOfState, standingOfStatus } from '../data/standing.ts';
@@ -50,7 +50,7 @@ export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element
         <div>
           <h2>
             {row.name} &nbsp;
-            <Chip standing={standingOfState(row.state)} text={spellWord(row.state)} />
+            <Chip standing={standingOfState(row.state)} text={sentenceCase(spellWord(row.state))} />
           </h2>
           <p class="meta">
             <span>
@@ -126,11 +126,15 @@ function Details({ row }: { readonly row: JobRow }): JSX.Element {
                   [
                     'Due',
                     job.next.length === 0
-                      ? 'at no time'
-                      : job.next.map((at) => new Date(at).toLocaleString()).join(', '),
+                      ? 'At no time'
+                      : job.next.map((at) => (
+                          <div key={at} class="num">
+                            <Clock at={at} />
+                          </div>
+                        )),
                   ],
                   ['Delivers to', job.deliver ?? 'log'],
-                  ['On failure', job.on_failure ?? 'nothing'],
+                  ['If a run fails', job.on_failure ?? 'No notice'],
                 ]}
               />
             </div>
@@ -150,7 +154,9 @@ function Details({ row }: { readonly row: JobRow }): JSX.Element {
                     title: 'Outcome',
                     cell: (fired) =>
                       fired.status === undefined ? null : (
-                        <Status mark={markOf(standingOfStatus(fired.status))}>{spellWord(fired.status)}</Status>
+                        <Status mark={markOf(standingOfStatus(fired.status))}>
+                          {sentenceCase(spellWord(fired.status))}
+                        </Status>
                       ),
                   },
                   {

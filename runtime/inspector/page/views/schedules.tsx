@@ -6,7 +6,7 @@
 import type { JSX } from 'preact';
 import type { JobRow } from '../../../control/contract.ts';
 import { useNow } from '../data/clock.ts';
-import { spellClock, spellWord } from '../data/format.ts';
+import { sentenceCase, spellClock, spellWord } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { go } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
@@ -29,19 +29,19 @@ function Schedules({ place: { chosen } }: { readonly place: Place }): JSX.Elemen
   return (
     <>
       <Head title="Schedules" count={asked.kind === 'there' ? rows.length.toLocaleString('en') : undefined} />
-      <Split
-        label="Schedules"
-        opened={chosen !== ''}
-        back="All schedules"
-        onBack={() => go('schedules')}
-        list={
-          <Answer asked={asked} again={again} what="The schedules">
-            {() =>
-              rows.length === 0 ? (
-                <Empty title="No schedules yet.">
-                  Make one with <code>agent cron add</code>.
-                </Empty>
-              ) : (
+      <Answer asked={asked} again={again} what="The schedules">
+        {() =>
+          rows.length === 0 ? (
+            <Empty title="No schedules yet.">
+              Make one with <code>agent cron add</code>.
+            </Empty>
+          ) : (
+            <Split
+              label="Schedules"
+              opened={chosen !== ''}
+              back="All schedules"
+              onBack={() => go('schedules')}
+              list={
                 <ul class="scrolls">
                   {rows.map((one) => (
                     <li key={idOf(one)}>
@@ -49,23 +49,21 @@ function Schedules({ place: { chosen } }: { readonly place: Place }): JSX.Elemen
                     </li>
                   ))}
                 </ul>
-              )
-            }
-          </Answer>
+              }
+            >
+              {chosen === '' ? (
+                <Empty title="Choose a schedule">Its prompt, its next times and its last firings are shown here.</Empty>
+              ) : row === undefined ? (
+                <Empty title="No such schedule">
+                  <code>{chosen}</code> is not among them any more.
+                </Empty>
+              ) : (
+                <SchedulePane key={chosen} row={row} onChanged={again} />
+              )}
+            </Split>
+          )
         }
-      >
-        {chosen === '' ? (
-          <Empty title="Choose a schedule">Its prompt, its next times and its last firings are shown here.</Empty>
-        ) : row === undefined ? (
-          asked.kind === 'there' ? (
-            <Empty title="No such schedule">
-              <code>{chosen}</code> is not among them any more.
-            </Empty>
-          ) : null
-        ) : (
-          <SchedulePane key={chosen} row={row} onChanged={again} />
-        )}
-      </Split>
+      </Answer>
     </>
   );
 }
@@ -93,7 +91,7 @@ function ScheduleLink({ row, isAt }: { readonly row: JobRow; readonly isAt: bool
       <span class="c num">{due === undefined ? '' : spellClock(due, now)}</span>
       <span />
       <span class="b cut">{row.problem ?? row.why ?? row.schedule}</span>
-      <span class="c">{spellWord(row.state)}</span>
+      <span class="c">{sentenceCase(spellWord(row.state))}</span>
     </a>
   );
 }

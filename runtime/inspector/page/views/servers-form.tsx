@@ -148,7 +148,7 @@ function Values({
           <Icon name="add" />
           Add {one}
         </button>
-        <span class="hint push">
+        <span class="hint">
           Values go to .env, config.yaml gets a reference. {'${NAME}'} refers to a variable that is set.
         </span>
       </div>

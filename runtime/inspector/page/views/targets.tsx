@@ -7,13 +7,14 @@
 import type { JSX } from 'preact';
 import type { TargetRow } from '../../../control/contract.ts';
 import { useNow } from '../data/clock.ts';
-import { counted, spellCountdown, spellWord } from '../data/format.ts';
+import { counted, sentenceCase, spellCountdown, spellWord } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { go } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
+import { Acts } from '../parts/acts.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { Chip, Mark, toneOf } from '../parts/chip.tsx';
 import { Head } from '../parts/head.tsx';
@@ -30,19 +31,28 @@ function Targets({ place: { chosen } }: { readonly place: Place }): JSX.Element 
   return (
     <>
       <Head title="Targets" count={asked.kind === 'there' ? rows.length.toLocaleString('en') : undefined} />
-      <Split
-        label="Targets"
-        opened={chosen !== ''}
-        back="All targets"
-        onBack={() => go('targets')}
-        list={
-          <Answer asked={asked} again={again} what="The targets">
-            {() =>
-              rows.length === 0 ? (
-                <Empty title="No targets yet.">
-                  Texts go to the log. Platforms are set up under <code>platforms</code> in config.yaml.
-                </Empty>
-              ) : (
+      <Answer asked={asked} again={again} what="The targets">
+        {() =>
+          rows.length === 0 ? (
+            <Empty
+              title="No targets yet."
+              buttons={
+                <Acts>
+                  <a class="btn primary" href={hashOf('overview', 'first-steps')}>
+                    Set up a target
+                  </a>
+                </Acts>
+              }
+            >
+              Results are written to the log.
+            </Empty>
+          ) : (
+            <Split
+              label="Targets"
+              opened={chosen !== ''}
+              back="All targets"
+              onBack={() => go('targets')}
+              list={
                 <ul class="scrolls">
                   {rows.map((one) => (
                     <li key={idOf(one)}>
@@ -50,26 +60,24 @@ function Targets({ place: { chosen } }: { readonly place: Place }): JSX.Element 
                     </li>
                   ))}
                 </ul>
-              )
-            }
-          </Answer>
+              }
+            >
+              {chosen === '' ? (
+                <Empty title="Choose a target">Its state and what has not arrived there are shown here.</Empty>
+              ) : row === undefined ? (
+                <Empty title="No such target">
+                  <code>{chosen}</code> is not among them any more.
+                </Empty>
+              ) : (
+                <>
+                  <TargetHead row={row} />
+                  <NotArrived target={row.target} />
+                </>
+              )}
+            </Split>
+          )
         }
-      >
-        {chosen === '' ? (
-          <Empty title="Choose a target">Its state and what has not arrived there are shown here.</Empty>
-        ) : row === undefined ? (
-          asked.kind === 'there' ? (
-            <Empty title="No such target">
-              <code>{chosen}</code> is not among them any more.
-            </Empty>
-          ) : null
-        ) : (
-          <>
-            <TargetHead row={row} />
-            <NotArrived target={row.target} />
-          </>
-        )}
-      </Split>
+      </Answer>
     </>
   );
 }
@@ -88,30 +96,36 @@ function idOf({ profile, name }: TargetRow): string {
 }
 
 function TargetLink({ row, isAt }: { readonly row: TargetRow; readonly isAt: boolean }): JSX.Element {
-  const { name, state, account, waiting = 0, error, note } = row;
+  const { name, state, account, waiting = 0 } = row;
   return (
     <a class={isAt ? 'li at' : 'li'} href={hashOf('targets', idOf(row))} aria-current={isAt}>
       <Mark standing={standingOfState(state)} />
       <span class="a cut">{name}</span>
-      <span class="c">{spellWord(state)}</span>
+      <span class="c">{sentenceCase(spellWord(state))}</span>
       <span />
-      <span class="b cut">{error ?? note ?? account ?? ''}</span>
+      <span class="b cut">{ownReason(row) ?? account ?? ''}</span>
       <span class="c num">{waiting === 0 ? '' : `${waiting.toLocaleString('en')} waiting`}</span>
     </a>
   );
 }
 
+/** Without the name of the target, which stands above it. */
+function ownReason({ name, error, note }: TargetRow): string | undefined {
+  const why = error ?? note;
+  return why?.startsWith(`${name}: `) === true ? sentenceCase(why.slice(name.length + 2)) : why;
+}
+
 function TargetHead({ row }: { readonly row: TargetRow }): JSX.Element {
   const now = useNow();
   const standing = standingOfState(row.state);
-  const why = row.error ?? row.note;
+  const why = ownReason(row);
   return (
     <>
       <header class="headline">
         <div>
           <h2>
             {row.name} &nbsp;
-            <Chip standing={standing} text={spellWord(row.state)} />
+            <Chip standing={standing} text={sentenceCase(spellWord(row.state))} />
           </h2>
           <p class="meta">
             <span>

@@ -1,0 +1,65 @@
+/**
+ * Decides what the page says of a gateway among several: its state with a mark, its work and its rate. Knows no page.
+ * @see SCA-3 in docs/specification.md
+ */
+
+import type { NodeRow } from '../../../control/contract.ts';
+import { counted, spellSpan } from './format.ts';
+import type { Standing } from './standing.ts';
+
+export interface NodeState {
+  readonly standing: Standing;
+  readonly words: string;
+}
+
+const restarting = /^(crashed|restarting)$/;
+const ending = /^(draining|closing|stopped)$/;
+const starting = /^(booting|resuming|opening)$/;
+
+/** The state of a gateway that is listed. */
+export function stateOfNode({ status, silent_ms }: NodeRow): NodeState {
+  if (status === undefined) return { standing: 'retrying', words: `No answer for ${spellSpan(silent_ms)}` };
+  const state = status.state.slice(status.state.lastIndexOf('.') + 1);
+  if (ending.test(state)) return { standing: 'working', words: 'Draining' };
+  if (starting.test(state)) return { standing: 'working', words: 'Starting' };
+  if (restarting.test(state)) return { standing: 'retrying', words: 'Restarting' };
+  if (state === 'failed') return { standing: 'failed', words: 'Failed' };
+  const { webhook, journal } = status;
+  const fault = webhook.fault ?? (journal === 'ready' ? undefined : journal);
+  return fault === undefined
+    ? { standing: 'resting', words: 'Serving' }
+    : { standing: 'failed', words: `Not serving: ${fault}` };
+}
+
+/** The state of a gateway that is listed no more, by how it was last seen. */
+export function stateOfGone(last: NodeRow): NodeState {
+  if (last.status === undefined) return { standing: 'failed', words: 'Lost' };
+  const { words } = stateOfNode(last);
+  return words === 'Draining'
+    ? { standing: 'ended', words: 'Stopped' }
+    : { standing: 'failed', words: 'Stopped or lost' };
+}
+
+/** Its runs and deliveries in progress; undefined where it gave no answer. */
+export function workOfNode({ status }: NodeRow): string | undefined {
+  if (status === undefined) return undefined;
+  const { agentRun = 0, delivery = 0 } = status.actors;
+  const parts = [
+    ...(agentRun === 0 ? [] : [counted(agentRun, 'run')]),
+    ...(delivery === 0 ? [] : [counted(delivery, 'delivery', 'deliveries')]),
+  ];
+  return parts.join(', ') || 'none';
+}
+
+/** Requests to its routes a minute over the last hour, or since its start; undefined where it does not say. */
+export function rateOfNode({ status }: NodeRow): number | undefined {
+  const { requests_by_minute: minutes, uptime_seconds = 0 } = status ?? {};
+  if (minutes === undefined) return undefined;
+  const lived = Math.min(minutes.length, Math.max(1, uptime_seconds / 60));
+  return minutes.reduce((sum, count) => sum + count, 0) / lived;
+}
+
+/** "2.7", "140" */
+export function rateWords(rate: number): string {
+  return rate < 10 ? String(Math.round(rate * 10) / 10) : Math.round(rate).toLocaleString('en');
+}

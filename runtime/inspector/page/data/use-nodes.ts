@@ -1,0 +1,25 @@
+/** The gateways of the database, asked for again and again while a view shows them. @see SCA-3 in docs/specification.md */
+
+import { useEffect } from 'preact/hooks';
+import type { NodeRow } from '../../../control/contract.ts';
+import { type Asking, call, useAsked } from './rpc.ts';
+
+/** Each look asks every gateway through the database. */
+const restMs = 2_000;
+
+export function useNodes(): Asking<readonly NodeRow[]> {
+  const asking = useAsked('nodes', () => call('gateway.nodes'));
+  useAgain(asking);
+  return asking;
+}
+
+/** Asks again a while after each answer; one that takes long is never overtaken. */
+export function useAgain<Found>({ asked, again }: Asking<Found>): void {
+  useEffect(() => {
+    if (asked.kind === 'waiting') return;
+    const timer = setInterval(() => {
+      if (!document.hidden) again();
+    }, restMs);
+    return () => clearInterval(timer);
+  }, [asked, again]);
+}

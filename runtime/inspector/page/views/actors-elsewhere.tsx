@@ -1,0 +1,175 @@
+/**
+ * The actors of another gateway of the database: their tree as that gateway answers it, and the chosen one's state and
+ * context. They are asked for again and again; their charts and transitions are on that gateway's own page.
+ * @see SCA-3 and INS-2 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ActorNode } from '../../../control/contract.ts';
+import type { LivingRow } from '../../wire.ts';
+import { useCell } from '../data/cell.ts';
+import { spellState } from '../data/format.ts';
+import type { Place } from '../data/hash.ts';
+import { nodes } from '../data/live.ts';
+import { go } from '../data/place.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import { standingOf } from '../data/standing.ts';
+import { countActors, everything, treeLines } from '../data/tree.ts';
+import { useAgain } from '../data/use-nodes.ts';
+import { Clock, withCode } from '../parts/basics.tsx';
+import { Chip, toneOf } from '../parts/chip.tsx';
+import { JsonCode } from '../parts/code.tsx';
+import { Head } from '../parts/head.tsx';
+import { Answer, Empty, Verdict } from '../parts/panel.tsx';
+import { Split } from '../parts/split.tsx';
+import { VirtualList } from '../parts/virtual-list.tsx';
+import { ActorItem } from './actor-item.tsx';
+
+const rowHeight = 28;
+
+export function ActorsElsewhere({ place: { chosen, query } }: { readonly place: Place }): JSX.Element {
+  const node = query.node ?? '';
+  const asking = useAsked(`tree ${node}`, () => call('inspect.tree', { node }));
+  useAgain(asking);
+  const { asked, again } = asking;
+  const [folded, setFolded] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const { rows, more } = flat(asked.kind === 'there' ? asked.value : undefined);
+  const lines = treeLines(rows, everything, { folded, nowMs: Date.now() });
+  const at = lines.findIndex(({ row }) => row.id === chosen);
+  const open = (id: string): void => go('actors', id, query);
+  return (
+    <>
+      <Head title="Actors" count={`${countActors(rows.values()).toLocaleString('en')} live`}>
+        <NodeChoice node={node} />
+      </Head>
+      <Split
+        middle
+        label={`Tree of ${node}`}
+        opened={chosen !== ''}
+        back="All actors"
+        onBack={() => open('')}
+        list={
+          <Answer asked={asked} again={again} what={`The actors of ${node}`}>
+            {() => (
+              <VirtualList
+                count={lines.length}
+                rowHeight={rowHeight}
+                at={at}
+                role="tree"
+                label={`Living actors of ${node}`}
+                idOf={(index) => `actor-${lines[index]?.row.id ?? index}`}
+                onMove={(index) => open(lines[index]?.row.id ?? '')}
+                draw={(index) => {
+                  const line = lines[index];
+                  return line === undefined ? null : (
+                    <ActorItem
+                      line={line}
+                      chosen={index === at}
+                      more={more[line.row.id] ?? 0}
+                      onChoose={() => open(line.row.id)}
+                      onFold={() => setFolded((old) => new Map(old).set(line.row.id, line.open))}
+                    />
+                  );
+                }}
+              />
+            )}
+          </Answer>
+        }
+      >
+        {chosen === '' ? (
+          <Empty title="Choose an actor">
+            Its state and its context on {node} are shown here; its chart is on the page of that gateway.
+          </Empty>
+        ) : (
+          <Shown key={chosen} id={chosen} node={node} />
+        )}
+      </Split>
+    </>
+  );
+}
+
+/** Which gateway's actors are shown; nothing where there is one alone. */
+export function NodeChoice({ node }: { readonly node: string }): JSX.Element | null {
+  const count = useCell(nodes) ?? 1;
+  const { asked } = useAsked(`nodes ${count}`, async () => (count > 1 ? call('gateway.nodes') : []));
+  const others = asked.kind === 'there' ? asked.value.filter(({ self }) => !self).map((row) => row.node) : [];
+  if (others.length === 0 && node === '') return null;
+  return (
+    <select
+      class="btn"
+      aria-label="Gateway"
+      value={node}
+      onChange={(event) => go('actors', '', { node: event.currentTarget.value })}
+    >
+      <option value="">This gateway</option>
+      {[...new Set([...others, ...(node === '' ? [] : [node])])].map((name) => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Shown({ id, node }: { readonly id: string; readonly node: string }): JSX.Element {
+  const asking = useAsked(`${node} ${id}`, () => call('inspect.show', { actor: id, node }));
+  useAgain(asking);
+  return (
+    <Answer {...asking} what="The actor">
+      {({ machine, state, since, tags, why, context }) => {
+        const standing = standingOf({ state, tags });
+        return (
+          <section class="stack" aria-label={`Actor ${id}`}>
+            <header class="headline">
+              <div>
+                <h2>
+                  {id.split('/').join(' / ')} &nbsp;
+                  <Chip standing={standing} text={spellState(state)} />
+                </h2>
+                <p class="meta">
+                  <span>Machine {machine}</span>
+                  <span>
+                    Since{' '}
+                    <b class="num">
+                      <Clock at={since} />
+                    </b>
+                  </span>
+                </p>
+              </div>
+            </header>
+            {why === undefined ? null : (
+              <Verdict
+                mark={standing === 'failed' ? 'failed' : 'waiting'}
+                tone={toneOf(standing)}
+                title={withCode(why)}
+              />
+            )}
+            <div class="panel">
+              <JsonCode value={context} label="Context, without secrets" />
+            </div>
+          </section>
+        );
+      }}
+    </Answer>
+  );
+}
+
+/** The rows of a tree, and how many children of a pool are not among them. */
+function flat(tree: ActorNode | undefined): {
+  readonly rows: ReadonlyMap<string, LivingRow>;
+  readonly more: Readonly<Record<string, number>>;
+} {
+  const rows = new Map<string, LivingRow>();
+  const more: Record<string, number> = {};
+  const visit = (node: ActorNode, parent: string | null): void => {
+    const { id, machine, state, since, children } = node;
+    const size = children.length + (node.more ?? 0);
+    const meta = machine.endsWith('Ward') ? { meta: { size } } : {};
+    rows.set(id, { id, parent, machine, state, since: Date.parse(since), tags: [], ...meta });
+    if (node.more !== undefined) more[id] = node.more;
+    for (const child of children) visit(child, id);
+  };
+  if (tree !== undefined) visit(tree, null);
+  return { rows, more };
+}

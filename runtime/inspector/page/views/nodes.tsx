@@ -1,0 +1,196 @@
+/**
+ * Nodes: the gateways that share the journal, with the state, the work and the rate of each, and those that went away while
+ * the view was open.
+ * @see SCA-3 and INS-2 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { NodeRow } from '../../../control/contract.ts';
+import { useNow } from '../data/clock.ts';
+import { spellClock, spellSpan, spellTime } from '../data/format.ts';
+import { hashOf } from '../data/hash.ts';
+import { type NodeState, rateOfNode, rateWords, stateOfGone, stateOfNode, workOfNode } from '../data/node-words.ts';
+import { useNodes } from '../data/use-nodes.ts';
+import type { ViewRow } from '../frame/view-row.ts';
+import { markOf, Status } from '../parts/chip.tsx';
+import { Body, Head } from '../parts/head.tsx';
+import { Answer, Banner, Empty, Panel } from '../parts/panel.tsx';
+import { Lines } from '../parts/plot.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+
+/** A gateway that was listed and is no more. */
+interface Gone {
+  readonly row: NodeRow;
+  readonly atMs: number;
+}
+
+function Nodes(): JSX.Element {
+  const { asked, again } = useNodes();
+  const listed = asked.kind === 'there' ? asked.value : undefined;
+  const [gone, forget] = useGone(listed);
+  return (
+    <>
+      <Head title="Nodes" count={listed === undefined ? undefined : `${listed.length} on one Postgres journal`} />
+      <Body>
+        <Answer asked={asked} again={again} what="The gateways">
+          {(rows) =>
+            // A gateway that has its journal for itself has no session.
+            rows.every(({ session }) => session === '') ? (
+              <Empty title="This gateway has its journal for itself.">
+                Several gateways can share one in a Postgres database.
+              </Empty>
+            ) : (
+              <>
+                {gone.map((one) => (
+                  <GoneBanner key={one.row.session} gone={one} onForget={() => forget(one)} />
+                ))}
+                <NodeTable rows={rows} gone={gone} />
+                <div class="grid3 even">
+                  {rows.map((row) => (
+                    <Rate key={row.session} row={row} />
+                  ))}
+                </div>
+              </>
+            )
+          }
+        </Answer>
+      </Body>
+    </>
+  );
+}
+
+export const nodes: ViewRow = {
+  name: 'nodes',
+  title: 'Nodes',
+  group: 'System',
+  icon: 'nodes',
+  letter: 'n',
+  ofShared: true,
+  component: Nodes,
+};
+
+/** A gateway that has started again under its name is not gone. */
+function useGone(rows: readonly NodeRow[] | undefined): [readonly Gone[], (one: Gone) => void] {
+  const before = useRef<readonly NodeRow[]>([]);
+  const [gone, setGone] = useState<readonly Gone[]>([]);
+  useEffect(() => {
+    if (rows === undefined) return;
+    const isThere = ({ node }: NodeRow): boolean => rows.some((one) => one.node === node);
+    const left = before.current.filter((row) => !isThere(row)).map((row) => ({ row, atMs: Date.now() }));
+    before.current = rows;
+    setGone((old) => [...old.filter(({ row }) => !isThere(row)), ...left]);
+  }, [rows]);
+  return [gone, (one) => setGone((old) => old.filter((other) => other !== one))];
+}
+
+function GoneBanner({ gone: { row, atMs }, onForget }: { readonly gone: Gone; readonly onForget: () => void }) {
+  const now = useNow();
+  const { standing, words } = stateOfGone(row);
+  return (
+    <Banner
+      mark={markOf(standing)}
+      button={
+        <button type="button" class="btn" onClick={onForget}>
+          Dismiss
+        </button>
+      }
+    >
+      <b class="strong">
+        {row.node} is gone since {spellClock(atMs, now)}: {words.toLowerCase()}.
+      </b>{' '}
+      <span class="muted">The other gateways take its work.</span>
+    </Banner>
+  );
+}
+
+interface TableRow {
+  readonly row: NodeRow;
+  readonly state: NodeState;
+  readonly isGone: boolean;
+}
+
+const columns: readonly Column<TableRow>[] = [
+  {
+    title: 'Node',
+    width: '24%',
+    cell: ({ row: { node, self, status }, isGone }) =>
+      isGone || self || status === undefined ? (
+        <b class="strong">{node}</b>
+      ) : (
+        <a href={hashOf('actors', '', { node })}>{node}</a>
+      ),
+  },
+  { title: 'State', cell: ({ row, state, isGone }) => <StateCell row={row} state={state} isGone={isGone} /> },
+  { title: 'Version', width: '9ch', wide: true, cell: ({ row: { status } }) => status?.version ?? '' },
+  {
+    title: 'Up',
+    width: '11ch',
+    wide: true,
+    cell: ({ row: { status }, isGone }) =>
+      status === undefined || isGone ? '' : spellSpan(status.uptime_seconds * 1_000),
+  },
+  { title: 'Work in hand', width: '18%', wide: true, cell: ({ row, isGone }) => (isGone ? '' : workOfNode(row)) },
+  {
+    title: 'Requests/min',
+    width: '16ch',
+    right: true,
+    cell: ({ row, isGone }) => {
+      const rate = isGone ? undefined : rateOfNode(row);
+      return rate === undefined ? '' : rateWords(rate);
+    },
+  },
+];
+
+function NodeTable({ rows, gone }: { readonly rows: readonly NodeRow[]; readonly gone: readonly Gone[] }): JSX.Element {
+  const shown = [
+    ...rows.map((row): TableRow => ({ row, state: stateOfNode(row), isGone: false })),
+    ...gone.map(({ row }): TableRow => ({ row, state: stateOfGone(row), isGone: true })),
+  ];
+  return (
+    <div class="panel">
+      <Table label="Gateways" columns={columns} rows={shown} keyOf={({ row }) => row.session} />
+    </div>
+  );
+}
+
+function StateCell({ row: { leader, self }, state: { standing, words }, isGone }: TableRow): JSX.Element {
+  const more = [...(self ? ['this page'] : []), ...(leader && !isGone ? ['leader'] : [])];
+  return (
+    <Status mark={markOf(standing)} calm={standing === 'resting'}>
+      {[words, ...more].join(' · ')}
+    </Status>
+  );
+}
+
+function Rate({ row }: { readonly row: NodeRow }): JSX.Element {
+  const now = useNow();
+  const rate = rateOfNode(row);
+  const minutes = row.status?.requests_by_minute ?? [];
+  const total = minutes.reduce((sum, count) => sum + count, 0);
+  const lived = Math.ceil((row.status?.uptime_seconds ?? 0) / 60);
+  return (
+    <Panel title={row.node} bare>
+      <div class="pad figure">
+        {rate === undefined ? (
+          <p class="muted">No data.</p>
+        ) : (
+          <>
+            <p class="big num">
+              {rateWords(rate)} <small>requests a minute · {total.toLocaleString('en')} in the last hour</small>
+            </p>
+            <Lines
+              height={64}
+              ticks={minutes.map((_, at) => spellTime(now - (minutes.length - 1 - at) * 60_000, 60_000))}
+              lines={[
+                { name: 'requests', values: minutes.map((one, at) => (at < minutes.length - lived ? null : one)) },
+              ]}
+              spell={(value) => value.toLocaleString('en')}
+              sentence={`Requests to the routes of ${row.node}: ${total} in the last hour`}
+            />
+          </>
+        )}
+      </div>
+    </Panel>
+  );
+}

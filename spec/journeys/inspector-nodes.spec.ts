@@ -1,0 +1,109 @@
+/** The Nodes view of the inspector's page in a real browser, over two real daemons on a Postgres of their own. */
+
+import t from 'tap';
+import {
+  axeFindings,
+  chromiumPath,
+  clippedParts,
+  goTo,
+  noChromium,
+  openBrowser,
+  openInspector,
+} from '../support/browser.ts';
+import { makeHome } from '../support/home.ts';
+import { eventually, startGateway, webhookSecret } from '../support/mcp/gateway.ts';
+import { startPostgres, withoutPostgres } from '../support/postgres.ts';
+import { postSigned } from '../support/sign.ts';
+
+const options = chromiumPath === undefined ? { skip: noChromium } : { skip: withoutPostgres };
+
+t.test(
+  'SCA-3 · INS-2 · the page lists the gateways of the database, and shows the actors of another',
+  options,
+  async (t) => {
+    const browser = await openBrowser(t);
+    const postgres = await startPostgres(t);
+    const url = await postgres.url();
+    const [first, second] = await Promise.all(
+      ['eu-1', 'eu-2'].map((node) =>
+        startGateway(
+          t,
+          {},
+          {
+            config: {
+              inspector: { port: 0 },
+              gateway: { journal: 'postgres', node, postgres: { url: '${DATABASE_URL}' } },
+            },
+            home: makeHome(t, { '.env': `DATABASE_URL='${url}'\n` }),
+          },
+        ),
+      ),
+    );
+    if (first === undefined || second === undefined) return;
+    for (let n = 0; n < 3; n += 1)
+      await postSigned(`${second.daemon.url}/webhooks/ping`, { n }, { secret: webhookSecret, id: `p${n}` });
+    await eventually(async () => (await first.control.ask('gateway.nodes')).some(({ leader }) => leader));
+    const open = await openInspector(browser, first);
+    const { page } = open;
+
+    await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Nodes' }).waitFor();
+    await page.getByText('2 nodes').waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('n');
+    await page.getByRole('heading', { name: 'Nodes' }).waitFor();
+    const rowOf = (node: string) => page.getByRole('row', { name: new RegExp(`^${node}\\b`) });
+    await rowOf('eu-1')
+      .getByText(/^Serving · this page/)
+      .waitFor();
+    await rowOf('eu-2')
+      .getByText(/^Serving/)
+      .waitFor();
+    await page.getByText(/leader/).waitFor();
+    await page.getByRole('img', { name: 'Requests to the routes of eu-2: 3 in the last hour' }).waitFor();
+    await page.getByRole('img', { name: 'Requests to the routes of eu-1: 0 in the last hour' }).waitFor();
+    t.same(await axeFindings(open), []);
+    for (const width of [390, 320]) {
+      await page.setViewportSize({ width, height: 844 });
+      t.same(await clippedParts(open), [], `at ${width} px`);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+
+    await t.test('SCA-3 · the actors of another gateway are shown as that gateway answers', async (t) => {
+      await rowOf('eu-2').getByRole('link', { name: 'eu-2' }).click();
+      const tree = page.getByRole('tree', { name: 'Living actors of eu-2' });
+      await tree
+        .getByRole('treeitem', { name: /journal/ })
+        .first()
+        .click();
+      await page.getByRole('region', { name: 'Actor journal' }).getByText('Machine journal').waitFor();
+      t.same(await axeFindings(open), []);
+      await page.getByRole('combobox', { name: 'Gateway' }).selectOption('This gateway');
+      await page.getByRole('tree', { name: 'Living actors', exact: true }).waitFor();
+    });
+
+    await t.test('SCA-2 · SCA-3 · a gateway that is killed leaves the list, and the page says so', async (t) => {
+      await goTo(open, '#/nodes');
+      await rowOf('eu-2')
+        .getByText(/^Serving/)
+        .waitFor();
+      second.daemon.kill('SIGKILL');
+      await page.getByText(/^eu-2 is gone since .*lost\.$/).waitFor();
+      await rowOf('eu-1')
+        .getByText(/leader/)
+        .waitFor();
+      await page.getByRole('button', { name: 'Dismiss' }).click();
+      t.equal(await rowOf('eu-2').count(), 0);
+    });
+  },
+);
+
+t.test('SCA-3 · INS-2 · a gateway with a journal of its own has no Nodes', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: { inspector: { port: 0 } } });
+  const open = await openInspector(browser, gateway);
+  const views = open.page.getByRole('navigation', { name: 'Views' });
+  await views.getByRole('link', { name: 'Actors' }).waitFor();
+  t.equal(await views.getByRole('link', { name: 'Nodes' }).count(), 0);
+  await goTo(open, '#/nodes');
+  await open.page.getByText('This gateway has its journal for itself.').waitFor();
+});
