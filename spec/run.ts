@@ -6,8 +6,18 @@
  * @see docs/contributing.md
  */
 
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
+import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { planUnits, type Unit } from './runner/plan.ts';
 import { endAll, type FileResult, runUnit, type UnitOptions } from './runner/run-unit.ts';
@@ -15,15 +25,23 @@ import { endAll, type FileResult, runUnit, type UnitOptions } from './runner/run
 const mostFlaky = 3;
 /** A unit that reports nothing for so long hangs. It never judges speed: no test waits a tenth of it between two assertions. */
 const silenceMs = 600_000;
+/** Far more than the homes and databases of one run take. */
+const roomBytes = 4 * 2 ** 30;
 const folder = process.env.SPEC_FOLDER ?? 'dist/spec';
 const words = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const all = process.argv.includes('--all');
 /** Processes at a time. One more than there are processors: a journey also waits. */
 const jobs = Number(process.env.SPEC_JOBS ?? Math.min(8, availableParallelism()) + 1);
+/** With those that start only while the processors have nothing to do, as on a quiet machine during the journeys. */
+const mostJobs = process.env.SPEC_JOBS === undefined ? jobs + 2 : jobs;
+/** Half of one of two processors. */
+const muchIdle = 0.25;
+const lookEveryMs = 2_000;
 
 /** One seed for every property, so that `npm test` checks the same cases each time. */
 const seed = process.env.SPEC_SEED ?? (all ? String(Math.floor(Math.random() * 2 ** 31)) : '1');
-const env = { ...process.env, SPEC_SEED: seed, SPEC_TIER: all ? 'all' : 'each' };
+const scratch = makeScratch();
+const env = { ...process.env, TMPDIR: scratch, SPEC_SEED: seed, SPEC_TIER: all ? 'all' : 'each' };
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => {
@@ -31,7 +49,14 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.exit(130);
   });
 }
-process.once('exit', endAll);
+process.once('exit', () => {
+  endAll();
+  try {
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
+  } catch {
+    // A process that is on its way out may still write there; what it leaves fails no run.
+  }
+});
 
 if (all) process.stdout.write(`seed of the properties: ${seed} (SPEC_SEED=${seed} repeats it)\n`);
 const first = await runAll(planUnits({ folder, all, words, groups: jobs }));
@@ -66,13 +91,61 @@ function options(): UnitOptions {
 async function runAll(units: readonly Unit[]): Promise<readonly FileResult[]> {
   const queue = [...units];
   const done: FileResult[] = [];
-  const work = async (): Promise<void> => {
-    for (let unit = queue.shift(); unit !== undefined; unit = queue.shift()) {
-      done.push(...(await runUnit(unit, { ...options(), sourceMaps: false })));
-    }
+  let running = 0;
+  const runNext = async (): Promise<void> => {
+    running += 1;
+    const unit = queue.shift();
+    if (unit !== undefined) done.push(...(await runUnit(unit, { ...options(), sourceMaps: false })));
+    running -= 1;
   };
+  const work = async (): Promise<void> => {
+    while (queue.length > 0) await runNext();
+  };
+  const more: Promise<void>[] = [];
+  const idle = idleMeter();
+  const looking = setInterval(() => {
+    if (idle() > muchIdle && running < mostJobs && queue.length > 0) more.push(runNext());
+  }, lookEveryMs);
   await Promise.all(Array.from({ length: jobs }, work));
+  clearInterval(looking);
+  await Promise.all(more);
   return done;
+}
+
+/** Returns a function that returns the share of the processors' time in which they were idle, since it was last called. */
+function idleMeter(): () => number {
+  const read = (): readonly [idle: number, total: number] => {
+    const times = cpus().map((one) => one.times);
+    const idle = times.reduce((sum, one) => sum + one.idle, 0);
+    return [idle, times.reduce((sum, one) => sum + one.idle + one.user + one.nice + one.sys + one.irq, 0)];
+  };
+  let last = read();
+  return () => {
+    const now = read();
+    const share = (now[0] - last[0]) / Math.max(1, now[1] - last[1]);
+    last = now;
+    return share;
+  };
+}
+
+/**
+ * Makes the folder for the temporary files of the specs, as open as `/tmp`; it is removed at the end. It is in memory where
+ * there is room, because specs otherwise wait for the disk: no spec cuts the power, so none needs one.
+ */
+function makeScratch(): string {
+  const memory = '/dev/shm';
+  const mounts = existsSync('/proc/mounts') ? readFileSync('/proc/mounts', 'utf8').split('\n') : [];
+  const [, , , mode] = mounts.map((line) => line.split(' ')).find(([, place]) => place === memory) ?? [];
+  const fits = (): boolean => {
+    const { bavail, bsize } = statfsSync(memory);
+    return Math.min(bavail * bsize, process.availableMemory()) > roomBytes;
+  };
+  // Scripts in the homes are run where they are.
+  const isUsable =
+    process.env.TMPDIR === undefined && mode !== undefined && !mode.split(',').includes('noexec') && fits();
+  const folder = mkdtempSync(join(isUsable ? memory : tmpdir(), 'specs-'));
+  chmodSync(folder, 0o1777);
+  return folder;
 }
 
 function describe({ file, failures }: FileResult): void {

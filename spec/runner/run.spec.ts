@@ -71,6 +71,22 @@ t.test('counts tests, lists each file with its time, and passes where all of the
   t.ok(lines.includes('skipped  b.spec.js: not here (no such shell)'));
 });
 
+t.test('temporary files of the specs are in a folder of the run, as open as /tmp and gone with it', async (t) => {
+  const { code, lines } = await runSpecs(t, {
+    a: `import { mkdtempSync, statSync } from 'node:fs';
+      import { tmpdir } from 'node:os';
+      t.test('x', async (t) => {
+        mkdtempSync(tmpdir() + '/left-');
+        t.equal(statSync(tmpdir()).mode & 0o7777, 0o1777);
+      });
+      t.test(tmpdir(), { skip: true }, async () => {});`,
+  });
+  t.equal(code, 0);
+  const folder = /skipped {2}a\.spec\.js: (\S*specs-\w+)/.exec(lines.join('\n'))?.[1] ?? '';
+  t.match(folder, /specs-/);
+  t.notOk(existsSync(folder));
+});
+
 t.test('a file that fails twice fails the run, and its assertion is shown', async (t) => {
   const { code, lines } = await runSpecs(t, {
     good: passes,

@@ -1,6 +1,7 @@
 /**
- * A Postgres for a spec: made in a folder of its own, reached over a socket in it, with every commit on disk before it is
- * acknowledged. It refuses to run as root, so it runs as another user there.
+ * A Postgres for the specs of a process: made in a folder of its own for the first that wants one, reached over a socket in
+ * it, with every commit on disk before it is acknowledged. Each test has a database of its own in it. It refuses to run as
+ * root, so it runs as another user there.
  */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -62,8 +63,23 @@ export interface LossyWay {
   mute(): () => void;
 }
 
-/** Starts it, and ends it with the test. */
-export async function startPostgres(t: Pick<Test, 'teardown'>): Promise<SpecPostgres> {
+/** The server that the tests of this process share, one after another. */
+interface Server {
+  /** Where its socket is. */
+  readonly folder: string;
+  /** A URL of one of its databases. */
+  at(database: string, more?: string): string;
+  /** Runs one of its programs, as the user that it runs as. */
+  spawn(program: string, ...words: readonly string[]): ChildProcess;
+  restart(settings: readonly string[]): Promise<void>;
+  /** The settings that it was started with, beyond those of every test. */
+  readonly settings: readonly string[];
+}
+
+let shared: Promise<Server> | undefined;
+let databases = 0;
+
+async function startServer(): Promise<Server> {
   const bin = programs() ?? '';
   const folder = mkdtempSync(join(tmpdir(), 'agent-pg-'));
   const asOther = process.getuid?.() === 0;
@@ -80,9 +96,11 @@ export async function startPostgres(t: Pick<Test, 'teardown'>): Promise<SpecPost
     stdio: 'ignore',
   });
   let server: ChildProcess;
-  const at = (more: string) => `postgres://agent@localhost/postgres?host=${encodeURIComponent(folder)}${more}`;
+  let given: readonly string[] = [];
+  const at = (database: string, more = '') =>
+    `postgres://agent@localhost/${database}?host=${encodeURIComponent(folder)}${more}`;
 
-  async function start(more: readonly string[] = []): Promise<void> {
+  async function start(): Promise<void> {
     const settings = [
       'listen_addresses=',
       `unix_socket_directories=${folder}`,
@@ -90,18 +108,19 @@ export async function startPostgres(t: Pick<Test, 'teardown'>): Promise<SpecPost
       'max_connections=200',
       // A deadlock is looked for after a second otherwise.
       'deadlock_timeout=20ms',
-      ...more,
+      ...given,
     ];
     server = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((one) => ['-c', one])], {
       ...user,
       cwd: folder,
       stdio: 'ignore',
     });
+    server.unref();
     while (!(await answers())) await sleep(20);
   }
 
   async function answers(): Promise<boolean> {
-    const client = new Client({ connectionString: at('') });
+    const client = new Client({ connectionString: at('postgres') });
     try {
       await client.connect();
       await client.end();
@@ -111,12 +130,56 @@ export async function startPostgres(t: Pick<Test, 'teardown'>): Promise<SpecPost
     }
   }
 
+  async function stop(): Promise<void> {
+    const ended = once(server, 'exit');
+    server.kill('SIGQUIT');
+    await ended;
+  }
+
+  // Also where no test runner tells of the end.
+  process.on('exit', () => {
+    execFileSync(join(bin, 'pg_ctl'), ['stop', '-m', 'immediate', '-D', data], {
+      ...user,
+      cwd: folder,
+      stdio: 'ignore',
+    });
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await start();
+  return {
+    folder,
+    at,
+    spawn: (program, ...words) =>
+      spawn(join(bin, program), ['-h', folder, '-U', 'agent', ...words], { ...user, cwd: folder }),
+    async restart(settings) {
+      await stop();
+      given = settings;
+      await start();
+    },
+    get settings() {
+      return given;
+    },
+  };
+}
+
+/** Starts it, where no test before has, and makes a database for the test. */
+export async function startPostgres(t: Pick<Test, 'teardown'>): Promise<SpecPostgres> {
+  shared ??= startServer();
+  const server = await shared;
+  databases += 1;
+  const database = `spec${databases}`;
+  const maker = new Client({ connectionString: server.at('postgres') });
+  await maker.connect();
+  await maker.query(`create database ${database}`);
+  await maker.end();
+  const at = (more = '') => server.at(database, more);
+
   /** Serves every statement of the spec itself: a connection is a process of Postgres, and costs more than a statement. */
   let own: Client | undefined;
 
   async function run(url: string, statement: string): Promise<Record<string, unknown>[]> {
     if (own === undefined) {
-      own = new Client({ connectionString: at('') });
+      own = new Client({ connectionString: at() });
       // A restart ends it.
       own.on('error', () => {});
       await own.connect();
@@ -127,25 +190,23 @@ export async function startPostgres(t: Pick<Test, 'teardown'>): Promise<SpecPost
     return results.at(-1)?.rows ?? [];
   }
 
-  async function stop(): Promise<void> {
+  async function restart(settings: readonly string[]): Promise<void> {
     await own?.end();
     own = undefined;
-    const ended = once(server, 'exit');
-    server.kill('SIGQUIT');
-    await ended;
+    await server.restart(settings);
   }
 
   let schemas = 0;
   t.teardown(async () => {
-    await stop();
-    rmSync(folder, { recursive: true, force: true });
+    // The next test has the settings of every test.
+    if (server.settings.length > 0) await restart([]);
+    await own?.end();
   });
-  await start();
   return {
     async url(more = '') {
       schemas += 1;
       const name = `s${schemas}`;
-      await run(at(''), `create schema ${name}`);
+      await run(at(), `create schema ${name}`);
       return at(`&options=${encodeURIComponent(`-c search_path=${name}${more}`)}`);
     },
     run,
@@ -170,15 +231,12 @@ export async function startPostgres(t: Pick<Test, 'teardown'>): Promise<SpecPost
     async setClock(url, nowMs) {
       await run(url, `update agent_meta set value = ${nowMs} where name = 'time'`);
     },
-    async restart(...settings) {
-      await stop();
-      await start(settings);
-    },
+    restart: (...settings) => restart(settings),
     beside(program, ...words) {
-      const child = spawn(join(bin, program), ['-h', folder, '-U', 'agent', ...words], { ...user, cwd: folder });
+      const child = server.spawn(program, ...words);
       t.teardown(() => child.kill('SIGKILL'));
     },
-    lossy: () => lossyWay(t, join(folder, '.s.PGSQL.5432')),
+    lossy: () => lossyWay(t, join(server.folder, '.s.PGSQL.5432'), database),
   };
 }
 
@@ -187,7 +245,7 @@ export function schemaOf(url: string): string {
   return /search_path=(\w+)/.exec(decodeURIComponent(url))?.[1] ?? '';
 }
 
-async function lossyWay(t: Pick<Test, 'teardown'>, socket: string): Promise<LossyWay> {
+async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: string): Promise<LossyWay> {
   let next: 'made' | 'lost' | 'late' | undefined;
   let mark = '';
   let isBlocked = false;
@@ -232,7 +290,7 @@ async function lossyWay(t: Pick<Test, 'teardown'>, socket: string): Promise<Loss
   t.teardown(() => server.close());
   const { port } = server.address() as AddressInfo;
   return {
-    url: (url) => `postgres://agent@127.0.0.1:${port}/postgres?options=${new URL(url).searchParams.get('options')}`,
+    url: (url) => `postgres://agent@127.0.0.1:${port}/${database}?options=${new URL(url).searchParams.get('options')}`,
     cutNext(commit, at = 'commit\0') {
       next = commit;
       mark = at;

@@ -62,7 +62,7 @@ async function stage(
   const seenKeeper: JournalKeeper = {
     ...keeper,
     submit(writes, told) {
-      if (isFull) return told({ kind: 'unavailable', fault: diskFull });
+      if (isFull) return told({ kind: 'unavailable', fault: diskFull }, writes);
       commits.push(writes.flatMap((write) => (write.kind === 'put' ? [`${write.collection}/${write.key}`] : [])));
       keeper.submit(writes, told);
     },
