@@ -4,7 +4,7 @@
  * root, so it runs as another user there.
  */
 
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -131,6 +131,7 @@ async function startServer(): Promise<Server> {
   }
 
   async function stop(): Promise<void> {
+    server.ref();
     const ended = once(server, 'exit');
     server.kill('SIGQUIT');
     await ended;
@@ -138,7 +139,7 @@ async function startServer(): Promise<Server> {
 
   // Also where no test runner tells of the end.
   process.on('exit', () => {
-    execFileSync(join(bin, 'pg_ctl'), ['stop', '-m', 'immediate', '-D', data], {
+    spawnSync(join(bin, 'pg_ctl'), ['stop', '-m', 'immediate', '-D', data], {
       ...user,
       cwd: folder,
       stdio: 'ignore',
