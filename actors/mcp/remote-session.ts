@@ -1,6 +1,6 @@
 /**
  * A session with a server that another gateway of the database has connected: what is asked of it goes to that gateway, and
- * the answer comes back as the session there told it.
+ * the answer of the session there comes back.
  * @see SCA-1 in docs/specification.md
  */
 
