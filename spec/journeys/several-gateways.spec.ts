@@ -449,10 +449,6 @@ async function harm(t: Test, faults: readonly Fault[], { random = Math.random } 
     [],
     'no attempt began twice',
   );
-  // The history says why one is missing.
-  for (const name of accepted.filter((one) => !ran.has(one)))
-    for (const { value } of await rows(`select value from agent_record where value like '%"${name}"%'`))
-      t.comment(String(value));
   const texts = textsOf(slack);
   t.same(
     texts.filter((text, at) => texts.indexOf(text) !== at),
@@ -460,14 +456,21 @@ async function harm(t: Test, faults: readonly Fault[], { random = Math.random } 
     'nothing was delivered twice',
   );
   const unsure = new Set((await rows(outcomes)).filter(({ status }) => status === 'unknown').map(({ text }) => text));
+  const isReply = (name: string): boolean => kinds[Number(name.slice(1)) % kinds.length] === 'reply';
   const isThere = (name: string): boolean => texts.includes(name) || unsure.has(name);
   t.same(
-    [...delivered, ...accepted.filter((name) => kinds[Number(name.slice(1)) % kinds.length] === 'reply')].filter(
-      (name) => !isThere(name),
-    ),
+    [...delivered, ...accepted.filter(isReply)].filter((name) => !isThere(name)),
     [],
     'everything was delivered, or is unsure',
   );
+  // The history says why.
+  const missing = accepted.filter((one) => !ran.has(one) || (isReply(one) && !isThere(one)));
+  for (const name of missing)
+    for (const { row } of await rows(
+      `select r.collection || ' ' || r.key || ' ' || r.value as row from agent_record e join agent_record r
+        on r.key = e.key or r.key like (e.value::json->>'work') || '%' where e.collection = 'e' and e.value like '%"${name}"%'`,
+    ))
+      t.comment(String(row));
   const again = begun.filter((step) => !step.endsWith(' 1')).length;
   const times = Object.entries(takeOvers).map(([fault, all]) => {
     const sorted = all.sort((one, other) => one - other).map((ms) => Math.round(ms) / 1_000);
