@@ -178,8 +178,10 @@ t.test('SEC-1 · what starts a program needs a link that was opened in the last 
 
 t.test('SEC-1 · a link that ends between its check and its use opens nothing', async (t) => {
   const sessions = createPageSessions(Date.now, { load: () => [], save: () => Promise.resolve(true) });
+  const audited: object[] = [];
   const verdict = await openInspectorServer({ enabled: true, host: '127.0.0.1', port: 0 }, {
     sessions: { ...sessions, open: () => undefined },
+    rpc: { host: () => ({ audit: { addSession: (row: object) => audited.push(row) } }) },
     pageFolder: new URL('../../../runtime/inspector/page', import.meta.url).pathname,
   } as unknown as InspectorServerPorts);
   if (verdict.kind !== 'listening') throw new Error(verdict.why);
@@ -188,4 +190,5 @@ t.test('SEC-1 · a link that ends between its check and its use opens nothing', 
   const { status, headers } = await ask(`${verdict.server.url}/open?token=${sessions.invite()}`);
 
   t.same([status, headers['set-cookie']], [401, undefined]);
+  t.match(audited, [{ what: 'signed in', refused: /./ }]);
 });

@@ -149,7 +149,10 @@ t.test('DIS-4 · an empty text reaches no client, which would refuse it in its o
 });
 
 t.test('DLV-4 · a text above the host’s limit becomes several comments, and goes on where it stopped', async (t) => {
-  const client = standIn(t, 'cat text >>all; wc -m <text >>sizes; echo "#$(wc -l <sizes)"; [ "$(wc -l <sizes)" != 3 ]');
+  const client = standIn(
+    t,
+    'cat text >>all; LC_ALL=C.UTF-8 wc -m <text >>sizes; echo "#$(wc -l <sizes)"; [ "$(wc -l <sizes)" != 3 ]',
+  );
   const line = `${'é'.repeat(99)}\n`;
   const text = line.repeat(2_000).trimEnd();
 
