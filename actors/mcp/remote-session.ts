@@ -5,16 +5,18 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Era } from '../../machines/mcp/era.ts';
+import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { CallOutcome } from './call-outcome.ts';
 import type { OpenVerdict } from './open-session.ts';
 import type { CallOptions, Listing, Session, SessionFacts, Settle } from './session.ts';
 
 /** What is asked of the gateway that has the server. */
 export type RelayQuestion =
-  /** Answered with a `RelayedListing`. */
+  /** Answered with a `RelayedListing`, or `connecting` while there is none yet. */
   | { readonly of: 'list' }
   /** Answered with the `stamp` of the listing. */
   | { readonly of: 'stamp' }
@@ -24,6 +26,8 @@ export type RelayQuestion =
       readonly name: string;
       readonly args: JsonObject;
       readonly call: string;
+      /** Of the entry by which the call was made: whether a person is asked. */
+      readonly trust: ServerSettings['trust'];
       readonly traceparent?: string;
     }
   | { readonly of: 'cancel'; readonly call: string };
@@ -45,27 +49,32 @@ export interface RemotePorts {
   readonly ask: (question: RelayQuestion, waitMs: number) => Promise<unknown>;
   /** Calls back where the other gateway, or its listing, is to be looked at, until the returned function is called. */
   readonly onLook: (look: () => void) => () => void;
-  readonly callTimeoutMs: number;
-  readonly connectTimeoutMs: number;
-  /** Whether the server may be away because it sleeps. */
-  readonly sleeps: boolean;
+  readonly settings: Pick<ServerSettings, 'connectTimeoutMs' | 'idleTimeoutMs' | 'trust'>;
 }
 
-/** The gateway there has its own limit, and its answer is under way for a moment. */
 const answerMs = 5_000;
+/** The gateway there has the limit of a call, which stands still while a person is asked. */
+const longestCallMs = 86_400_000;
+const connectingPauseMs = 500;
 
 /** Never rejects. */
 export async function openRemoteSession(ports: RemotePorts, facts: SessionFacts): Promise<OpenVerdict> {
   try {
-    const listed = await relayed(ports, { of: 'list' }, ports.connectTimeoutMs);
+    const listed = await relayedListing(ports);
     return { kind: 'opened', session: createRemoteSession(ports, listed, facts), listing: listed.listing };
   } catch (thrown) {
     return { kind: 'failed', failures: [{ kind: 'network', message: causeOf(thrown) }] };
   }
 }
 
-async function relayed(ports: RemotePorts, question: RelayQuestion, waitMs: number): Promise<RelayedListing> {
-  const answer = await ports.ask(question, waitMs);
+async function relayedListing(ports: RemotePorts): Promise<RelayedListing> {
+  const endsAtMs = performance.now() + ports.settings.connectTimeoutMs;
+  let answer = await ports.ask({ of: 'list' }, answerMs);
+  while (answer === 'connecting' && performance.now() < endsAtMs) {
+    await sleep(connectingPauseMs, undefined, { ref: false });
+    answer = await ports.ask({ of: 'list' }, answerMs);
+  }
+  if (answer === 'connecting') throw new Error(`gateway "${ports.node}", which has it, has not connected it in time`);
   if (answer === undefined) throw new Error(`gateway "${ports.node}", which has it, gives no answer`);
   if (answer === null) throw new Error(`it is not connected at gateway "${ports.node}", which may connect it`);
   // Gateways of one release speak to each other: the schema's version holds them together.
@@ -104,7 +113,7 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
     try {
       const answer = await ports.ask({ of: 'stamp' }, answerMs);
       if (answer === undefined) return `gateway "${node}", which had it, gives no answer`;
-      if (answer === null) return ports.sleeps ? undefined : `gateway "${node}" has it no more`;
+      if (answer === null) return ports.settings.idleTimeoutMs > 0 ? undefined : `gateway "${node}" has it no more`;
       if (answer !== stamp && !isOver) facts.listChanged(['tools']);
       return undefined;
     } catch {
@@ -132,11 +141,12 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
       settle(outcome);
     };
     const call = randomUUID();
-    const asked = { ...question, call, ...(traceparent === undefined ? {} : { traceparent }) };
-    void ports.ask(asked, ports.callTimeoutMs + answerMs).then(
+    const { trust } = ports.settings;
+    const asked = { ...question, call, trust, ...(traceparent === undefined ? {} : { traceparent }) };
+    void ports.ask(asked, longestCallMs).then(
       (answer) => {
         if (answer === null || answer === undefined) {
-          const why = answer === null ? `gateway "${node}" has it no more` : `gateway "${node}" gave no answer`;
+          const why = answer === null ? `gateway "${node}" has it no more` : `gateway "${node}" has ended`;
           // The connection hears of it first: the call asks it where to go next.
           lost(why);
           finish({ kind: 'lost', dispatched: answer === undefined, why });
@@ -153,7 +163,7 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
   return {
     era: first.era,
     async list() {
-      const listed = await relayed(ports, { of: 'list' }, ports.connectTimeoutMs);
+      const listed = await relayedListing(ports);
       stamp = listed.stamp;
       return listed.listing;
     },

@@ -117,9 +117,10 @@ export type Stale = Extract<CommitVerdict, { readonly kind: 'stale' }>;
 export type Settled = (verdict: CommitVerdict, judged: readonly Write[]) => void;
 
 /**
- * Gives other writes to the same keys while a commit is judged, so that what another gateway has written meanwhile costs no
- * second commit: once before, and once more where they were `stale`. Undefined leaves the writes as they are. Called again
- * where an engine judges a commit again.
+ * Gives a commit other writes, to the same keys, at the moment in which the engine judges it. It is called twice at most:
+ * before the writes are judged, and with `stale` where they expected something else than what stands; undefined keeps the
+ * writes. So a commit that another gateway was faster than need not be made a second time. An engine that judges a commit
+ * again, because its transaction failed, calls it again.
  */
 export type Anew = (stale?: Stale) => readonly Write[] | undefined;
 

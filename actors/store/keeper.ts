@@ -56,7 +56,7 @@ export interface JournalKeeper {
   place(): { readonly of: number; readonly at: number };
   /** Another text once other gateways may have taken what this one held. */
   life(): string | undefined;
-  /** Whether no other gateway can take this one's session for ended. */
+  /** Whether no other gateway can take this one's session for ended, now or within the next 3 seconds. */
   isSure(): boolean;
   /** How far the journal's clock is ahead of this machine's, in milliseconds; 0 where it is the same. */
   aheadMs(): number;
@@ -77,6 +77,7 @@ export interface JournalKeeper {
 
 const notOpen = fault('journal-unavailable', 'journal: not open; nothing can be acknowledged until it is');
 
+const sureMarginMs = 3_000;
 const refusedSkewMs = 60_000;
 const notedSkewMs = 5_000;
 
@@ -142,14 +143,15 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       settled({ kind: 'unavailable', fault: offClock ?? notOpen }, writes);
       return;
     }
+    const isOwn = shared() === undefined;
     journal.submit(
-      shared() === undefined ? writes : withReleases(writes),
+      isOwn ? writes : withReleases(writes),
       (verdict, judged) => {
         if (verdict.kind === 'unavailable') settings.refused(verdict.fault);
         settled(verdict, judged);
         if (verdict.kind === 'committed') for (const landed of watchers) landed(judged);
       },
-      anew,
+      isOwn || anew === undefined ? anew : releasing(anew),
     );
   }
 
@@ -235,7 +237,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       return { of: Math.max(1, all.length), at: Math.max(0, all.indexOf(session ?? '')) };
     },
     life: () => session && `${session}/${lateRenewals}`,
-    isSure: () => session !== undefined && steadyMs() < sureUntilMs,
+    isSure: () => session !== undefined && steadyMs() < sureUntilMs - sureMarginMs,
     aheadMs: () => aheadMs,
 
     async keep(history) {
@@ -262,6 +264,13 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       session = undefined;
       await closing.close();
     },
+  };
+}
+
+function releasing(anew: Anew): Anew {
+  return (stale) => {
+    const writes = anew(stale);
+    return writes && withReleases(writes);
   };
 }
 

@@ -12,7 +12,17 @@ import { tellUncaught } from './job.ts';
 import type { Anew, Collection, CommitVerdict, Journal, News, Settled, StoredRecord, Taken, Write } from './journal.ts';
 import { unstorable } from './ledger.ts';
 import { type PruneConnections, pruneRows } from './postgres-prune.ts';
-import { answerTimeoutMs, codeOf, connectTimeoutMs, endUnanswered, isAnswer, reach } from './postgres-reach.ts';
+import {
+  answerTimeoutMs,
+  type Backend,
+  backendOf,
+  codeOf,
+  connectTimeoutMs,
+  endBackend,
+  endUnanswered,
+  isAnswer,
+  reach,
+} from './postgres-reach.ts';
 import {
   applied,
   type Change,
@@ -50,8 +60,9 @@ const idleInTransactionMs = 8_000;
 const outcomePatienceMs = 5_000;
 /** Other gateways take a session for ended soon after. */
 const sessionAnswerMs = 3_000;
-/** The one question that reads every record. */
-const sumTimeoutMs = 600_000;
+/** How many times as long the one question may take that reads every record, and a piece of a prune. */
+const sumPatience = 60;
+const prunePatience = 6;
 const outcomePauseMs = 50;
 
 const select = `select collection, key, version, due_at, held_by, value from agent_record`;
@@ -162,7 +173,13 @@ async function mayUse(client: Client, alone: boolean): Promise<boolean> {
   }
 }
 
-async function connect({ url, place, alone, answerMs }: Database): Promise<Result<Client>> {
+interface Writer {
+  readonly client: Client;
+  readonly backend: Backend;
+}
+
+/** Connects to write, in the place of an earlier connection, of which nothing is left then. */
+async function connect({ url, place, alone, answerMs }: Database, earlier?: Backend): Promise<Result<Writer>> {
   let client: Client | undefined;
   try {
     client = await reach(url, answerMs);
@@ -177,6 +194,9 @@ async function connect({ url, place, alone, answerMs }: Database): Promise<Resul
         (select count(*) from (select from agent_record, agent_claim, agent_session, agent_document, agent_question limit 0) none)`,
     );
     if (rows[0]?.reads === 'on') throw readOnly();
+    if (earlier !== undefined && !(await endBackend(client, earlier))) {
+      throw new Error('an earlier connection of this gateway does not end there');
+    }
     if (!(await mayUse(client, alone))) {
       await client.end();
       return failed(
@@ -186,20 +206,21 @@ async function connect({ url, place, alone, answerMs }: Database): Promise<Resul
           : `${place}: \`agent journal copy\` uses this database; the gateway opens it when that has ended`,
       );
     }
-    // A plan made while the tables were empty would read them whole for ever. What that rules out counts as so dear that
-    // Postgres would compile each statement that prunes, for a quarter of a second, and plan each commit anew.
+    // A plan that was made while the tables were empty would read them whole for ever, so plans that read a table whole are
+    // off. Postgres counts those that are left as dear: it would compile a statement that prunes, for a quarter of a second,
+    // and plan every commit anew.
     await client.query(
       `set enable_seqscan = off; set jit = off; set plan_cache_mode = force_generic_plan;
         set idle_in_transaction_session_timeout = ${idleInTransactionMs}`,
     );
-    return done(client);
+    return done({ client, backend: await backendOf(client) });
   } catch (thrown) {
     void client?.end().catch(() => {});
     return { ok: false, fault: postgresFault(place, thrown) };
   }
 }
 
-function createPostgresJournal(database: Database, first: Client): Journal {
+function createPostgresJournal(database: Database, first: Writer): Journal {
   const { url, place, outcomeMs, answerMs } = database;
   const closedFault = fault('journal-unavailable', `${place}: the journal is closed; nothing can be acknowledged`);
   const pool = new Pool({
@@ -210,7 +231,7 @@ function createPostgresJournal(database: Database, first: Client): Journal {
   });
   pool.on('error', () => {});
   const sessions = createSessions(() => reach(url, Math.min(answerMs, sessionAnswerMs)));
-  let writer = first;
+  let { client: writer, backend } = first;
   let stopped: Fault | undefined;
   let closing: Promise<void> | undefined;
   const ending = new AbortController();
@@ -228,7 +249,14 @@ function createPostgresJournal(database: Database, first: Client): Journal {
     return mine;
   }
 
-  const connectAgain = (): Promise<Result<Client>> => connect(database);
+  /** Resolves with the fault that prevents it. */
+  async function connectAgain(): Promise<Fault | undefined> {
+    void writer.end().catch(() => {});
+    const again = await connect(database, backend);
+    if (!again.ok) return again.fault;
+    ({ client: writer, backend } = again.value);
+    return undefined;
+  }
 
   /** Does some work on the writing connection; what the database refuses for good stops the journal until a probe. */
   function asked<Value>(work: () => Promise<Value>, unsure: () => void): Promise<Result<Value>> {
@@ -336,8 +364,8 @@ function createPostgresJournal(database: Database, first: Client): Journal {
   }
 
   /**
-   * A connection that breaks under a commit leaves open whether it landed. The database says so once its end of the
-   * connection is done with it; where it does not in time, this gateway does not know what it holds, and begins anew.
+   * A connection that breaks under a commit leaves open whether it landed. The database says so once its end of that
+   * connection is gone; where it does not in time, this gateway does not know what it holds, and begins anew.
    */
   async function land(xid: string): Promise<void> {
     try {
@@ -352,19 +380,12 @@ function createPostgresJournal(database: Database, first: Client): Journal {
   }
 
   async function outcomeOf(xid: string): Promise<unknown> {
-    void writer.end().catch(() => {});
     const endsAtMs = performance.now() + outcomeMs;
-    for (let again: Result<Client> | undefined; ; await sleep(outcomePauseMs)) {
-      if (again?.ok !== true) again = await connectAgain();
-      if (again.ok) {
-        writer = again.value;
+    for (; ; await sleep(outcomePauseMs)) {
+      if ((await connectAgain()) === undefined) {
         const asked = await writer.query('select pg_xact_status($1::xid8) as status', [xid]).catch(() => undefined);
         const status: unknown = asked?.rows[0]?.status;
         if (status === 'committed' || status === 'aborted') return status;
-        if (asked === undefined) {
-          void writer.end().catch(() => {});
-          again = undefined;
-        }
       }
       if (performance.now() >= endsAtMs || ending.signal.aborted) return undefined;
     }
@@ -393,13 +414,9 @@ function createPostgresJournal(database: Database, first: Client): Journal {
 
   async function probe(): Promise<Fault | undefined> {
     const isWell = stopped === undefined && (await writer.query('select 1').then(...always));
-    if (isWell) return undefined;
-    void writer.end().catch(() => {});
-    const again = await connectAgain();
-    if (!again.ok) return again.fault;
-    writer = again.value;
-    stopped = undefined;
-    return undefined;
+    const fault = isWell ? undefined : await connectAgain();
+    if (fault === undefined) stopped = undefined;
+    return fault;
   }
 
   async function take<In extends Collection>(
@@ -445,14 +462,15 @@ function createPostgresJournal(database: Database, first: Client): Journal {
     write: (statement, values) =>
       inTurn(async () => {
         try {
-          return await unlessOvertaken(() => writer.query(statement, [...values]));
+          const question = { text: statement, values: [...values], query_timeout: prunePatience * answerMs };
+          return await unlessOvertaken(() => writer.query(question));
         } catch (thrown) {
           endUnanswered(writer, thrown);
           throw thrown;
         }
       }),
     read(statement) {
-      const question = { text: statement, query_timeout: sumTimeoutMs };
+      const question = { text: statement, query_timeout: sumPatience * answerMs };
       return pool.query(question);
     },
   };

@@ -57,25 +57,26 @@ const forget = `delete from agent_question where id = $1`;
 
 export function createNeighbours(ports: NeighbourPorts): Neighbours {
   const waiting = new Map<string, () => void>();
-  /** Answers heard of while something is asked: the news can come before its question's number is known here. */
-  const answered = new Set<string>();
-  let asking = 0;
+  /** Answers heard of while a question is put: the news can come before the question's number is known here. */
+  const early = new Set<string>();
+  let putting = 0;
   const listener = createListener(ports.url, ports.place, (word) => {
     const [kind, of = ''] = word.split('/');
-    if (kind === 'answer' && asking > 0) {
-      answered.add(of);
+    if (kind === 'answer') {
+      if (putting > 0) early.add(of);
       waiting.get(of)?.();
     }
     if (kind === 'ask' && of === ports.session()) void answerAll(of).catch(() => {});
   });
   async function answerAll(session: SessionId): Promise<void> {
     const { rows } = await listener.ask(take, [session]);
+    // In their order: one may cancel another.
+    rows.sort((one, other) => Number(one.id) - Number(other.id));
     await Promise.all(rows.map(async ({ id, question }) => listener.ask(answer, [id, await ports.answer(question)])));
   }
 
   /** Until the news of an answer, for a while at most. */
   function news(id: string, waitMs: number): Promise<void> {
-    if (answered.delete(id)) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(heard, Math.min(lookMs, waitMs));
       function heard(): void {
@@ -87,18 +88,16 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
     });
   }
 
-  async function askOne(session: SessionId, question: string, waitMs: number): Promise<string | undefined> {
-    const endsAtMs = performance.now() + waitMs;
-    const { rows } = await listener.ask(put, [session, question, Math.ceil(waitMs)]);
-    const id = String(rows[0]?.id);
-    for (;;) {
-      const leftMs = endsAtMs - performance.now();
-      await news(id, Math.max(0, leftMs));
-      const found = await listener.ask(collect, [id]);
-      if (found.rows[0] !== undefined) return found.rows[0].answer ?? undefined;
-      if (leftMs > 0) continue;
-      await listener.ask(forget, [id]);
-      return undefined;
+  /** Resolves with the number of the question, and the news of its answer. */
+  async function putQuestion(session: SessionId, question: string, waitMs: number) {
+    putting += 1;
+    try {
+      const { rows } = await listener.ask(put, [session, question, Math.ceil(waitMs)]);
+      const id = String(rows[0]?.id);
+      return { id, heard: early.has(id) ? Promise.resolve() : news(id, waitMs) };
+    } finally {
+      putting -= 1;
+      if (putting === 0) early.clear();
     }
   }
 
@@ -113,13 +112,18 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
       }));
     },
     async ask(session, question, waitMs) {
-      asking += 1;
-      try {
-        return await askOne(session, question, waitMs);
-      } finally {
-        asking -= 1;
-        if (asking === 0) answered.clear();
+      const endsAtMs = performance.now() + waitMs;
+      const { id, heard } = await putQuestion(session, question, waitMs);
+      for (let waited = heard; ; ) {
+        await waited;
+        const found = await listener.ask(collect, [id]);
+        if (found.rows[0] !== undefined) return found.rows[0].answer ?? undefined;
+        const leftMs = endsAtMs - performance.now();
+        if (leftMs <= 0) break;
+        waited = news(id, leftMs);
       }
+      await listener.ask(forget, [id]);
+      return undefined;
     },
     async listen() {
       await answerAll(ports.session() ?? '');

@@ -19,11 +19,13 @@ const aged = `delete from agent_record where (collection, key) in (
   select r.collection, r.key from agent_record r where ${mayPrune} and ${finished} and r.key < $1
   limit ${pieceSize} for update of r skip locked)`;
 
-/** The oldest records until so many bytes are gone. */
+/** The oldest records until so many bytes are gone; each collection is read by its index, and none is sorted whole. */
 const oldest = `delete from agent_record where (collection, key) in (select collection, key from (
   select collection, key, bytes, sum(bytes) over (order by key, collection) as upto
-  from (select * from agent_record r where ${mayPrune} and ${finished}
-    order by key, collection limit ${pieceSize} for update of r skip locked) oldest) r
+  from (select o.* from unnest(array['e', 'r', 'd', 't']) c(name) cross join lateral (
+      select * from agent_record r where ${mayPrune} and r.collection = c.name and ${finished}
+        order by r.key limit ${pieceSize} for update of r skip locked) o
+    order by o.key, o.collection limit ${pieceSize}) oldest) r
   where upto - bytes < $1) returning bytes`;
 
 const expired = `delete from agent_claim where name in (select name from agent_claim c where ${mayPrune} and expires_at <= agent_now()

@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { News, SessionId } from './journal.ts';
-import { endUnanswered } from './postgres-reach.ts';
+import { type Backend, backendOf, endBackend, endUnanswered } from './postgres-reach.ts';
 import { storable } from './postgres-rows.ts';
 
 export interface PostgresSessions {
@@ -29,7 +29,7 @@ const graceMs = 1_500;
 /** A gateway that has just come to the database does not know yet who else comes back to it. */
 const quietMs = 5_000;
 const firstWaitMs = 100;
-const longestWaitMs = 2_000;
+const longestWaitMs = 1_000;
 /** The lock of a killed process goes with its connection, which the database notices within this time. */
 const handOverMs = 1_000;
 const handOverPauseMs = 50;
@@ -55,6 +55,10 @@ function newsFrom(text: string | undefined): News | undefined {
 /** `connect` makes a connection whose tables are prepared; it rejects where the database cannot be reached. */
 export function createSessions(connect: () => Promise<Client>): PostgresSessions {
   let connecting: Promise<Client> | undefined;
+  /** The connection that was made last, while it lives, and its end at the database. */
+  let standing: Client | undefined;
+  let backend: Backend | undefined;
+  let isComingBack = false;
   /** The numbers of own sessions, and whether the connection has their locks. */
   const own = new Map<number, boolean>();
   const disowned = new Set<number>();
@@ -78,24 +82,35 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     const client = await connect();
     let isLost = false;
     const lost = (): void => {
-      if (isLost) return;
       isLost = true;
+      if (standing !== client) return;
+      standing = undefined;
       connecting = undefined;
       for (const number of own.keys()) own.set(number, false);
       void comeBack();
     };
     client.on('end', lost);
     client.on('error', lost);
-    const { rows } = await client.query('select current_schema as name, agent_now() as now');
-    cameAtMs = Number(rows[0]?.now);
-    client.on('notification', ({ payload = '' }) => {
-      const [schema, text] = payload.split(' ');
-      const news = newsFrom(text);
-      if (schema !== rows[0]?.name || news === undefined) return;
-      for (const heard of listeners) heard(news);
-    });
-    await client.query('listen agent');
-    return client;
+    try {
+      // It may have the locks of own sessions still.
+      if (backend !== undefined) await endBackend(client, backend);
+      backend = await backendOf(client);
+      const { rows } = await client.query('select current_schema as name, agent_now() as now');
+      cameAtMs = Number(rows[0]?.now);
+      client.on('notification', ({ payload = '' }) => {
+        const [schema, text] = payload.split(' ');
+        const news = newsFrom(text);
+        if (schema !== rows[0]?.name || news === undefined) return;
+        for (const heard of listeners) heard(news);
+      });
+      await client.query('listen agent');
+      if (isLost) throw new Error('the connection was closed');
+      standing = client;
+      return client;
+    } catch (thrown) {
+      void client.end().catch(() => {});
+      throw thrown;
+    }
   }
 
   function connected(): Promise<Client> {
@@ -108,6 +123,13 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
 
   /** Another process must not take own sessions for those of a dead one, so their locks are taken anew at once. */
   async function comeBack(): Promise<void> {
+    if (isComingBack) return;
+    isComingBack = true;
+    await lockAgain();
+    isComingBack = false;
+  }
+
+  async function lockAgain(): Promise<void> {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       await sleep(waitMs, undefined, { ref: false });
       if (isClosed || ![...own.values()].includes(false)) return;

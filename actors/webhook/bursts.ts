@@ -116,7 +116,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     let basis = entry.over?.record;
     let record = put(key, entry, request.maxWaitMs);
     let writes = writesWith(entry.record.burst, record);
-    /** What it was made for may have been refused, or joined by another gateway: it is put over what stands instead. */
+    /** The entry before it may have been refused, or another gateway may have joined: then it joins what stands instead. */
     const anew: Anew = (stale) => {
       if (stale !== undefined) {
         if (writes[stale.index] !== record) return undefined;
@@ -238,7 +238,7 @@ function entryOf(found: StoredRecord<'groups'> | undefined): Entry | undefined {
   return found && { record: found.value, version: found.version, heldBy: found.heldBy, over: undefined };
 }
 
-/** Of no record: versions count from 1. */
+/** No record has it, because versions count from 1. */
 const noVersion = 0;
 
 /** A version alone could be that of another event, which joined at another gateway. */

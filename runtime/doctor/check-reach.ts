@@ -137,7 +137,7 @@ function targetTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undef
 }
 
 async function probed(
-  { home: { documents }, env, version, offline, paths }: Examined,
+  { home: { documents, main }, env, version, offline, paths }: Examined,
   profile: ProfileName,
   server: Parameters<typeof readServerSettings>[0],
 ): Promise<Finding | undefined> {
@@ -146,6 +146,8 @@ async function probed(
   if (settings.transport.kind !== 'stdio' && settings.transport.oauth !== null) {
     return notAsked('servers', place, 'start the gateway, which has its credentials');
   }
+  if (settings.isPlacedOnce && main.settings.gateway.journal === 'postgres')
+    return notAsked('servers', place, '`agent mcp list` shows its state');
   if (offline) return notAsked('servers', place, 'ask without --offline');
   const { probeServer } = await import('../mcp/probe.ts');
   const bounded: ServerSettings = { ...settings, connectTimeoutMs: Math.min(patienceMs, settings.connectTimeoutMs) };

@@ -129,7 +129,7 @@ export function createPlacement({ keeper, neighbours, every }: PlacementPorts): 
       for (let tries = 0; tries < mostTries; tries += 1) {
         const standing = held.get(lock);
         if (standing !== undefined && isHeld(standing)) return use(lock, standing, lost);
-        // What is given back from now on would be the lock that is taken.
+        // A release from now on would release the lock that is taken here.
         left.delete(lock);
         await giving.get(lock);
         const life = keeper.life();
@@ -149,12 +149,11 @@ export function createPlacement({ keeper, neighbours, every }: PlacementPorts): 
       const asked = readJson(text) as { readonly relay?: Asked } | undefined;
       if (asked?.relay === undefined) return undefined;
       const { profile, server, question } = asked.relay;
-      // A session of its own may be of another gateway.
+      // Its own session with the server may go through another gateway.
       if (!held.has(lockOf(profile, server))) return Promise.resolve('null');
-      return relay(profile, server, question).then(
-        (answer) => JSON.stringify(answer),
-        () => 'null',
-      );
+      return relay(profile, server, question)
+        .then((answer) => JSON.stringify(answer))
+        .catch(() => 'null');
     },
     answerBy(given) {
       relay = given;

@@ -1,81 +1,145 @@
 /**
- * Answers what other gateways ask of a server that this one has connected for all of them. Their own rules have let the call
- * pass; here it counts as one of the connection, so that the server does not go to sleep under it.
- * @see SCA-1 in docs/specification.md
+ * Answers what other gateways ask of a server that this one has connected for all of them. A call keeps this gateway's rules
+ * too: only a registered tool is called, one at a time where the server says so, and it counts as a call of the connection,
+ * so that the server does not go to sleep meanwhile. The person who approves is asked where the call was made.
+ * @see SCA-1, FLT-1, LIF-11 and TRU-1 in docs/specification.md
  */
 
+import type { CallLanes } from '../../actors/mcp/call-lanes.ts';
 import type { CallOutcome } from '../../actors/mcp/call-outcome.ts';
 import type { RelayedListing, RelayQuestion } from '../../actors/mcp/remote-session.ts';
-import type { Listing, Session, Settle } from '../../actors/mcp/session.ts';
+import type { Session, Settle } from '../../actors/mcp/session.ts';
+import type { Logger } from '../../actors/ports.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
-import type { OfferMethod } from '../../machines/mcp/offers.ts';
+import { isOfferList, type OfferMethod } from '../../machines/mcp/offers.ts';
 import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
+import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { Utility } from '../../machines/mcp/tool-name.ts';
+import { needsApproval } from '../../machines/mcp/trust.ts';
 import type { Relay } from './placement.ts';
+import type { RegisteredTool, Registry } from './registry.ts';
 import { connectionKey, type Sessions } from './sessions.ts';
 
 export interface RelayPorts {
-  readonly sessions: Pick<Sessions, 'get'>;
-  readonly listing: (profile: string, server: string) => Listing | undefined;
+  readonly sessions: Pick<Sessions, 'get' | 'lose'>;
+  readonly registry: (profile: string) => Pick<Registry, 'listing' | 'all'> | undefined;
+  readonly settings: (profile: string, server: string) => ServerSettings | undefined;
   readonly connections: () => WardHandle<ConnectionInput>;
+  readonly lanes: Pick<CallLanes, 'run'>;
   readonly steadyMs: () => number;
+  readonly log: Logger;
 }
 
-export function createRelay({ sessions, listing, connections, steadyMs }: RelayPorts): Relay {
+type Call = Extract<RelayQuestion, { readonly of: 'call' | 'utility' | 'offer' }>;
+
+export function createRelay(ports: RelayPorts): Relay {
+  const { sessions, connections, steadyMs, log } = ports;
   const cancels = new Map<string, () => void>();
-  const stamps = new WeakMap<Listing, string>();
+  const stamps = new WeakMap<object, string>();
   let listings = 0;
 
-  function stampOf(of: Listing): string {
-    const known = stamps.get(of);
+  function stampOf(listing: object): string {
+    const known = stamps.get(listing);
     if (known !== undefined) return known;
     listings += 1;
-    stamps.set(of, String(listings));
+    stamps.set(listing, String(listings));
     return String(listings);
   }
 
-  function called(key: string, session: Session, question: Asked): Promise<CallOutcome> {
-    const { of, name, args, call, traceparent } = question;
+  function begin(key: string, session: Session, { of, name, args, traceparent }: Call, settle: Settle): () => void {
     const connection = connections().get(key);
     const { session: number } = connection?.getSnapshot().context as ConnectionContext;
     connection?.send({ type: 'call.began', atMs: steadyMs() });
+    const ended: Settle = (outcome) => {
+      if (outcome.kind === 'expired') sessions.lose(key, { kind: 'expired' }, session);
+      if (outcome.kind === 'lost') sessions.lose(key, { kind: 'broken', why: outcome.why }, session);
+      connection?.send({ type: 'call.ended', session: number, reading: null });
+      settle(outcome);
+    };
+    if (of === 'call') return session.call(name, args, { traceparent }, ended);
+    if (of === 'utility') return session.callUtility(name as Utility, args, { traceparent }, ended);
+    return session.ask(name as OfferMethod, args, { traceparent }, ended);
+  }
+
+  /** Resolves once the call has had its turn and an outcome; one that is cancelled before its turn has none. */
+  function called(key: string, settings: ServerSettings, question: Call): Promise<CallOutcome> {
+    const parallel = settings.parallel || (question.of === 'offer' && isOfferList(question.name as OfferMethod));
     return new Promise((resolve) => {
-      let isOver = false;
-      const settle: Settle = (outcome) => {
-        isOver = true;
-        cancels.delete(call);
-        connection?.send({ type: 'call.ended', session: number, reading: null });
+      const work = (settle: Settle): (() => void) => {
+        const session = sessions.get(key);
+        if (session !== undefined) return begin(key, session, question, settle);
+        settle({ kind: 'lost', dispatched: false, why: 'the connection was lost before the call' });
+        return () => {};
+      };
+      const settle = (outcome: CallOutcome): void => {
+        cancels.delete(question.call);
         resolve(outcome);
       };
-      const cancel =
-        of === 'call'
-          ? session.call(name, args, { traceparent }, settle)
-          : of === 'utility'
-            ? session.callUtility(name as Utility, args, { traceparent }, settle)
-            : session.ask(name as OfferMethod, args, { traceparent }, settle);
-      if (!isOver) cancels.set(call, cancel);
+      let isOver = false;
+      const cancel = ports.lanes.run({ server: key, parallel }, work, (outcome: CallOutcome) => {
+        isOver = true;
+        settle(outcome);
+      });
+      if (!isOver)
+        cancels.set(question.call, () => {
+          cancel();
+          settle({ kind: 'cancelled' });
+        });
     });
   }
 
   return async (profile, server, question) => {
     const key = connectionKey(profile, server);
     const session = sessions.get(key);
-    const listed = listing(profile, server);
-    if (session === undefined || listed === undefined) return null;
+    const registry = ports.registry(profile);
+    const listing = registry?.listing(server);
+    const settings = ports.settings(profile, server);
+    if (question.of === 'cancel') {
+      cancels.get(question.call)?.();
+      return true;
+    }
+    if (session === undefined || listing === undefined || settings === undefined) {
+      return question.of === 'list' && settings !== undefined ? 'connecting' : null;
+    }
     switch (question.of) {
       case 'list': {
-        const answer: RelayedListing = { era: session.era, listing: listed, stamp: stampOf(listed) };
+        const answer: RelayedListing = { era: session.era, listing, stamp: stampOf(listing) };
         return answer;
       }
       case 'stamp':
-        return stampOf(listed);
-      case 'cancel':
-        cancels.get(question.call)?.();
-        return true;
-      default:
-        return called(key, session, question);
+        return stampOf(listing);
+      default: {
+        const tool = registry?.all().find((one) => one.server === server && isMeant(one, question));
+        const why = refusalOf(question, settings, tool);
+        log.log(
+          why === undefined ? 'debug' : 'warn',
+          `mcp server "${server}": a call of another gateway${why ? `: ${why}` : ''}`,
+          {
+            server,
+            profile,
+            tool: question.name,
+          },
+        );
+        return why === undefined ? called(key, settings, question) : { kind: 'refused', message: why };
+      }
     }
   };
 }
 
-type Asked = Extract<RelayQuestion, { readonly of: 'call' | 'utility' | 'offer' }>;
+function isMeant(tool: RegisteredTool, { of, name }: Call): boolean {
+  return tool.tool === name && (tool.kind === 'utility') === (of === 'utility');
+}
+
+/** Why a call is not made here; undefined where it is. What resources and prompts offer has no tool of its own. */
+function refusalOf(
+  { of, name, trust }: Call,
+  settings: ServerSettings,
+  tool: RegisteredTool | undefined,
+): string | undefined {
+  if (of === 'offer') return undefined;
+  if (tool === undefined) return `the gateway that has the server registers no tool "${name}"; compare its config.yaml`;
+  const { annotations } = tool.definition as { readonly annotations?: { readonly readOnlyHint?: unknown } };
+  return trust === 'full' && needsApproval(settings.trust, annotations)
+    ? `the gateway that has the server trusts it less (trust: ${settings.trust}); give the entries of both the same trust`
+    : undefined;
+}

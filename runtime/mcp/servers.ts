@@ -193,12 +193,16 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     redact: redactor.text,
     log,
   });
+  const lanes = createCallLanes();
   ports.placement?.answerBy(
     createRelay({
       sessions,
-      listing: (profile, server) => registries.get(profile)?.listing(server),
+      registry: (profile) => registries.get(profile),
+      settings,
       connections,
+      lanes,
       steadyMs,
+      log,
     }),
   );
   const logic = wireServers({
@@ -221,7 +225,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
           sessions,
           approvals,
           reach,
-          lanes: createCallLanes(),
+          lanes,
           registry: (profile) => registries.get(profile),
           settings,
           rules: reconcile.rules,

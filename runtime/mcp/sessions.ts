@@ -189,9 +189,12 @@ export function createSessions(ports: SessionsPorts): Sessions {
     const { openSession } = await import('../../actors/mcp/open-session.ts');
     let leave = (): void => {};
     const elsewhere = `mcp server "${server}": another gateway may have it now`;
-    let isLost = false;
+    const placeLost = new AbortController();
+    const stop = settings.isPlacedOnce ? AbortSignal.any([signal, placeLost.signal]) : signal;
     const lostPlace = (): void => {
-      isLost = true;
+      placeLost.abort();
+      // Calls in flight end with it: the server must be free before another gateway connects to it.
+      void live.get(key)?.session.close(elsewhere);
       lose(key, { kind: 'broken', why: elsewhere });
     };
     let place: Place | undefined;
@@ -204,7 +207,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
     const leavePlace = place?.kind === 'here' ? place.leave : (): void => {};
     if (settings.transport.kind === 'stdio' && place?.kind !== 'there') {
       try {
-        leave = await starts.enter(key, signal);
+        leave = await starts.enter(key, stop);
       } catch {
         leavePlace();
         return { kind: 'refused', after: 'retry', why: 'stopped', chance };
@@ -242,13 +245,11 @@ export function createSessions(ports: SessionsPorts): Sessions {
           version: ports.version,
           log: ports.log,
         },
-        signal,
+        stop,
       ).finally(leave);
     const openThere = async (there: Extract<Place, { kind: 'there' }>) => {
       const { openRemoteSession } = await import('../../actors/mcp/remote-session.ts');
-      const { timeoutMs: callTimeoutMs, connectTimeoutMs, idleTimeoutMs } = settings;
-      const limits = { callTimeoutMs, connectTimeoutMs, sleeps: idleTimeoutMs > 0 };
-      return openRemoteSession({ ...there, ...limits }, facts);
+      return openRemoteSession({ ...there, settings }, facts);
     };
     const verdict = place?.kind === 'there' ? await openThere(place) : await openHere();
     if (verdict.kind === 'failed') {
@@ -259,7 +260,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
       return { kind: 'refused', after, why: ports.redact(why), chance };
     }
     const session = place?.kind === 'here' ? placed(verdict.session, leavePlace) : verdict.session;
-    if (signal.aborted || isLost) {
+    if (stop.aborted) {
       await session.close();
       return { kind: 'refused', after: 'retry', why: signal.aborted ? 'stopped' : elsewhere, chance };
     }

@@ -225,6 +225,8 @@ t.test('SCA-1 · SCA-2 · one gateway leads, until its session may have ended fo
   t.same([await one.seekLead(), await one.seekLead(), await other.seekLead()], [true, false, false]);
   t.same([one.leads(), other.leads()], [true, false]);
   t.equal(one.isSure(), true);
+  steadyMs = 7_000;
+  t.same([one.leads(), one.isSure()], [true, false], 'time to close what may exist once');
   steadyMs = 10_000;
   t.equal(one.leads(), false, 'another could lead by now');
   t.equal(one.isSure(), false);

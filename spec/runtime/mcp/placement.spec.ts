@@ -1,4 +1,5 @@
 import t from 'tap';
+import { createCallLanes } from '../../../actors/mcp/call-lanes.ts';
 import type { CallOutcome } from '../../../actors/mcp/call-outcome.ts';
 import { openRemoteSession } from '../../../actors/mcp/remote-session.ts';
 import type { Listing, Session, Settle } from '../../../actors/mcp/session.ts';
@@ -158,21 +159,40 @@ t.test(
       callUtility: begin('utility'),
       ask: begin('offer'),
     } as Partial<Session> as Session;
+    const tool = (name: string, kind: 'tool' | 'utility', annotations = {}) => ({
+      server: 's',
+      tool: name,
+      kind,
+      definition: { annotations },
+    });
+    const tools = [
+      tool('echo', 'tool'),
+      tool('slow', 'tool'),
+      tool('look', 'tool', { readOnlyHint: true }),
+      tool('list_resources', 'utility'),
+    ];
+    let settings = { parallel: true, trust: 'full' };
+    const lost: unknown[] = [];
     const connection = { getSnapshot: () => ({ context: { session: 7 } }), send: (event: unknown) => told.push(event) };
     one.placement.answerBy(
       createRelay({
-        sessions: { get: () => (listing === undefined ? undefined : session) },
-        listing: () => listing,
+        sessions: {
+          get: () => (listing === undefined ? undefined : session),
+          lose: (key, how) => void lost.push([key, how.kind]),
+        },
+        registry: () => ({ listing: () => listing, all: () => tools as never }),
+        settings: () => settings as never,
         connections: () => ({ get: () => connection }) as never,
+        lanes: createCallLanes(),
         steadyMs: () => 5,
+        log: { log: () => {}, warnOnce: () => {} },
       }),
     );
     const leave = await here(one);
     const place = await there(other);
     const facts: unknown[] = [];
-    const limits = { callTimeoutMs: 9, connectTimeoutMs: 9, sleeps: false };
     const opened = await openRemoteSession(
-      { ...place, ...limits },
+      { ...place, settings: { connectTimeoutMs: 9, idleTimeoutMs: 0, trust: 'full' } },
       {
         closed: (why) => facts.push(why),
         expired: () => facts.push('expired'),
@@ -205,13 +225,45 @@ t.test(
     t.same(told.slice(0, 1), [{ type: 'call.began', atMs: 5 }]);
     t.same(told.slice(-1), [{ type: 'call.ended', session: 7, reading: null }], 'so that it does not sleep meanwhile');
 
+    const refused = async (name: string) => {
+      remote.call(name, {}, {}, settle);
+      await turn();
+      return outcomes.splice(0);
+    };
+    t.match(await refused('hidden'), [{ kind: 'refused', message: /registers no tool "hidden"/ }], 'FLT-1');
+    settings = { parallel: true, trust: 'untrusted' };
+    t.match(await refused('echo'), [{ kind: 'refused', message: /trusts it less/ }], 'TRU-1: nobody was asked');
+    remote.call('look', {}, {}, settle);
+    await turn();
+    settles.splice(0)[0]?.({ kind: 'result', result: {} });
+    await turn();
+    t.match(outcomes.splice(0), [{ kind: 'result' }], 'what only reads needs nobody');
+
+    settings = { parallel: false, trust: 'full' };
+    seen.length = 0;
+    for (const text of ['first', 'second', 'third']) remote.call('echo', { text }, {}, settle);
+    await turn();
+    t.equal(seen.length, 1, 'LIF-11: one at a time, whoever calls');
+    while (outcomes.length < 3) {
+      settles.splice(0)[0]?.({ kind: 'result', result: {} });
+      await turn();
+    }
+    t.equal(seen.length, 3);
+    outcomes.length = 0;
+    remote.call('echo', {}, {}, settle);
+    await turn();
+    settles.splice(0)[0]?.({ kind: 'expired' });
+    await turn();
+    t.match(outcomes.splice(0), [{ kind: 'expired' }]);
+    t.same(lost, [['s', 'expired']], 'the connection there learns of it');
+
     const cancel = remote.call('slow', {}, {}, settle);
     await turn();
     cancel();
     cancel();
     await turn();
     t.same(outcomes.splice(0), [{ kind: 'cancelled' }]);
-    t.equal(told.length, 8, 'the call there has ended too');
+    t.equal(told.length % 2, 0, 'the call there has ended too');
 
     other.beat();
     await turn();
@@ -254,9 +306,7 @@ t.test('SCA-1 · a gateway that ends, or gives no answer, is told from a databas
           look = given;
           return () => {};
         },
-        callTimeoutMs: 9,
-        connectTimeoutMs: 9,
-        sleeps,
+        settings: { connectTimeoutMs: 9, idleTimeoutMs: sleeps ? 1 : 0, trust: 'full' },
       },
       { closed: (why) => facts.push(why), expired: () => {}, listChanged: () => {}, logged: () => {} },
     );
@@ -296,7 +346,7 @@ t.test('SCA-1 · a gateway that ends, or gives no answer, is told from a databas
     answers.push(answer);
     const ports = { node: 'g', ask: async () => (await answers.shift()?.()) as never, onLook: () => () => {} };
     const opened = await openRemoteSession(
-      { ...ports, callTimeoutMs: 9, connectTimeoutMs: 9, sleeps: false },
+      { ...ports, settings: { connectTimeoutMs: 9, idleTimeoutMs: 0, trust: 'full' } },
       { closed: () => {}, expired: () => {}, listChanged: () => {}, logged: () => {} },
     );
     t.match(opened, { kind: 'failed', failures: [{ kind: 'network', message: why }] });
