@@ -11,6 +11,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statfsSync,
@@ -143,9 +144,20 @@ function makeScratch(): string {
   // Scripts in the homes are run where they are.
   const isUsable =
     process.env.TMPDIR === undefined && mode !== undefined && !mode.split(',').includes('noexec') && fits();
-  const folder = mkdtempSync(join(isUsable ? memory : tmpdir(), 'specs-'));
+  const place = isUsable ? memory : tmpdir();
+  removeLeft(place);
+  const folder = mkdtempSync(join(place, `specs-${process.pid}-`));
   chmodSync(folder, 0o1777);
   return folder;
+}
+
+/** Removes the folders of runs that were killed: what they left in memory would stay there. */
+function removeLeft(place: string): void {
+  for (const name of readdirSync(place)) {
+    const [, pid] = /^specs-(\d+)-/.exec(name) ?? [];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`) && existsSync('/proc/self'))
+      rmSync(join(place, name), { recursive: true, force: true });
+  }
 }
 
 function describe({ file, failures }: FileResult): void {

@@ -55,6 +55,7 @@ export function createPlaces(concurrency: number): Places {
   const all = gateOf('', concurrency);
   const gates = new Map<string, Gate>();
   const leavers = new Set<() => void>();
+  let isClearing = false;
   let waiting = 0;
   let running = 0;
   let ready = 0;
@@ -64,6 +65,10 @@ export function createPlaces(concurrency: number): Places {
     standing.bound = bound;
     gates.set(name, standing);
     return standing;
+  }
+
+  function forgetEmpty({ name, taken, waiting }: Gate): void {
+    if (taken + waiting.length === 0) gates.delete(name);
   }
 
   return {
@@ -81,8 +86,8 @@ export function createPlaces(concurrency: number): Places {
         leavers.delete(leave);
         for (const gate of held.reverse()) {
           gate.taken -= 1;
-          grant(gate);
-          if (gate.taken + gate.waiting.length === 0) gates.delete(gate.name);
+          if (!isClearing) grant(gate);
+          forgetEmpty(gate);
         }
         giveBack?.();
         giveBack = undefined;
@@ -94,6 +99,7 @@ export function createPlaces(concurrency: number): Places {
         };
         gate.waiting.push({ isOver, enter });
         grant(gate);
+        forgetEmpty(gate);
       };
       const run = (): void => {
         state = 'running';
@@ -137,7 +143,11 @@ export function createPlaces(concurrency: number): Places {
       grant(all);
     },
     clear() {
+      isClearing = true;
       for (const leave of [...leavers]) leave();
+      for (const gate of [all, ...gates.values()]) gate.waiting.length = 0;
+      gates.clear();
+      isClearing = false;
     },
   };
 }
@@ -146,7 +156,7 @@ function gateOf(name: string, bound: number): Gate {
   return { name, bound, taken: 0, isPaused: false, isGranting: false, waiting: [] };
 }
 
-/** Lets in whom it has room for. One that leaves as it enters is followed by the next without a deeper stack. */
+/** Lets in as many as it has room for. A loop, not a call from one to the next, so that runs that end at once fill no stack. */
 function grant(gate: Gate): void {
   if (gate.isGranting) return;
   gate.isGranting = true;

@@ -41,6 +41,8 @@ export interface RecordWriter {
   held(collection: RecordChange['collection'], key: string): readonly RecordChange[];
   /** Forgets what is kept back until the next write of a record. */
   drop(collection: RecordChange['collection'], key: string): void;
+  /** Forgets all that is kept back, as after a crash: it will be done again. */
+  dropAll(): void;
   /** A record that another commit of this gateway has just made: nothing else has written it yet. */
   begin(collection: RecordChange['collection'], key: string): void;
   /**
@@ -56,6 +58,9 @@ export interface RecordWriter {
 export function collectionOf(write: Write | undefined): { readonly collection?: Collection } {
   return write === undefined || !('collection' in write) ? {} : { collection: write.collection };
 }
+
+/** No record has it: whatever is still written of one that another gateway has taken is refused too. */
+const lostVersion = -1;
 
 function byCollection<Value>(): Readonly<Record<RecordChange['collection'], Roster<string, Value>>> {
   return { runs: new Roster(), deliveries: new Roster(), transcripts: new Roster() };
@@ -88,7 +93,7 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
   function written(change: RecordChange): void {
     const { collection, key, dueAtMs, free } = change;
     const known = versions[collection];
-    // What was kept back for itself had not been written at all.
+    // A record that was only kept back had no version on disk.
     const version = known.get(key) ?? (kept[collection].has(key) ? 0 : undefined);
     kept[collection].delete(key);
     if (dueAtMs === null || free === true) known.delete(key);
@@ -109,7 +114,7 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
           return;
         case 'stale': {
           const lost = changes[verdict.index];
-          if (lost !== undefined) versions[lost.collection].delete(lost.key);
+          if (lost !== undefined) versions[lost.collection].set(lost.key, lostVersion);
           settled({ kind: 'lost', ...collectionOf(writes[verdict.index]) });
           return;
         }
@@ -126,6 +131,9 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
     hold: (collection, key, changes) => void kept[collection].set(key, changes),
     held: (collection, key) => kept[collection].get(key) ?? [],
     drop: (collection, key) => void kept[collection].delete(key),
+    dropAll() {
+      for (const each of Object.values(kept)) each.clear();
+    },
 
     begin(collection, key) {
       if (!versions[collection].has(key)) versions[collection].set(key, 1);

@@ -452,6 +452,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       older.clear();
       runEnds.clear();
       fresh.clear();
+      runWork.abandon();
       cron.schedule.stop();
       awaited?.clear();
       for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();

@@ -76,8 +76,8 @@ export function openResponse(stored: StoredRecord<'deliveries'>, runKey: string,
 }
 
 /**
- * What the commit that ended a run's only delivery has made of the run's own end, by its key. The run takes it once it
- * hears of the delivery.
+ * Verdicts of commits that wrote the end of a run together with that of its delivery, by the run's key. The run finds its
+ * verdict here when it hears that the delivery has ended, and writes nothing itself.
  */
 export type RunEnds = Roster<string, WriteVerdict>;
 

@@ -195,8 +195,10 @@ export function wireRun(ports: RunPorts) {
           return;
         }
         const closed: RunRecord = { ...record, endedAtMs: ports.nowMs() };
-        // Its delivery has ended, and could not be written with it.
-        const held = ports.writer.held('deliveries', key).filter(({ collection }) => collection === 'deliveries');
+        // A delivery that never came to write itself is left to the next look at the journal.
+        const held = ports.writer
+          .held('deliveries', key)
+          .flatMap((one) => (one.collection === 'deliveries' ? [{ ...one, free: true as const }] : []));
         void noticeChanges(key, record, ports)
           .then((notice) => ports.writer.write([runChange(key, closed, null), ...held, ...notice]))
           .catch(unread)
@@ -231,6 +233,12 @@ export function wireRun(ports: RunPorts) {
       answered.delete(key);
       unwritten.delete(key);
       ports.writer.drop('deliveries', key);
+    },
+    /** Forgets what is kept of runs between two steps: after a crash they begin again from the journal. */
+    abandon(): void {
+      answered.clear();
+      unwritten.clear();
+      ports.writer.dropAll();
     },
   };
 }

@@ -86,6 +86,14 @@ t.test(
       await rowOf('eu-2')
         .getByText(/^Serving/)
         .waitFor();
+      second.daemon.kill('SIGSTOP');
+      await rowOf('eu-2')
+        .getByText(/^No answer for/)
+        .waitFor();
+      second.daemon.kill('SIGCONT');
+      await rowOf('eu-2')
+        .getByText(/^Serving/)
+        .waitFor();
       second.daemon.kill('SIGKILL');
       await page.getByText(/^eu-2 is gone since .*lost\.$/).waitFor();
       await rowOf('eu-1')

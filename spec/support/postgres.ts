@@ -1,6 +1,6 @@
 /**
  * A Postgres for the specs of a process: made in a folder of its own for the first that wants one, reached over a socket in
- * it, with every commit on disk before it is acknowledged. Each test has a database of its own in it. It refuses to run as
+ * it, with the settings of a real one; its folder may be in memory. Each test has a database of its own in it. It refuses to run as
  * root, so it runs as another user there.
  */
 

@@ -37,6 +37,19 @@ t.test('DIS-3 · COA-3 · places bound runs over all, per route and one per grou
   t.same(granted.slice(3), ['r1'], 'a pause grants nothing more');
 });
 
+t.test('DIS-3 · when all places are taken back, nobody gets one that becomes free by it', (t) => {
+  const places = createPlaces(1);
+  const granted: string[] = [];
+  for (const name of ['a', 'b', 'c'])
+    places.ask({ profile: 'p', route: 'r', group: 'g' }, () => void granted.push(name));
+  places.clear();
+  t.same(granted, ['a']);
+  t.same(places.load(), { running: 0, waiting: 0, ready: 0 });
+  places.ask({ profile: 'p', route: 'r', group: 'g' }, () => void granted.push('d'));
+  t.same(granted, ['a', 'd'], 'and all are free');
+  t.end();
+});
+
 t.test('SCA-1 · a run has its slot before a place here, and gives it back with that', async (t) => {
   const places = createPlaces(1);
   const steps: string[] = [];

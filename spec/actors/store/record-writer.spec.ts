@@ -35,7 +35,11 @@ t.test('DUR-1 · each write goes over the one before, and one that another gatew
   await disk.settle();
   await taken;
   t.same(await write([change(4)]), { kind: 'lost', collection: 'runs' });
+  for (const dueAtMs of [5, null])
+    t.same(await write([change(5, dueAtMs)]), { kind: 'lost', collection: 'runs' }, 'whatever is still written of it');
   t.match(disk.journal.local?.get('runs', 'k')?.value, { n: 99 });
+  writer.adopt('runs', 'k', 4);
+  t.same(await write([change(6)]), { kind: 'written' }, 'until it comes back');
 });
 
 t.test('DUR-1 · changes and what goes with them land whole or not at all', async (t) => {

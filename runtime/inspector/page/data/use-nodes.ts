@@ -13,13 +13,15 @@ export function useNodes(): Asking<readonly NodeRow[]> {
   return asking;
 }
 
-/** Asks again a while after each answer; one that takes long is never overtaken. */
+/** Asks again a while after each answer, so a question that takes long is not asked a second time meanwhile. */
 export function useAgain<Found>({ asked, again }: Asking<Found>): void {
   useEffect(() => {
     if (asked.kind === 'waiting') return;
-    const timer = setInterval(() => {
-      if (!document.hidden) again();
-    }, restMs);
-    return () => clearInterval(timer);
+    let timer: ReturnType<typeof setTimeout>;
+    const rest = (): void => {
+      timer = setTimeout(() => (document.hidden ? rest() : again()), restMs);
+    };
+    rest();
+    return () => clearTimeout(timer);
   }, [asked, again]);
 }
