@@ -152,6 +152,8 @@ export function wireDelivery(ports: DeliveryPorts) {
           ports.platforms.hold(record);
           ports.retried(key, record);
         }
+        // One commit writes a delivery that was kept back and the record of its run, which hears of it after that.
+        if (ports.writer.held('deliveries', key).length > 0) return;
         // Whoever waits for a direct delivery is told its end.
         if (isOver(record) || !isWaitedFor(record)) ports.wards().deliverySettled(key, record);
       },

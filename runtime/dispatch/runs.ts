@@ -195,12 +195,8 @@ export function wireRun(ports: RunPorts) {
           return;
         }
         const closed: RunRecord = { ...record, endedAtMs: ports.nowMs() };
-        // A delivery that never came to write itself is left to the next look at the journal.
-        const held = ports.writer
-          .held('deliveries', key)
-          .flatMap((one) => (one.collection === 'deliveries' ? [{ ...one, free: true as const }] : []));
         void noticeChanges(key, record, ports)
-          .then((notice) => ports.writer.write([runChange(key, closed, null), ...held, ...notice]))
+          .then((notice) => ports.writer.write([runChange(key, closed, null), ...notice]))
           .catch(unread)
           .then((verdict) => tellWritten(self, verdict));
       },
@@ -236,6 +232,10 @@ export function wireRun(ports: RunPorts) {
     },
     /** Forgets what is kept of runs between two steps: after a crash they begin again from the journal. */
     abandon(): void {
+      leave.clear();
+      for (const { stop } of underWay.values()) stop();
+      underWay.clear();
+      accounts.clear();
       answered.clear();
       unwritten.clear();
       ports.writer.dropAll();

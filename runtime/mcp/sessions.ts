@@ -11,6 +11,7 @@ import type { Session, SessionFacts } from '../../actors/mcp/session.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { renewalsSettled } from '../../actors/oauth/renewal.ts';
 import type { Logger } from '../../actors/ports.ts';
+import { createStopSignal } from '../../actors/stop-signal.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { inProfile } from '../../machines/base/names.ts';
@@ -190,7 +191,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
     let leave = (): void => {};
     const elsewhere = `mcp server "${server}": another gateway may have it now`;
     const placeLost = new AbortController();
-    const stop = settings.isPlacedOnce ? AbortSignal.any([signal, placeLost.signal]) : signal;
+    const { signal: stop, release } = createStopSignal([signal, placeLost.signal]);
     const lostPlace = (): void => {
       placeLost.abort();
       // Calls in flight end with it: the server must be free before another gateway connects to it.
@@ -252,6 +253,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
       return openRemoteSession({ ...there, settings }, facts);
     };
     const verdict = place?.kind === 'there' ? await openThere(place) : await openHere();
+    release();
     if (verdict.kind === 'failed') {
       leavePlace();
       const { after, why } = readFailures(settings, verdict.failures, { profile, credentials, hasLog: true });

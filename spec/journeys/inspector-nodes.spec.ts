@@ -86,10 +86,19 @@ t.test(
       await rowOf('eu-2')
         .getByText(/^Serving/)
         .waitFor();
+      const underWay = new Set<unknown>();
+      let most = 0;
+      page.on('requestfinished', (request) => underWay.delete(request));
+      page.on('request', (request) => {
+        if (request.postData()?.includes('gateway.nodes') !== true) return;
+        underWay.add(request);
+        most = Math.max(most, underWay.size);
+      });
       second.daemon.kill('SIGSTOP');
       await rowOf('eu-2')
         .getByText(/^No answer for/)
         .waitFor();
+      t.equal(most, 1, 'no question is asked while another is under way');
       second.daemon.kill('SIGCONT');
       await rowOf('eu-2')
         .getByText(/^Serving/)

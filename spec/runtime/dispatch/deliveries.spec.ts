@@ -103,7 +103,7 @@ async function stage(
   });
   const actor = createActor(logic, { input: { key: 'k', record: from, atMs: 9 } }).start();
   t.teardown(() => actor.stop());
-  return { disk, steps, places, wakes, actor, journal: disk.journal, keeper, runEnds };
+  return { disk, steps, places, wakes, actor, journal: disk.journal, keeper, writer, runEnds };
 }
 
 /** To its end, whatever is written on the way. */
@@ -277,4 +277,11 @@ t.test('DUR-1 · DUR-2 · one commit writes the end of a delivery and of the run
   t.equal(failed.journal.local?.get('runs', 'k'), undefined, 'a run that fails writes its end with its notice');
   const closed = await deliver(t, { from, run: { ...run, value: 'closing' } });
   t.same([closed.journal.local?.get('runs', 'k'), closed.runEnds.size], [undefined, 0]);
+});
+
+t.test('DUR-1 · a run whose delivery was kept back with it hears of the delivery once both are on disk', async (t) => {
+  const one = await stage(t, { within: true });
+  one.writer.hold('deliveries', 'k', [{ collection: 'deliveries', key: 'k', value: record, dueAtMs: 1 }]);
+  await one.disk.refuse();
+  t.same([one.actor.getSnapshot().value, one.steps], ['unrecorded', [['delivered', 'sending', undefined]]]);
 });

@@ -70,7 +70,7 @@ async function stage(
   const places = createPlaces(concurrency);
   const writer = createRecordWriter(seenKeeper);
   const runEnds: RunEnds = new Roster();
-  const { logic } = wireRun({
+  const { logic, abandon } = wireRun({
     keeper: seenKeeper,
     writer,
     places,
@@ -95,7 +95,7 @@ async function stage(
   const fill = (full: boolean): void => {
     isFull = full;
   };
-  return { start, left, journal, deliveries, places, commits, clock, fill, writer, runEnds };
+  return { abandon, start, left, journal, deliveries, places, commits, clock, fill, writer, runEnds };
 }
 
 const settled = async (): Promise<void> => {
@@ -345,20 +345,27 @@ t.test('DUR-1 · one that stays within the gateway is written once it is deliver
   t.equal(journal.local?.get('runs', 'k'), undefined);
 });
 
-t.test('DUR-1 · where its delivery could not be written, the run writes both ends', async (t) => {
-  const { start, journal, commits } = await stage(t, notAsked, { within: ['telegram'] });
-  const actor = start('k');
-  actor.send({ type: 'delivery.settled', status: 'delivered' });
-  await settled();
-  t.same(commits, [['runs/k', 'deliveries/k']]);
-  t.match(journal.local?.get('deliveries', 'k'), { value: { status: 'queued' }, dueAtMs: 10 });
-  t.match(actor.getSnapshot().output, { status: 'delivered' });
-});
-
 t.test('SCA-2 · one that another gateway has taken over meanwhile ends without a word', async (t) => {
   const { start, commits, runEnds } = await stage(t, notAsked, { within: ['telegram'] });
   const actor = start('k');
   runEnds.set('k', { kind: 'lost', collection: 'runs' });
   actor.send({ type: 'delivery.settled', status: 'delivered' });
   t.same([actor.getSnapshot().value, commits], ['lost', []]);
+});
+
+t.test('INS-1 · DIS-3 · after a crash of the gateway a run that is resumed asks for a place anew', async (t) => {
+  const { abandon, start, places } = await stage(t, () => new Promise<never>(() => {}), { concurrency: 1 });
+  const before = [start('k'), start('k2')];
+  await settled();
+  for (const run of before) run.stop();
+  abandon();
+  places.clear();
+
+  const resumed = [start('k'), start('k2')];
+  await settled();
+  t.same(
+    resumed.map((run) => run.getSnapshot().value),
+    ['running', 'queued'],
+  );
+  t.match(places.load(), { running: 1, waiting: 1 });
 });

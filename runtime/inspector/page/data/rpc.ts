@@ -130,9 +130,11 @@ export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<
         if (mine !== turn.current) return;
         const refused = { kind: 'refused', ...wordsOf(error) } as const;
         // What was told stays where the daemon cannot be asked anew; the page says so, and asks again once it is back.
-        setState((old) =>
-          refused.code === unreachable && old.key === key && old.asked.kind === 'there' ? old : { key, asked: refused },
-        );
+        setState((old) => {
+          const stays = refused.code === unreachable && old.key === key && old.asked.kind === 'there';
+          // A copy, so that a view that asks again after each answer does so after this one too.
+          return { key, asked: stays ? { ...old.asked } : refused };
+        });
       },
     );
   }, [key]);
