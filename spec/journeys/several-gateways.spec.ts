@@ -464,8 +464,9 @@ async function harm(t: Test, faults: readonly Fault[], { random = Math.random } 
     'everything was delivered, or is unsure',
   );
   // The history says why.
+  const doubled = begun.filter((step, at) => begun.indexOf(step) !== at).map((step) => step.split(' ')[1] ?? '');
   const missing = accepted.filter((one) => !ran.has(one) || (isReply(one) && !isThere(one)));
-  for (const name of missing)
+  for (const name of [...doubled, ...missing])
     for (const { row } of await rows(
       `select r.collection || ' ' || r.key || ' ' || r.value as row from agent_record e join agent_record r
         on r.key = e.key or r.key like (e.value::json->>'work') || '%' where e.collection = 'e' and e.value like '%"${name}"%'`,
