@@ -86,7 +86,8 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
   let { stamp } = first;
   let isOver = false;
   let isLooking = false;
-  let inFlight = 0;
+  /** What ends each call in flight. */
+  const inFlight = new Set<(outcome: CallOutcome) => void>();
   let quiet: (() => void) | undefined;
   const stopLooking = ports.onLook(() => void look());
 
@@ -131,15 +132,12 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
       settle({ kind: 'lost', dispatched: false, why: `gateway "${node}" has it no more` });
       return () => {};
     }
-    inFlight += 1;
-    let isSettled = false;
     const finish = (outcome: CallOutcome): void => {
-      if (isSettled) return;
-      isSettled = true;
-      inFlight -= 1;
-      if (inFlight === 0) quiet?.();
+      if (!inFlight.delete(finish)) return;
+      if (inFlight.size === 0) quiet?.();
       settle(outcome);
     };
+    inFlight.add(finish);
     const call = randomUUID();
     const { trust } = ports.settings;
     const asked = { ...question, call, trust, ...(traceparent === undefined ? {} : { traceparent }) };
@@ -155,7 +153,7 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
       (thrown) => finish({ kind: 'lost', dispatched: true, why: causeOf(thrown) }),
     );
     return () => {
-      if (!isSettled) void ports.ask({ of: 'cancel', call }, answerMs).catch(() => {});
+      if (inFlight.has(finish)) void ports.ask({ of: 'cancel', call }, answerMs).catch(() => {});
       finish({ kind: 'cancelled' });
     };
   }
@@ -171,12 +169,13 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
     callUtility: (utility, args, options, settle) => send({ of: 'utility', name: utility, args }, options, settle),
     ask: (method, args, options, settle) => send({ of: 'offer', name: method, args }, options, settle),
     ping,
-    async close() {
+    async close(why = `gateway "${node}" is not asked any more`) {
       over();
+      for (const finish of inFlight) finish({ kind: 'lost', dispatched: true, why, closedHere: true });
     },
     async retire() {
       over();
-      if (inFlight > 0)
+      if (inFlight.size > 0)
         await new Promise<void>((resolve) => {
           quiet = resolve;
         });

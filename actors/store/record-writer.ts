@@ -41,6 +41,8 @@ export interface RecordWriter {
   held(collection: RecordChange['collection'], key: string): readonly RecordChange[];
   /** Forgets what is kept back until the next write of a record. */
   drop(collection: RecordChange['collection'], key: string): void;
+  /** The work of a record has ended here: its version is forgotten. */
+  forget(collection: RecordChange['collection'], key: string): void;
   /** Forgets all that is kept back, as after a crash: it will be done again. */
   dropAll(): void;
   /** A record that another commit of this gateway has just made: nothing else has written it yet. */
@@ -59,7 +61,7 @@ export function collectionOf(write: Write | undefined): { readonly collection?: 
   return write === undefined || !('collection' in write) ? {} : { collection: write.collection };
 }
 
-/** No record has it: whatever is still written of one that another gateway has taken is refused too. */
+/** No record has it, so nothing more is written of a record that another gateway has taken, or may take. */
 const lostVersion = -1;
 
 function byCollection<Value>(): Readonly<Record<RecordChange['collection'], Roster<string, Value>>> {
@@ -96,7 +98,8 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
     // A record that was only kept back had no version on disk.
     const version = known.get(key) ?? (kept[collection].has(key) ? 0 : undefined);
     kept[collection].delete(key);
-    if (dueAtMs === null || free === true) known.delete(key);
+    if (free === true) known.set(key, lostVersion);
+    else if (dueAtMs === null) known.delete(key);
     else if (version !== undefined) known.set(key, version + 1);
   }
 
@@ -131,6 +134,7 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
     hold: (collection, key, changes) => void kept[collection].set(key, changes),
     held: (collection, key) => kept[collection].get(key) ?? [],
     drop: (collection, key) => void kept[collection].delete(key),
+    forget: (collection, key) => void versions[collection].delete(key),
     dropAll() {
       for (const each of Object.values(kept)) each.clear();
     },

@@ -378,6 +378,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
         logic: compile(runWork.logic, compiling),
         onDone: (key, record) => {
           runWork.release(key);
+          writer.forget('runs', key);
           runEnded(key, record);
         },
         onCrashed: (key, error) => {
@@ -392,7 +393,10 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       deliveries: createWard({
         name: 'deliveries',
         logic: compile(deliveryWork.logic, compiling),
-        onDone: deliveryEnded,
+        onDone: (key, record) => {
+          writer.forget('deliveries', key);
+          deliveryEnded(key, record);
+        },
         onCrashed: (key, error) => {
           crashed('deliveries', key, error);
           deliveryWork.release(key);

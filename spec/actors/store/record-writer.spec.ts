@@ -42,6 +42,23 @@ t.test('DUR-1 · each write goes over the one before, and one that another gatew
   t.same(await write([change(6)]), { kind: 'written' }, 'until it comes back');
 });
 
+t.test(
+  'SCA-1 · what was left to the others is not written any more, until it comes back or its work has ended',
+  async (t) => {
+    const { disk, writer, write } = await stage();
+    await write([change(1)]);
+    writer.adopt('runs', 'k', 1);
+    t.same(await write([{ ...change(2), free: true }]), { kind: 'written' });
+    t.equal(disk.journal.local?.get('runs', 'k')?.heldBy, undefined);
+    t.same(await write([change(3)]), { kind: 'lost', collection: 'runs' });
+    writer.adopt('runs', 'k', 2);
+    t.same(await write([change(4)]), { kind: 'written' });
+    await write([{ ...change(5), free: true }]);
+    writer.forget('runs', 'k');
+    t.same(await write([change(6)]), { kind: 'written' }, 'it is a new record to the writer');
+  },
+);
+
 t.test('DUR-1 · changes and what goes with them land whole or not at all', async (t) => {
   const { disk, writer, write } = await stage();
   const delivery = { ...change(1), collection: 'deliveries' } as const;

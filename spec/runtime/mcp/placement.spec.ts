@@ -289,6 +289,21 @@ t.test(
     await turn();
     t.same(facts, []);
     await remote.close();
+
+    await here(one);
+    const again = await openRemoteSession(
+      { ...(await there(other)), settings: { connectTimeoutMs: 9, idleTimeoutMs: 0, trust: 'full' } },
+      { closed: () => {}, expired: () => {}, listChanged: () => {}, logged: () => {} },
+    );
+    if (again.kind !== 'opened') throw new Error(JSON.stringify(again));
+    outcomes.length = 0;
+    again.session.call('echo', {}, {}, settle);
+    await again.session.close('it was disabled');
+    t.same(
+      outcomes,
+      [{ kind: 'lost', dispatched: true, why: 'it was disabled', closedHere: true }],
+      'a call hears of it',
+    );
   },
 );
 
