@@ -50,7 +50,7 @@ export interface JournalKeeper {
   leads(): boolean;
   /** Becomes the leader where none lives. Resolves with whether it has just become it. */
   seekLead(): Promise<boolean>;
-  /** Lets another gateway become the leader, and is it no more. */
+  /** Lets another gateway become the leader, and is it never again. */
   giveLead(): Promise<void>;
   /** The number of living gateways, and the place of this one among them, from 0, as far as it knows. */
   place(): { readonly of: number; readonly at: number };
@@ -96,6 +96,8 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   /** The session as which this gateway became the leader. */
   let leadsAs: SessionId | undefined;
   let leadHolder: string | undefined;
+  let isLeaving = false;
+  let seeking: Promise<unknown> = Promise.resolve();
   let lateRenewals = 0;
   let aheadMs = 0;
   /** The journal, where other gateways may use it too. */
@@ -221,15 +223,19 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     isShared: () => shared() !== undefined,
     leads,
     async seekLead() {
-      if (shared() === undefined) return false;
+      if (shared() === undefined || isLeaving) return false;
       const seeker = ports.session();
-      leadHolder = await takeLock(ports, leaderLock, '');
+      const taking = takeLock(ports, leaderLock, '');
+      seeking = taking.catch(() => {});
+      leadHolder = await taking;
       const led = leads();
-      leadsAs = leadHolder === undefined ? undefined : seeker;
+      leadsAs = leadHolder === undefined || isLeaving ? undefined : seeker;
       return !led && leads();
     },
     async giveLead() {
+      isLeaving = true;
       leadsAs = undefined;
+      await seeking;
       if (leadHolder !== undefined) await releaseLock(ports, leaderLock, leadHolder);
     },
     place() {

@@ -9,7 +9,7 @@ import { endUnanswered, isAnswer, reach } from './postgres-reach.ts';
 import { InvalidSchema, prepareSchema } from './postgres-schema.ts';
 
 export interface Listener {
-  /** Rejects as the client does, and with the fault of tables that cannot be used. */
+  /** Rejects as the client does, with the fault of tables that cannot be used, and once it is closed. */
   ask(text: string, values: readonly unknown[]): Promise<QueryResult>;
   close(): Promise<void>;
 }
@@ -58,6 +58,8 @@ export function createListener(url: string, place: string, heard: (word: string)
   }
 
   async function askNow(text: string, values: readonly unknown[]): Promise<QueryResult> {
+    // One that connected again would keep its process from ending.
+    if (isClosed) throw new Error(`${place}: this gateway has left the database`);
     const asked = connected();
     const client = await asked;
     try {

@@ -25,7 +25,7 @@ export interface Neighbours {
   listen(): Promise<void>;
   /** All living gateways, by their names. Rejects where the database cannot be asked. */
   all(): Promise<readonly Neighbour[]>;
-  /** Resolves with the answer of a gateway; undefined where it gives none in time or has ended before. Rejects likewise. */
+  /** Resolves with the answer of a gateway; undefined where it gives none in time or has ended before. Rejects likewise, and once closed. */
   ask(session: SessionId, question: string, waitMs: number): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -128,6 +128,10 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
     async listen() {
       await answerAll(ports.session() ?? '');
     },
-    close: listener.close,
+    async close() {
+      const closed = listener.close();
+      for (const heard of waiting.values()) heard();
+      await closed;
+    },
   };
 }

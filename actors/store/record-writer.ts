@@ -98,9 +98,10 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
     // A record that was only kept back had no version on disk.
     const version = known.get(key) ?? (kept[collection].has(key) ? 0 : undefined);
     kept[collection].delete(key);
+    if (version === undefined) return;
     if (free === true) known.set(key, lostVersion);
     else if (dueAtMs === null) known.delete(key);
-    else if (version !== undefined) known.set(key, version + 1);
+    else known.set(key, version + 1);
   }
 
   const submit: RecordWriter['submit'] = (asked, also, settled) => {

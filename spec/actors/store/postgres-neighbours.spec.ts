@@ -81,4 +81,13 @@ t.test('SCA-3 · gateways of one database know and ask each other', { skip: with
       ['one', 'other'],
     );
   });
+
+  t.test('CON-2 · one that leaves the database connects no more, though a question waits', async (t) => {
+    const asked = one.neighbours.ask(other.session, 'hang', 60_000);
+    await until(async () => (await questions()).length === 1);
+    const refused = t.rejects(asked, { message: 'db: this gateway has left the database' });
+    await one.neighbours.close();
+    await refused;
+    await t.rejects(one.neighbours.all(), { message: 'db: this gateway has left the database' });
+  });
 });
