@@ -126,7 +126,7 @@ async function noteAll(journal: Journal, ports: ResumePorts, signal: AbortSignal
       const order = orderOf(record);
       ports.order.saw(order);
       if (record.status === 'waitingToRetry') retried.push({ key, order });
-      else ports.older.note(key, record);
+      else ports.older.note(key, record, ports.keeper.isElsewhere(stored.heldBy));
     },
   );
   // The oldest first: a chat is kept for one at a time.

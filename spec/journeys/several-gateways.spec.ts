@@ -48,6 +48,8 @@ interface Cluster {
   rows(statement: string): Promise<Record<string, unknown>[]>;
   /** The owner of a gateway's sessions. */
   owner(nth: number): string;
+  /** Resolves once there is one. */
+  leader(): Promise<number>;
   moveClock(nth: number, ms: number): void;
   /** Cuts a gateway off its database without a word; the database hears of it once the returned function is called. */
   mute(nth: number): () => void;
@@ -127,6 +129,17 @@ async function startCluster(
     letGo: (name) => appendFileSync(join(folder, 'go.txt'), `${name}\n`),
     rows: (statement) => postgres.run(url, statement),
     owner: (nth) => `gateway-${nth}`,
+    async leader() {
+      let found: Record<string, unknown>[] = [];
+      await until(async () => {
+        found = await postgres.run(
+          url,
+          `select s.owner from agent_claim c join agent_session s on s.id = c.value::json->>'session' where c.name = 'lock/leader'`,
+        );
+        return found.length > 0;
+      });
+      return daemons.findIndex((_, nth) => found[0]?.owner === `gateway-${nth}`);
+    },
     moveClock: (nth, ms) => writeFileSync(`${pathOf(nth)}/clock.txt`, String(ms)),
     mute: (nth) => ways[nth]?.mute() ?? (() => {}),
     restart: () => postgres.restart(),
@@ -242,26 +255,30 @@ t.test(
   'SCA-1 · CON-2 · a gateway that drains hands over at once what has not begun, and finishes what has',
   { skip: withoutPostgres },
   async (t) => {
-    const { daemons, send, steps, letGo, slack } = await startCluster(t, 2);
-    // The first to hold a text is the leader.
+    const { daemons, send, steps, letGo, slack, rows, leader } = await startCluster(t, 2);
+    const nth = await leader();
     slack.scripts.push('hang');
     const arrived = slack.arrival();
-    await send(0, 'reply', { n: 'first' });
+    await send(nth, 'reply', { n: 'first' });
     await arrived;
-    for (const n of ['wait-1', 'wait-2', 'wait-3', 'later-1', 'later-2']) await send(0, 'reply', { n });
-    await until(() => named(steps(), 'begin').length === 4);
-    t.equal(await send(0, 'batch', { n: 'b', key: 'k' }), '202 coalesced');
+    await send(nth, 'reply', { n: 'second' });
+    await until(async () => (await rows(`select 1 from agent_record where collection = 'd'`)).length === 2);
+    for (const n of ['wait-1', 'wait-2', 'wait-3', 'later-1', 'later-2']) await send(nth, 'reply', { n });
+    await until(() => named(steps(), 'begin').length === 5);
+    t.equal(await send(nth, 'batch', { n: 'b', key: 'k' }), '202 coalesced');
 
-    daemons[0]?.kill('SIGTERM');
+    daemons[nth]?.kill('SIGTERM');
     const begun = () => named(steps(), 'begin');
     await until(() => ['later-1', 'later-2', 'b'].every((name) => begun().includes(name)));
     t.equal(named(steps(), 'end').filter((name) => name.startsWith('wait')).length, 0, 'while its own runs still work');
+    await until(async () => (await leader()) !== nth);
+    t.same(textsOf(slack), [], 'what it has begun to send comes first');
     for (const n of [1, 2, 3]) letGo(`wait-${n}`);
     slack.release();
-    await daemons[0]?.exited;
-    await until(() => textsOf(slack).length === 6);
+    await daemons[nth]?.exited;
+    await until(() => textsOf(slack).length === 7);
     t.same(begun().length, new Set(begun()).size, 'none began twice');
-    t.equal(textsOf(slack)[0], 'first');
+    t.same(textsOf(slack).slice(0, 2), ['first', 'second']);
   },
 );
 
@@ -269,12 +286,9 @@ t.test(
   'SCA-3 · DLV-4 · DIS-3 · a run and a delivery of another gateway are cancelled, dropped and retried at any',
   { skip: withoutPostgres },
   async (t) => {
-    const { send, steps, slack, cli } = await startCluster(t, 2);
-    await until(async () => (await cli(1, 'gateway', 'nodes')).includes('leader'));
-    const [{ node = '' } = {}] = (
-      JSON.parse(await cli(1, 'gateway', 'nodes', '--json')) as { node: string; leader: boolean }[]
-    ).filter(({ leader }) => leader);
-    const leader = node === 'gateway-0' ? 0 : 1;
+    const cluster = await startCluster(t, 2);
+    const { send, steps, slack, cli } = cluster;
+    const leader = await cluster.leader();
     const other = 1 - leader;
     const listed = async (what: string) =>
       JSON.parse(await cli(other, what, 'list', '--json')) as { id: string; delivery_id: string; status: string }[];

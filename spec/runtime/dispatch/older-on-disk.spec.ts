@@ -28,9 +28,9 @@ function openOrder() {
     ...{ text, queuedAtMs },
     ...more,
   });
-  const note = (text: string, queuedAtMs: number, more: Partial<DeliveryRecord> = {}): void => {
+  const note = (text: string, queuedAtMs: number, more: Partial<DeliveryRecord> = {}, isElsewhere = false): void => {
     onDisk.add(text);
-    order.note(text, record(text, queuedAtMs, more));
+    order.note(text, record(text, queuedAtMs, more), isElsewhere);
   };
   const ask = (...given: Parameters<typeof record>) => order.ask(record(...given), () => {});
   return { clock, onDisk, held, asked, left, order, note, ask };
@@ -134,3 +134,31 @@ t.test(
     t.end();
   },
 );
+
+t.test('SCA-1 · DLV-4 · what another gateway still sends comes first, whatever is taken up from disk', async (t) => {
+  const it = openOrder();
+  it.note('c', 30);
+  it.note('b', 20);
+  it.note('a', 10, { answerByMs: 1 }, true);
+  it.ask('b', 20);
+  it.ask('new', 40);
+  it.ask('c', 30)();
+  it.onDisk.delete('b');
+  await it.order.look();
+  t.same(it.asked, []);
+  it.onDisk.delete('a');
+  await it.order.look();
+  t.same(it.asked, ['b'], 'c is still on disk');
+  it.onDisk.delete('c');
+  await it.order.look();
+  t.same(it.asked, ['b', 'new']);
+
+  it.note('x', 60, {}, true);
+  it.ask('before', 50);
+  it.ask('x', 60);
+  it.ask('after', 70);
+  t.same(it.asked.slice(2), ['before', 'x'], 'one that this gateway has taken over itself');
+  it.clock.ms = 1_000;
+  await it.order.look();
+  t.same(it.asked.slice(4), ['after'], 'nor is it waited for longer than its chat is kept');
+});
