@@ -24,8 +24,8 @@ import { planUnits, type Unit } from './runner/plan.ts';
 import { endAll, type FileResult, runUnit, type UnitOptions } from './runner/run-unit.ts';
 
 const mostFlaky = 3;
-/** A unit that reports nothing for so long hangs. It never judges speed: no test waits a fifth of it between two assertions. */
-const silenceMs = 300_000;
+/** A unit that reports nothing for so long hangs. It never judges speed: no test waits a tenth of it between two assertions. */
+const silenceMs = 600_000;
 /** Far more than the homes and databases of one run take. */
 const roomBytes = 4 * 2 ** 30;
 const folder = process.env.SPEC_FOLDER ?? 'dist/spec';
