@@ -135,8 +135,11 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       aheadMs = aheadOf(read, aheadMs);
       return offClock;
     }
-    // An ended session cannot be renewed; the next opening begins another.
-    if (renewed.fault.code === 'journal-session-ended') session = undefined;
+    // An ended session cannot be renewed; the next opening begins another. What it held is nobody's, and no other gateway's.
+    if (renewed.fault.code === 'journal-session-ended') {
+      session = undefined;
+      living = new Set([...living].filter((one) => one !== standing));
+    }
     return renewed.fault;
   }
 

@@ -6,7 +6,7 @@
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import { Roster } from '../../machines/base/roster.ts';
-import type { Collection, Records, Write } from './journal.ts';
+import type { Collection, Records, Stale, StoredRecord, Write } from './journal.ts';
 import type { JournalKeeper } from './keeper.ts';
 
 export type RecordChange = {
@@ -104,6 +104,15 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
     else known.set(key, version + 1);
   }
 
+  /** Whether nothing but a take of this gateway, as after its session ran out, has come between a write and what it expected. */
+  function isRetaken(write: Write | undefined, stale: Stale): stale is Stale & { readonly standing: StoredRecord } {
+    const { standing } = stale;
+    if (standing === undefined || write?.kind !== 'put' || typeof write.expect !== 'number') return false;
+    return (
+      standing.version === write.expect + 1 && standing.heldBy !== undefined && standing.heldBy === keeper.session()
+    );
+  }
+
   const submit: RecordWriter['submit'] = (asked, also, settled) => {
     const changes = withHeld(asked);
     const writes = [...changes.map(putOf), ...also];
@@ -118,6 +127,11 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
           return;
         case 'stale': {
           const lost = changes[verdict.index];
+          if (lost !== undefined && isRetaken(writes[verdict.index], verdict)) {
+            versions[lost.collection].set(lost.key, verdict.standing.version);
+            submit(asked, also, settled);
+            return;
+          }
           if (lost !== undefined) versions[lost.collection].set(lost.key, lostVersion);
           settled({ kind: 'lost', ...collectionOf(writes[verdict.index]) });
           return;
@@ -145,7 +159,10 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
     },
 
     regain(collection, key, version) {
-      if (versions[collection].get(key) !== version - 1) return false;
+      const known = versions[collection].get(key);
+      // A write may have met it first.
+      if (known === version) return true;
+      if (known !== version - 1) return false;
       versions[collection].set(key, version);
       return true;
     },

@@ -125,6 +125,16 @@ t.test('SCA-2 · among other gateways it ends the sessions of the dead, and hear
   stop();
   hearers[0]?.('work');
   t.same(heard, ['session']);
+
+  await keeper.beat();
+  const mine = keeper.session();
+  await journal.endSession(mine ?? '');
+  await keeper.beat();
+  t.same(
+    [keeper.session(), keeper.isElsewhere(mine)],
+    [undefined, false],
+    'what its ended session held is not elsewhere',
+  );
 });
 
 t.test('SCA-1 · a clock that is far off that of a shared journal takes nothing until it is right', async (t) => {

@@ -43,6 +43,31 @@ t.test('DUR-1 · each write goes over the one before, and one that another gatew
 });
 
 t.test(
+  'SCA-2 · a write that only a take of this gateway has overtaken goes on, one of another gateway is lost',
+  async (t) => {
+    const { disk, keeper, writer, write } = await stage();
+    const put = async (heldBy: string | undefined): Promise<void> => {
+      const taken = keeper.commit([{ kind: 'put', collection: 'runs', key: 'k', value: { n: 0 }, dueAtMs: 5, heldBy }]);
+      await disk.settle();
+      await taken;
+    };
+    await write([change(1)]);
+    writer.adopt('runs', 'k', 1);
+    await put(keeper.session());
+    t.same(await write([change(2)]), { kind: 'written' });
+    t.match(disk.journal.local?.get('runs', 'k'), { version: 3, value: { n: 2 } });
+    t.equal(writer.regain('runs', 'k', 3), true, 'the take is heard of later');
+    t.same(await write([change(3)]), { kind: 'written' });
+    await put('another');
+    t.same(await write([change(4)]), { kind: 'lost', collection: 'runs' });
+    writer.adopt('runs', 'k', 5);
+    await put('another');
+    await put(keeper.session());
+    t.same(await write([change(5)]), { kind: 'lost', collection: 'runs' }, 'another has had it meanwhile');
+  },
+);
+
+t.test(
   'SCA-1 · what was left to the others is not written any more, until it comes back or its work has ended',
   async (t) => {
     const { disk, writer, write } = await stage();
