@@ -135,7 +135,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       aheadMs = aheadOf(read, aheadMs);
       return offClock;
     }
-    // An ended session cannot be renewed; the next opening begins another. What it held is nobody's, and no other gateway's.
+    // An ended session cannot be renewed; the next opening begins another. What it held is not elsewhere.
     if (renewed.fault.code === 'journal-session-ended') {
       session = undefined;
       living = new Set([...living].filter((one) => one !== standing));

@@ -59,17 +59,20 @@ export function createListener(url: string, place: string, heard: (word: string)
 
   async function askNow(text: string, values: readonly unknown[]): Promise<QueryResult> {
     // One that connected again would keep its process from ending.
-    if (isClosed) throw new Error(`${place}: this gateway has left the database`);
+    if (isClosed) throw hasLeft();
     const asked = connected();
     const client = await asked;
     try {
       return await client.query(text, [...values]);
     } catch (thrown) {
+      if (isClosed) throw hasLeft();
       if (!isAnswer(thrown) && connecting === asked) connecting = undefined;
       endUnanswered(client, thrown);
       throw thrown;
     }
   }
+
+  const hasLeft = (): Error => new Error(`${place}: this gateway has left the database`);
 
   return {
     ask,
