@@ -108,6 +108,18 @@ const takeRows = `with
   where r.collection = t.collection and r.key = t.key
   returning r.collection, r.key, r.version, r.due_at, r.held_by, r.value`;
 
+/**
+ * What became of a transaction whose connection is gone: whether anything that it wrote stands, and what the database says of its
+ * number. One that is lost as the database crashes has its number given out again, so that alone proves no commit.
+ */
+const askOutcome = `select exists (
+    select 1 from unnest($2::text[], $3::text[], $4::int[], $5::text[], $6::text[]) n(c, k, v, held, value)
+      join agent_record r on r.collection = c and r.key = k
+      where r.version = v and r.held_by is not distinct from held and r.value = n.value
+    union all select 1 from unnest($7::text[], $8::text[], $9::bigint[]) n(name, value, ends) join agent_claim a using (name)
+      where a.value = n.value and a.expires_at = ends) as stands,
+  case when $1::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) then 'aborted' else pg_xact_status($1::xid8) end as status`;
+
 const markEvents = `update agent_record e set marks = e.marks || string_to_array(u.marks, '${markEnd}')
   from unnest($1::text[], $2::text[], $3::bool[]) u(work, marks, of_run)
   where e.collection = 'e' and e.work = u.work and (u.of_run or not exists (
@@ -326,7 +338,9 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
       const [current, ...standing] = (await ask<RecordRow>('lock', lockRows, columns)).rows;
       const nowMs = Number(current?.due_at);
       const { verdicts, made, changed, removed, keptWith } = applied(commits, standing, nowMs);
-      if (made.length + changed.length + removed.length > 0) {
+      if (made.length + changed.length + removed.length === 0) {
+        await writer.query('commit');
+      } else {
         const isRecord = ({ at }: Change): boolean => at !== 'claims';
         const gone = removed.filter(isRecord);
         const written = await ask<{ made: string }>('write', writeRows, [
@@ -345,8 +359,8 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
         if (shown[0].length > 0) await ask('marks', markEvents, shown);
         const news = newsOf([...made, ...changed], removed);
         if (news.length > 0) await ask('tell', tellAll, [news.map(newsText)]);
+        await land(String(current?.key), [...made, ...changed]);
       }
-      await land(String(current?.key));
       return verdicts;
     } catch (thrown) {
       endUnanswered(writer, thrown);
@@ -367,27 +381,33 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
    * A connection that breaks under a commit leaves open whether it landed. The database says so once its end of that
    * connection is gone; where it does not in time, this gateway does not know what it holds, and begins anew.
    */
-  async function land(xid: string): Promise<void> {
+  async function land(xid: string, written: readonly Change[]): Promise<void> {
     try {
       await writer.query('commit');
     } catch (thrown) {
       if (isAnswer(thrown)) throw thrown;
-      const outcome = await outcomeOf(xid);
+      const outcome = await outcomeOf(xid, written);
       if (outcome === 'committed') return;
-      if (outcome !== 'aborted') sessions.disown();
+      if (outcome === 'unknown') sessions.disown();
       throw thrown;
     }
   }
 
-  async function outcomeOf(xid: string): Promise<unknown> {
+  async function outcomeOf(xid: string, written: readonly Change[]): Promise<'committed' | 'aborted' | 'unknown'> {
     const endsAtMs = performance.now() + outcomeMs;
+    const [at, key, version, , heldBy, , , , value] = recordColumns(written);
+    const [name, claim, endsAt] = claimColumns(written, new Map());
     for (; ; await sleep(outcomePauseMs)) {
       if ((await connectAgain()) === undefined) {
-        const asked = await writer.query('select pg_xact_status($1::xid8) as status', [xid]).catch(() => undefined);
-        const status: unknown = asked?.rows[0]?.status;
-        if (status === 'committed' || status === 'aborted') return status;
+        const values = [xid, at, key, version, heldBy, value, name, claim, endsAt];
+        const asked = await writer.query(askOutcome, values).catch(() => undefined);
+        const { stands, status } = asked?.rows[0] ?? {};
+        if (stands === true) return 'committed';
+        if (status === 'aborted') return status;
+        // All that it wrote has been written over since, or its number is that of another.
+        if (status === 'committed') return 'unknown';
       }
-      if (performance.now() >= endsAtMs || ending.signal.aborted) return undefined;
+      if (performance.now() >= endsAtMs || ending.signal.aborted) return 'unknown';
     }
   }
 

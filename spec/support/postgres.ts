@@ -52,8 +52,9 @@ export interface LossyWay {
   /**
    * Cuts the way at the next COMMIT, or at what holds another text: the database has made it and its answer is lost, has not had it, or has it only once
    * it is asked what became of it.
+   * @returns what tells whether that has happened
    */
-  cutNext(commit: 'made' | 'lost' | 'late', at?: string): void;
+  cutNext(commit: 'made' | 'lost' | 'late', at?: string): () => boolean;
   /** Takes no further connection, or takes them again. */
   block(isBlocked: boolean): void;
   /**
@@ -295,6 +296,7 @@ async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: str
     cutNext(commit, at = 'commit\0') {
       next = commit;
       mark = at;
+      return () => next === undefined;
     },
     block(blocked) {
       isBlocked = blocked;

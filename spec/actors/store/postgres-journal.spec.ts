@@ -320,6 +320,37 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     },
   );
 
+  t.test('DUR-1 · a commit that the database lost as it crashed is not taken for another one', async (t) => {
+    const way = await postgres.lossy();
+    // What is not committed is soon on disk otherwise, and with it the number of its transaction.
+    const restart = () => postgres.restart('wal_writer_delay=10000');
+    await restart();
+    for (const isGivenOutAgain of [true, false]) {
+      const url = await postgres.url();
+      const journal = got(await openPostgresJournal({ url: way.url(url), outcomeMs: 60_000 }));
+      const session = got(await journal.openSession('one', 60_000));
+      const number = async () =>
+        Number((await postgres.run(url, 'select pg_current_xact_id()'))[0]?.pg_current_xact_id);
+      const before = await number();
+      const isCut = way.cutNext('lost');
+      way.block(true);
+      const committing = journal.commit([put('k', { heldBy: session })]);
+      while (!isCut()) await turn();
+      await restart();
+      if (isGivenOutAgain) {
+        t.ok((await number()) <= before + 1);
+        while ((await number()) < before + 9);
+      }
+      way.block(false);
+      t.equal((await committing).kind, 'unavailable');
+      while ((await journal.probe()) !== undefined) await turn();
+      t.equal(await journal.get('runs', 'k'), undefined);
+      const renewed = await journal.renewSession(session, 60_000);
+      t.equal(renewed.ok || renewed.fault.code, isGivenOutAgain ? 'journal-session-ended' : true);
+      await journal.close();
+    }
+  });
+
   t.test('DUR-1 · a database that restarts costs refusals, and nothing that was acknowledged', async (t) => {
     const journal = await open(await postgres.url());
     t.teardown(() => journal.close());
