@@ -5,6 +5,7 @@
  */
 
 import { setImmediate as turn } from 'node:timers/promises';
+import type { AnyActorRef } from 'xstate';
 import type { StoredRecord, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { collectionOf, type RecordWriter } from '../../actors/store/record-writer.ts';
@@ -137,8 +138,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
       return found.kind === 'stale' ? { ...found, ...collectionOf(writes[found.index]) } : found;
     });
     if (verdict.kind === 'unavailable') throw new Refusal('journal-unavailable', verdict.fault.message);
-    if (verdict.kind !== 'committed')
-      throw new Refusal('delivery-under-way', `delivery "${key}" has just changed; look at it again`);
+    if (verdict.kind !== 'committed') throw changed(key);
     if (over) ports.platforms.release(next);
     if (session === undefined) return;
     writer.adopt('deliveries', key, stored.version + 1);
@@ -172,8 +172,19 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
       const state = living.getSnapshot().value;
       if (state !== 'queued' && state !== 'waitingToRetry')
         throw new Refusal('delivery-under-way', `delivery "${key}" is being sent now`);
+      const dropped = endOf(living);
       living.send({ type: 'delivery.drop', ...noted });
-      return;
+      switch (await dropped) {
+        case 'dropped':
+          return;
+        case 'unrecorded':
+          throw new Refusal(
+            'journal-unavailable',
+            `delivery "${key}" is not sent any more, but the journal cannot write that now; it is dropped as soon as it can`,
+          );
+        default:
+          throw changed(key);
+      }
     }
     if (record.status === 'delivered') throw new Refusal('delivery-settled', `delivery "${key}" has arrived already`);
     if (record.status !== 'dropped') await commit(found, { ...record, ...noted, status: 'dropped' });
@@ -269,6 +280,27 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     confirmEach: (ids, note) => each(ids, (one) => confirm(one, note)),
     targets: () => ports.platforms.rows().map(redact),
   };
+}
+
+function changed(key: string): Refusal {
+  return new Refusal('delivery-under-way', `delivery "${key}" has just changed; look at it again`);
+}
+
+/** Resolves with the state in which a chart ends, or with `unrecorded` where it cannot write its outcome. */
+function endOf(chart: AnyActorRef): Promise<unknown> {
+  return new Promise((resolve) => {
+    const settle = (): void => {
+      watch.unsubscribe();
+      resolve(chart.getSnapshot().value);
+    };
+    const watch = chart.subscribe({
+      next: (snapshot: { readonly value?: unknown }) => {
+        if (snapshot.value === 'unrecorded') settle();
+      },
+      complete: settle,
+      error: settle,
+    });
+  });
 }
 
 function joined(one: Sweep, other: Sweep): Sweep {

@@ -13,6 +13,11 @@ export interface FakeChild<Input> {
   snapshot: { value: string; since: number; context: unknown };
 }
 
+interface Watcher {
+  next(snapshot: { readonly value: string }): void;
+  complete(): void;
+}
+
 export interface FakeWard<Input> {
   readonly handle: () => WardHandle<never>;
   /** The children, in the order of their spawning; those that ended too. */
@@ -30,7 +35,7 @@ export function fakeWard<Input>(
 ): FakeWard<Input> {
   const living = new Map<string, FakeChild<Input>>();
   const spawned: FakeChild<Input>[] = [];
-  const watchers = new Map<string, Set<{ next(): void; complete(): void }>>();
+  const watchers = new Map<string, Set<Watcher>>();
   const refOf = (child: FakeChild<Input>) => ({
     id: child.key,
     send: (event: { readonly type: string }) => void child.heard.push(event),
@@ -38,7 +43,7 @@ export function fakeWard<Input>(
       ...child.snapshot,
       hasTag: (tag: string) => chart?.states[child.snapshot.value]?.tags.includes(tag) === true,
     }),
-    subscribe(watcher: { next(): void; complete(): void }) {
+    subscribe(watcher: Watcher) {
       const all = watchers.get(child.key) ?? new Set();
       watchers.set(child.key, all.add(watcher));
       return { unsubscribe: () => void all.delete(watcher) };
@@ -76,7 +81,7 @@ export function fakeWard<Input>(
       const child = living.get(key);
       if (child === undefined) return;
       child.snapshot = { ...child.snapshot, value };
-      for (const watcher of [...(watchers.get(key) ?? [])]) watcher.next();
+      for (const watcher of [...(watchers.get(key) ?? [])]) watcher.next(child.snapshot);
     },
     end(key) {
       living.delete(key);

@@ -8,6 +8,7 @@ import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { createWards } from '../../../runtime/system/wards.ts';
 import { gate, openKeeper } from '../../support/keeper.ts';
 import { plainDelivery } from '../../support/records.ts';
+import { turn } from '../../support/turns.ts';
 import { fakeWard } from '../../support/wards.ts';
 
 const delivery: DeliveryRecord = { ...plainDelivery, status: 'deadLettered', reason: 'it was dead' };
@@ -61,7 +62,7 @@ async function openDesk(...records: readonly (readonly [string, Partial<Delivery
     });
     while (!over) {
       await disk.settle();
-      await new Promise((resolve) => setImmediate(resolve));
+      await turn();
     }
     return ended;
   };
@@ -133,6 +134,34 @@ t.test('DLV-4 · a dead letter that cannot be touched holds up no other, and is 
   );
 });
 
+t.test('DLV-4 · DUR-2 · a delivery that waits is told as dropped once that is on disk', async (t) => {
+  const rows = [
+    ['dropped', { status: 'dropped' }],
+    ['unrecorded', { code: 'journal-unavailable', message: /not sent any more.* dropped as soon as it can/ }],
+    ['lost', { code: 'delivery-under-way', message: /has just changed/ }],
+  ] as const;
+  for (const [state, expected] of rows) {
+    const it = await openDesk(['k', { status: state === 'dropped' ? 'dropped' : 'queued' }]);
+    it.deliveries.handle().spawn('k', { key: 'k', record: { ...delivery, status: 'queued' } } as never);
+    it.deliveries.move('k', 'queued');
+    let isTold = false;
+    const answer = it.desk.drop('k').then(
+      (row) => row,
+      (refusal) => refusal,
+    );
+    void answer.then(() => {
+      isTold = true;
+    });
+    while (it.deliveries.living('k')?.heard.length === 0) await turn();
+    it.deliveries.move('k', 'recording');
+    for (let turns = 0; turns < 9; turns += 1) await turn();
+    t.notOk(isTold);
+    it.deliveries.move('k', state);
+    if (state !== 'unrecorded') it.deliveries.end('k');
+    t.match(await answer, expected);
+  }
+});
+
 t.test('DUR-2 · what the disk refuses is left as it is, and only the first of many are told one by one', async (t) => {
   const it = await openDesk(...Array.from({ length: 30 }, (_, n) => [`k${10 + n}`, {}] as const));
   const working = it.desk.retryAll({});
@@ -142,7 +171,7 @@ t.test('DUR-2 · what the disk refuses is left as it is, and only the first of m
   });
   while (!over) {
     await it.disk.refuse();
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
   }
 
   const { done, left, refusals } = await working;
