@@ -133,6 +133,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     metrics,
     keeper: webhooks.keeper,
     isShared: webhooks.neighbours !== undefined,
+    profiles: () => [...homes.inForce().profiles.keys()],
     load: webhooks.load,
     concurrency: () => settings().agent.concurrency,
     webhookEnabled: () => settings().webhook.enabled,

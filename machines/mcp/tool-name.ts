@@ -100,6 +100,12 @@ export function toolPrefix(server: string): string {
   return `mcp__${sanitise(server)}__`.slice(0, keptOfName);
 }
 
+/** The tool as people are shown it: `github.create_review` for the registered name `mcp__github__create_review`. */
+export function toolWords(name: string, server = ''): string {
+  const prefix = toolPrefix(server);
+  return server !== '' && name.startsWith(prefix) ? `${server}.${name.slice(prefix.length)}` : name;
+}
+
 /** One line for the log: whose tools are left out, why, and what to change. */
 export function describeCollision({ name, kept, dropped, reason }: NameCollision): string {
   const lost = dropped.map(({ server, tool }) => `"${tool}" of "${server}"`).join(', ');

@@ -212,8 +212,11 @@ export interface Contract {
   };
   'mcp.tools': { params: Caller & { readonly server?: string }; result: readonly ToolRow[] };
   'mcp.watch': { params: Caller; result: { readonly watching: string } };
-  'overview.read': { params: { readonly range?: NamedRange }; result: Overview };
-  'overview.watch': { params: { readonly range?: NamedRange }; result: { readonly watching: NamedRange } };
+  'overview.read': { params: InProfile & { readonly range?: NamedRange }; result: Overview };
+  'overview.watch': {
+    params: InProfile & { readonly range?: NamedRange };
+    result: { readonly watching: NamedRange };
+  };
   'runs.cancel': { params: ById; result: { readonly cancelled: string } | { readonly cancelling: string } };
   'runs.list': { params: Partial<HistoryQuery>; result: readonly RunRow[] };
   'runs.show': { params: ById & { readonly transcript?: boolean }; result: RunDetail };
@@ -401,7 +404,7 @@ export type DeadLetterQuery = Pick<SendingQuery, 'route' | 'profile' | 'target'>
 export type SendingChoice = ById | (DeadLetterQuery & { readonly all: true });
 
 /** Several deliveries: by their ids, or all open failures of a group. */
-export type BulkChoice = { readonly ids: readonly string[] } | { readonly key: string };
+export type BulkChoice = { readonly ids: readonly string[] } | (InProfile & { readonly key: string });
 
 /** The outcome of an action on several deliveries. */
 export interface Bulk {
@@ -603,6 +606,8 @@ export interface Swept extends Omit<Sweep, 'done'> {
 export interface TargetRow {
   readonly name: string;
   readonly target: string;
+  /** The platform's name as people write it: `Slack`. */
+  readonly title: string;
   readonly profile: string;
   readonly state: string;
   readonly since: string;
@@ -988,10 +993,16 @@ export interface ProviderWords {
 }
 
 /** The overview, read once or watched. */
+export interface OverviewChoice {
+  readonly range: NamedRange;
+  /** Absent: of all profiles. */
+  readonly profile?: string;
+}
+
 export interface OverviewService {
-  read(range: NamedRange): Promise<Overview>;
+  read(choice: OverviewChoice): Promise<Overview>;
   /** Calls back with the overview, at once and whenever it has changed, until the returned function is called. */
-  watch(range: NamedRange, heard: (overview: Overview) => void): () => void;
+  watch(choice: OverviewChoice, heard: (overview: Overview) => void): () => void;
 }
 
 /** What the page's overview shows, as aggregates: it costs the same at one event a minute and at a hundred a second. */

@@ -70,7 +70,7 @@ function sendingQueryOf(params: JsonObject): SendingQuery {
 async function chosenIds(failures: FailureView, params: JsonObject): Promise<readonly string[] | undefined> {
   if (params.ids !== undefined) return idsOf(params.ids);
   const key = optionalText(params, 'key');
-  return key === undefined ? undefined : failures.idsOf(key);
+  return key === undefined ? undefined : failures.idsOf({ key, profile: optionalText(params, 'profile') });
 }
 
 function idsOf(ids: Json | undefined): readonly string[] {

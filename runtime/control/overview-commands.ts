@@ -6,19 +6,25 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import { type NamedRange, rangeSpans } from '../../machines/base/time-range.ts';
 import { type Commands, daemonOf, ofDaemon, optionalText, refuse } from './command.ts';
+import type { OverviewChoice } from './contract.ts';
 
 export const overviewCommands = {
-  'overview.read': ofDaemon((daemon, params) => daemon.overview.read(rangeIn(params))),
+  'overview.read': ofDaemon((daemon, params) => daemon.overview.read(choiceIn(params))),
   'overview.watch': {
     access: 'daemon',
     run: async (params, host, peer) => {
-      const range = rangeIn(params);
-      const forget = daemonOf(host).overview.watch(range, (overview) => peer.notify('overview.changed', overview));
+      const choice = choiceIn(params);
+      const forget = daemonOf(host).overview.watch(choice, (overview) => peer.notify('overview.changed', overview));
       peer.onEnd(forget);
-      return { watching: range };
+      return { watching: choice.range };
     },
   },
 } satisfies Partial<Commands>;
+
+function choiceIn(params: JsonObject): OverviewChoice {
+  const profile = optionalText(params, 'profile');
+  return { range: rangeIn(params), ...(profile === undefined ? {} : { profile }) };
+}
 
 function rangeIn(params: JsonObject): NamedRange {
   const asked = optionalText(params, 'range') ?? '1h';

@@ -42,8 +42,11 @@ export interface Reading {
 export interface EventStats {
   /** Counts the events that pass a test, all unless given, and reads the journal for at most so long. */
   read(range: TimeRange, test?: EventTest, mostMs?: number): Promise<Reading>;
-  /** The counts over a range, and those of each route that has events in it. */
-  count(range: TimeRange): Promise<{ readonly all: CountedEvents; readonly routes: readonly CountedRoute[] }>;
+  /** The counts over a range, and those of each route that has events in it; only of a profile where one is given. */
+  count(
+    range: TimeRange,
+    profile?: string,
+  ): Promise<{ readonly all: CountedEvents; readonly routes: readonly CountedRoute[] }>;
 }
 
 /** Counts are kept for so many tests and ranges, and for so long after they were asked for. */
@@ -52,6 +55,10 @@ const keptMs = 300_000;
 const defaultMostMs = 1_000;
 
 const everything: EventTest = { name: '', fits: () => true };
+
+function testOfProfile(profile: string): EventTest {
+  return { name: `profile ${profile}`, fits: ({ event }) => event.profile === profile };
+}
 
 interface Kept {
   readonly tally: Tally;
@@ -136,8 +143,8 @@ export function createEventStats(ports: EventStatsPorts): EventStats {
 
   return {
     read,
-    async count(range) {
-      const reading = await read(range);
+    async count(range, profile) {
+      const reading = await read(range, profile === undefined ? everything : testOfProfile(profile));
       const united = unite(reading.sums);
       return {
         all: countedEvents(range, reading),

@@ -38,8 +38,11 @@ export interface FailureView {
   groups(choice: FailureChoice, by: FailureGrouping): Promise<Result<'failures.groups'>>;
   /** Newest first. */
   list(choice: FailureChoice, page: FailurePage): Promise<Result<'failures.list'>>;
-  /** The open failures of a group, oldest first: a chat gets them in the order in which they were queued. */
-  idsOf(key: string): Promise<readonly string[]>;
+  /**
+   * The open failures of a group, of a profile if one is given; oldest first, as a chat gets them in the order in which they
+   * were queued.
+   */
+  idsOf(group: { readonly key: string; readonly profile?: string | undefined }): Promise<readonly string[]>;
   progress(ids: readonly string[]): Promise<BulkProgress>;
 }
 
@@ -54,7 +57,7 @@ interface Failed {
 
 export function createFailureView({ journal, get, redact, nowMs }: FailureViewPorts): FailureView {
   function failedOf(
-    { state, profile }: FailureChoice,
+    { state, profile }: Omit<FailureChoice, 'profile'> & { readonly profile?: string | undefined },
     { key, before, limit }: Omit<FailurePage, 'limit'> & { readonly limit?: number },
   ): Promise<readonly Failed[]> {
     const statuses: readonly string[] = state === 'open' ? openFailureStatuses : ['dropped'];
@@ -100,8 +103,8 @@ export function createFailureView({ journal, get, redact, nowMs }: FailureViewPo
       const last = failed.length === page.limit ? failed.at(-1) : undefined;
       return redact({ rows: failed.map(rowOf), ...(last === undefined ? {} : { next: last.key }) });
     },
-    async idsOf(key) {
-      return (await failedOf({ state: 'open' }, { key })).map(({ key: id }) => id).reverse();
+    async idsOf({ key, profile }) {
+      return (await failedOf({ state: 'open', profile }, { key })).map(({ key: id }) => id).reverse();
     },
     async progress(ids) {
       const counts = { delivered: 0, failed: 0, retrying: 0, waiting: 0 };

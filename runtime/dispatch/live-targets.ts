@@ -18,6 +18,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import { inProfile } from '../../machines/base/names.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { PlatformSettings } from '../../machines/config/settings.ts';
+import { targetTitle } from '../../machines/config/target-titles.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
 import { paceOf } from '../../machines/dispatch/pace.ts';
 import type {
@@ -278,6 +279,7 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
         rows.push({
           name: settings.name ?? target,
           target,
+          title: targetTitle(target),
           profile,
           state: seen.value,
           since: new Date(seen.since).toISOString(),

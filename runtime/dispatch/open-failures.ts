@@ -17,18 +17,21 @@ import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { newestFirst } from './newest-first.ts';
 
 export interface OpenFailures {
-  /** The largest group first. */
-  groups(): Promise<readonly FailureGroup[]>;
+  /** The largest group first; only of a profile where one is given. */
+  groups(profile?: string): Promise<readonly FailureGroup[]>;
   close(): void;
 }
+
+type OpenFailure = Failure & Pick<DeliveryRecord, 'profile'>;
 
 /** What the history has forgotten, and what another gateway of the journal wrote, shows after this time. */
 const readAgainMs = 60_000;
 
 export function openFailures(keeper: Pick<JournalKeeper, 'journal' | 'watch'>, nowMs: () => number): OpenFailures {
-  const failures = new Map<string, Failure>();
+  const failures = new Map<string, OpenFailure>();
   let readAtMs = Number.NEGATIVE_INFINITY;
-  let grouped: readonly FailureGroup[] | undefined;
+  /** By profile; those of all profiles are at the empty name. */
+  const grouped = new Map<string, readonly FailureGroup[]>();
   /** Commits that land while the journal is read. */
   let landed: Write[] | undefined;
 
@@ -38,7 +41,7 @@ export function openFailures(keeper: Pick<JournalKeeper, 'journal' | 'watch'>, n
       const record = write.kind === 'put' ? (write.value as DeliveryRecord) : undefined;
       if (record !== undefined && isOpenFailure(record)) failures.set(write.key, failureOf(record));
       else if (!failures.delete(write.key)) continue;
-      grouped = undefined;
+      grouped.clear();
     }
   }
 
@@ -61,26 +64,41 @@ export function openFailures(keeper: Pick<JournalKeeper, 'journal' | 'watch'>, n
     );
     failures.clear();
     for (const { key, failure } of found) failures.set(key, failure);
-    grouped = undefined;
+    grouped.clear();
     const meanwhile = landed;
     landed = undefined;
     apply(meanwhile);
   }
 
   return {
-    async groups() {
+    async groups(profile) {
       const journal = keeper.journal();
       if (landed === undefined && nowMs() - readAtMs >= readAgainMs) await read(journal);
-      grouped ??= groupFailures(failures.values());
-      return grouped;
+      const name = profile ?? '';
+      const known = grouped.get(name);
+      if (known !== undefined) return known;
+      const mine = [...failures.values()].filter((one) => profile === undefined || one.profile === profile);
+      const found = groupFailures(mine);
+      grouped.set(name, found);
+      return found;
     },
     close: forget,
   };
 }
 
 /** Without its text. */
-function failureOf({ target, status, reason, route, chat, queuedAtMs, endedAtMs }: DeliveryRecord): Failure {
+function failureOf({
+  profile,
+  target,
+  status,
+  reason,
+  route,
+  chat,
+  queuedAtMs,
+  endedAtMs,
+}: DeliveryRecord): OpenFailure {
   return {
+    profile,
     target,
     status,
     route,

@@ -5,6 +5,7 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import { toolWords } from '../../machines/mcp/tool-name.ts';
 import type { CallMemo } from '../mcp/call-memory.ts';
 import type { Span, SpanPart } from './event-wire.ts';
 import type { StorySources } from './story-sources.ts';
@@ -83,12 +84,6 @@ export function questionSpans({ callsUnderWay, questions }: StorySources, parent
         texts: [{ title: 'Question', text: message }],
       }),
     );
-}
-
-/** The names that a model is given have the server in front: `mcp__github__create_review`. */
-export function toolWords(name: string, server = ''): string {
-  const prefix = `mcp__${server}__`;
-  return server !== '' && name.startsWith(prefix) ? `${server}.${name.slice(prefix.length)}` : name;
 }
 
 interface TimedCall {

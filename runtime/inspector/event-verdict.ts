@@ -4,9 +4,9 @@
  * @see INS-4 in docs/specification.md
  */
 
+import { toolWords } from '../../machines/mcp/tool-name.ts';
 import type { OutcomeKind } from '../../machines/webhook/reply.ts';
 import { attemptsOf, deliveriesOf, type KnownDelivery, placeWords } from './event-attempts.ts';
-import { toolWords } from './event-calls.ts';
 import type { Tone, Verdict } from './event-wire.ts';
 import { outcomeOf } from './story-request.ts';
 import type { StorySources } from './story-sources.ts';

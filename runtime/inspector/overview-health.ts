@@ -5,7 +5,6 @@
  */
 
 import { sourceOf } from '../../machines/config/sources.ts';
-import { targetTitle } from '../../machines/config/target-titles.ts';
 import type {
   CountedRoute,
   EventBucket,
@@ -105,11 +104,11 @@ export function serverHealth(row: ServerRow, { count, median_ms }: Recent): Serv
 
 /** @param open deliveries to the target that wait for a person */
 export function targetHealth(row: TargetRow, open: number, { count, failed, median_ms }: Recent): TargetHealth {
-  const { name, target, profile, state, account, error } = row;
+  const { name, title, profile, state, account, error } = row;
   return {
     name,
     profile,
-    title: targetTitle(target),
+    title,
     health: state === 'failed' || open > 0 ? 'failing' : state === 'disabled' ? 'off' : 'healthy',
     state,
     sent: count,

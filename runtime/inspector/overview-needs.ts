@@ -4,8 +4,8 @@
  * @see INS-4 in docs/specification.md
  */
 
-import { targetTitle } from '../../machines/config/target-titles.ts';
 import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
+import { toolWords } from '../../machines/mcp/tool-name.ts';
 import type { ApprovalRow, Need, ServerRow, TargetRow } from '../control/contract.ts';
 
 export interface NeedSources {
@@ -52,17 +52,11 @@ function approvalNeed(row: NeedSources['approvals'][number]): Need {
         ? tool === 'clarify'
           ? 'Answer the question of a run'
           : `Fill in the form of ${server}`
-        : `Approve ${toolWords(server, tool ?? '')}`,
+        : `Approve ${toolWords(tool ?? '', server)}`,
     reason: [...asked, waits].join(' · '),
     until: expires_at,
     action: { label: 'Review', place: placeOf('approvals', id) },
   };
-}
-
-/** `github.merge_pull_request` for the registered name `mcp__github__merge_pull_request`. */
-function toolWords(server: string, registered: string): string {
-  const own = /^mcp__.*?__(.+)$/.exec(registered)?.[1];
-  return own === undefined ? registered : `${server}.${own}`;
 }
 
 function failureNeed({ key, title, advice, helps, count, firstMs, routes }: FailureGroup): Need {
@@ -89,8 +83,7 @@ function serverNeed({ name, profile, error, since }: ServerRow): Need {
   };
 }
 
-function targetNeed({ name, target, profile, error, since }: TargetRow): Need {
-  const title = targetTitle(target);
+function targetNeed({ name, title, profile, error, since }: TargetRow): Need {
   return {
     id: `target/${profile}/${name}`,
     kind: 'target',

@@ -1,18 +1,19 @@
 /**
  * Gathers the overview of the page, and sends it anew to each watcher once it has changed, at most four times a second.
- * Watchers of one range share the work. Nothing is read or counted while there is no watcher.
+ * Watchers of one range and profile share the work. Nothing is read or counted while there is no watcher.
  * @see INS-4 and INS-3 in docs/specification.md
  */
 
 import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import { type NamedRange, rangeSpans, readRange } from '../../machines/base/time-range.ts';
+import { rangeSpans, readRange } from '../../machines/base/time-range.ts';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
 import { printDiagnostic } from '../../machines/config/diagnostic.ts';
 import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
+import type { RunContext } from '../../machines/webhook/agent-run.machine.ts';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { type CommandHost, daemonOf } from '../control/command.ts';
-import type { OpenCounts, Overview, OverviewService } from '../control/contract.ts';
+import type { OpenCounts, Overview, OverviewChoice, OverviewService } from '../control/contract.ts';
 import type { HomeDesk } from '../control/home-view.ts';
 import type { DaemonView } from '../control/view.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
@@ -46,7 +47,19 @@ const longestRestMs = 5_000;
 /** A reading that takes long, as of seven days, is made less often: it takes a twentieth of the time at most. */
 const restPerWork = 20;
 
+/** The states in which a run holds a slot. */
+const holdSlot: ReadonlySet<unknown> = new Set([
+  'starting',
+  'postponed',
+  'running',
+  'stopping',
+  'settingBack',
+  'unbegun',
+  'cancelling',
+]);
+
 interface Watched {
+  readonly choice: OverviewChoice;
   readonly listeners: Set<(overview: Overview) => void>;
   /** The last that was sent, without its time. */
   last: string;
@@ -58,35 +71,38 @@ interface Watched {
 
 export function createOverview(ports: OverviewPorts): OverviewService {
   const { nowMs } = ports;
-  const ranges = new Map<NamedRange, Watched>();
+  const all = new Map<string, Watched>();
   let live: { readonly failures: OpenFailures; readonly close: () => void } | undefined;
 
-  async function gather(range: NamedRange, failures: OpenFailures): Promise<Overview> {
+  async function gather({ range, profile }: OverviewChoice, failures: OpenFailures): Promise<Overview> {
+    const ofProfile = <Row extends { readonly profile: string }>(rows: readonly Row[]): readonly Row[] =>
+      profile === undefined ? rows : rows.filter((row) => row.profile === profile);
     const host = ports.host();
     const daemon = daemonOf(host);
     const desk = host.desk?.();
     const atMs = nowMs();
     const sinceMs = atMs - rangeSpans[range];
-    const { all, routes: counted } = await ports.events.count(readRange(range, atMs) ?? { fromMs: sinceMs });
-    const servers = daemon.mcp.list();
-    const targets = daemon.sendings.targets();
-    const retrying = retryingByRoute(ports.root());
-    const groups = await failures.groups();
+    const { all, routes: counted } = await ports.events.count(readRange(range, atMs) ?? { fromMs: sinceMs }, profile);
+    const servers = ofProfile(daemon.mcp.list());
+    const targets = ofProfile(daemon.sendings.targets());
+    const retrying = retryingByRoute(ports.root(), profile);
+    const groups = await failures.groups(profile);
     const needs = needsOf({
-      approvals: await withRoutes(daemon),
+      approvals: ofProfile(await withRoutes(daemon)),
       failures: groups,
       servers,
       targets,
       faults: faultsOf(daemon, desk),
     });
-    const routes = routesOf(desk);
+    const everyRoute = routesOf(desk);
+    const routes = ofProfile(everyRoute);
     return ports.redact({
       at: new Date(atMs).toISOString(),
       range,
-      routeless: routes.length === 0,
+      routeless: everyRoute.length === 0,
       needs: { total: needs.length, rows: needs.slice(0, mostNeeds) },
       events: all,
-      open: openCounts(ports, retrying),
+      open: openCounts(ports, retrying, profile),
       routes: topOf(
         routes.map((route) => {
           const mine = counted.find(({ profile, route: name }) => name === route.name && profile === route.profile);
@@ -108,13 +124,13 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     });
   }
 
-  async function refresh(range: NamedRange, watched: Watched): Promise<void> {
+  async function refresh(watched: Watched): Promise<void> {
     if (live === undefined) return;
     watched.isDirty = false;
     watched.isReading = true;
     const beganMs = performance.now();
     try {
-      const overview = await gather(range, live.failures);
+      const overview = await gather(watched.choice, live.failures);
       watched.latest = overview;
       const text = JSON.stringify({ ...overview, at: '' });
       if (text === watched.last) return;
@@ -132,16 +148,16 @@ export function createOverview(ports: OverviewPorts): OverviewService {
 
   function begin(): void {
     const markAll = (): void => {
-      for (const watched of ranges.values()) watched.isDirty = true;
+      for (const watched of all.values()) watched.isDirty = true;
     };
     const failures = openFailures(ports.keeper, nowMs);
     const forgetCommits = ports.keeper.watch(markAll);
     const forgetSteps = ports.onStep(markAll);
     const beat = setInterval(() => {
       const atMs = performance.now();
-      for (const [range, watched] of ranges) {
+      for (const watched of all.values()) {
         if (watched.isReading || atMs < watched.nextMs) continue;
-        if (watched.isDirty || atMs > watched.nextMs + longestRestMs) void refresh(range, watched);
+        if (watched.isDirty || atMs > watched.nextMs + longestRestMs) void refresh(watched);
       }
     }, beatMs).unref();
     const close = (): void => {
@@ -154,14 +170,16 @@ export function createOverview(ports: OverviewPorts): OverviewService {
   }
 
   return {
-    async read(range) {
-      if (live !== undefined) return gather(range, live.failures);
+    async read(choice) {
+      if (live !== undefined) return gather(choice, live.failures);
       const failures = openFailures(ports.keeper, nowMs);
-      return gather(range, failures).finally(failures.close);
+      return gather(choice, failures).finally(failures.close);
     },
-    watch(range, heard) {
+    watch(choice, heard) {
       if (live === undefined) begin();
-      const watched: Watched = ranges.get(range) ?? {
+      const name = `${choice.range} ${choice.profile ?? ''}`;
+      const watched: Watched = all.get(name) ?? {
+        choice,
         listeners: new Set(),
         last: '',
         latest: undefined,
@@ -169,13 +187,13 @@ export function createOverview(ports: OverviewPorts): OverviewService {
         isReading: false,
         nextMs: 0,
       };
-      ranges.set(range, watched);
+      all.set(name, watched);
       watched.listeners.add(heard);
       if (watched.latest !== undefined) heard(watched.latest);
       return () => {
         watched.listeners.delete(heard);
-        if (watched.listeners.size === 0) ranges.delete(range);
-        if (ranges.size > 0) return;
+        if (watched.listeners.size === 0) all.delete(name);
+        if (all.size > 0) return;
         live?.close();
         live = undefined;
       };
@@ -224,45 +242,65 @@ function routesOf(desk: HomeDesk | undefined): readonly RouteOf[] {
   return [...new Map(all.reverse().map(({ route }) => [`${route.profile}/${route.name}`, route])).values()];
 }
 
+/** Calls back with the key, state and context of each child of a pool. */
+function eachOf<Context>(
+  root: AnyActorRef,
+  pool: 'deliveries' | 'groups' | 'runs',
+  visit: (key: string, state: unknown, context: Context) => void,
+): void {
+  const ward: AnyActorRef | undefined = root.system.get(pool);
+  if (ward === undefined || !isWard(ward)) return;
+  wardHandle(ward).each((key, child) => {
+    const { value, context } = child.getSnapshot() as { readonly value: unknown; readonly context: Context };
+    visit(key, value, context);
+    return true;
+  });
+}
+
 /** How many deliveries wait for their next try, by `profile/route`. */
-function retryingByRoute(root: AnyActorRef): ReadonlyMap<string, number> {
+function retryingByRoute(root: AnyActorRef, only: string | undefined): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  const deliveries: AnyActorRef | undefined = root.system.get('deliveries');
-  if (deliveries === undefined || !isWard(deliveries)) return counts;
-  wardHandle(deliveries).each((_, delivery) => {
-    const { value, context } = delivery.getSnapshot() as {
-      readonly value: unknown;
-      readonly context: { readonly record: DeliveryRecord };
-    };
-    if (value !== 'waitingToRetry') return true;
-    const { profile, route } = context.record;
+  eachOf<{ readonly record: DeliveryRecord }>(root, 'deliveries', (_, state, { record: { profile, route } }) => {
+    if (state !== 'waitingToRetry' || (only !== undefined && profile !== only)) return;
     const key = `${profile}/${route}`;
     counts.set(key, (counts.get(key) ?? 0) + 1);
-    return true;
+  });
+  return counts;
+}
+
+/** The runs of a profile, as `load` counts them for all. */
+function loadOf(
+  profile: string,
+  { root, runsThatWait }: OverviewPorts,
+): { readonly running: number; readonly queued: number; readonly asking: number } {
+  const asking = runsThatWait();
+  const counts = { running: 0, queued: 0, asking: 0 };
+  eachOf<RunContext>(root(), 'runs', (key, state, { record }) => {
+    if (record.profile !== profile) return;
+    if (asking.has(key)) counts.asking += 1;
+    if (holdSlot.has(state)) counts.running += 1;
+    else if (state === 'queued') counts.queued += 1;
   });
   return counts;
 }
 
 function openCounts(
-  { root, load, concurrency, runsThatWait }: OverviewPorts,
+  ports: OverviewPorts,
   retrying: ReadonlyMap<string, number>,
+  profile: string | undefined,
 ): OpenCounts {
-  const groups: AnyActorRef | undefined = root().system.get('groups');
   let batching = 0;
-  if (groups !== undefined && isWard(groups)) {
-    wardHandle(groups).each((_, group) => {
-      const { context } = group.getSnapshot() as { readonly context: { readonly burst: unknown } };
-      if (context.burst !== null) batching += 1;
-      return true;
-    });
-  }
-  const { running, waiting } = load();
+  eachOf<{ readonly profile: string; readonly burst: unknown }>(ports.root(), 'groups', (_, __, group) => {
+    if (group.burst !== null && (profile === undefined || group.profile === profile)) batching += 1;
+  });
+  const { running, waiting } = ports.load();
+  const own = profile === undefined ? undefined : loadOf(profile, ports);
   return {
-    running,
-    slots: concurrency(),
+    running: own?.running ?? running,
+    slots: ports.concurrency(),
     batching,
-    waiting: runsThatWait().size,
+    waiting: own?.asking ?? ports.runsThatWait().size,
     retrying: [...retrying.values()].reduce((sum, count) => sum + count, 0),
-    queued: waiting,
+    queued: own?.queued ?? waiting,
   };
 }

@@ -134,6 +134,8 @@ export interface Vitals {
   readonly lagMs: number;
   /** Gateways that share the journal, as far as this one knows; absent where it has the journal for itself. */
   readonly nodes?: number;
+  /** The served profiles, where there are several. */
+  readonly profiles?: readonly string[];
 }
 
 /** `GET /chart/<machine>`: a chart as its definition says; the same for every actor of the machine, so worth caching. */

@@ -22,6 +22,8 @@ export interface VitalsPorts {
   readonly keeper: Pick<JournalKeeper, 'leads' | 'place'>;
   /** Whether other gateways may use the journal too. */
   readonly isShared: boolean;
+  /** The profiles that are served. */
+  readonly profiles: () => readonly string[];
   readonly load: () => { readonly running: number; readonly waiting: number };
   readonly concurrency: () => number;
   readonly webhookEnabled: () => boolean;
@@ -105,6 +107,7 @@ export function createVitals(ports: VitalsPorts): VitalSigns {
       const { running, waiting } = ports.load();
       const gateway: AnyActorRef | undefined = root().system.get('gateway');
       const url: string | null = gateway?.getSnapshot().context.url ?? null;
+      const profiles = ports.profiles();
       return {
         at: nowMs(),
         version: ports.version,
@@ -121,6 +124,7 @@ export function createVitals(ports: VitalsPorts): VitalSigns {
         memoryBytes: process.memoryUsage.rss(),
         lagMs,
         ...(ports.isShared ? { nodes: ports.keeper.place().of } : {}),
+        ...(profiles.length > 1 ? { profiles } : {}),
       };
     },
     measure() {

@@ -120,23 +120,41 @@ interface Connection {
   close(): void;
 }
 
+/** A connection that the receiver has closed, as it may while nothing is asked, is made anew. */
 async function connection(port: number): Promise<Connection> {
-  const socket = await opened(port);
   let waiting = '';
+  let asked = '';
+  let isOver = false;
   let answer: (ok: boolean) => void = () => {};
-  socket.on('data', (chunk: Buffer) => {
-    waiting += chunk.toString('latin1');
-    if (!isWhole(waiting)) return;
-    const ok = waiting.startsWith('HTTP/1.1 2');
+  let socket: Socket;
+  const open = async (): Promise<void> => {
+    socket = await opened(port);
     waiting = '';
-    answer(ok);
-  });
+    socket.on('close', () => {
+      if (!isOver && asked !== '') void open();
+    });
+    socket.on('data', (chunk: Buffer) => {
+      waiting += chunk.toString('latin1');
+      if (!isWhole(waiting)) return;
+      const ok = waiting.startsWith('HTTP/1.1 2');
+      waiting = '';
+      asked = '';
+      answer(ok);
+    });
+    if (asked !== '') socket.write(asked);
+  };
+  await open();
   return {
     ask(text, answered) {
       answer = answered;
-      socket.write(text);
+      asked = text;
+      if (socket.readyState === 'open') socket.write(text);
+      else void open();
     },
-    close: () => socket.destroy(),
+    close() {
+      isOver = true;
+      socket.destroy();
+    },
   };
 }
 

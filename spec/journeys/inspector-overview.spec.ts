@@ -336,6 +336,131 @@ async function offersOf({ page }: OpenPage): Promise<readonly string[]> {
   return offers;
 }
 
+t.test(
+  'INS-4 · PRF-2 · a chosen profile shows its own rows alone in each view, and every link keeps it',
+  options,
+  async (t) => {
+    const slack = await startPlatform(slackApi);
+    t.teardown(() => slack.close());
+    const platforms = { slack: { enabled: true, api_base: slack.base, ...slackApi.options } };
+    const route = {
+      prompt: 'Tell {n}',
+      deliver: 'slack',
+      deliver_extra: { chat_id: slackApi.unknown?.chat ?? '' },
+    };
+    const jobsOf = (name: string) => JSON.stringify({ jobs: [{ ...job, id: name, name }] });
+    const work = {
+      agent: { runner: 'echo' },
+      mcp_servers: { notes: { command: '/nowhere/notes' } },
+      platforms,
+    };
+    const gateway = await startGateway(
+      t,
+      { files: { command: '/nowhere/files' } },
+      {
+        config: {
+          inspector: { port: 0 },
+          gateway: { multiplex_profiles: true },
+          agent: { runner: 'echo' },
+          platforms: {
+            ...platforms,
+            webhook: {
+              enabled: true,
+              extra: {
+                host: '127.0.0.1',
+                port: 0,
+                secret,
+                routes: { home: route, office: { ...route, profile: 'work' } },
+              },
+            },
+          },
+        },
+        home: makeHome(t, {
+          'cron/jobs.json': jobsOf('evening'),
+          'profiles/work/config.yaml': JSON.stringify(work),
+          'profiles/work/cron/jobs.json': jobsOf('morning'),
+        }),
+      },
+    );
+    await gateway.reaches('files', 'failed', 'parked');
+    await gateway.reaches('notes', 'failed', 'parked');
+    for (const n of [1, 2]) await send(gateway, 'home', { n }, `d-home-${n}`);
+    await postSigned(`${gateway.daemon.url}/p/work/webhooks/office`, { n: 3 }, { secret, id: 'd-office' });
+    const read = async (profile: string): Promise<Overview> =>
+      (await gateway.control.call('overview.read', { profile })) as unknown as Overview;
+    const both = await eventually(async () => {
+      const found = [await read('default'), await read('work')];
+      return found.every(
+        ({ needs, events: { total, counts } }) => needs.total === 2 && total > 0 && counts.failed === total,
+      )
+        ? found
+        : undefined;
+    });
+    t.match(both, [
+      {
+        needs: { rows: [{ title: /^2 deliveries failed/ }, { title: 'Server files is failing' }] },
+        events: { total: 2 },
+        routes: { total: 1, rows: [{ name: 'home', failed: 2 }] },
+        servers: { total: 1, rows: [{ name: 'files' }] },
+        targets: { total: 1, rows: [{ open: 2 }] },
+      },
+      {
+        needs: { rows: [{ title: /^1 delivery failed/ }, { title: 'Server notes is failing' }] },
+        events: { total: 1 },
+        routes: { total: 1, rows: [{ name: 'office', failed: 1 }] },
+        servers: { total: 1, rows: [{ name: 'notes' }] },
+        targets: { total: 1, rows: [{ open: 1 }] },
+      },
+    ]);
+
+    const open = await openInspector(await openBrowser(t), gateway);
+    const { page } = open;
+    const choice = page.getByRole('complementary').getByRole('combobox', { name: 'Profile' });
+    const views = page.getByRole('navigation', { name: 'Views' });
+    await choice.selectOption('work');
+    await page.waitForURL(/#\/overview\?profile=work$/);
+    await page.getByRole('img', { name: /^1 event in the last hour/ }).waitFor();
+    const routes = page.getByRole('table', { name: 'Routes' });
+    t.equal(await routes.getByRole('row').count(), 2);
+    const name = routes.getByRole('link', { name: 'office' });
+    t.ok(await name.evaluate((link) => link.scrollWidth <= link.clientWidth), 'the name of a route is not cut');
+    t.same(await axeFindings(open), []);
+
+    const rows = [
+      ['Events', 'd-office', 'd-home-1'],
+      ['Failures', '1 delivery in 1 group', '2 deliveries'],
+      ['Routes', 'office', 'home'],
+      ['Servers', 'notes', 'files'],
+      ['Schedules', 'morning', 'evening'],
+      ['Approvals', '0 waiting', 'peer'],
+    ] as const;
+    for (const [view, own, other] of rows) {
+      await views.getByRole('link', { name: view }).click();
+      await page.waitForURL(new RegExp(`#/${view.toLowerCase()}\\?profile=work$`));
+      const main = page.getByRole('main');
+      await main.getByText(own).first().waitFor();
+      t.equal(await main.getByText(other).count(), 0, `${view} shows nothing of another profile`);
+    }
+    await views.getByRole('link', { name: /^Failures 1 open failure/ }).click();
+    await page.getByRole('button', { name: 'Drop…' }).click();
+    await page.getByRole('button', { name: 'Drop 1 delivery' }).click();
+    await page.getByText('No failed deliveries.').waitFor();
+    t.equal((await read('default')).needs.total, 2, 'what fails alike in another profile is not dropped with it');
+
+    await page.setViewportSize({ width: 390, height: 844 });
+    t.same(await clippedParts(open), []);
+    await page.getByRole('button', { name: 'Only of profile work: show all' }).click();
+    await page.waitForURL(/#\/failures$/);
+    await page.getByRole('button', { name: 'Hide the 2 deliveries' }).waitFor();
+    await page.getByRole('button', { name: 'More' }).click();
+    await choice.selectOption('default');
+    await page.waitForURL(/#\/failures\?profile=default$/);
+    t.same(await axeFindings(open), []);
+    t.same(open.complaints, []);
+    await open.context.close();
+  },
+);
+
 t.test('INS-4 · a home without a route begins with five steps, which write what they say', options, async (t) => {
   const claude = {
     mcpServers: { notes: { command: '/nowhere/notes', env: { NOTES_TOKEN: 'a-token-of-notes-1234' } } },

@@ -250,7 +250,7 @@ t.test('one daemon, looked at', options, async (t) => {
     const notes = peer.executions('write_note');
     const allowed = gateway.call('mcp__stranger__write_note', { text: 'milk' });
     await page.getByRole('link', { name: /Approvals 1 waiting/ }).click();
-    const question = page.getByRole('article', { name: 'Call of mcp__stranger__write_note' });
+    const question = page.getByRole('article', { name: 'Call of stranger.write_note' });
     await question.getByText('"milk"').waitFor();
     const shown = await question.innerText();
     t.match(

@@ -8,7 +8,7 @@ t.test(
   'INS-4 · open failures are read once, and follow the commits: new ones, retried ones, dropped ones',
   async (t) => {
     const { keeper } = await openKeeper(openMemoryJournal());
-    const put = (key: string, status: string, reason = 'no') =>
+    const put = (key: string, status: string, { reason = 'no', profile = 'default' } = {}) =>
       keeper.commit([
         {
           kind: 'put',
@@ -17,7 +17,7 @@ t.test(
           value: {
             target: 'slack',
             route: 'r',
-            profile: 'default',
+            profile,
             status,
             reason,
             queuedAtMs: 1,
@@ -39,6 +39,13 @@ t.test(
     await put('0004', 'dropped');
     await keeper.commit([{ kind: 'delete', collection: 'deliveries', key: '0002' }]);
     t.same(await counts(), [1]);
+
+    await put('0005', 'deadLettered', { profile: 'work' });
+    t.same(await counts(), [2], 'what fails alike is one group');
+    const ofWork = async () => (await failures.groups('work')).map(({ count }) => count);
+    t.same(await ofWork(), [1]);
+    await put('0005', 'queued', { profile: 'work' });
+    t.same(await ofWork(), [], 'the count of a profile follows the commits too');
     failures.close();
   },
 );

@@ -69,7 +69,14 @@ t.test(
       ),
       ['failing', 'failing', 'waiting', 'retrying', 'healthy', 'healthy', 'off'],
     );
-    const target: TargetRow = { name: 'slack', target: 'slack', profile: 'default', state: 'connected', since: '' };
+    const target: TargetRow = {
+      name: 'slack',
+      target: 'slack',
+      title: 'Slack',
+      profile: 'default',
+      state: 'connected',
+      since: '',
+    };
     t.match(targetHealth(target, 0, { count: 3, failed: 1, median_ms: 5 }), {
       title: 'Slack',
       health: 'healthy',

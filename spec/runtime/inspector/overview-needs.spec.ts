@@ -40,7 +40,14 @@ const group: FailureGroup = {
   lastMs: Date.parse(since),
   routes: ['deploys'],
 };
-const target = { name: 'telegram', target: 'telegram', profile: 'work', state: 'failed', since } satisfies TargetRow;
+const target = {
+  name: 'telegram',
+  target: 'telegram',
+  title: 'Telegram',
+  profile: 'work',
+  state: 'failed',
+  since,
+} satisfies TargetRow;
 
 t.test(
   'INS-4 · what needs a person is listed by kind: approvals by deadline, then failures, servers, targets, logins, configuration',

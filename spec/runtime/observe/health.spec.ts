@@ -157,6 +157,7 @@ t.test('OBS-1 · a look at the page does not empty what the metrics tell of the 
     metrics: createMetrics(),
     keeper: { leads: () => false, place: () => ({ of: 1, at: 0 }) },
     isShared: false,
+    profiles: () => ['default'],
     load: () => ({ running: 0, waiting: 0 }),
     concurrency: () => 1,
     webhookEnabled: () => false,

@@ -38,11 +38,25 @@ export function readHash(hash: string): Place {
   };
 }
 
+let kept: Place['query'] = {};
+
+/** Has every further link keep these filters, unless it has its own: an empty one leaves a filter out. */
+export function keepInLinks(query: Place['query']): void {
+  kept = query;
+}
+
 /** The hash of a place. */
-export function hashOf(view: View, chosen = '', query: Readonly<Record<string, string>> = {}): string {
-  const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString();
+export function hashOf(view: View, chosen = '', query: Place['query'] = {}): string {
+  const all = Object.entries({ ...kept, ...query }).filter(([, value]) => value !== '');
+  const search = new URLSearchParams(all).toString();
   const path = chosen === '' ? view : `${view}/${chosen.split('/').map(encodeURIComponent).join('/')}`;
   return `#/${path}${search === '' ? '' : `?${search}`}`;
+}
+
+/** The hash of a place that the daemon names, such as `servers/default/github`. */
+export function hashTo(named: string): string {
+  const { view, chosen, query } = readHash(named);
+  return hashOf(view, chosen, query);
 }
 
 function decoded(part: string): string {

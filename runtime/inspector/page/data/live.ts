@@ -50,6 +50,8 @@ export const living = createCell<Living>({ rows, more, version });
 export const vitals = createCell<Vitals | undefined>(undefined);
 /** How many gateways share the journal; undefined where this one has it for itself, or is not heard yet. */
 export const nodes = createCell<number | undefined>(undefined);
+/** The served profiles; undefined where there is one, or none is heard of yet. */
+export const profiles = createCell<readonly string[] | undefined>(undefined);
 /** As they were heard last, also while the page is hidden. */
 export const heard = createCell<Vitals | undefined>(undefined);
 
@@ -133,6 +135,8 @@ function tell(): void {
 function drawVitals(): void {
   vitals.set(heard.get());
   nodes.set(heard.get()?.nodes);
+  const served = heard.get()?.profiles;
+  if (served?.join() !== profiles.get()?.join()) profiles.set(served);
 }
 
 function draw(): void {

@@ -6,6 +6,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call } from './rpc.ts';
+import { toolWords } from './server-words.ts';
 
 export type NoticeState = 'off' | 'on' | 'blocked' | 'absent';
 
@@ -30,9 +31,9 @@ export function useNotices(waiting: number): void {
         const before = known.current;
         known.current = new Set(rows.map(({ id }) => id));
         if (before === undefined || !document.hidden) return;
-        for (const { id, tool, kind } of rows) {
+        for (const { id, tool = '', server, kind } of rows) {
           if (before.has(id)) continue;
-          const title = kind === 'tool' ? `Approve ${tool}?` : 'A question waits for you';
+          const title = kind === 'tool' ? `Approve ${toolWords(tool, server)}?` : 'A question waits for you';
           new Notification(title, { tag: id }).onclick = () => window.focus();
         }
       },

@@ -14,9 +14,10 @@ export type Range = NonNullable<Params<'overview.watch'>['range']>;
 
 type Asked = Asking<Overview>['asked'];
 
-export function useOverview(range: Range): Asking<Overview> {
-  const [state, setState] = useState<{ readonly range: Range; readonly asked: Asked }>({
-    range,
+export function useOverview(range: Range, profile: string | undefined): Asking<Overview> {
+  const key = `${range} ${profile ?? ''}`;
+  const [state, setState] = useState<{ readonly key: string; readonly asked: Asked }>({
+    key,
     asked: { kind: 'waiting' },
   });
   const [turn, setTurn] = useState(0);
@@ -32,15 +33,16 @@ export function useOverview(range: Range): Asking<Overview> {
       const mine = new AbortController();
       leaving = mine;
       const heard = (overview: object): void => {
-        if (!mine.signal.aborted) setState({ range, asked: { kind: 'there', value: overview as Overview } });
+        if (!mine.signal.aborted) setState({ key, asked: { kind: 'there', value: overview as Overview } });
       };
-      void subscribe('overview.watch', { range }, { signal: mine.signal, begun: () => {}, heard }).catch(
+      const choice = { range, ...(profile === undefined ? {} : { profile }) };
+      void subscribe('overview.watch', choice, { signal: mine.signal, begun: () => {}, heard }).catch(
         (error: unknown) => {
           if (mine.signal.aborted) return;
           leaving = undefined;
           const refused = { kind: 'refused', ...wordsOf(error) } as const;
           // What was shown stays while the daemon cannot be reached; the page says so, and watches again once it is back.
-          setState((old) => (old.range === range && old.asked.kind === 'there' ? old : { range, asked: refused }));
+          setState((old) => (old.key === key && old.asked.kind === 'there' ? old : { key, asked: refused }));
         },
       );
     };
@@ -56,6 +58,6 @@ export function useOverview(range: Range): Asking<Overview> {
       document.removeEventListener('visibilitychange', look);
       leave();
     };
-  }, [range, turn]);
-  return { asked: state.range === range ? state.asked : { kind: 'waiting' }, again };
+  }, [key, turn]);
+  return { asked: state.key === key ? state.asked : { kind: 'waiting' }, again };
 }

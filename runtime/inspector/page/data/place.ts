@@ -5,20 +5,28 @@
  */
 
 import { createCell } from './cell.ts';
-import { hashOf, type Place, readHash, type View } from './hash.ts';
+import { hashOf, keepInLinks, type Place, readHash, type View } from './hash.ts';
 
 export const place = createCell<Place>(readHash(location.hash));
 
+/** What the address says. The profile stays chosen from view to view. */
+function look(): void {
+  const now = readHash(location.hash);
+  keepInLinks({ profile: now.query.profile ?? '' });
+  place.set(now);
+}
+
+look();
 addEventListener('hashchange', () => {
   const { view, chosen, query } = place.get();
-  if (hashOf(view, chosen, query) !== location.hash) place.set(readHash(location.hash));
+  if (hashOf(view, chosen, { profile: '', ...query }) !== location.hash) look();
 });
 
 /** Goes there; a change of filters alone leaves no trace in the history. */
 export function go(view: View, chosen = '', query: Readonly<Record<string, string>> = {}): void {
   location.hash = hashOf(view, chosen, query);
   // At once, since the next key may come before the browser has told.
-  place.set(readHash(location.hash));
+  look();
 }
 
 /** Goes to another part of a view when work has ended, unless the reader has left the view meanwhile. */
@@ -29,5 +37,5 @@ export function goWithin(view: View, chosen = ''): void {
 export function goFiltered(query: Readonly<Record<string, string>>): void {
   const { view, chosen } = place.get();
   history.replaceState(null, '', hashOf(view, chosen, query));
-  place.set(readHash(location.hash));
+  look();
 }

@@ -78,3 +78,15 @@ export function whyOf({ name, error = '' }: ServerRow): string {
   if (/^(?:answered|is|does|offers|cannot|needs|has|its) /.test(words)) return `The server ${words}`;
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
+
+/** The server's own name of a tool, for the registered one: `create_review` for `mcp__github__create_review`. */
+export function ownToolName(tool: string, server: string): string {
+  const prefix = `mcp__${server.replace(/\W/g, '_')}__`;
+  return tool.startsWith(prefix) ? tool.slice(prefix.length) : tool;
+}
+
+/** The same with its server: `github.create_review`. */
+export function toolWords(tool: string, server: string): string {
+  const own = ownToolName(tool, server);
+  return own === tool ? tool : `${server}.${own}`;
+}

@@ -17,6 +17,7 @@ import { useSignOut } from './foot.tsx';
 import { listenToKeys } from './global-keys.ts';
 import { KeySheet } from './key-sheet.tsx';
 import { Palette } from './palette.tsx';
+import { useProfileCommands } from './profiles.tsx';
 import { useKeptScroll } from './scroll.ts';
 import { folded, Sidebar, TabBar } from './sidebar.tsx';
 import { Banners, NoSession } from './states.tsx';
@@ -34,6 +35,7 @@ export function Shell(): JSX.Element {
   if (joined === 'live') had.current = true;
   useApprovalNews();
   useSignOut();
+  useProfileCommands();
   useKeptScroll(at);
   useEffect(() => {
     const tell = (): void => {

@@ -8,10 +8,12 @@ import { useState } from 'preact/hooks';
 import { createCell, useCell } from '../data/cell.ts';
 import { hashOf, type View } from '../data/hash.ts';
 import { nodes } from '../data/live.ts';
+import { useProfile } from '../data/profile.ts';
 import { Icon, Logo } from '../parts/icons.tsx';
 import { Count } from '../parts/panel.tsx';
 import { useViews } from '../views.ts';
 import { Foot } from './foot.tsx';
+import { ProfileChoice } from './profiles.tsx';
 import type { ViewRow } from './view-row.ts';
 
 /** Folded by hand, the sidebar is a rail at any width. */
@@ -23,6 +25,8 @@ const inBar: readonly View[] = ['overview', 'events', 'approvals', 'servers'];
 export function Sidebar({ at, onFind }: { readonly at: View; readonly onFind: () => void }): JSX.Element {
   const views = useViews();
   const count = useCell(nodes);
+  // Its links keep the profile.
+  useProfile();
   return (
     <aside class="side">
       <div class="home">
@@ -32,6 +36,7 @@ export function Sidebar({ at, onFind }: { readonly at: View; readonly onFind: ()
           <small>{count === undefined || count === 1 ? 'inspector' : `${count} nodes`}</small>
         </span>
       </div>
+      <ProfileChoice />
       <button type="button" class="find" onClick={onFind}>
         <Icon name="search" small />
         <span>Search or go to…</span>
@@ -75,6 +80,7 @@ function noCount(): undefined {
 export function TabBar({ at }: { readonly at: View }): JSX.Element {
   const [isMore, setMore] = useState(false);
   const views = useViews();
+  useProfile();
   const first = views.filter(({ name }) => inBar.includes(name));
   const rest = views.filter(({ name }) => !inBar.includes(name));
   return (
@@ -82,6 +88,7 @@ export function TabBar({ at }: { readonly at: View }): JSX.Element {
       {isMore ? (
         // biome-ignore lint/a11y/useKeyWithClickEvents: it closes after a click on one of its links.
         <aside class="more-places" id="more-places" aria-label="More" onClick={() => setMore(false)}>
+          <ProfileChoice />
           <nav aria-label="More views">
             {rest.map((row) => (
               <NavLink key={row.name} row={row} isAt={row.name === at} />

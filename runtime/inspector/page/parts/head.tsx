@@ -1,7 +1,11 @@
 /** The head of a view, 48 px: its title, a count beside it, its controls on the right. */
 
 import type { ComponentChildren, JSX } from 'preact';
+import { useCell } from '../data/cell.ts';
+import { place } from '../data/place.ts';
+import { chooseProfile, ofProfiles, useProfile } from '../data/profile.ts';
 import { Scrolled } from './basics.tsx';
+import { Icon } from './icons.tsx';
 
 export interface HeadProps {
   readonly title: string;
@@ -15,9 +19,32 @@ export function Head({ title, count, children }: HeadProps): JSX.Element {
     <div class="bar">
       <h1>{title}</h1>
       {count === undefined ? null : <span class="sub num">{count}</span>}
+      <ProfileTag />
       <span class="push" />
       {children}
     </div>
+  );
+}
+
+/** Says that the view shows the rows of one profile alone, and shows those of all again. */
+function ProfileTag(): JSX.Element | null {
+  const chosen = useProfile();
+  const { view } = useCell(place);
+  if (chosen === undefined || !ofProfiles.has(view)) return null;
+  return (
+    <button
+      type="button"
+      class="btn in-profile"
+      aria-label={`Only of profile ${chosen}: show all`}
+      title="Show all profiles"
+      onClick={() => chooseProfile(undefined)}
+    >
+      <span class="only-s">
+        <Icon name="filter" small />
+      </span>
+      <span class="cut">{chosen}</span>
+      <Icon name="close" small />
+    </button>
   );
 }
 

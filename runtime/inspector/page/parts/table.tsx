@@ -7,8 +7,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** Numbers and times. */
   readonly right?: boolean;
-  /** Left out at phone width. */
-  readonly wide?: boolean;
+  /** Left out at phone width; `most`: also where two panels stand side by side in a small window. */
+  readonly wide?: boolean | 'most';
   readonly width?: string;
 }
 
@@ -57,6 +57,6 @@ export function Table<Row>({
   );
 }
 
-function classOf(right = false, wide = false): string {
-  return `${right ? 'right num' : ''}${wide ? ' not-s' : ''}`;
+function classOf(right = false, wide: Column<unknown>['wide'] = false): string {
+  return `${right ? 'right num' : ''}${wide === false ? '' : ' not-s'}${wide === 'most' ? ' not-m' : ''}`;
 }

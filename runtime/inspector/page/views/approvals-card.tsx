@@ -14,6 +14,7 @@ import { useNow } from '../data/clock.ts';
 import { spellCountdown } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { toolWords } from '../data/server-words.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
 import { Answered, Clock } from '../parts/basics.tsx';
 import { Status } from '../parts/chip.tsx';
@@ -71,6 +72,7 @@ export function Question({
     };
   }, []);
   const isForm = row.kind === 'form';
+  const toolAsked = toolWords(row.tool ?? '', row.server);
   const mayAct = useMayAct();
   // The daemon itself asks for what a run wants to know; no server has that name.
   const isOfRun = row.tool === 'clarify' && isForm;
@@ -133,7 +135,7 @@ export function Question({
       // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys hold while it has the focus.
       tabIndex={0}
       class={`panel question${chosen ? ' at' : ''}${over === '' ? '' : ' over'}`}
-      aria-label={isOfRun ? 'Question of a run' : isForm ? `Form of ${row.server}` : `Call of ${row.tool ?? ''}`}
+      aria-label={isOfRun ? 'Question of a run' : isForm ? `Form of ${row.server}` : `Call of ${toolAsked}`}
       onKeyDown={onKeyDown}
     >
       <header class="ask">
@@ -144,7 +146,7 @@ export function Question({
             `${row.server} asks you for values`
           ) : (
             <>
-              Allow <code>{row.tool}</code>?
+              Allow <code title={row.tool}>{toolAsked}</code>?
             </>
           )}
         </h2>

@@ -12,8 +12,10 @@ import type { Place } from '../data/hash.ts';
 import { vitals } from '../data/live.ts';
 import { useNoticeState, useNotices } from '../data/notices.ts';
 import { goFiltered } from '../data/place.ts';
+import { rowsOf, useProfile } from '../data/profile.ts';
 import { lineUp, nextLeaveMs, nextOpen, type Shown } from '../data/questions.ts';
 import { call, useAsked } from '../data/rpc.ts';
+import { toolWords } from '../data/server-words.ts';
 import { useSteady } from '../data/steady.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
@@ -34,7 +36,11 @@ function Approvals({ place }: { readonly place: Place }): JSX.Element {
     return { open, answered };
   });
   useFresh(changing, again);
-  const there = asked.kind === 'there' ? asked.value : undefined;
+  const profile = useProfile();
+  const there =
+    asked.kind === 'there'
+      ? { open: rowsOf(asked.value.open, profile), answered: rowsOf(asked.value.answered, profile) }
+      : undefined;
   return (
     <>
       <Head title="Approvals" count={there === undefined ? undefined : `${there.open.length} waiting`}>
@@ -51,11 +57,17 @@ function Approvals({ place }: { readonly place: Place }): JSX.Element {
       </Head>
       <Body>
         <Answer asked={asked} again={again} what="The questions">
-          {({ open, answered }) =>
+          {() =>
             shown === 'answered' ? (
-              <AnsweredOnes rows={answered} />
+              <AnsweredOnes rows={there?.answered ?? []} />
             ) : (
-              <Waiting open={open} answered={answered} place={place} again={again} />
+              <Waiting
+                key={profile ?? ''}
+                open={there?.open ?? []}
+                answered={there?.answered ?? []}
+                place={place}
+                again={again}
+              />
             )
           }
         </Answer>
@@ -145,7 +157,12 @@ function AnsweredOnes({ rows }: { readonly rows: readonly AnsweredRow[] }): JSX.
         rows={rows}
         keyOf={({ id }) => id}
         columns={[
-          { title: 'Question', cell: ({ tool, server, kind }) => <code>{tool ?? `${kind} of ${server}`}</code> },
+          {
+            title: 'Question',
+            cell: ({ tool, server, kind }) => (
+              <code title={tool}>{tool === undefined ? `${kind} of ${server}` : toolWords(tool, server)}</code>
+            ),
+          },
           { title: 'Answer', cell: (row) => answerWords(row) },
           { title: 'Asked', wide: true, cell: ({ asked_at }) => <Clock at={asked_at} /> },
         ]}
@@ -176,8 +193,14 @@ export const approvals: ViewRow = {
   letter: 'a',
   component: Approvals,
   useCount() {
-    const count = useCell(vitals)?.approvals ?? 0;
-    useNotices(count);
+    const all = useCell(vitals)?.approvals ?? 0;
+    useNotices(all);
+    const profile = useProfile();
+    const { asked } = useAsked(`approvals of ${profile ?? ''} ${all}`, async () =>
+      profile === undefined || all === 0 ? 0 : rowsOf(await call('approvals.list'), profile).length,
+    );
+    const own = asked.kind === 'there' ? asked.value : 0;
+    const count = profile === undefined ? all : own;
     return { count, tone: 'wait', words: 'waiting for you' };
   },
 };

@@ -50,7 +50,7 @@ function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
         {profiles.length > 1 ? (
           <select
             class="inline"
-            aria-label="Profile"
+            aria-label="Profile of the file"
             value={profile}
             onChange={(event) => goFiltered({ ...query, profile: event.currentTarget.value })}
           >

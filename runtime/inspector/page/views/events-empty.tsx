@@ -5,6 +5,7 @@
 
 import type { JSX } from 'preact';
 import { counted } from '../data/format.ts';
+import { searchIn, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Empty } from '../parts/panel.tsx';
@@ -51,8 +52,10 @@ function NothingCame({ range, inRange, onRange, onTest }: NoEventsProps): JSX.El
   );
 }
 
-function NothingMatches({ q, range, between, onRange, onClear }: NoEventsProps): JSX.Element {
-  const inRange = useAsked(`events in ${range}`, () => call('events.search', { range, limit: 0 }));
+function NothingMatches({ q: typed, range, between, onRange, onClear }: NoEventsProps): JSX.Element {
+  const profile = useProfile();
+  const [all, q] = [searchIn('', profile), searchIn(typed, profile)];
+  const inRange = useAsked(`events of ${all} in ${range}`, () => call('events.search', { q: all, range, limit: 0 }));
   const wider = range === '7d' || range === 'all' ? 'all' : '7d';
   const elsewhere = useAsked(`events of ${q} in ${wider}`, () => call('events.search', { q, range: wider, limit: 0 }));
   const searched = inRange.asked.kind === 'there' ? inRange.asked.value.total : undefined;

@@ -14,6 +14,7 @@ import { counted, spellClock, spellTime } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { go, goFiltered } from '../data/place.ts';
+import { rowsOf, searchIn, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { type EventsFound, useEvents } from '../data/use-events.ts';
 import { useMedia } from '../data/use-media.ts';
@@ -56,9 +57,10 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
   const q = searchOf(query);
   const [isLive, setLive] = useState(true);
   const [dialog, setDialog] = useState<'test' | 'range' | undefined>(undefined);
-  const found = useEvents(q, range, isLive);
+  const profile = useProfile();
+  const found = useEvents(searchIn(q, profile), range, isLive);
   const routes = useAsked('routes', () => call('webhook.list'));
-  const known = routes.asked.kind === 'there' ? routes.asked.value : [];
+  const known = rowsOf(routes.asked.kind === 'there' ? routes.asked.value : [], profile);
   const targets = useAsked('targets', () => call('deliveries.targets'));
   const targetNames = targets.asked.kind === 'there' ? targets.asked.value.map(({ target }) => target) : [];
   const change = (part: Readonly<Record<string, string>>): void => {

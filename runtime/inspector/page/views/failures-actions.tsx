@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import type { BulkChoice } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { askAbove, deliveriesWords } from '../data/failures.ts';
+import { useProfile } from '../data/profile.ts';
 import { follow } from '../data/progress.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { Field } from '../parts/choice.tsx';
@@ -42,7 +43,9 @@ export function FailureActions({
   const [reason, setReason] = useState('');
   const count = subject.kind === 'group' ? subject.count : subject.ids.length;
   const words = deliveriesWords(count);
-  const choice: BulkChoice = subject.kind === 'group' ? { key: subject.key } : { ids: subject.ids };
+  const profile = useProfile();
+  const only = profile === undefined ? {} : { profile };
+  const choice: BulkChoice = subject.kind === 'group' ? { key: subject.key, ...only } : { ids: subject.ids };
   const close = (): void => {
     setAsked(undefined);
     setReason('');

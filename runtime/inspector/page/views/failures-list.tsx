@@ -6,6 +6,7 @@ import type { FailureChoice, FailureGroupRow, FailureRow } from '../../../contro
 import { deliveriesWords, selected } from '../data/failures.ts';
 import { hashOf } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
+import { useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useMayAct } from '../parts/acts.tsx';
 import { Clock, Refused } from '../parts/basics.tsx';
@@ -40,8 +41,14 @@ export function FailureList({
     { key: 'j', label: 'Next delivery', run: () => focusRow(1) },
     { key: 'k', label: 'Previous delivery', run: () => focusRow(-1) },
   ]);
-  const { asked, again } = useAsked(`failures ${state} ${group?.key ?? ''} ${limit}`, () =>
-    call('failures.list', { state, limit, ...(group === undefined ? {} : { key: group.key }) }),
+  const profile = useProfile();
+  const { asked, again } = useAsked(`failures ${state} ${group?.key ?? ''} ${limit} ${profile ?? ''}`, () =>
+    call('failures.list', {
+      state,
+      limit,
+      ...(group === undefined ? {} : { key: group.key }),
+      ...(profile === undefined ? {} : { profile }),
+    }),
   );
   useEffect(() => {
     if (version > 0) again();

@@ -10,6 +10,7 @@ import { deliveriesWords } from '../data/failures.ts';
 import { counted } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { goFiltered } from '../data/place.ts';
+import { useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
@@ -38,8 +39,10 @@ function Failures({ place }: { readonly place: Place }): JSX.Element {
   const state = place.query.state === 'dropped' ? 'dropped' : 'open';
   // Counts how often the rows were changed here, so that lists ask again.
   const [version, setVersion] = useState(0);
-  const { asked, again } = useAsked(`failures ${by} ${state} ${place.chosen}`, async () => {
-    const all = await call('failures.groups', { state, ...(by === 'none' ? {} : { by }) });
+  const profile = useProfile();
+  const only = profile === undefined ? {} : { profile };
+  const { asked, again } = useAsked(`failures ${by} ${state} ${place.chosen} ${profile ?? ''}`, async () => {
+    const all = await call('failures.groups', { state, ...only, ...(by === 'none' ? {} : { by }) });
     // A group that a link leads to is alone, for as long as there is one.
     const alone = by === 'none' ? undefined : all.groups.find(({ key }) => key === place.chosen);
     return alone === undefined ? all : { count: alone.count, groups: [alone] };
@@ -120,10 +123,13 @@ function countWords(count: number, groups: number, by: Grouping): string {
 }
 
 function useCount(): ReturnType<NonNullable<ViewRow['useCount']>> {
-  const { asked, again } = useAsked('failures count', () => call('failures.groups', {}));
+  const profile = useProfile();
+  const { asked, again } = useAsked(`failures count ${profile ?? ''}`, () =>
+    call('failures.groups', profile === undefined ? {} : { profile }),
+  );
   useFresh(changing, again);
   const count = asked.kind === 'there' ? asked.value.count : 0;
-  return count === 0 ? undefined : { count, tone: 'bad', words: 'open failures' };
+  return count === 0 ? undefined : { count, tone: 'bad', words: count === 1 ? 'open failure' : 'open failures' };
 }
 
 export const failures: ViewRow = {

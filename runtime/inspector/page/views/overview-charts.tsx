@@ -2,6 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { counted } from '../data/format.ts';
 import type { Overview, Range } from '../data/overview.ts';
 import { durationWords, rangeWords, rateWords, tickWords } from '../data/overview-words.ts';
 import { go } from '../data/place.ts';
@@ -42,7 +43,7 @@ export function RateChart({ events, range }: ChartProps): JSX.Element {
         <Bars
           buckets={buckets}
           height={height}
-          sentence={`${total} events in the ${rangeWords(range)}, ${counts.failed} failed${atPeak}`}
+          sentence={`${counted(total, 'event')} in the ${rangeWords(range)}, ${counts.failed} failed${atPeak}`}
           onOpen={(_, at) => {
             const from = Date.parse(events.buckets[at]?.at ?? '');
             const span = `${new Date(from).toISOString()}..${new Date(from + bucket_ms).toISOString()}`;

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useNow } from '../data/clock.ts';
+import { hashTo } from '../data/hash.ts';
 import type { Overview } from '../data/overview.ts';
 import { timeWords } from '../data/overview-words.ts';
 import { useMayAct } from '../parts/acts.tsx';
@@ -48,7 +49,7 @@ export function Needs({
       beside={total === 0 ? undefined : <Count count={total} tone="wait" words="items need you" />}
       right={
         total > rows.length && last !== undefined ? (
-          <a class="small" href={`#/${lists[last.kind]}`}>
+          <a class="small" href={hashTo(lists[last.kind])}>
             Show all {total.toLocaleString('en')}
           </a>
         ) : undefined
@@ -91,7 +92,7 @@ function NeedRow({ need, isFirst }: { readonly need: Need; readonly isFirst: boo
       <span class="when num" title={new Date(need.until ?? need.since ?? 0).toLocaleString()}>
         {when}
       </span>
-      <a class={isFirst ? 'btn primary' : 'btn'} href={`#/${need.action.place}`}>
+      <a class={isFirst ? 'btn primary' : 'btn'} href={hashTo(need.action.place)}>
         {mayAct ? need.action.label : 'Show'}
         <span class="unseen">: {need.title}</span>
       </a>

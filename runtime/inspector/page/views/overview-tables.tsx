@@ -14,6 +14,7 @@ import {
   shareWords,
   targetState,
 } from '../data/overview-words.ts';
+import { useProfile } from '../data/profile.ts';
 import { type MarkName, Status, StatusMark } from '../parts/chip.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { Sparkline } from '../parts/plot.tsx';
@@ -67,11 +68,11 @@ export function InProgress({ open }: { readonly open: Overview['open'] }): JSX.E
 export function Routes({ routes, range }: { readonly routes: Overview['routes']; readonly range: Range }): JSX.Element {
   const columns: readonly Column<RouteRow>[] = [
     { title: 'Route', cell: (row) => <Name row={row} view="routes" words={routeState(row)} /> },
-    { title: 'Source', cell: ({ source }) => <span class="muted">{source}</span>, wide: true, width: '20%' },
+    { title: 'Source', cell: ({ source }) => <span class="muted">{source}</span>, wide: 'most', width: '20%' },
     { title: 'Trend', cell: ({ trend }) => <Sparkline buckets={trend.map(barOf)} />, width: '92px' },
     { title: 'Events', cell: ({ events }) => events.toLocaleString('en'), right: true, wide: true, width: '64px' },
     { title: 'Failed', cell: (row) => <FailedShare row={row} />, right: true, width: '72px' },
-    { title: 'Median', cell: ({ median_ms }) => <Median ms={median_ms} />, right: true, wide: true, width: '80px' },
+    { title: 'Median', cell: ({ median_ms }) => <Median ms={median_ms} />, right: true, wide: 'most', width: '80px' },
     { title: 'Last event', cell: ({ last_at }) => <Last at={last_at} />, right: true, wide: true, width: '92px' },
   ];
   return (
@@ -163,13 +164,14 @@ function Name({
   readonly place?: string;
   readonly words?: string;
 }): JSX.Element {
+  const chosen = useProfile();
   return (
     <span class="status calm">
       <StatusMark name={markOf(row)} />
       <a class="strong cut quiet-link" href={hashOf(view, place)}>
         {row.name}
       </a>
-      {row.profile === 'default' ? null : <span class="muted small cut">{row.profile}</span>}
+      {row.profile === 'default' || row.profile === chosen ? null : <span class="muted small cut">{row.profile}</span>}
       {words === undefined ? null : <span class="unseen">, {words}</span>}
     </span>
   );

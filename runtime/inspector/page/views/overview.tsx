@@ -9,6 +9,7 @@ import type { Place } from '../data/hash.ts';
 import { type Overview, type Range, useOverview } from '../data/overview.ts';
 import { rangeIn, ranges } from '../data/overview-words.ts';
 import { goFiltered } from '../data/place.ts';
+import { useProfile } from '../data/profile.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Segmented } from '../parts/choice.tsx';
 import { Body, Head } from '../parts/head.tsx';
@@ -29,7 +30,7 @@ export const overview: ViewRow = {
 
 function OverviewView({ place }: { readonly place: Place }): JSX.Element {
   const range = rangeIn(place.query.range);
-  const { asked, again } = useOverview(range);
+  const { asked, again } = useOverview(range, useProfile());
   const isRouteless = asked.kind === 'there' && asked.value.routeless;
   if (isRouteless || place.chosen === 'first-steps') {
     return (

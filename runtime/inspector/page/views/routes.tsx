@@ -9,6 +9,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { RouteMark, RouteRow } from '../../../control/contract.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { go, goWithin } from '../data/place.ts';
+import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { useMedia } from '../data/use-media.ts';
@@ -34,7 +35,7 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
   const [words, setWords] = useState('');
   const [isAdding, setAdding] = useState(false);
   useFresh(changing, again);
-  const all = asked.kind === 'there' ? asked.value : [];
+  const all = rowsOf(asked.kind === 'there' ? asked.value : [], useProfile());
   const found = sorted(all).filter((row) =>
     `${row.name} ${row.deliver}`.toLowerCase().includes(words.trim().toLowerCase()),
   );

@@ -9,6 +9,7 @@ import { useNow } from '../data/clock.ts';
 import { sentenceCase, spellClock, spellWord } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { go } from '../data/place.ts';
+import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -24,7 +25,7 @@ const changing = /^(cronJob|agentRun)$/;
 function Schedules({ place: { chosen } }: { readonly place: Place }): JSX.Element {
   const { asked, again } = useAsked('cron', () => call('cron.list'));
   useFresh(changing, again);
-  const rows = asked.kind === 'there' ? asked.value : [];
+  const rows = rowsOf(asked.kind === 'there' ? asked.value : [], useProfile());
   const row = rows.find((one) => idOf(one) === chosen);
   return (
     <>

@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import type { ServerCall, ServerRow } from '../../../control/contract.ts';
 import { spellWait } from '../data/format.ts';
 import { call, useAsked } from '../data/rpc.ts';
+import { ownToolName } from '../data/server-words.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Clock } from '../parts/basics.tsx';
 import { Status } from '../parts/chip.tsx';
@@ -27,7 +28,7 @@ export function ServerCalls({ row: { name, profile } }: { readonly row: ServerRo
               rows={calls}
               keyOf={({ id, started_at }) => `${id} ${started_at}`}
               columns={[
-                { title: 'Tool', cell: ({ tool }) => <code title={tool}>{shortName(tool, name)}</code> },
+                { title: 'Tool', cell: ({ tool }) => <code title={tool}>{ownToolName(tool, name)}</code> },
                 { title: 'Caller', width: '88px', wide: true, cell: ({ caller }) => caller },
                 { title: 'Outcome', cell: outcomeOf },
                 { title: 'Duration', width: '88px', right: true, cell: (one) => spellWait(one.milliseconds) },
@@ -65,9 +66,4 @@ function outcomeOf({ outcome, why, tries }: ServerCall): JSX.Element {
       </Status>
     </span>
   );
-}
-
-function shortName(tool: string, server: string): string {
-  const prefix = `mcp__${server.replace(/\W/g, '_')}__`;
-  return tool.startsWith(prefix) ? tool.slice(prefix.length) : tool;
 }

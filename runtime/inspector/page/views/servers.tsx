@@ -11,6 +11,7 @@ import { type Command, useCommands } from '../data/commands.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { go, goWithin } from '../data/place.ts';
+import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import {
   inListOrder,
@@ -41,7 +42,9 @@ function Servers({ place }: { readonly place: Place }): JSX.Element {
   useFresh(changing, again);
   const [filter, setFilter] = useState('');
   const { id, tab } = partsOf(chosen);
-  const all = asked.kind === 'there' ? asked.value : [];
+  const profile = useProfile();
+  const every = asked.kind === 'there' ? asked.value : [];
+  const all = useMemo(() => rowsOf(every, profile), [every, profile]);
   const rows = useMemo(
     () => inListOrder(all).filter(({ name }) => name.toLowerCase().includes(filter.trim().toLowerCase())),
     [all, filter],

@@ -10,6 +10,7 @@ import { useNow } from '../data/clock.ts';
 import { counted, sentenceCase, spellCountdown, spellWord } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { go } from '../data/place.ts';
+import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -26,7 +27,7 @@ const changing = /^platformConnection$/;
 function Targets({ place: { chosen } }: { readonly place: Place }): JSX.Element {
   const { asked, again } = useAsked('targets', () => call('deliveries.targets'));
   useFresh(changing, again);
-  const rows = asked.kind === 'there' ? asked.value : [];
+  const rows = rowsOf(asked.kind === 'there' ? asked.value : [], useProfile());
   const row = rows.find((one) => idOf(one) === chosen);
   return (
     <>
@@ -71,7 +72,7 @@ function Targets({ place: { chosen } }: { readonly place: Place }): JSX.Element 
               ) : (
                 <>
                   <TargetHead row={row} />
-                  <NotArrived target={row.target} />
+                  <NotArrived target={row.target} profile={row.profile} />
                 </>
               )}
             </Split>
@@ -96,17 +97,23 @@ function idOf({ profile, name }: TargetRow): string {
 }
 
 function TargetLink({ row, isAt }: { readonly row: TargetRow; readonly isAt: boolean }): JSX.Element {
-  const { name, state, account, waiting = 0 } = row;
+  const { state, account, waiting = 0 } = row;
   return (
     <a class={isAt ? 'li at' : 'li'} href={hashOf('targets', idOf(row))} aria-current={isAt}>
       <Mark standing={standingOfState(state)} />
-      <span class="a cut">{name}</span>
+      <span class="a cut">{titleOf(row)}</span>
       <span class="c">{sentenceCase(spellWord(state))}</span>
       <span />
       <span class="b cut">{ownReason(row) ?? account ?? ''}</span>
       <span class="c num">{waiting === 0 ? '' : `${waiting.toLocaleString('en')} waiting`}</span>
     </a>
   );
+}
+
+/** With its own name where the configuration gives it one, and its profile. */
+function titleOf({ title, name, target, profile }: TargetRow): string {
+  const parts = [title, ...(name === target ? [] : [name]), ...(profile === 'default' ? [] : [profile])];
+  return parts.join(' · ');
 }
 
 /** Without the name of the target, which stands above it. */
@@ -124,7 +131,7 @@ function TargetHead({ row }: { readonly row: TargetRow }): JSX.Element {
       <header class="headline">
         <div>
           <h2>
-            {row.name} &nbsp;
+            {titleOf(row)} &nbsp;
             <Chip standing={standing} text={sentenceCase(spellWord(row.state))} />
           </h2>
           <p class="meta">
@@ -161,8 +168,10 @@ function TargetHead({ row }: { readonly row: TargetRow }): JSX.Element {
 }
 
 /** What waits for a person; what is retried by itself counts as waiting. */
-function NotArrived({ target }: Pick<TargetRow, 'target'>): JSX.Element {
-  const { asked, again } = useAsked('failures by target', () => call('failures.groups', { by: 'target' }));
+function NotArrived({ target, profile }: Pick<TargetRow, 'target' | 'profile'>): JSX.Element {
+  const { asked, again } = useAsked(`failures by target ${profile}`, () =>
+    call('failures.groups', { by: 'target', profile }),
+  );
   useFresh(/^delivery$/, again);
   return (
     <Answer asked={asked} again={again} what="The deliveries">
