@@ -104,7 +104,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Drop 1 delivery' }).click();
     await page.getByRole('cell', { name: 'Note lost', exact: true }).waitFor();
     await goTo(open, '#/targets');
-    await page.getByRole('link', { name: /slack Connected .*ops/ }).click();
+    await page.getByRole('link', { name: /Slack Connected .*ops/ }).click();
     await page.getByRole('link', { name: '1 delivery has not arrived' }).click();
     await page.getByRole('region', { name: 'Slack', exact: true }).getByRole('button', { name: 'Retry' }).click();
 
