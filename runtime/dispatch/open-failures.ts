@@ -79,7 +79,8 @@ export function openFailures(keeper: Pick<JournalKeeper, 'journal' | 'watch'>, n
       if (known !== undefined) return known;
       const mine = [...failures.values()].filter((one) => profile === undefined || one.profile === profile);
       const found = groupFailures(mine);
-      grouped.set(name, found);
+      // Callers may name any profile.
+      if (found.length > 0) grouped.set(name, found);
       return found;
     },
     close: forget,
