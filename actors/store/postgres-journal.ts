@@ -109,16 +109,22 @@ const takeRows = `with
   returning r.collection, r.key, r.version, r.due_at, r.held_by, r.value`;
 
 /**
- * What became of a transaction whose connection is gone: whether anything that it wrote stands, and what the database says of its
- * number. One that is lost as the database crashes has its number given out again, so that alone proves no commit.
+ * The outcome of a transaction whose connection is gone for certain: whether anything that it wrote is found, and what the
+ * database says of its number. One that is lost as the database crashes has its number given out again, so the number alone
+ * proves no commit. A number that was not given out as the question began is of a lost one: a commit that is on disk raises
+ * the next number past its own. What is found is locked, so that the question's own commit waits for the standby that a
+ * commit ended in its wait has not waited for.
  */
-const askOutcome = `select exists (
-    select 1 from unnest($2::text[], $3::text[], $4::int[], $5::text[], $6::text[]) n(c, k, v, held, value)
-      join agent_record r on r.collection = c and r.key = k
+const askOutcome = `with
+  c as materialized (select a.name from agent_claim a join unnest($7::text[], $8::text[], $9::bigint[]) n(name, value, ends)
+      using (name) where a.value = n.value and a.expires_at = ends order by a.name for update of a),
+  r as materialized (select r.key from agent_record r
+      join unnest($2::text[], $3::text[], $4::int[], $5::text[], $6::text[]) n(c, k, v, held, value)
+        on r.collection = c and r.key = k
       where r.version = v and r.held_by is not distinct from held and r.value = n.value
-    union all select 1 from unnest($7::text[], $8::text[], $9::bigint[]) n(name, value, ends) join agent_claim a using (name)
-      where a.value = n.value and a.expires_at = ends) as stands,
-  case when $1::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) then 'aborted' else pg_xact_status($1::xid8) end as status`;
+      order by r.collection, r.key for update of r)
+  select (select count(*) from c) + (select count(*) from r) > 0 as is_found,
+    case when $1::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) then 'aborted' else pg_xact_status($1::xid8) end as status`;
 
 const markEvents = `update agent_record e set marks = e.marks || string_to_array(u.marks, '${markEnd}')
   from unnest($1::text[], $2::text[], $3::bool[]) u(work, marks, of_run)
@@ -329,7 +335,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     }
   }
 
-  /** Resolves once the commits are durable. Rejects where nothing of them stands, or where the database cannot say. */
+  /** Resolves once the commits are durable. Rejects where nothing of them was written, or where the database cannot say. */
   async function transact(commits: readonly Commit[]): Promise<ReturnType<typeof applied>['verdicts']> {
     const { names, records } = touchedBy(commits);
     await writer.query('begin');
@@ -401,10 +407,10 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
       if ((await connectAgain()) === undefined) {
         const values = [xid, at, key, version, heldBy, value, name, claim, endsAt];
         const asked = await writer.query(askOutcome, values).catch(() => undefined);
-        const { stands, status } = asked?.rows[0] ?? {};
-        if (stands === true) return 'committed';
+        const { is_found, status } = asked?.rows[0] ?? {};
+        if (is_found === true) return 'committed';
         if (status === 'aborted') return status;
-        // All that it wrote has been written over since, or its number is that of another.
+        // All that it wrote has been overwritten since, or its number is that of another.
         if (status === 'committed') return 'unknown';
       }
       if (performance.now() >= endsAtMs || ending.signal.aborted) return 'unknown';

@@ -151,6 +151,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     const living = wards().deliveries.get(key);
     if (living !== undefined) {
       if (record.status === 'sending') throw new Refusal('delivery-under-way', `delivery "${key}" is being sent now`);
+      if (isBeingDropped(living)) throw changed(key);
       living.send({ type: 'delivery.retry' });
       return;
     }
@@ -170,17 +171,18 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     const living = wards().deliveries.get(key);
     if (living !== undefined) {
       const state = living.getSnapshot().value;
-      if (state !== 'queued' && state !== 'waitingToRetry')
+      const isWaiting = state === 'queued' || state === 'waitingToRetry';
+      if (!isWaiting && !isBeingDropped(living))
         throw new Refusal('delivery-under-way', `delivery "${key}" is being sent now`);
       const dropped = endOf(living);
-      living.send({ type: 'delivery.drop', ...noted });
+      if (isWaiting) living.send({ type: 'delivery.drop', ...noted });
       switch (await dropped) {
         case 'dropped':
           return;
         case 'unrecorded':
           throw new Refusal(
             'journal-unavailable',
-            `delivery "${key}" is not sent any more, but the journal cannot write that now; it is dropped as soon as it can`,
+            `delivery "${key}" waits to be dropped: the journal cannot write that now; it is sent after all if the gateway ends before it can`,
           );
         default:
           throw changed(key);
@@ -286,6 +288,11 @@ function changed(key: string): Refusal {
   return new Refusal('delivery-under-way', `delivery "${key}" has just changed; look at it again`);
 }
 
+/** Whether a person has given it up and that is not on disk yet. */
+function isBeingDropped(chart: AnyActorRef): boolean {
+  return chart.getSnapshot().context.record?.status === 'dropped';
+}
+
 /** Resolves with the state in which a chart ends, or with `unrecorded` where it cannot write its outcome. */
 function endOf(chart: AnyActorRef): Promise<unknown> {
   return new Promise((resolve) => {
@@ -293,13 +300,11 @@ function endOf(chart: AnyActorRef): Promise<unknown> {
       watch.unsubscribe();
       resolve(chart.getSnapshot().value);
     };
-    const watch = chart.subscribe({
-      next: (snapshot: { readonly value?: unknown }) => {
-        if (snapshot.value === 'unrecorded') settle();
-      },
-      complete: settle,
-      error: settle,
-    });
+    const settleUnrecorded = (): void => {
+      if (chart.getSnapshot().value === 'unrecorded') settle();
+    };
+    const watch = chart.subscribe({ next: settleUnrecorded, complete: settle, error: settle });
+    settleUnrecorded();
   });
 }
 

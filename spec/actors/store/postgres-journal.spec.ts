@@ -351,6 +351,26 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     }
   });
 
+  t.test('DUR-1 · a commit that no standby has is not taken for made, where the database waits for one', async (t) => {
+    const url = await postgres.url();
+    const journal = got(await openPostgresJournal({ url, answerMs: 500, outcomeMs: 1_500 }));
+    const session = got(await journal.openSession('one', 60_000));
+    const owner = await reach(url);
+    const standbys = async (names: string) => {
+      await owner.query(`alter system set synchronous_standby_names = '${names}'`);
+      await owner.query('select pg_reload_conf()');
+      while ((await owner.query('show synchronous_standby_names')).rows[0].synchronous_standby_names !== names)
+        await turn();
+    };
+    await standbys('away');
+    t.equal((await journal.commit([put('k', { heldBy: session })])).kind, 'unavailable');
+    await standbys('');
+    while ((await journal.probe()) !== undefined) await turn();
+    t.match(await journal.renewSession(session, 60_000), { ok: false, fault: { code: 'journal-session-ended' } });
+    t.equal((await journal.commit([put('other')])).kind, 'committed');
+    await Promise.all([journal.close(), owner.end()]);
+  });
+
   t.test('DUR-1 · a database that restarts costs refusals, and nothing that was acknowledged', async (t) => {
     const journal = await open(await postgres.url());
     t.teardown(() => journal.close());

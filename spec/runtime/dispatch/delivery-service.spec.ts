@@ -137,7 +137,7 @@ t.test('DLV-4 · a dead letter that cannot be touched holds up no other, and is 
 t.test('DLV-4 · DUR-2 · a delivery that waits is told as dropped once that is on disk', async (t) => {
   const rows = [
     ['dropped', { status: 'dropped' }],
-    ['unrecorded', { code: 'journal-unavailable', message: /not sent any more.* dropped as soon as it can/ }],
+    ['unrecorded', { code: 'journal-unavailable', message: /waits to be dropped.* sent after all if the gateway ends before/ }],
     ['lost', { code: 'delivery-under-way', message: /has just changed/ }],
   ] as const;
   for (const [state, expected] of rows) {
@@ -159,6 +159,26 @@ t.test('DLV-4 · DUR-2 · a delivery that waits is told as dropped once that is 
     it.deliveries.move('k', state);
     if (state !== 'unrecorded') it.deliveries.end('k');
     t.match(await answer, expected);
+  }
+});
+
+t.test('DLV-4 · DUR-2 · who drops it again hears the same, and it is not retried meanwhile', async (t) => {
+  const rows = [
+    ['recording', 'dropped', { status: 'dropped' }],
+    ['recording', 'unrecorded', { code: 'journal-unavailable' }],
+    ['unrecorded', 'unrecorded', { code: 'journal-unavailable' }],
+  ] as const;
+  for (const [state, next, expected] of rows) {
+    const it = await openDesk(['k', { status: next === 'dropped' ? 'dropped' : 'queued' }]);
+    it.deliveries.handle().spawn('k', { key: 'k', record: { ...delivery, status: 'dropped' } } as never);
+    it.deliveries.move('k', state);
+    await t.rejects(it.desk.retry('k', { force: false }), { code: 'delivery-under-way', message: /has just changed/ });
+    const answer = it.desk.drop('k').catch((refusal) => refusal);
+    await turn();
+    it.deliveries.move('k', next);
+    if (next === 'dropped') it.deliveries.end('k');
+    t.match(await answer, expected);
+    t.same(it.deliveries.spawned[0]?.heard, [], 'its chart knows that already');
   }
 });
 
