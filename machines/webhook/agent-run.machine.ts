@@ -156,7 +156,7 @@ export const agentRunMachine = setup({
       description:
         'Writes to disk which attempt begins, before the agent sees the prompt. Where no program or model is asked, nothing is written before the response.',
       meta: { rule: 'DUR-1' },
-      tags: ['working', 'underWay'],
+      tags: ['working', 'underWay', 'holdsSlot'],
       entry: 'writeRun',
       on: {
         'run.answered': {
@@ -189,7 +189,7 @@ export const agentRunMachine = setup({
     postponed: {
       description: 'The journal cannot write; the run keeps its place and begins when it can.',
       meta: { rule: 'DUR-1' },
-      tags: ['resting', 'retrying'],
+      tags: ['resting', 'retrying', 'holdsSlot'],
       after: { retryJournal: { target: 'queued' } },
       on: {
         'work.lost': 'lost',
@@ -205,7 +205,7 @@ export const agentRunMachine = setup({
     running: {
       description: 'The agent has the prompt.',
       meta: { rule: 'DIS-3' },
-      tags: ['working', 'underWay'],
+      tags: ['working', 'underWay', 'holdsSlot'],
       invoke: {
         id: 'runAgent',
         src: 'runAgent',
@@ -231,7 +231,7 @@ export const agentRunMachine = setup({
     stopping: {
       description: 'Another gateway has taken the run over: the agent here is stopped, and nothing is written.',
       meta: { rule: 'SCA-2' },
-      tags: ['working', 'underWay'],
+      tags: ['working', 'underWay', 'holdsSlot'],
       invoke: {
         id: 'awaitStopped',
         src: 'awaitStopped',
@@ -244,7 +244,7 @@ export const agentRunMachine = setup({
     settingBack: {
       description: 'The system lacked the resources to start the agent: writes down that it waits again.',
       meta: { rule: 'LIM-5' },
-      tags: ['working', 'underWay'],
+      tags: ['working', 'underWay', 'holdsSlot'],
       entry: 'writeRun',
       on: {
         'journal.written': [
@@ -262,7 +262,7 @@ export const agentRunMachine = setup({
     unbegun: {
       description: 'Keeps its place and asks to begin after a pause, which grows each time.',
       meta: { rule: 'LIM-5' },
-      tags: ['resting', 'retrying'],
+      tags: ['resting', 'retrying', 'holdsSlot'],
       after: { pause: { target: 'queued' } },
       on: {
         'work.lost': 'lost',
@@ -278,7 +278,7 @@ export const agentRunMachine = setup({
     cancelling: {
       description: 'The agent is told to stop; what it began ends before the place is free again.',
       meta: { rule: 'DIS-3' },
-      tags: ['working', 'underWay'],
+      tags: ['working', 'underWay', 'holdsSlot'],
       invoke: {
         id: 'awaitStopped',
         src: 'awaitStopped',

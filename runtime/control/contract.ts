@@ -992,13 +992,13 @@ export interface ProviderWords {
   readonly sample?: string;
 }
 
-/** The overview, read once or watched. */
 export interface OverviewChoice {
   readonly range: NamedRange;
   /** Absent: of all profiles. */
   readonly profile?: string;
 }
 
+/** The overview, read once or watched. */
 export interface OverviewService {
   read(choice: OverviewChoice): Promise<Overview>;
   /** Calls back with the overview, at once and whenever it has changed, until the returned function is called. */

@@ -7,23 +7,26 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { type NamedRange, rangeSpans } from '../../machines/base/time-range.ts';
 import { type Commands, daemonOf, ofDaemon, optionalText, refuse } from './command.ts';
 import type { OverviewChoice } from './contract.ts';
+import { profileIn } from './mcp-commands.ts';
+import type { DaemonView } from './view.ts';
 
 export const overviewCommands = {
-  'overview.read': ofDaemon((daemon, params) => daemon.overview.read(choiceIn(params))),
+  'overview.read': ofDaemon((daemon, params) => daemon.overview.read(choiceIn(daemon, params))),
   'overview.watch': {
     access: 'daemon',
     run: async (params, host, peer) => {
-      const choice = choiceIn(params);
-      const forget = daemonOf(host).overview.watch(choice, (overview) => peer.notify('overview.changed', overview));
+      const daemon = daemonOf(host);
+      const choice = choiceIn(daemon, params);
+      const forget = daemon.overview.watch(choice, (overview) => peer.notify('overview.changed', overview));
       peer.onEnd(forget);
       return { watching: choice.range };
     },
   },
 } satisfies Partial<Commands>;
 
-function choiceIn(params: JsonObject): OverviewChoice {
-  const profile = optionalText(params, 'profile');
-  return { range: rangeIn(params), ...(profile === undefined ? {} : { profile }) };
+function choiceIn({ mcp }: DaemonView, params: JsonObject): OverviewChoice {
+  const range = rangeIn(params);
+  return optionalText(params, 'profile') === undefined ? { range } : { range, profile: profileIn(mcp, params) };
 }
 
 function rangeIn(params: JsonObject): NamedRange {

@@ -15,9 +15,9 @@ import { Refusal } from '../control/refusal.ts';
 import { timeKey, timeOfKey } from '../system/ids.ts';
 import { alikeOf, type FoundEvent } from '../webhook/find-event.ts';
 import { type EventFacts, type FactsPorts, factsOf, tookOf } from './event-facts.ts';
-import { countedEvents, type EventStats, type EventTest, factsOfRefused, type Reading } from './event-stats.ts';
+import { countedEvents, type EventStats, factsOfRefused, type Reading } from './event-stats.ts';
 import { type CountedEvent, unite } from './event-sums.ts';
-import { testOf } from './event-test.ts';
+import { type EventTest, testOf } from './event-test.ts';
 import { type Question, recordsOf } from './newest-first.ts';
 import { questionOf } from './run-history.ts';
 

@@ -13,19 +13,13 @@ import type { FoundEvent } from '../webhook/find-event.ts';
 import { countedOf, type EventFacts, type FactsPorts, factsOf } from './event-facts.ts';
 import { allRoutes, countsOf, type Sum, type Sums, sumsOf, timesOf, totalOf, unite } from './event-sums.ts';
 import { createTally, type Tally } from './event-tally.ts';
+import { type EventTest, testOf } from './event-test.ts';
 
 export interface EventStatsPorts extends Omit<FactsPorts, 'journal'> {
   readonly keeper: Pick<JournalKeeper, 'journal' | 'watch'>;
   /** The refused requests, which the journal does not have. */
   readonly refused: { newestFirst(): Iterable<FoundEvent> };
   readonly nowMs: () => number;
-}
-
-/** Which events are counted. */
-export interface EventTest {
-  /** The same text for the same test. */
-  readonly name: string;
-  readonly fits: (facts: EventFacts) => boolean;
 }
 
 export interface Reading {
@@ -56,8 +50,9 @@ const defaultMostMs = 1_000;
 
 const everything: EventTest = { name: '', fits: () => true };
 
+/** As the search for it, so that they share a tally. */
 function testOfProfile(profile: string): EventTest {
-  return { name: `profile ${profile}`, fits: ({ event }) => event.profile === profile };
+  return testOf({ texts: [], filters: { profile: [profile] } }, (texts) => texts);
 }
 
 interface Kept {

@@ -8,7 +8,13 @@ import { type EventQuery, formatQuery } from '../../machines/base/event-query.ts
 import { canonicalTarget } from '../../machines/config/targets.ts';
 import { placesOf } from '../../machines/webhook/responses.ts';
 import type { EventFacts } from './event-facts.ts';
-import type { EventTest } from './event-stats.ts';
+
+/** Which events are counted. */
+export interface EventTest {
+  /** The same text for the same test. */
+  readonly name: string;
+  readonly fits: (facts: EventFacts) => boolean;
+}
 
 /**
  * The test of a search without its statuses, which are counted one by one.

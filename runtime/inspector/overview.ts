@@ -6,13 +6,15 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
 import { rangeSpans, readRange } from '../../machines/base/time-range.ts';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
-import { printDiagnostic } from '../../machines/config/diagnostic.ts';
+import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnostic.ts';
 import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
 import type { RunContext } from '../../machines/webhook/agent-run.machine.ts';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { type CommandHost, daemonOf } from '../control/command.ts';
+import { configFile } from '../control/config-view.ts';
 import type { OpenCounts, Overview, OverviewChoice, OverviewService } from '../control/contract.ts';
 import type { HomeDesk } from '../control/home-view.ts';
 import type { DaemonView } from '../control/view.ts';
@@ -46,17 +48,6 @@ const beatMs = 250;
 const longestRestMs = 5_000;
 /** A reading that takes long, as of seven days, is made less often: it takes a twentieth of the time at most. */
 const restPerWork = 20;
-
-/** The states in which a run holds a slot. */
-const holdSlot: ReadonlySet<unknown> = new Set([
-  'starting',
-  'postponed',
-  'running',
-  'stopping',
-  'settingBack',
-  'unbegun',
-  'cancelling',
-]);
 
 interface Watched {
   readonly choice: OverviewChoice;
@@ -92,7 +83,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       failures: groups,
       servers,
       targets,
-      faults: faultsOf(daemon, desk),
+      faults: faultsOf(daemon, desk, profile),
     });
     const everyRoute = routesOf(desk);
     const routes = ofProfile(everyRoute);
@@ -216,11 +207,14 @@ function openAt(target: string, groups: readonly FailureGroup[]): number {
   return groups.reduce((sum, group) => sum + (group.target === target ? group.count : 0), 0);
 }
 
-function faultsOf(daemon: DaemonView, desk: HomeDesk | undefined): readonly string[] {
+function faultsOf(daemon: DaemonView, desk: HomeDesk | undefined, profile: string | undefined): readonly string[] {
   const { config, webhook, journal } = daemon.status();
+  // What a profile's file says of a platform stops that profile alone; other errors stop the gateway or its webhooks.
+  const isElsewhere = ({ scope, file }: Diagnostic): boolean =>
+    profile !== undefined && scope.kind === 'platform' && file !== configFile(profile as ProfileName);
   // A server whose entry cannot be used is a failing server.
   const findings = [...(desk?.problems ?? []), ...(desk?.home.diagnostics ?? [])].filter(
-    ({ severity, scope }) => severity === 'error' && scope.kind !== 'server',
+    (found) => found.severity === 'error' && found.scope.kind !== 'server' && !isElsewhere(found),
   );
   return [
     ...new Set([
@@ -242,17 +236,22 @@ function routesOf(desk: HomeDesk | undefined): readonly RouteOf[] {
   return [...new Map(all.reverse().map(({ route }) => [`${route.profile}/${route.name}`, route])).values()];
 }
 
-/** Calls back with the key, state and context of each child of a pool. */
+interface ChildSnapshot<Context> {
+  readonly value: unknown;
+  readonly context: Context;
+  hasTag(tag: string): boolean;
+}
+
+/** Calls back with the key and the snapshot of each child of a pool. */
 function eachOf<Context>(
   root: AnyActorRef,
   pool: 'deliveries' | 'groups' | 'runs',
-  visit: (key: string, state: unknown, context: Context) => void,
+  visit: (key: string, snapshot: ChildSnapshot<Context>) => void,
 ): void {
   const ward: AnyActorRef | undefined = root.system.get(pool);
   if (ward === undefined || !isWard(ward)) return;
   wardHandle(ward).each((key, child) => {
-    const { value, context } = child.getSnapshot() as { readonly value: unknown; readonly context: Context };
-    visit(key, value, context);
+    visit(key, child.getSnapshot() as ChildSnapshot<Context>);
     return true;
   });
 }
@@ -260,8 +259,9 @@ function eachOf<Context>(
 /** How many deliveries wait for their next try, by `profile/route`. */
 function retryingByRoute(root: AnyActorRef, only: string | undefined): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  eachOf<{ readonly record: DeliveryRecord }>(root, 'deliveries', (_, state, { record: { profile, route } }) => {
-    if (state !== 'waitingToRetry' || (only !== undefined && profile !== only)) return;
+  eachOf<{ readonly record: DeliveryRecord }>(root, 'deliveries', (_, { value, context }) => {
+    const { profile, route } = context.record;
+    if (value !== 'waitingToRetry' || (only !== undefined && profile !== only)) return;
     const key = `${profile}/${route}`;
     counts.set(key, (counts.get(key) ?? 0) + 1);
   });
@@ -275,11 +275,11 @@ function loadOf(
 ): { readonly running: number; readonly queued: number; readonly asking: number } {
   const asking = runsThatWait();
   const counts = { running: 0, queued: 0, asking: 0 };
-  eachOf<RunContext>(root(), 'runs', (key, state, { record }) => {
-    if (record.profile !== profile) return;
+  eachOf<RunContext>(root(), 'runs', (key, run) => {
+    if (run.context.record.profile !== profile) return;
     if (asking.has(key)) counts.asking += 1;
-    if (holdSlot.has(state)) counts.running += 1;
-    else if (state === 'queued') counts.queued += 1;
+    if (run.hasTag('holdsSlot')) counts.running += 1;
+    else if (run.value === 'queued') counts.queued += 1;
   });
   return counts;
 }
@@ -290,7 +290,7 @@ function openCounts(
   profile: string | undefined,
 ): OpenCounts {
   let batching = 0;
-  eachOf<{ readonly profile: string; readonly burst: unknown }>(ports.root(), 'groups', (_, __, group) => {
+  eachOf<{ readonly profile: string; readonly burst: unknown }>(ports.root(), 'groups', (_, { context: group }) => {
     if (group.burst !== null && (profile === undefined || group.profile === profile)) batching += 1;
   });
   const { running, waiting } = ports.load();

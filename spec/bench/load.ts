@@ -120,39 +120,49 @@ interface Connection {
   close(): void;
 }
 
+/** A request is asked anew so many times where the receiver closes its connection. */
+const mostTries = 3;
+
 /** A connection that the receiver has closed, as it may while nothing is asked, is made anew. */
 async function connection(port: number): Promise<Connection> {
-  let waiting = '';
-  let asked = '';
-  let isOver = false;
-  let answer: (ok: boolean) => void = () => {};
+  let asked: { readonly text: string; readonly answered: (ok: boolean) => void; tries: number } | undefined;
   let socket: Socket;
+  const settle = (ok: boolean): void => {
+    const answered = asked?.answered;
+    asked = undefined;
+    answered?.(ok);
+  };
+  const send = (): void => {
+    if (asked === undefined) return;
+    asked.tries += 1;
+    if (asked.tries > mostTries) settle(false);
+    else socket.write(asked.text);
+  };
   const open = async (): Promise<void> => {
-    socket = await opened(port);
-    waiting = '';
-    socket.on('close', () => {
-      if (!isOver && asked !== '') void open();
-    });
-    socket.on('data', (chunk: Buffer) => {
+    const mine = await opened(port);
+    socket = mine;
+    let waiting = '';
+    // Also where it ends under a request: one that ends while none is asked is found closed by the next.
+    mine.on('error', () => {}).on('close', () => asked !== undefined && void again());
+    mine.on('data', (chunk: Buffer) => {
       waiting += chunk.toString('latin1');
       if (!isWhole(waiting)) return;
       const ok = waiting.startsWith('HTTP/1.1 2');
       waiting = '';
-      asked = '';
-      answer(ok);
+      settle(ok);
     });
-    if (asked !== '') socket.write(asked);
   };
+  const again = (): Promise<void> => open().then(send, () => settle(false));
   await open();
   return {
     ask(text, answered) {
-      answer = answered;
-      asked = text;
-      if (socket.readyState === 'open') socket.write(text);
-      else void open();
+      asked = { text, answered, tries: 0 };
+      // What has been closed at the other side alone tells so by its end.
+      if (socket.readyState === 'open') send();
+      else if (socket.closed) void again();
     },
     close() {
-      isOver = true;
+      asked = undefined;
       socket.destroy();
     },
   };

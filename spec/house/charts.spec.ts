@@ -32,8 +32,8 @@ const tags: readonly string[] = [
   ...['working', 'resting', 'ended'],
   // That a person has to act, that something went wrong, that it is tried again.
   ...['needsUser', 'failed', 'retrying'],
-  // That a drain waits for it; that its part of the gateway does its job.
-  ...['underWay', 'serving'],
+  // That a drain waits for it; that its part of the gateway does its job; that a run counts against the runs at a time.
+  ...['underWay', 'serving', 'holdsSlot'],
 ];
 
 t.test('INS-1 · every state has tags, of the known ones', (t) => {

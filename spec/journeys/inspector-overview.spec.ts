@@ -12,6 +12,7 @@ import {
   chromiumPath,
   clippedParts,
   goTo,
+  linkOf,
   noChromium,
   type OpenPage,
   openBrowser,
@@ -446,6 +447,33 @@ t.test(
     await page.getByRole('button', { name: 'Drop 1 delivery' }).click();
     await page.getByText('No failed deliveries.').waitFor();
     t.equal((await read('default')).needs.total, 2, 'what fails alike in another profile is not dropped with it');
+
+    await goTo(open, '#/servers/default/files?profile=work');
+    await page.getByRole('heading', { name: 'files' }).waitFor();
+    t.equal(
+      await page.getByRole('navigation', { name: 'MCP servers' }).getByText('files').count(),
+      0,
+      'not in the list',
+    );
+    await page.getByRole('button', { name: 'Add server' }).click();
+    t.equal(await page.getByRole('dialog').getByLabel('Profile').inputValue(), 'work');
+    await page.keyboard.press('Escape');
+    await goTo(open, '#/config?profile=work');
+    await page.getByRole('combobox', { name: 'Profile of the file' }).selectOption('default');
+    await page.waitForURL(/file=default/);
+    await views.getByRole('link', { name: 'Events' }).click();
+    await page.waitForURL(/#\/events\?profile=work$/);
+    await page.evaluate(`localStorage.setItem('agent.place', '#/failures?profile=work')`);
+    await page.goto(await linkOf(gateway));
+    await page.getByText('No failed deliveries.').waitFor();
+    t.match(
+      await views.getByRole('link', { name: 'Routes' }).getAttribute('href'),
+      /profile=work/,
+      'a new session keeps it',
+    );
+    await goTo(open, '#/overview?profile=none');
+    await page.getByText(/profile "none" is not served/).waitFor();
+    await goTo(open, '#/failures?profile=work');
 
     await page.setViewportSize({ width: 390, height: 844 });
     t.same(await clippedParts(open), []);

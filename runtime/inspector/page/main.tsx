@@ -1,15 +1,14 @@
 /** Begins the page: listens to the daemon and draws. */
 
 import { render } from 'preact';
-import { readHash } from './data/hash.ts';
 import { openStream } from './data/live.ts';
-import { place } from './data/place.ts';
+import { look } from './data/place.ts';
 import { takeSession } from './data/session.ts';
 import { Shell } from './frame/shell.tsx';
 
 takeSession();
 // A link continues where the last session ended.
-place.set(readHash(location.hash));
+look();
 void openStream();
 const page = document.getElementById('page');
 if (page !== null) render(<Shell />, page);

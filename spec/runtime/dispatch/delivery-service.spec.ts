@@ -137,7 +137,10 @@ t.test('DLV-4 · a dead letter that cannot be touched holds up no other, and is 
 t.test('DLV-4 · DUR-2 · a delivery that waits is told as dropped once that is on disk', async (t) => {
   const rows = [
     ['dropped', { status: 'dropped' }],
-    ['unrecorded', { code: 'journal-unavailable', message: /waits to be dropped.* sent after all if the gateway ends before/ }],
+    [
+      'unrecorded',
+      { code: 'journal-unavailable', message: /waits to be dropped.* sent after all if the gateway ends before/ },
+    ],
     ['lost', { code: 'delivery-under-way', message: /has just changed/ }],
   ] as const;
   for (const [state, expected] of rows) {

@@ -1,7 +1,8 @@
 import t from 'tap';
 import type { Collection, Journal } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
-import { createEventStats } from '../../../runtime/dispatch/event-stats.ts';
+import { countedEvents, createEventStats } from '../../../runtime/dispatch/event-stats.ts';
+import { testOf } from '../../../runtime/dispatch/event-test.ts';
 import { timeKey } from '../../../runtime/system/ids.ts';
 import { eventCountsContract } from '../../conformance/event-counts.ts';
 import { openKeeper } from '../../support/keeper.ts';
@@ -51,7 +52,11 @@ t.test(
       nowMs: () => nowMs,
     });
 
-    const { all, routes } = await stats.count({ fromMs: nowMs - 900_000 });
+    const range = { fromMs: nowMs - 900_000 };
+    const text = testOf({ texts: ['profile default'], filters: {} }, (texts) => texts);
+    t.equal(countedEvents(range, await stats.read(range, text)).total, 0);
+    t.equal((await stats.count(range, 'default')).all.total, 101, 'a profile is not the text that names it');
+    const { all, routes } = await stats.count(range);
 
     t.match(all, { total: 101, counts: { delivered: 100, failed: 1, open: 0, ignored: 0 } });
     t.ok(Math.abs((all.median_ms ?? 0) - 5_000) <= 50, `the median is ${all.median_ms}`);

@@ -10,7 +10,7 @@ import { hashOf, keepInLinks, type Place, readHash, type View } from './hash.ts'
 export const place = createCell<Place>(readHash(location.hash));
 
 /** What the address says. The profile stays chosen from view to view. */
-function look(): void {
+export function look(): void {
   const now = readHash(location.hash);
   keepInLinks({ profile: now.query.profile ?? '' });
   place.set(now);

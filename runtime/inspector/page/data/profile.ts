@@ -4,26 +4,13 @@
  * @see INS-4 in docs/specification.md
  */
 
-import { withFilter } from '../../../../machines/base/event-query.ts';
+import { partsOfQuery, withFilter } from '../../../../machines/base/event-query.ts';
 import { useCell } from './cell.ts';
-import type { View } from './hash.ts';
 import { goFiltered, place } from './place.ts';
-
-/** The views whose rows belong to a profile; Config always shows the file of one. */
-export const ofProfiles: ReadonlySet<View> = new Set([
-  'overview',
-  'events',
-  'failures',
-  'approvals',
-  'routes',
-  'servers',
-  'targets',
-  'schedules',
-]);
 
 /** The chosen profile; undefined for all. */
 export function useProfile(): string | undefined {
-  return useCell(place).query.profile;
+  return useCell(place).query.profile || undefined;
 }
 
 /** Undefined for all. */
@@ -41,5 +28,6 @@ export function rowsOf<Row extends { readonly profile?: string }>(
 
 /** A search of events among those of a profile; one that names profiles itself stays as it is. */
 export function searchIn(q: string, profile: string | undefined): string {
-  return profile === undefined || /(^|\s)profile:/i.test(q) ? q : withFilter(q, 'profile', [profile]);
+  const isNamed = partsOfQuery(q).some(({ filter }) => filter === 'profile');
+  return profile === undefined || isNamed ? q : withFilter(q, 'profile', [profile]);
 }

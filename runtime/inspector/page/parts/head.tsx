@@ -1,9 +1,7 @@
 /** The head of a view, 48 px: its title, a count beside it, its controls on the right. */
 
 import type { ComponentChildren, JSX } from 'preact';
-import { useCell } from '../data/cell.ts';
-import { place } from '../data/place.ts';
-import { chooseProfile, ofProfiles, useProfile } from '../data/profile.ts';
+import { chooseProfile } from '../data/profile.ts';
 import { Scrolled } from './basics.tsx';
 import { Icon } from './icons.tsx';
 
@@ -11,15 +9,17 @@ export interface HeadProps {
   readonly title: string;
   /** "34 live"; the total of what is listed. */
   readonly count?: ComponentChildren;
+  /** The profile whose rows alone the view shows. */
+  readonly profile?: string | undefined;
   readonly children?: ComponentChildren;
 }
 
-export function Head({ title, count, children }: HeadProps): JSX.Element {
+export function Head({ title, count, profile, children }: HeadProps): JSX.Element {
   return (
     <div class="bar">
       <h1>{title}</h1>
       {count === undefined ? null : <span class="sub num">{count}</span>}
-      <ProfileTag />
+      {profile === undefined ? null : <ProfileTag chosen={profile} />}
       <span class="push" />
       {children}
     </div>
@@ -27,10 +27,7 @@ export function Head({ title, count, children }: HeadProps): JSX.Element {
 }
 
 /** Says that the view shows the rows of one profile alone, and shows those of all again. */
-function ProfileTag(): JSX.Element | null {
-  const chosen = useProfile();
-  const { view } = useCell(place);
-  if (chosen === undefined || !ofProfiles.has(view)) return null;
+function ProfileTag({ chosen }: { readonly chosen: string }): JSX.Element {
   return (
     <button
       type="button"

@@ -10,6 +10,7 @@ import { shownJson, shownText, withoutGaps } from '../../../../machines/base/sho
 import type { LinkReading } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { goWithin } from '../data/place.ts';
+import { useProfile } from '../data/profile.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { Field, Select } from '../parts/choice.tsx';
 import { Code } from '../parts/code.tsx';
@@ -32,7 +33,7 @@ export function AddByLink({
 }): JSX.Element {
   const [url, setUrl] = useState(link);
   const [name, setName] = useState('');
-  const [profile, setProfile] = useState('default');
+  const [profile, setProfile] = useState(useProfile() ?? 'default');
   const lastChosen = useRef(profile);
   const [step, setStep] = useState<Step>({ kind: 'pasting', why: '' });
   const [busy, setBusy] = useState(false);

@@ -43,7 +43,11 @@ function Approvals({ place }: { readonly place: Place }): JSX.Element {
       : undefined;
   return (
     <>
-      <Head title="Approvals" count={there === undefined ? undefined : `${there.open.length} waiting`}>
+      <Head
+        title="Approvals"
+        count={there === undefined ? undefined : `${there.open.length} waiting`}
+        profile={profile}
+      >
         <Segmented
           label="Which questions"
           value={shown}
@@ -196,9 +200,10 @@ export const approvals: ViewRow = {
     const all = useCell(vitals)?.approvals ?? 0;
     useNotices(all);
     const profile = useProfile();
-    const { asked } = useAsked(`approvals of ${profile ?? ''} ${all}`, async () =>
-      profile === undefined || all === 0 ? 0 : rowsOf(await call('approvals.list'), profile).length,
+    const { asked, again } = useAsked(`approvals of ${profile ?? ''}`, async () =>
+      profile === undefined ? 0 : rowsOf(await call('approvals.list'), profile).length,
     );
+    useFresh(changing, again);
     const own = asked.kind === 'there' ? asked.value : 0;
     const count = profile === undefined ? all : own;
     return { count, tone: 'wait', words: 'waiting for you' };

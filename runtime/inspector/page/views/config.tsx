@@ -34,7 +34,8 @@ type Version = (typeof versions)[number][0];
 const lookMs = 3_000;
 
 function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
-  const profile = query.profile ?? 'default';
+  // Which profile's file is read is chosen here alone: the other views keep theirs.
+  const profile = query.file || query.profile || 'default';
   const { asked, again } = useAsked(`config ${profile}`, () => call('config.source', { profile }));
   const version = versions.find(([name]) => name === query.version)?.[0] ?? 'disk';
   useSoon(again);
@@ -52,7 +53,7 @@ function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
             class="inline"
             aria-label="Profile of the file"
             value={profile}
-            onChange={(event) => goFiltered({ ...query, profile: event.currentTarget.value })}
+            onChange={(event) => goFiltered({ ...query, file: event.currentTarget.value })}
           >
             {profiles.map((name) => (
               <option key={name}>{name}</option>

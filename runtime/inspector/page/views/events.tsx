@@ -93,7 +93,7 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
 
   return (
     <>
-      <Head title="Events">
+      <Head title="Events" profile={profile}>
         <button type="button" class="btn live" aria-pressed={isLive} onClick={() => setLive(!isLive)}>
           <span class={`lamp${isLive ? '' : ' off'}`} />
           {isLive ? 'Live' : 'Paused'}

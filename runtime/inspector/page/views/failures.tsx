@@ -56,7 +56,11 @@ function Failures({ place }: { readonly place: Place }): JSX.Element {
   const found = asked.kind === 'there' ? asked.value : undefined;
   return (
     <>
-      <Head title="Failures" count={found === undefined ? '' : countWords(found.count, found.groups.length, by)}>
+      <Head
+        title="Failures"
+        count={found === undefined ? '' : countWords(found.count, found.groups.length, by)}
+        profile={profile}
+      >
         <span class="btns not-s">
           <Segmented label="Group by" value={by} options={groupings} onChoose={(value) => change({ by: value })} />
           <Segmented label="State" value={state} options={states} onChoose={(value) => change({ state: value })} />

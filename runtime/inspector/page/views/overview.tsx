@@ -30,7 +30,8 @@ export const overview: ViewRow = {
 
 function OverviewView({ place }: { readonly place: Place }): JSX.Element {
   const range = rangeIn(place.query.range);
-  const { asked, again } = useOverview(range, useProfile());
+  const profile = useProfile();
+  const { asked, again } = useOverview(range, profile);
   const isRouteless = asked.kind === 'there' && asked.value.routeless;
   if (isRouteless || place.chosen === 'first-steps') {
     return (
@@ -42,7 +43,7 @@ function OverviewView({ place }: { readonly place: Place }): JSX.Element {
   }
   return (
     <>
-      <Head title="Overview">
+      <Head title="Overview" profile={profile}>
         <Segmented
           label="Time range"
           value={range}

@@ -8,6 +8,7 @@ import { useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
 import type { Result, RouteDetail } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
+import { useProfile } from '../data/profile.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { Field } from '../parts/choice.tsx';
 import { Code } from '../parts/code.tsx';
@@ -18,7 +19,8 @@ export interface SubscriptionProps {
   /** The one that is edited. */
   readonly route?: RouteDetail;
   readonly onClose: () => void;
-  readonly onDone: (name: string) => void;
+  /** Hears `profile/name`. */
+  readonly onDone: (made: string) => void;
 }
 
 export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps): JSX.Element {
@@ -31,6 +33,8 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<Refusal>();
   const [made, setMade] = useState<Result<'webhook.subscribe'>>();
+  const shown = useProfile() ?? 'default';
+  const profile = route?.definition.profile ?? shown;
   const list = events.split(',').flatMap((one) => one.trim() || []);
 
   async function save(): Promise<void> {
@@ -45,7 +49,7 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
           ...(secret === '' ? {} : { secret }),
           deliver,
         };
-        setMade(await call('webhook.subscribe', { name, record }));
+        setMade(await call('webhook.subscribe', { name, profile, record }));
       } else {
         const orNone = (value: Json, isNone: boolean): Json => (isNone ? null : value);
         const record: JsonObject = {
@@ -54,12 +58,11 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
           // A list of targets is edited in the file.
           ...(route.definition.deliverTo === undefined ? { deliver } : {}),
         };
-        const { profile } = route.definition;
         await call('webhook.edit', { name, profile, record });
         announce('Subscription saved.');
         onClose();
       }
-      onDone(name);
+      onDone(`${profile}/${name}`);
     } catch (error) {
       setRefused(wordsOf(error));
     } finally {

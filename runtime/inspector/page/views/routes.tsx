@@ -35,7 +35,9 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
   const [words, setWords] = useState('');
   const [isAdding, setAdding] = useState(false);
   useFresh(changing, again);
-  const all = rowsOf(asked.kind === 'there' ? asked.value : [], useProfile());
+  const every = asked.kind === 'there' ? asked.value : [];
+  const profile = useProfile();
+  const all = rowsOf(every, profile);
   const found = sorted(all).filter((row) =>
     `${row.name} ${row.deliver}`.toLowerCase().includes(words.trim().toLowerCase()),
   );
@@ -47,10 +49,10 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
   }
   // Beside the list the first one is open at once, and stays so when another fails.
   const at = place.chosen === '' && isWide ? first.current : place.chosen;
-  const opened = all.find((row) => idOf(row) === at);
+  const opened = every.find((row) => idOf(row) === at);
   return (
     <>
-      <Head title="Routes" count={asked.kind === 'there' ? all.length : undefined}>
+      <Head title="Routes" count={asked.kind === 'there' ? all.length : undefined} profile={profile}>
         <Acts>
           <button type="button" class="btn" onClick={() => setAdding(true)}>
             <Icon name="add" />
@@ -60,7 +62,7 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
       </Head>
       <Answer asked={asked} again={again} what="The routes">
         {() =>
-          all.length === 0 ? (
+          all.length === 0 && opened === undefined ? (
             <Empty
               title="No routes yet."
               buttons={
@@ -113,9 +115,9 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
       {isAdding ? (
         <SubscriptionDialog
           onClose={() => setAdding(false)}
-          onDone={(name) => {
+          onDone={(made) => {
             again();
-            goWithin('routes', `default/${name}`);
+            goWithin('routes', made);
           }}
         />
       ) : null}

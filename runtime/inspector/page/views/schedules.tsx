@@ -25,14 +25,20 @@ const changing = /^(cronJob|agentRun)$/;
 function Schedules({ place: { chosen } }: { readonly place: Place }): JSX.Element {
   const { asked, again } = useAsked('cron', () => call('cron.list'));
   useFresh(changing, again);
-  const rows = rowsOf(asked.kind === 'there' ? asked.value : [], useProfile());
-  const row = rows.find((one) => idOf(one) === chosen);
+  const every = asked.kind === 'there' ? asked.value : [];
+  const profile = useProfile();
+  const rows = rowsOf(every, profile);
+  const row = every.find((one) => idOf(one) === chosen);
   return (
     <>
-      <Head title="Schedules" count={asked.kind === 'there' ? rows.length.toLocaleString('en') : undefined} />
+      <Head
+        title="Schedules"
+        count={asked.kind === 'there' ? rows.length.toLocaleString('en') : undefined}
+        profile={profile}
+      />
       <Answer asked={asked} again={again} what="The schedules">
         {() =>
-          rows.length === 0 ? (
+          rows.length === 0 && row === undefined ? (
             <Empty title="No schedules yet.">
               Make one with <code>agent cron add</code>.
             </Empty>

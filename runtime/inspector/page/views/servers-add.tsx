@@ -10,6 +10,7 @@ import type { JsonObject } from '../../../../machines/base/json.ts';
 import type { ProbeReport, ServerDetail } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { goWithin } from '../data/place.ts';
+import { useProfile } from '../data/profile.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import {
   changesOfForm,
@@ -86,7 +87,7 @@ function Typed({
   readonly onClose: () => void;
 }): JSX.Element {
   const [typed, setTyped] = useState(emptyForm);
-  const [profile, setProfile] = useState('default');
+  const [profile, setProfile] = useState(useProfile() ?? 'default');
   const profiles = useAsked('profiles', () => call('config.source', {}));
   const served = profiles.asked.kind === 'there' ? profiles.asked.value.profiles : [];
   const form = { ...typed, kind };

@@ -32,7 +32,7 @@ export function ServerSettings({
             title="Entry"
             beside={<span class="muted small">secrets are masked</span>}
             right={
-              <a href={hashOf('config', '', { line: String(detail.line), profile: detail.profile })}>
+              <a href={hashOf('config', '', { line: String(detail.line), file: detail.profile })}>
                 {detail.file}, line {detail.line}
               </a>
             }

@@ -65,10 +65,10 @@ function Servers({ place }: { readonly place: Place }): JSX.Element {
     { label: 'Import…', icon: 'download', asks: true, run: () => add('import') },
   ];
   useCommands('actions', mayAct ? commands : []);
-  const row = all.find((one) => idOf(one) === id);
+  const row = every.find((one) => idOf(one) === id);
   return (
     <>
-      <Head title="Servers" count={asked.kind === 'there' ? all.length : undefined}>
+      <Head title="Servers" count={asked.kind === 'there' ? all.length : undefined} profile={profile}>
         <Acts>
           <button type="button" class="btn" onClick={() => add('import')}>
             <Icon name="download" />
@@ -82,7 +82,7 @@ function Servers({ place }: { readonly place: Place }): JSX.Element {
       </Head>
       <Answer asked={asked} again={again} what="The servers">
         {() =>
-          all.length === 0 ? (
+          all.length === 0 && row === undefined ? (
             <NoServers add={add} />
           ) : (
             <Split

@@ -27,14 +27,20 @@ const changing = /^platformConnection$/;
 function Targets({ place: { chosen } }: { readonly place: Place }): JSX.Element {
   const { asked, again } = useAsked('targets', () => call('deliveries.targets'));
   useFresh(changing, again);
-  const rows = rowsOf(asked.kind === 'there' ? asked.value : [], useProfile());
-  const row = rows.find((one) => idOf(one) === chosen);
+  const every = asked.kind === 'there' ? asked.value : [];
+  const profile = useProfile();
+  const rows = rowsOf(every, profile);
+  const row = every.find((one) => idOf(one) === chosen);
   return (
     <>
-      <Head title="Targets" count={asked.kind === 'there' ? rows.length.toLocaleString('en') : undefined} />
+      <Head
+        title="Targets"
+        count={asked.kind === 'there' ? rows.length.toLocaleString('en') : undefined}
+        profile={profile}
+      />
       <Answer asked={asked} again={again} what="The targets">
         {() =>
-          rows.length === 0 ? (
+          rows.length === 0 && row === undefined ? (
             <Empty
               title="No targets yet."
               buttons={
@@ -181,7 +187,7 @@ function NotArrived({ target, profile }: Pick<TargetRow, 'target' | 'profile'>):
           <p class="muted">No failed deliveries.</p>
         ) : (
           <p>
-            <a href={hashOf('failures', group.key, { by: 'target' })}>
+            <a href={hashOf('failures', group.key, { by: 'target', profile })}>
               {counted(group.count, 'delivery has', 'deliveries have')} not arrived
             </a>
           </p>
