@@ -266,7 +266,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   events: {
     about: [
-      '`--search` looks through all events of the history for words and "phrases in quotes": in ids, event types, routes, reasons and payloads. Filters narrow it: `route:`, `status:` (open, delivered, failed, refused, unconfirmed, ignored, duplicate, or finer ones such as retrying), `event:`, `id:`, `source:`, `target:`, `profile:` and `is:replay`.',
+      '`--search` looks through all events of the history for words and "phrases in quotes": in ids, event types, routes, reasons and payloads. Filters narrow it: `route:`, `status:` (open, delivered, failed, refused, unconfirmed, ignored, duplicate, or finer ones such as retrying), `event:`, `id:`, `source:`, `target:`, `profile:`, `node:` (the gateway that took it) and `is:replay`.',
       'Also by its earlier name, `agent webhook deliveries [id]`.',
     ],
     examples: [

@@ -30,7 +30,7 @@ import { createMcpView } from './mcp/view.ts';
 import { createVitals } from './observe/health.ts';
 import type { Log } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
-import { anyRoute, countRestarts } from './observe/metrics-counts.ts';
+import { countRestarts } from './observe/metrics-counts.ts';
 import type { Redactor } from './observe/redact.ts';
 import { createTracing } from './observe/tracing.ts';
 import { createClock } from './system/clock.ts';
@@ -234,7 +234,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
       chat: createChatView({ servers, settings: (profile) => profileOf(homes.inForce(), profile)?.settings.agent }),
       cron: webhooks.cron,
       overview,
-      requestsByMinute: () => metrics.recent.requests.lastHour(anyRoute),
+      recent: metrics.recent,
       configHistory,
       workOf: (run) => ({
         calls: servers.memory.ofRun(run),

@@ -113,6 +113,10 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
     return { kind: 'granted', run: key, opened: taken ? { kind: 'run', key, record } : { kind: 'nothing' } };
   }
 
+  function putEvent(key: string, event: CronEventRecord): Write {
+    return { kind: 'put', collection: 'events', key, expect: 'absent', value: { ...event, node: keeper.node() } };
+  }
+
   async function write(writes: readonly Write[]): Promise<NoteVerdict> {
     const verdict = await keeper.commit(writes);
     return verdict.kind === 'committed' ? { kind: 'noted' } : refusalOf(verdict);
@@ -225,10 +229,6 @@ function eventOf({ key, nowMs, profile, job }: Entry, event: string, status: 'cr
     onFailure: noticePlace(job),
     cronJob: job.id,
   };
-}
-
-function putEvent(key: string, event: CronEventRecord): Write {
-  return { kind: 'put', collection: 'events', key, expect: 'absent', value: event };
 }
 
 /** A firing on time needs no word; a late one says how late, and what it stands for. */

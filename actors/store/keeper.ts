@@ -43,6 +43,8 @@ export interface JournalKeeper {
   isElsewhere(heldBy: SessionId | undefined): boolean;
   /** Whether other gateways may use the journal too. */
   isShared(): boolean;
+  /** The name of this gateway, where others may use the journal too. */
+  node(): string | undefined;
   /**
    * Whether this gateway is the leader, which alone sends deliveries. False as soon as another could have taken over. Always
    * true of a journal that is not shared.
@@ -224,6 +226,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       return () => listeners.delete(listener);
     },
     isShared: () => shared() !== undefined,
+    node: () => (shared() === undefined ? undefined : settings.owner),
     leads,
     async seekLead() {
       if (shared() === undefined || isLeaving) return false;

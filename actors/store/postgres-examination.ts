@@ -10,6 +10,10 @@ import { reach } from './postgres-reach.ts';
 import { placeOf, postgresFault, prepareSchema, readOnly, schemaVersionOf } from './postgres-schema.ts';
 
 export interface DatabaseState {
+  /** The release of the server, as it names it: "15.14 (Debian 15.14-0+deb12u1)". */
+  readonly server: string;
+  /** Connections to the server, of all databases and programs, and how many it takes. */
+  readonly connections: { readonly used: number; readonly most: number };
   /** Of the tables; 0 where a start will make them. */
   readonly version: number;
   /** How far its clock is ahead of this machine's, in milliseconds. */
@@ -25,7 +29,9 @@ export interface DatabaseState {
 
 const state = `select extract(epoch from clock_timestamp()) * 1000 as ms, current_setting('transaction_read_only') as reads,
   current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
-  current_setting('synchronous_standby_names') as awaited, (select count(*) from pg_stat_replication) as standbys`;
+  current_setting('synchronous_standby_names') as awaited, (select count(*) from pg_stat_replication) as standbys,
+  current_setting('server_version') as server, current_setting('max_connections') as most,
+  (select count(*) from pg_stat_activity where backend_type = 'client backend') as used`;
 
 /** Fails as a start would, with what keeps a gateway from using the database. */
 export async function examineDatabase(url: string, nowMs: () => number = Date.now): Promise<Result<DatabaseState>> {
@@ -47,6 +53,8 @@ export async function examineDatabase(url: string, nowMs: () => number = Date.no
       synchronousCommit: String(row.commit),
       standbys: Number(row.standbys),
       awaited: String(row.awaited),
+      server: String(row.server),
+      connections: { used: Number(row.used), most: Number(row.most) },
     });
   } catch (thrown) {
     return { ok: false, fault: postgresFault(place, thrown) };

@@ -104,6 +104,7 @@ const mostRedeliveries = 8;
 
 export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
   return (request, settled) => {
+    request.event.node = ports.keeper.node();
     attempt(request, (verdict) => {
       if (verdict.kind === 'duplicate') void redeliver(request, verdict, settled);
       else settled(verdict);

@@ -19,7 +19,11 @@ import type { Journal, JournalReader, LocalReader, StoredRecord, Write } from '.
 import type { JournalKeeper } from '../store/keeper.ts';
 
 /** An event that is about to be claimed. A copy with one more field would cost a request a microsecond. */
-export type EventDraft = Omit<EventRecord, 'work' | 'told'> & { work?: string | undefined; told?: Told | undefined };
+export type EventDraft = Omit<EventRecord, 'work' | 'told' | 'node'> & {
+  work?: string | undefined;
+  told?: Told | undefined;
+  node?: string | undefined;
+};
 
 export interface Claimant {
   /** The key of the event, and of the run or delivery that it leads to. */

@@ -82,12 +82,13 @@ function alikeOf({ count, first_at: first }: NonNullable<HistoryRow['alike']>): 
 }
 
 function formatEvent({ out }: CommandContext, detail: HistoryDetail): string {
-  const { key, delivery_id: id, event, reason, attempts, received_at, record, run, question, alike } = detail;
+  const { key, delivery_id: id, event, reason, attempts, received_at, node, record, run, question, alike } = detail;
   const head = labelled(out, [
     ['Route', routeOf(detail)],
     ['Event', event],
     ['Received', moment(received_at, Date.now())],
     ['Alike', alike && `${alikeOf(alike)} from one address, last ${moment(alike.last_at, Date.now())}`],
+    ['Node', node],
     ['Signed', record.scheme],
     [
       'Repeats',

@@ -7,7 +7,7 @@
 import { eventOutcomes, outcomeOfStatus } from './event-outcome.ts';
 import { eventStatuses, runStatuses } from './status.ts';
 
-export const filterNames = ['route', 'status', 'event', 'id', 'source', 'target', 'profile', 'is'] as const;
+export const filterNames = ['route', 'status', 'event', 'id', 'source', 'target', 'profile', 'node', 'is'] as const;
 export type FilterName = (typeof filterNames)[number];
 
 export interface EventQuery {

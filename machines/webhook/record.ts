@@ -45,6 +45,8 @@ export interface EventRecord {
   readonly status: (typeof eventStatuses)[number];
   readonly reason?: string | undefined;
   readonly receivedAtMs: number;
+  /** The gateway that took it, where others can use the journal too. */
+  readonly node?: string | undefined;
   readonly scheme?: string | undefined;
   /** Of its signature, where the event has claimed that (SEC-6). */
   readonly signatureDigest?: string | undefined;
@@ -244,6 +246,8 @@ export interface DeliveryRow {
   readonly status: string;
   readonly reason?: string;
   readonly received_at: string;
+  /** The gateway that took it, where several use the journal. */
+  readonly node?: string;
   readonly attempts: number;
   /** The open question that its run waits for, while a person must answer. */
   readonly question?: string;
@@ -349,6 +353,7 @@ export function deliveryRow(event: EventRecord, work: RunRecord | DeliveryRecord
     status: work === undefined ? event.status : statusOfWork(event, work),
     ...(reason === undefined ? {} : { reason }),
     received_at: iso(event.receivedAtMs),
+    ...(event.node === undefined ? {} : { node: event.node }),
     attempts: attemptsOf(work),
   };
 }

@@ -108,6 +108,7 @@ const kinds: Readonly<Record<Method, string>> = {
   'events.search': 'reads',
   'failures.groups': 'reads',
   'failures.list': 'reads',
+  'gateway.database': 'reads',
   'gateway.migrate': 'migrated the tables of the journal',
   'gateway.nodes': 'reads',
   'gateway.reload': 'reloaded the configuration',

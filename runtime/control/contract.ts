@@ -121,6 +121,8 @@ export interface Contract {
   };
   'events.follow': { params: EventSearch; result: EventNews };
   'events.search': { params: EventSearch & { readonly cursor?: string; readonly limit?: number }; result: FoundEvents };
+  /** Refused with `journal-local` where the journal is not in Postgres. */
+  'gateway.database': { params: object; result: DatabaseShown };
   /** The versions of the tables before, 0 where there were none, and now. */
   'gateway.migrate': { params: object; result: { readonly from: number; readonly to: number } };
   /** The living gateways of the database, by their names; this one alone where the journal is its own. */
@@ -647,6 +649,25 @@ export interface GatewayStatus {
    * gateway of an earlier version answers.
    */
   readonly requests_by_minute?: readonly number[];
+  /** How long the commits of the last hour took, where the journal is shared and there were some. */
+  readonly commit_ms?: { readonly median: number; readonly p95: number };
+}
+
+/** The database of a shared journal. */
+export interface DatabaseShown {
+  /** Its host and name. */
+  readonly place: string;
+  /** The release of Postgres. */
+  readonly server: string;
+  /** The version of its tables. */
+  readonly tables: number;
+  /** To the server, of all databases and programs. */
+  readonly connections: { readonly used: number; readonly most: number };
+  readonly synchronous_commit: string;
+  /** `awaited`: for which of them a commit waits, as `synchronous_standby_names` says; absent for none. */
+  readonly standbys: { readonly connected: number; readonly awaited?: string };
+  /** What may lose something or soon keep a gateway from using it, as `agent doctor` finds it. */
+  readonly risks: readonly { readonly what: string; readonly cure: string }[];
 }
 
 /** A gateway of the database. */

@@ -32,10 +32,13 @@ import type { Inspector } from '../inspector/inspector.ts';
 import { stateOf, viewOf } from '../inspector/snapshot-view.ts';
 import type { ActorDetails } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { anyRoute, everyCommit } from '../observe/metrics-counts.ts';
+import type { Recent } from '../observe/recent-counts.ts';
 import type { Decisions } from '../webhook/event-log.ts';
 import { type Alike, alikeOf, createFindEvent } from '../webhook/find-event.ts';
 import type { OwnRequest } from '../webhook/own-request.ts';
-import type { ActorShown, DeliveryDesk, HistoryQuery, OverviewService, SeenRun } from './contract.ts';
+import type { ActorShown, DeliveryDesk, GatewayStatus, HistoryQuery, OverviewService, SeenRun } from './contract.ts';
 import { createEventView, type EventViewPorts } from './event-view.ts';
 import type { DaemonView } from './view.ts';
 
@@ -58,7 +61,7 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly chat: ChatView;
   readonly cron: CronView;
   readonly overview: OverviewService;
-  readonly requestsByMinute: () => readonly number[];
+  readonly recent: Pick<Metrics['recent'], 'requests' | 'commits'>;
   readonly url: () => string | undefined;
   readonly webhookEnabled: () => boolean;
   /** Why the front does not stand where the configuration wants it; undefined while it does. */
@@ -76,6 +79,8 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
 }
 
 type Work = RunRecord | DeliveryRecord;
+
+const hourMs = 3_600_000;
 
 export function createDaemonView(ports: ViewPorts): DaemonView {
   const { root, keeper, decisions, inspector } = ports;
@@ -114,7 +119,8 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       journal: root.system.get('journal')?.getSnapshot().context.fault ?? 'ready',
       servers: ports.mcp.states(),
       actors: countActors(root),
-      requests_by_minute: ports.requestsByMinute(),
+      requests_by_minute: ports.recent.requests.lastHour(anyRoute),
+      ...commitTimes(ports.recent.commits.read(everyCommit, ports.nowMs() - hourMs)),
     }),
     stop: () => root.send({ type: 'daemon.stop' }),
     reload: ports.reload,
@@ -217,4 +223,10 @@ function refusedRows({ refused }: Decisions, query: HistoryQuery) {
 
 function faultOf(fault: string | undefined): { readonly fault?: string } {
   return fault === undefined ? {} : { fault };
+}
+
+function commitTimes({ median_ms, p95_ms }: Recent): Pick<GatewayStatus, 'commit_ms'> {
+  if (median_ms === undefined || p95_ms === undefined) return {};
+  const tenths = (ms: number): number => Math.round(ms * 10) / 10;
+  return { commit_ms: { median: tenths(median_ms), p95: tenths(p95_ms) } };
 }

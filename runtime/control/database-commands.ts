@@ -8,6 +8,7 @@ import { placedPaths } from '../../actors/socket-place.ts';
 import { placeOf, postgresFault } from '../../actors/store/postgres-schema.ts';
 import type { Result as Outcome } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { risksOf } from '../doctor/check-database.ts';
 import { takeHome } from '../system/process.ts';
 import { type CommandHost, type CommandPeer, type Commands, refuse } from './command.ts';
 import type { Result } from './contract.ts';
@@ -15,17 +16,42 @@ import { homeOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 
 export const databaseCommands = {
+  'gateway.database': { access: 'daemon', run: examine },
   'gateway.migrate': { access: 'home', run: migrate },
   'journal.copy': { access: 'home', run: copy },
 } satisfies Partial<Commands>;
 
+/** The database as it is now, with what is wrong in it. */
+async function examine(_: JsonObject, host: CommandHost): Promise<Result<'gateway.database'>> {
+  const url = sharedUrl(host);
+  const { examineDatabase } = await import('../../actors/store/postgres-examination.ts');
+  const { server, version, connections, synchronousCommit, standbys, awaited, ...state } = got(
+    await examineDatabase(url),
+  );
+  const risks = risksOf({ server, version, connections, synchronousCommit, standbys, awaited, ...state });
+  return {
+    place: placeOf(url),
+    server: server.split(' ')[0] ?? '',
+    tables: version,
+    connections,
+    synchronous_commit: synchronousCommit,
+    standbys: { connected: standbys, ...(awaited === '' ? {} : { awaited }) },
+    risks: risks.map(({ what, cure }) => ({ what, cure })),
+  };
+}
+
 async function migrate(_: JsonObject, host: CommandHost): Promise<Result<'gateway.migrate'>> {
-  const { journal, postgres } = homeOf(host).main.settings.gateway;
-  if (journal !== 'postgres')
-    throw new Refusal('journal-local', `gateway.journal is "${journal}", which has no tables`);
+  const url = sharedUrl(host);
   const { migratePostgresJournal } = await import('../../actors/store/postgres-journal.ts');
-  const migrated = await migratePostgresJournal(postgres?.url ?? '');
-  return got(migrated);
+  return got(await migratePostgresJournal(url));
+}
+
+/** @throws Refusal where the journal is not in Postgres */
+function sharedUrl(host: CommandHost): string {
+  const { journal, postgres } = homeOf(host).main.settings.gateway;
+  return journal === 'postgres'
+    ? (postgres?.url ?? '')
+    : refuse('journal-local', `gateway.journal is "${journal}", which has no tables`);
 }
 
 const noteEvery = 100_000;

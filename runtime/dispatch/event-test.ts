@@ -24,11 +24,12 @@ export function testOf(
   { texts, filters: { status: _, ...filters } }: EventQuery,
   redact: (texts: readonly string[]) => readonly string[],
 ): EventTest {
-  const { route, profile, event, id, source, target, is } = filters;
+  const { route, profile, node, event, id, source, target, is } = filters;
   const patterns = texts.map((text) => new RegExp(text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'iu'));
   const tests: ((facts: EventFacts) => boolean)[] = [];
   if (route !== undefined) tests.push(({ event: { route: held } }) => route.some((one) => isSame(one, held)));
   if (profile !== undefined) tests.push(({ event: { profile: held } }) => profile.some((one) => isSame(one, held)));
+  if (node !== undefined) tests.push(({ event: { node: held = '' } }) => node.some((one) => isSame(one, held)));
   if (event !== undefined) tests.push(({ event: { event: held } }) => event.some((one) => begins(one, held)));
   if (id !== undefined)
     tests.push(({ key, event: { deliveryId } }) => id.some((one) => begins(one, key) || begins(one, deliveryId)));

@@ -21,7 +21,12 @@ export async function checkDatabase(url: string, nowMs: () => number = Date.now)
     const cure = `docs/errors.md has the remedy of ${code}; nothing was changed`;
     return [{ level: 'wrong', area: 'store', code: 'store-fault', place, what: `${message} [${code}]`, cure }];
   }
-  return [...lossesOf(examined.value), ...skewOf(examined.value)].map((one) => ({ ...one, area: 'store', place }));
+  return risksOf(examined.value).map((one) => ({ ...one, area: 'store', place }));
+}
+
+/** What of a database that can be used may lose something, or keep a gateway from using it soon. */
+export function risksOf(state: DatabaseState): readonly Said[] {
+  return [...lossesOf(state), ...skewOf(state)];
 }
 
 type Said = Pick<Trouble, 'level' | 'code' | 'what' | 'cure'>;

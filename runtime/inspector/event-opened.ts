@@ -41,6 +41,7 @@ export function openEvent(sources: OpenedSources, isWhole: boolean): OpenedEvent
     route: event.route,
     profile: event.profile,
     event: event.event,
+    ...(event.node === undefined ? {} : { node: event.node }),
     status,
     received: event.receivedAtMs,
     ...(isOpen ? {} : { ended: Math.max(...spans.map(({ end = 0 }) => end)) }),

@@ -12,6 +12,8 @@ export interface OpenedEvent {
   readonly route: string;
   readonly profile: string;
   readonly event: string;
+  /** The gateway that took it, where several use the journal. */
+  readonly node?: string;
   /** As a row of the history shows it. */
   readonly status: string;
   readonly received: number;

@@ -16,6 +16,8 @@ import { type Metrics, observe, type Series } from './metrics.ts';
 
 /** The requests to every configured route are counted together. */
 export const anyRoute = 'any';
+/** The name under which the recent commits are counted. */
+export const everyCommit = 'every';
 
 export type CountRequest = (request: RequestContext, nowMs: number) => void;
 
@@ -112,7 +114,11 @@ export function timedKeeper(keeper: JournalKeeper, metrics: Metrics): JournalKee
     keeper.submit(
       writes,
       (verdict, judged) => {
-        observe(duration, (performance.now() - beganMs) / 1_000);
+        const tookMs = performance.now() - beganMs;
+        observe(duration, tookMs / 1_000);
+        // Asked for where a network is between; a commit of a journal of its own is not worth a second count.
+        if (keeper.isShared())
+          metrics.recent.commits.add(everyCommit, { tookMs, failed: verdict.kind === 'unavailable' });
         if (verdict.kind === 'committed') committed.count += 1;
         else metrics.count('agent_journal_commits_total', verdict.kind);
         settled(verdict, judged);

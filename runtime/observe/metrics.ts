@@ -20,7 +20,7 @@ export interface Series {
 
 export interface Metrics {
   /** What ended lately: calls by `profile/server`, deliveries by `profile/target`, requests to any route. */
-  readonly recent: Readonly<Record<'calls' | 'deliveries' | 'requests', RecentCounts>>;
+  readonly recent: Readonly<Record<'calls' | 'commits' | 'deliveries' | 'requests', RecentCounts>>;
   /** The series of a metric with these label values, in the catalogue's order; made at its first use. */
   series(name: MetricName, ...labels: Labels): Series;
   count(name: MetricName, ...labels: Labels): void;
@@ -79,6 +79,7 @@ export function createMetrics(nowMs: () => number = Date.now): Metrics {
   return {
     recent: {
       calls: createRecentCounts(nowMs),
+      commits: createRecentCounts(nowMs),
       deliveries: createRecentCounts(nowMs),
       requests: createRecentCounts(nowMs),
     },

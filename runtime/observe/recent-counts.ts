@@ -19,6 +19,7 @@ export interface Recent {
   readonly failed: number;
   /** Of what did not fail. */
   readonly median_ms?: number;
+  readonly p95_ms?: number;
 }
 
 interface Minute {
@@ -62,8 +63,12 @@ export function createRecentCounts(nowMs: () => number): RecentCounts {
         failed += minute.failed;
         addDurations(durations, minute.durations);
       }
-      const [median] = percentilesOf(durations, [0.5]) ?? [];
-      return { count, failed, ...(median === undefined ? {} : { median_ms: median }) };
+      const [median, p95] = percentilesOf(durations, [0.5, 0.95]) ?? [];
+      return {
+        count,
+        failed,
+        ...(median === undefined || p95 === undefined ? {} : { median_ms: median, p95_ms: p95 }),
+      };
     },
     lastHour(name) {
       const running = Math.floor(nowMs() / minuteMs);

@@ -37,7 +37,7 @@ export interface DecisionPorts extends AcceptedLinePorts, RefusalPorts {
 }
 
 /** What a request came with, and what is kept of it. */
-interface Kept extends Pick<DecisionPorts, 'redact'>, Pick<EventRecord, 'headers' | 'body'> {
+interface Kept extends Pick<DecisionPorts, 'redact'>, Pick<EventRecord, 'headers' | 'body' | 'node'> {
   readonly live: LiveRequest | undefined;
 }
 
@@ -72,6 +72,7 @@ export function createDecisions(ports: DecisionPorts): Decisions {
     close: lines.close,
     decided(decided, live) {
       const context = named(decided, live, redact);
+      const kept = { live, redact, node: keeper.node() };
       const outcome = context.outcome;
       if (outcome === undefined) {
         log.log('info', 'webhook abandoned: the client left before its body was whole', fieldsOf(context, undefined));
@@ -87,14 +88,14 @@ export function createDecisions(ports: DecisionPorts): Decisions {
       if (journalled.has(kind) || context.work !== undefined) return;
       // Whoever captured a request can send it as often as he likes: its row is counted in memory, and its body is on disk.
       if (kind === 'duplicate' && context.prompt === undefined) {
-        const event = eventOf(context, 'duplicate', { live, redact, headers: {}, body: '' });
+        const event = eventOf(context, 'duplicate', { ...kept, headers: {}, body: '' });
         refused.add(context.id, event, { ...context, address: addressOf(live) });
         return;
       }
       if (passedOver.has(kind)) {
         const status = kind === 'duplicate' ? 'duplicate' : 'ignored';
         const headers = context.route === undefined ? {} : keptHeaders(context.route, live?.headers ?? {});
-        const event = eventOf(context, status, { live, redact, headers, body: (live && textOf(live)) ?? '' });
+        const event = eventOf(context, status, { ...kept, headers, body: (live && textOf(live)) ?? '' });
         // Not waited for and not retried: an event that was passed over owes nobody anything.
         keeper.submit([{ kind: 'put', collection: 'events', key: context.id, value: event }], () => {});
         return;
@@ -103,7 +104,7 @@ export function createDecisions(ports: DecisionPorts): Decisions {
       const isAnswered = kind === 'handshake' && status < 300;
       const shown = kind === 'handshake' ? outcome.shownField : undefined;
       const body = shown === undefined || live === undefined ? '' : cut(fieldOf(live, shown), longestShown);
-      const event = eventOf(context, isAnswered ? 'ignored' : 'refused', { live, redact, headers: {}, body });
+      const event = eventOf(context, isAnswered ? 'ignored' : 'refused', { ...kept, headers: {}, body });
       const address = addressOf(live);
       refused.add(context.id, event, { ...context, address });
       last.add(context, live, address);
@@ -133,7 +134,7 @@ function named(
 function eventOf(
   context: RequestContext,
   status: EventRecord['status'],
-  { live, redact, headers, body }: Kept,
+  { live, redact, headers, body, node }: Kept,
 ): EventRecord {
   const reason = context.reason ?? context.outcome?.kind;
   return {
@@ -144,6 +145,7 @@ function eventOf(
     status,
     reason: reason === undefined ? undefined : redact(reason),
     receivedAtMs: context.receivedAtMs,
+    node,
     headers,
     body,
     scheme: context.scheme,

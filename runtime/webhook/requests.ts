@@ -232,6 +232,7 @@ function claimRequestOf(
     event: context.event ?? 'unknown',
     status: statusOf(plan),
     receivedAtMs: context.receivedAtMs,
+    node: undefined,
     scheme: context.scheme,
     signatureDigest: context.signatureDigest,
     work: undefined,

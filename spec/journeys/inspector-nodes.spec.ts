@@ -81,6 +81,41 @@ t.test(
       await page.getByRole('tree', { name: 'Living actors', exact: true }).waitFor();
     });
 
+    await t.test('INS-4 · SCA-3 · events name the gateway that took them, and are found by it', async (t) => {
+      await postSigned(`${first.daemon.url}/webhooks/ping`, { n: 9 }, { secret: webhookSecret, id: 'own' });
+      await postSigned(`${first.daemon.url}/webhooks/ping`, { n: 9 }, { secret: 'wrong', id: 'refused' });
+      await goTo(open, '#/events');
+      const nodeOf = (id: string) => page.getByRole('row', { name: new RegExp(`\\b${id}\\b`) }).getByText(/^eu-\d$/);
+      t.same([await nodeOf('p0').textContent(), await nodeOf('own').textContent()], ['eu-2', 'eu-1']);
+      t.equal(await nodeOf('refused').textContent(), 'eu-1');
+      await page.getByRole('combobox', { name: 'Search events' }).fill('node:');
+      await page.getByRole('option', { name: 'node:eu-2' }).click();
+      await page.waitForURL(/node%3Aeu-2/);
+      await nodeOf('own').waitFor({ state: 'detached' });
+      t.same(await axeFindings(open), []);
+      await nodeOf('p0').click();
+      await page.getByText('Node eu-2', { exact: true }).waitFor();
+      const rows = await first.control.ask('webhook.deliveries', {});
+      t.same(rows.find(({ delivery_id: id }) => id === 'own')?.node, 'eu-1');
+    });
+
+    await t.test('SCA-3 · the shared journal is shown with its database and what a commit takes', async (t) => {
+      await goTo(open, '#/nodes');
+      const journal = page.getByRole('region', { name: 'Shared journal' });
+      for (const fact of [
+        /^PostgreSQL \d+\.\d+, /,
+        /^\d+ ms median · \d+ ms at the 95th/,
+        /^\d+ of 200$/,
+        'synchronous_commit on',
+      ])
+        await journal.getByText(fact).waitFor();
+      await journal.getByText('Healthy').waitFor();
+      t.same(await axeFindings(open), []);
+      await page.setViewportSize({ width: 320, height: 844 });
+      t.same(await clippedParts(open), []);
+      await page.setViewportSize({ width: 1440, height: 900 });
+    });
+
     await t.test('SCA-2 · SCA-3 · a gateway that is killed leaves the list, and the page says so', async (t) => {
       await goTo(open, '#/nodes');
       await rowOf('eu-2')
@@ -117,6 +152,7 @@ t.test(
 t.test('SCA-3 · INS-2 · a gateway with a journal of its own has no Nodes', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: { inspector: { port: 0 } } });
+  await t.rejects(gateway.control.ask('gateway.database'), { code: 'journal-local' });
   const open = await openInspector(browser, gateway);
   const views = open.page.getByRole('navigation', { name: 'Views' });
   await views.getByRole('link', { name: 'Actors' }).waitFor();

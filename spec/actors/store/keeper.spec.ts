@@ -255,6 +255,7 @@ t.test('SCA-1 · SCA-2 · one gateway leads, until its session may have ended fo
   t.same([await one.seekLead(), one.leads()], [true, true]);
   const { keeper: alone } = await openKeeper();
   t.same([alone.leads(), await alone.seekLead(), alone.isShared()], [true, false, false], 'a gateway alone leads');
+  t.same([one.node(), alone.node()], ['one', undefined]);
   await alone.giveLead();
   t.equal(alone.leads(), true);
 });

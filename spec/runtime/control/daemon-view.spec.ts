@@ -109,7 +109,10 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     chat: {} as never,
     cron: {} as never,
     overview: {} as never,
-    requestsByMinute: () => [0, 3],
+    recent: {
+      requests: { lastHour: () => [0, 3] },
+      commits: { read: () => ({ count: 2, failed: 0, median_ms: 3.14, p95_ms: 9 }) },
+    } as unknown as ViewPorts['recent'],
     mcp: { states: () => ({ connected: 2 }) } as unknown as ViewPorts['mcp'],
     url: () => 'http://127.0.0.1:1',
     webhookEnabled: () => true,
@@ -157,6 +160,7 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
     servers: { connected: 2 },
     actors: { supervisor: 1 },
     requests_by_minute: [0, 3],
+    commit_ms: { median: 3.1, p95: 9 },
   };
   t.same(view.status(), known);
   const closed = await stage([], { url: () => undefined, webhookFault: () => 'cannot bind' });

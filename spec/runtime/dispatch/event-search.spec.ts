@@ -86,7 +86,7 @@ t.test('INS-4 · a search finds words in payloads, ids, routes, types and reason
     ),
   );
   await keeper.commit(came(3_000, { deliveryId: 'three', status: 'ignored', reason: 'filter', replayOf: 'k' }));
-  const asking = came(2_000, { deliveryId: 'four', profile: 'work' }, { status: 'running' });
+  const asking = came(2_000, { deliveryId: 'four', profile: 'work', node: 'eu-2' }, { status: 'running' });
   await keeper.commit(asking);
   const retrying = came(1_500, { deliveryId: 'five' }, { status: 'delivering' });
   const [{ key } = { key: '' }] = retrying.filter((write) => write.kind === 'put');
@@ -108,6 +108,8 @@ t.test('INS-4 · a search finds words in payloads, ids, routes, types and reason
     ['source:GitHub', ['two']],
     ['target:slack', ['five', 'two']],
     ['profile:work', ['four']],
+    ['node:EU-2', ['four']],
+    ['node:eu', []],
     ['id:th', ['three']],
     ['is:replay', ['three']],
     ['status:delivered status:ignored', ['three', 'one']],

@@ -14,7 +14,7 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
     ...['confirm', 'drop', 'list', 'progress', 'retry', 'show', 'targets'].map((name) => `deliveries.${name}`),
     ...['curl', 'follow', 'open', 'search'].map((name) => `events.${name}`),
     ...['groups', 'list'].map((name) => `failures.${name}`),
-    ...['nodes', 'status'].map((name) => `gateway.${name}`),
+    ...['database', 'nodes', 'status'].map((name) => `gateway.${name}`),
     ...['chart', 'follow', 'show', 'tree', 'watch', 'why'].map((name) => `inspect.${name}`),
     'link.read',
     ...['call', 'calls', 'disable', 'getPrompt', 'importable', 'instructions', 'list', 'login', 'loginPaste'].map(
@@ -58,7 +58,7 @@ t.test('SEC-1 · of every method it is said whether the page needs a fresh link 
 /** What a session that may only read may call. */
 const ofReader: readonly string[] = [
   ...['answered', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
-  ...['audit.list', 'chat.tools', 'gateway.nodes', 'gateway.status', 'link.read', 'setup.read'],
+  ...['audit.list', 'chat.tools', 'gateway.database', 'gateway.nodes', 'gateway.status', 'link.read', 'setup.read'],
   ...['check', 'hints', 'schema', 'show', 'source'].map((name) => `config.${name}`),
   ...['cron.list', 'cron.show', 'runs.list', 'runs.show', 'failures.groups', 'failures.list'],
   ...['list', 'progress', 'show', 'targets'].map((name) => `deliveries.${name}`),

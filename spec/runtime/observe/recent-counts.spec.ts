@@ -11,9 +11,10 @@ t.test('INS-4 · what ended lately is counted by name and minute, and forgotten 
   counts.add('default/b', { tookMs: 1, failed: false });
 
   t.match(counts.read('default/a', 0), { count: 3, failed: 1 });
-  const { median_ms = 0 } = counts.read('default/a', 60_000);
+  const { median_ms = 0, p95_ms } = counts.read('default/a', 60_000);
+  t.equal(p95_ms, median_ms);
   t.ok(Math.abs(median_ms - 300) < 6, 'the durations of what failed do not count');
-  t.same(counts.read('default/a', 60_000), { count: 2, failed: 1, median_ms });
+  t.same(counts.read('default/a', 60_000), { count: 2, failed: 1, median_ms, p95_ms: median_ms });
   t.same(counts.read('nothing', 0), { count: 0, failed: 0 });
 
   t.same(counts.lastHour('default/a').slice(-3), [1, 0, 2], 'the running minute is the last');

@@ -3,13 +3,24 @@
  * @see SCA-3 in docs/specification.md
  */
 
-import type { NodeRow } from '../../../control/contract.ts';
-import { counted, spellSpan } from './format.ts';
+import type { DatabaseShown, GatewayStatus, NodeRow } from '../../../control/contract.ts';
+import { counted, spellSpan, spellTook } from './format.ts';
 import type { Standing } from './standing.ts';
 
 export interface NodeState {
   readonly standing: Standing;
   readonly words: string;
+}
+
+/** "3.1 ms median · 9 ms at the 95th percentile". */
+export function commitWords({ median, p95 }: NonNullable<GatewayStatus['commit_ms']>): string {
+  return `${spellTook(median)} median · ${spellTook(p95)} at the 95th percentile`;
+}
+
+/** "1 standby; commits wait for "eu-b"". */
+export function standbyWords({ connected, awaited }: DatabaseShown['standbys']): string {
+  const standbys = connected === 0 ? 'no standby' : counted(connected, 'standby', 'standbys');
+  return awaited === undefined ? standbys : `${standbys}; commits wait for ${awaited}`;
 }
 
 const restarting = /^(crashed|restarting)$/;

@@ -1,11 +1,13 @@
 /** The gateways of the database, asked for again and again while a view shows them. @see SCA-3 in docs/specification.md */
 
 import { useEffect } from 'preact/hooks';
-import type { NodeRow } from '../../../control/contract.ts';
+import type { NodeRow, Result } from '../../../control/contract.ts';
 import { type Asking, call, useAsked } from './rpc.ts';
 
 /** Each look asks every gateway through the database. */
 const restMs = 2_000;
+/** Each look connects to it. */
+const databaseRestMs = 10_000;
 
 export function useNodes(): Asking<readonly NodeRow[]> {
   const asking = useAsked('nodes', () => call('gateway.nodes'));
@@ -13,15 +15,22 @@ export function useNodes(): Asking<readonly NodeRow[]> {
   return asking;
 }
 
+/** The database that they share. */
+export function useDatabase(): Asking<Result<'gateway.database'>> {
+  const asking = useAsked('database', () => call('gateway.database'));
+  useAgain(asking, databaseRestMs);
+  return asking;
+}
+
 /** Asks again a while after each answer, so a question that takes long is not asked a second time meanwhile. */
-export function useAgain<Found>({ asked, again }: Asking<Found>): void {
+export function useAgain<Found>({ asked, again }: Asking<Found>, afterMs = restMs): void {
   useEffect(() => {
     if (asked.kind === 'waiting') return;
     let timer: ReturnType<typeof setTimeout>;
     const rest = (): void => {
-      timer = setTimeout(() => (document.hidden ? rest() : again()), restMs);
+      timer = setTimeout(() => (document.hidden ? rest() : again()), afterMs);
     };
     rest();
     return () => clearTimeout(timer);
-  }, [asked, again]);
+  }, [asked, again, afterMs]);
 }

@@ -229,6 +229,11 @@ function Meta({ event }: { readonly event: OpenedEvent }): JSX.Element {
           Profile <b>{event.profile}</b>
         </span>
       )}
+      {event.node === undefined ? null : (
+        <span>
+          Node <b>{event.node}</b>
+        </span>
+      )}
       {replayOf === undefined ? null : (
         <span>
           {event.edited ? 'Edited replay' : 'Replay'} of <a href={hashOf('events', replayOf)}>{replayOf}</a>

@@ -15,16 +15,18 @@ export interface EventRowProps {
   /** Of all that match, from 1. */
   readonly index: number;
   readonly isMarked: boolean;
+  /** Whether the gateway that took it is shown. */
+  readonly withNode: boolean;
   readonly onOpen: (row: EventFound) => void;
 }
 
 export class EventLine extends Component<EventRowProps> {
   override shouldComponentUpdate(next: EventRowProps): boolean {
-    const { row, index, isMarked } = this.props;
-    return next.row !== row || next.index !== index || next.isMarked !== isMarked;
+    const { row, index, isMarked, withNode } = this.props;
+    return next.row !== row || next.index !== index || next.isMarked !== isMarked || next.withNode !== withNode;
   }
 
-  override render({ row, id, index, isMarked, onOpen }: EventRowProps): JSX.Element {
+  override render({ row, id, index, isMarked, withNode, onOpen }: EventRowProps): JSX.Element {
     const { mark, words, calm } = outcomeOfRow(row);
     const line = lineOfRow(row);
     const tries = row.attempts > 1 ? `×${row.attempts}` : '';
@@ -50,6 +52,11 @@ export class EventLine extends Component<EventRowProps> {
         <span role="gridcell" class={`said cut${calm || quiet.test(mark) ? '' : ' loud'}`} title={line}>
           {line}
         </span>
+        {withNode ? (
+          <span role="gridcell" class="x muted cut" title={row.node}>
+            {row.node}
+          </span>
+        ) : null}
         <code role="gridcell" class="x muted cut" title={row.delivery_id}>
           {shortIdOf(row.delivery_id)}
         </code>
@@ -71,12 +78,13 @@ export class EventLine extends Component<EventRowProps> {
 const quiet = /^(working|batching|queued)$/;
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-export function HeadRow(): JSX.Element {
+export function HeadRow({ withNode }: Pick<EventRowProps, 'withNode'>): JSX.Element {
   return (
     <div class="ev headrow" aria-hidden="true">
       <span>Outcome</span>
       <span>Route and event</span>
       <span>Result or reason</span>
+      {withNode ? <span class="x">Node</span> : null}
       <span class="x">Id</span>
       <span class="x right">Tries</span>
       <span class="right">Took</span>

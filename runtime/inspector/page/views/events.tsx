@@ -8,11 +8,13 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { type ChipName, partsOfQuery, withFilter } from '../../../../machines/base/event-query.ts';
 import type { EventFound, RouteRow } from '../../../control/contract.ts';
+import { useCell } from '../data/cell.ts';
 import { mostHeld } from '../data/event-list.ts';
 import { chips, keyOfRow } from '../data/event-words.ts';
 import { counted, spellClock, spellTime } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
+import { nodes } from '../data/live.ts';
 import { go, goFiltered } from '../data/place.ts';
 import { rowsOf, searchIn, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
@@ -80,7 +82,7 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
       search={
         <SearchBox
           value={q}
-          values={valuesOf(known, targetNames)}
+          values={valuesOf(known, targetNames, found.found?.list.rows ?? [])}
           fault={fault}
           onSearch={(next) => change({ q: next.trim() })}
         />
@@ -195,6 +197,7 @@ function EventTable(props: TableProps): JSX.Element {
         ? []
         : [{ key: 'Escape', label: 'Leave the row', run: () => setMarked('') }]),
   ]);
+  const withNode = (useCell(nodes) ?? 1) > 1;
   const total = found?.counts.total ?? 0;
   const statuses = partsOfQuery(q).flatMap(({ filter, value }) => (filter === 'status' ? [value.toLowerCase()] : []));
   const toggle = (name: ChipName): void =>
@@ -204,7 +207,7 @@ function EventTable(props: TableProps): JSX.Element {
   const rangeName: RangeName = ranges.find(([name]) => name === range)?.[0] ?? 'custom';
 
   return (
-    <div class="events-list">
+    <div class={withNode ? 'events-list with-node' : 'events-list'}>
       <div class="filters">
         {props.search}
         {isOpened ? null : (
@@ -242,7 +245,7 @@ function EventTable(props: TableProps): JSX.Element {
         </>
       )}
       <div class={`progress${busy && found !== undefined ? ' on' : ''}`} aria-hidden="true" />
-      {isOpened || rows.length === 0 ? null : <HeadRow />}
+      {isOpened || rows.length === 0 ? null : <HeadRow withNode={withNode} />}
       <div class={`fresh-place${rowHeight === 32 ? ' over-head' : ''}`}>
         <FreshChip waiting={news.waiting} noun="events" onTake={take} />
       </div>
@@ -292,6 +295,7 @@ function EventTable(props: TableProps): JSX.Element {
                 id={`event-${keyOfRow(row)}`}
                 index={index + 1}
                 isMarked={index === at}
+                withNode={withNode}
                 onOpen={open}
               />
             );
@@ -394,6 +398,7 @@ function isOf(row: EventFound, id: string): boolean {
 function valuesOf(
   routes: readonly RouteRow[],
   targets: readonly string[],
+  rows: readonly EventFound[],
 ): Readonly<Record<string, readonly string[]>> {
   const all = (values: readonly (string | undefined)[]): readonly string[] =>
     [...new Set(values.filter((one) => one !== undefined && one !== ''))].sort() as string[];
@@ -401,6 +406,7 @@ function valuesOf(
     route: all(routes.map(({ name }) => name)),
     profile: all(routes.map(({ profile }) => profile)),
     event: all(routes.flatMap(({ events }) => events)),
+    node: all(rows.map(({ node }) => node)),
     target: all([...routes.flatMap(({ deliver }) => deliver.split(/,\s*/)), ...targets]),
   };
 }

@@ -6,16 +6,25 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { NodeRow } from '../../../control/contract.ts';
+import type { GatewayStatus, NodeRow } from '../../../control/contract.ts';
 import { useNow } from '../data/clock.ts';
-import { spellClock, spellSpan, spellTime } from '../data/format.ts';
+import { counted, sentenceCase, spellClock, spellSpan, spellTime } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
-import { type NodeState, rateOfNode, rateWords, stateOfGone, stateOfNode, workOfNode } from '../data/node-words.ts';
-import { useNodes } from '../data/use-nodes.ts';
+import {
+  commitWords,
+  type NodeState,
+  rateOfNode,
+  rateWords,
+  standbyWords,
+  stateOfGone,
+  stateOfNode,
+  workOfNode,
+} from '../data/node-words.ts';
+import { useDatabase, useNodes } from '../data/use-nodes.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { markOf, Status } from '../parts/chip.tsx';
 import { Body, Head } from '../parts/head.tsx';
-import { Answer, Banner, Empty, Panel } from '../parts/panel.tsx';
+import { Answer, Banner, Empty, Facts, Panel } from '../parts/panel.tsx';
 import { Lines } from '../parts/plot.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 
@@ -51,6 +60,7 @@ function Nodes(): JSX.Element {
                     <Rate key={row.session} row={row} />
                   ))}
                 </div>
+                <SharedJournal commits={rows.find(({ self }) => self)?.status?.commit_ms} />
               </>
             )
           }
@@ -160,6 +170,44 @@ function StateCell({ row: { leader, self }, state: { standing, words }, isGone }
     <Status mark={markOf(standing)} calm={standing === 'resting'}>
       {[words, ...more].join(' · ')}
     </Status>
+  );
+}
+
+function SharedJournal({ commits }: { readonly commits: GatewayStatus['commit_ms'] }): JSX.Element {
+  const { asked, again } = useDatabase();
+  return (
+    <Panel title="Shared journal" right={asked.kind === 'there' ? <Health risks={asked.value.risks} /> : null}>
+      <Answer asked={asked} again={again} what="The database">
+        {({ place, server, tables, connections, synchronous_commit: commit, standbys, risks }) => (
+          <div class="pad stack">
+            {risks.map(({ what, cure }) => (
+              <Banner key={what} mark="waiting">
+                {sentenceCase(what)}. <span class="muted">{sentenceCase(cure)}.</span>
+              </Banner>
+            ))}
+            <Facts
+              facts={[
+                ['Database', [`PostgreSQL ${server}, `, <code key="place">{place}</code>]],
+                ['Commit time', commits === undefined ? 'No commits in the last hour' : commitWords(commits)],
+                ['Connections', `${connections.used} of ${connections.most}`],
+                ['Tables', `Version ${tables}`],
+                ['Durability', [<code key="commit">synchronous_commit {commit}</code>, `, ${standbyWords(standbys)}`]],
+              ]}
+            />
+          </div>
+        )}
+      </Answer>
+    </Panel>
+  );
+}
+
+function Health({ risks }: { readonly risks: readonly unknown[] }): JSX.Element {
+  return risks.length === 0 ? (
+    <Status mark="delivered" calm>
+      Healthy
+    </Status>
+  ) : (
+    <Status mark="waiting">{counted(risks.length, 'risk')}</Status>
   );
 }
 

@@ -1,8 +1,10 @@
 import t from 'tap';
 import type { GatewayStatus, NodeRow } from '../../../../../runtime/control/contract.ts';
 import {
+  commitWords,
   rateOfNode,
   rateWords,
+  standbyWords,
   stateOfGone,
   stateOfNode,
   workOfNode,
@@ -64,5 +66,13 @@ t.test('SCA-3 · the work of a gateway and its requests a minute; none are inven
   t.equal(rateOfNode(row({ requests_by_minute: [...minutes.fill(0, 0, 59)], uptime_seconds: 10 })), 15);
   t.equal(rateOfNode(row({})), undefined);
   t.same([0, 0.04, 2.66, 9.96, 140.4, 2_400].map(rateWords), ['0', '0', '2.7', '10', '140', '2,400']);
+  t.end();
+});
+
+t.test('SCA-3 · how long commits take, and who waits for them', (t) => {
+  t.equal(commitWords({ median: 3.1, p95: 9 }), '3 ms median · 9 ms at the 95th percentile');
+  t.equal(standbyWords({ connected: 0 }), 'no standby');
+  t.equal(standbyWords({ connected: 1, awaited: 'eu-b' }), '1 standby; commits wait for eu-b');
+  t.equal(standbyWords({ connected: 2 }), '2 standbys');
   t.end();
 });
