@@ -27,7 +27,7 @@ const inRun: Readonly<Record<'allowed' | 'refused', readonly string[]>> = {
     ...['confirm', 'drop', 'list', 'progress', 'retry', 'show', 'targets'].map((name) => `deliveries.${name}`),
     ...['curl', 'follow', 'open', 'search'].map((name) => `events.${name}`),
     ...['groups', 'list'].map((name) => `failures.${name}`),
-    ...['migrate', 'nodes', 'reload', 'status', 'stop'].map((name) => `gateway.${name}`),
+    ...['database', 'migrate', 'nodes', 'reload', 'status', 'stop'].map((name) => `gateway.${name}`),
     'journal.copy',
     ...['chart', 'endSessions', 'follow', 'link', 'show', 'tree', 'watch', 'why'].map((name) => `inspect.${name}`),
     ...['add', 'read'].map((name) => `link.${name}`),
