@@ -194,7 +194,7 @@ export const catalogue: readonly CliCommand[] = [
     path: ['gateway', 'stop'],
     args: [],
     flags: [],
-    help: 'Stop the gateway: flush bursts, finish or park runs.',
+    help: 'Stop the gateway: start the runs of waiting batches, finish or park runs.',
     load: async () => (await gateway()).stopGateway,
   },
   {
@@ -640,7 +640,7 @@ export const catalogue: readonly CliCommand[] = [
       { name: 'no-browser', help: 'Print the URL only; paste the redirect URL back.' },
       profile,
     ],
-    help: 'Log in again; the old credentials stand until the new ones are stored.',
+    help: 'Log in again; the old credentials are kept until the new ones are stored.',
     load: async () => (await mcpLogin()).reauthorize,
   },
   {
@@ -766,7 +766,7 @@ export const catalogue: readonly CliCommand[] = [
     path: ['cron', 'show'],
     args: ['job'],
     flags: [{ name: 'limit', value: 'n', help: 'Entries of the history at most (10).', form: 'count' }, profile, json],
-    help: 'Show a job, its next due times and what became of its firings.',
+    help: 'Show a job, its next due times and the outcomes of its firings.',
     load: async () => (await cron()).showJob,
   },
   {
@@ -792,7 +792,7 @@ export const catalogue: readonly CliCommand[] = [
       profile,
       json,
     ],
-    help: 'Fire a job now; its schedule goes on as before.',
+    help: 'Fire a job now; its schedule continues as before.',
     load: async () => (await cron()).runJob,
   },
   {
@@ -851,7 +851,7 @@ export const catalogue: readonly CliCommand[] = [
     args: ['id'],
     names: ['sending'],
     flags: [json],
-    help: 'Show one delivery with its text and what became of it.',
+    help: 'Show one delivery with its text and its outcome.',
     load: async () => (await deliveries()).showSending,
   },
   {
@@ -958,7 +958,7 @@ export const catalogue: readonly CliCommand[] = [
     args: ['delivery-id'],
     names: ['delivery'],
     flags: [{ name: 'texts', help: 'The prompt, the response and the delivered text too.' }, route, ofProfile, json],
-    help: 'Tell what became of a delivery: every state that it passed, and why.',
+    help: 'Explain the outcome of a delivery: every state that it passed, and why.',
     load: async () => (await inspectWhy()).explainDelivery,
   },
   {

@@ -28,7 +28,7 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   1: 'Failed or refused; the message says why.',
   2: 'The words or flags are wrong; nothing was done.',
   3: 'The gateway of the home is not running.',
-  4: 'A person is needed: there is no terminal to ask on, or nobody answered.',
+  4: 'A person is needed: there is no terminal to ask on, or there was no answer.',
   130: 'Cancelled by Ctrl-C.',
 };
 
@@ -51,7 +51,7 @@ export const files = {
   'config.yaml': 'The configuration; comments and order are kept by every command that changes it.',
   '.env': 'Secrets, one NAME=value a line; readable by its owner alone.',
   'gateway.sock': 'The control socket that the commands speak to.',
-  'gateway.lock': 'Held by the living gateway, so that there is one to a home.',
+  'gateway.lock': 'Held by the running gateway, so that there is one to a home.',
   'webhook_subscriptions.json': 'The dynamic subscriptions.',
   'cron/jobs.json': 'The cron jobs.',
   'mcp-tokens/': 'Credentials of logins, one file a server.',
@@ -330,7 +330,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['mcp tools', 'approvals', 'docs/errors.md'],
   },
   'mcp test': {
-    about: ['Apart from the living connections; needs no gateway, and changes nothing.'],
+    about: ['Beside the connections of a running gateway; needs none, and changes nothing.'],
     examples: [['mcp test github', 'connect once']],
     exits: {
       1: 'The server was not reached; the message says how far it got.',
@@ -523,7 +523,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['cron show', 'docs/cron.md'],
   },
   'cron show': {
-    examples: [['cron show digest', 'its next times and what became of the last']],
+    examples: [['cron show digest', 'its next times and the outcome of the last']],
     files: ['cron/jobs.json'],
     see: ['cron list', 'runs show'],
   },
@@ -595,7 +595,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['deliveries retry', 'deliveries targets', 'docs/deliveries.md'],
   },
   'deliveries show': {
-    examples: [['deliveries show 0mwu633pl0000nu9ns', 'the text, and what became of it']],
+    examples: [['deliveries show 0mwu633pl0000nu9ns', 'the text, and its outcome']],
     needsGateway: true,
     see: ['deliveries list'],
   },
@@ -700,7 +700,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   'inspect follow': {
     about: [
-      'States passed through without a pause are told too, and the first steps of a delivery once its id is known.',
+      'States passed through without a pause are shown too, and the first steps of a delivery once its id is known.',
     ],
     examples: [
       ['inspect follow --machine delivery', 'one kind of machine'],
@@ -721,7 +721,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
       'Shows each state that the delivery passed, the decision in it, up to the state that stopped it, and the remedy. It is read from the journal, so it survives a restart; refused requests are kept in memory until the daemon ends, and equal ones of one address are counted together.',
     ],
     examples: [
-      ['inspect why 8f2c-1', 'what became of a delivery'],
+      ['inspect why 8f2c-1', 'the outcome of a delivery'],
       ['inspect why 8f2c-1 --texts', 'with the prompt, the response and the delivered text'],
     ],
     needsGateway: true,
@@ -730,7 +730,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   doctor: {
     about: [
-      'Looks at everything that keeps a gateway from working, and says for each finding where it is, what it is and how to fix it. A running gateway is asked for the state of its servers; where none runs, each server that needs no login is connected to once. No login is ever begun.',
+      'Checks everything that keeps a gateway from working, and says for each finding where it is, what it is and how to fix it. A running gateway is asked for the state of its servers; where none runs, each server that needs no login is connected to once. No login is ever begun.',
       'With --fix it closes what is open to others and removes what a dead gateway left. It changes nothing else.',
     ],
     examples: [
@@ -747,7 +747,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   completion: {
     about: [
-      'The script asks this program at each press of the key, so that it never goes stale: names of servers, tools, routes, jobs, deliveries and approvals come from the living gateway, and none where none runs.',
+      'The script asks this program at each press of the key, so that it never goes stale: names of servers, tools, routes, jobs, deliveries and approvals come from the running gateway; without one there are none.',
     ],
     examples: [
       ['completion bash > ~/.local/share/bash-completion/completions/agent', 'bash, for good'],

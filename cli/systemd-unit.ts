@@ -33,7 +33,7 @@ function comments({ scope, home }: UnitInput): readonly string[] {
       '# Save as ~/.config/systemd/user/agent-gateway.service, then:',
       '#   systemctl --user daemon-reload',
       '#   systemctl --user enable --now agent-gateway',
-      '#   loginctl enable-linger          # to run it while nobody is logged in',
+      '#   loginctl enable-linger          # to run it while no one is logged in',
       `# Its log: journalctl --user -u ${name}; its home: ${home}`,
     ];
   }

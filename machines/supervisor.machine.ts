@@ -166,7 +166,7 @@ export const supervisorMachine = setup({
           on: { 'daemon.stop': 'draining' },
         },
         opening: {
-          description: 'The front binds its address.',
+          description: 'The HTTP server binds its address.',
           meta: { rule: 'CON-2' },
           tags: ['working'],
           entry: 'openGateway',
@@ -238,7 +238,8 @@ export const supervisorMachine = setup({
           },
         },
         draining: {
-          description: 'The gateway drains: answers what it took, flushes bursts, finishes or parks runs.',
+          description:
+            'The gateway drains: it answers open requests, starts the runs of waiting batches, and finishes or parks runs.',
           meta: { rule: 'CON-2' },
           tags: ['working'],
           entry: ['drainGateway', 'refuseReloads'],
@@ -272,7 +273,8 @@ export const supervisorMachine = setup({
       after: { restartDelay: 'up' },
     },
     closing: {
-      description: 'The front and its work are gone; sessions are closed and the children of the servers ended.',
+      description:
+        'The HTTP server is closed and its work has ended; sessions are closed and the processes of MCP servers ended.',
       meta: { rule: 'LIF-9' },
       tags: ['working'],
       entry: 'stopServers',

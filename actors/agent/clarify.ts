@@ -35,7 +35,7 @@ export function createClarify(ask: AskPerson): BuiltInTool {
     offer: {
       name: 'clarify',
       description:
-        'Asks a person one question and waits for the answer. Often nobody is there: ask only what cannot be decided otherwise.',
+        'Asks a person one question and waits for the answer. Often no one is there: ask only what cannot be decided otherwise.',
       inputSchema: {
         type: 'object',
         properties: {
@@ -74,7 +74,10 @@ export function createClarify(ask: AskPerson): BuiltInTool {
         case 'tooMany':
           return { text: 'Not asked: too many questions wait for a person already.', isError: true };
         case 'timedOut':
-          return { text: `Nobody answered within ${patienceMs / 1_000} s. Go on without the answer.`, isError: false };
+          return {
+            text: `There was no answer within ${patienceMs / 1_000} s. Continue without the answer.`,
+            isError: false,
+          };
       }
     },
   };

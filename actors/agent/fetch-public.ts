@@ -67,7 +67,8 @@ export function createFetchPublic(ports: Partial<FetchPublicPorts> = {}): FetchP
     } catch (thrown) {
       if (thrown instanceof Refusal) return { kind: 'refused', why: thrown.message };
       if (signal.aborted) return { kind: 'refused', why: 'the run was stopped' };
-      if (stop.isTimeOver()) return { kind: 'refused', why: `no whole answer within ${request.timeoutMs / 1_000} s` };
+      if (stop.isTimeOver())
+        return { kind: 'refused', why: `no complete answer within ${request.timeoutMs / 1_000} s` };
       const code = connectionCode(thrown);
       return { kind: 'refused', why: `it could not be fetched${code === undefined ? '' : ` (${code})`}` };
     } finally {
@@ -80,7 +81,8 @@ export function createFetchPublic(ports: Partial<FetchPublicPorts> = {}): FetchP
 class Refusal extends Error {}
 
 function readUrl(text: string): URL {
-  if (text.length > longestUrl || !URL.canParse(text)) throw new Refusal('that is no URL; give a whole one, https://…');
+  if (text.length > longestUrl || !URL.canParse(text))
+    throw new Refusal('that is no URL; give a complete one, https://…');
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new Refusal('only http and https URLs are fetched');
   if (url.username !== '' || url.password !== '') throw new Refusal('a URL with a login is not fetched');

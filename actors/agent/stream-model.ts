@@ -237,13 +237,13 @@ async function readAnswer(response: Response, { model, limits, heard, draft, onT
 function verdictOn(draft: Draft, otherwise: string): Attempt {
   const { fault, tokens } = draft;
   if (fault !== null) {
-    const why = `the model endpoint gave up in the middle of its answer (${fault.type})`;
+    const why = `the model endpoint ended in the middle of its answer (${fault.type})`;
     return { kind: 'failed', why, passing: fault.passing, tokens };
   }
   const answer = answerOf(draft);
   if (answer !== undefined) return { kind: 'answered', answer };
   const isBegun = draft.text !== '' || draft.calls.size > 0;
-  const what = isBegun ? 'the model’s answer did not come whole' : 'the model endpoint gave no answer';
+  const what = isBegun ? 'the model’s answer was incomplete' : 'the model endpoint gave no answer';
   return { kind: 'failed', why: `${what}: ${otherwise}`, passing: true, tokens };
 }
 

@@ -22,7 +22,7 @@ export function createWebExtract(fetchPublic: FetchPublic): BuiltInTool {
       description: `Reads a public web page and returns its text, at most ${longestText} characters of it.`,
       inputSchema: {
         type: 'object',
-        properties: { url: { type: 'string', description: 'The whole URL, https://…' } },
+        properties: { url: { type: 'string', description: 'The complete URL, https://…' } },
         required: ['url'],
       },
     },

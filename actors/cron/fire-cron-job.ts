@@ -238,7 +238,7 @@ function lateness({ nowMs }: Entry, { dueAtMs, missedSinceMs }: DueTime): string
   const late = `${Math.max(0, Math.round(lateMs / 1_000))} s late`;
   return missedSinceMs === undefined
     ? late
-    : `${late}; stands for every firing missed since ${new Date(missedSinceMs).toISOString()}`;
+    : `${late}; replaces every firing missed since ${new Date(missedSinceMs).toISOString()}`;
 }
 
 function refusalOf(

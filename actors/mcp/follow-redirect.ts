@@ -64,7 +64,7 @@ export function withoutCredentials(headers: Headers, configured: Headers): void 
 function refusalOf(from: URL, { url, body }: RedirectableRequest, form: boolean): string | undefined {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'leaves HTTP and is not followed; check url';
   if (from.protocol === 'https:' && url.protocol === 'http:')
-    return 'would go on without TLS and is not followed; check url';
+    return 'would continue without TLS and is not followed; check url';
   // The forms are OAuth's, and hold codes, tokens and client secrets.
   if (form && body !== null && crossesOrigin(from, url))
     return 'would take a form to another origin and is not followed; check url';

@@ -107,7 +107,7 @@ function showHelp(_: string, { screen }: SlashPorts): Promise<void> {
   const heads = slashCommands.map(({ name, args }) => `/${name} ${args}`.trim());
   const width = Math.max(...heads.map(({ length }) => length));
   const lines = slashCommands.map(({ help }, index) => `  ${(heads[index] ?? '').padEnd(width)}  ${help}`);
-  screen.say([...lines, '  A line that ends in \\ goes on in the next one.'].join('\n'));
+  screen.say([...lines, '  A line that ends in \\ continues in the next one.'].join('\n'));
   return Promise.resolve();
 }
 

@@ -162,7 +162,7 @@ export async function runJob(context: CommandContext): Promise<ExitCode> {
 export async function removeJob(context: CommandContext): Promise<ExitCode> {
   const gone = await call(context, 'cron.remove', jobOf(context));
   if (hasFlag(context, 'json')) printJson(context, gone);
-  else context.out.print(`Removed ${oneLine(gone.removed)}. A run of it that is under way goes on.\n`);
+  else context.out.print(`Removed ${oneLine(gone.removed)}. A run of it that is in progress continues.\n`);
   return 0;
 }
 

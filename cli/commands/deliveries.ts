@@ -78,7 +78,7 @@ export async function dropSending(context: CommandContext): Promise<ExitCode> {
 }
 
 function noteOf({ paused_until: until, pause_reason: why, note }: TargetRow, nowMs: number): string {
-  const paused = until === undefined ? [] : [`paused, goes on ${inTime(until, nowMs)}: ${why ?? ''}`];
+  const paused = until === undefined ? [] : [`paused, continues ${inTime(until, nowMs)}: ${why ?? ''}`];
   return [...paused, ...(note === undefined ? [] : [note])].join('; ');
 }
 
@@ -89,7 +89,7 @@ export async function listTargets(context: CommandContext): Promise<ExitCode> {
     return 0;
   }
   if (rows.length === 0) {
-    context.out.print('No targets are configured: texts go to the log. docs/deliveries.md tells how to add one.\n');
+    context.out.print('No targets are configured: texts go to the log. docs/deliveries.md shows how to add one.\n');
     return 0;
   }
   const nowMs = Date.now();

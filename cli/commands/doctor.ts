@@ -62,7 +62,7 @@ function summary(found: readonly Told[], left: readonly Trouble[], fixed: boolea
     ...(mended > 0 ? [`${mended} mended`] : []),
   ];
   const told = parts.length === 0 ? 'Nothing is wrong.' : `${parts.join(', ')}.`;
-  return mendable > 0 && !fixed ? `${told} \`agent doctor --fix\` mends ${mendable} of them.` : told;
+  return mendable > 0 && !fixed ? `${told} \`agent doctor --fix\` fixes ${mendable} of them.` : told;
 }
 
 /** What scripts get: what is good has no code. */

@@ -245,8 +245,8 @@ function elsewhere({ out }: CommandContext, configs: readonly ForeignConfig[]): 
 
 function remarks({ standing, variables, uses, missing, notes, name, entry, isProject }: ImportItem): readonly string[] {
   const told: string[] = [];
-  if (standing.kind === 'unusable') told.push(`cannot be taken over: ${standing.why}`);
-  if (standing.kind === 'same') told.push('the very same stands here already, or above');
+  if (standing.kind === 'unusable') told.push(`cannot be imported: ${standing.why}`);
+  if (standing.kind === 'same') told.push('the same one is here already, or above');
   if (standing.kind === 'taken') {
     told.push(`its name is taken here: skipped, or added as ${name} where you choose it or pass --rename`);
   }

@@ -56,7 +56,7 @@ function spellRun({ out }: CommandContext, run: RunDetail, withTranscript: boole
     ['Batch', events === undefined ? undefined : counted(superseded + events, 'event')],
     [
       'Burst',
-      superseded === 0 || events !== undefined ? undefined : `stands for ${counted(superseded, 'earlier event')}`,
+      superseded === 0 || events !== undefined ? undefined : `replaces ${counted(superseded, 'earlier event')}`,
     ],
     ['Queued', moment(run.queued_at, nowMs)],
     ['Started', started_at && `${moment(started_at, nowMs)}, after ${span(run.queued_at, started_at)}`],

@@ -132,7 +132,7 @@ async function write(context: CommandContext, given: Answers): Promise<readonly 
     return changed ? edited : undefined;
   });
   if (changed) told.unshift(`Wrote ${paths.config}.`);
-  return told.length > 0 ? told : ['Everything stands so already.'];
+  return told.length > 0 ? told : ['Nothing needs to be changed.'];
 }
 
 /** A gateway that runs reads the change; one that does not is started. */

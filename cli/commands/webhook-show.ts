@@ -45,7 +45,7 @@ function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): st
     ['On failure', route.onFailure && spellPlace(route.onFailure, route.onFailureExtra ?? {})],
   ]);
   const title = route.deliverOnly ? 'Text' : 'Prompt';
-  const text = prompt === undefined ? `\n${dim(out, title)}\nThe whole payload.\n` : titledText(out, title, prompt);
+  const text = prompt === undefined ? `\n${dim(out, title)}\nThe complete payload.\n` : titledText(out, title, prompt);
   return titled(out, row.name, row.enabled ? 'enabled' : 'disabled') + head + text;
 }
 

@@ -59,7 +59,7 @@ async function outcomeOf(id: string, ask: CommandContext['ask']): Promise<FirstE
     }
     await wait(pollMs);
   }
-  return { kind: 'went', told: `The event was accepted and its run goes on; see \`agent events show ${id}\`.` };
+  return { kind: 'went', told: `The event was accepted and its run continues; see \`agent events show ${id}\`.` };
 }
 
 function deliveryOf(body: string): string | undefined {

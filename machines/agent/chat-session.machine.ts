@@ -65,7 +65,7 @@ export const chatSessionMachine = setup({
       on: { 'turn.cancel': 'cancelling', 'chat.close': 'closed' },
     },
     cancelling: {
-      description: 'The turn was told to stop; what it began ends first.',
+      description: 'The turn is being stopped; what it began ends first.',
       meta: { rule: 'CLI-4' },
       tags: ['working'],
       invoke: {

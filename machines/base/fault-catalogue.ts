@@ -79,7 +79,7 @@ export const faultCatalogue = {
   },
   'subscriptions-corrupt': {
     what: 'The subscriptions file is not a JSON object.',
-    remedy: 'Mend or move webhook_subscriptions.json; the last good set stays in force until then.',
+    remedy: 'Fix or move webhook_subscriptions.json; the last good set stays in force until then.',
   },
   'subscriptions-unreadable': {
     what: 'The subscriptions file cannot be read or changed.',
@@ -102,7 +102,7 @@ export const faultCatalogue = {
     remedy: 'Look at its log: it stopped or was ended.',
   },
   'reload-refused': {
-    what: 'The configuration was not taken over: it has findings, or its address cannot be bound. The last good one stays in force.',
+    what: 'The configuration was not applied: it has findings, or its address cannot be bound. The last good one stays in force.',
     remedy: 'Correct what the message names (`agent config check` lists findings) and reload again.',
   },
   'route-unknown': {
@@ -122,7 +122,7 @@ export const faultCatalogue = {
     remedy: '`agent events` lists what is kept; `gateway.history` bounds it.',
   },
   'delivery-ambiguous': {
-    what: 'The id came to several routes, and so stands for several events: an id is told apart by profile and route alone.',
+    what: 'Several routes received this id, so it names several events: an id is unique within a profile and a route alone.',
     remedy: 'Name one by its key, which the message lists, or choose with `--route` and `--profile`.',
   },
   'id-ambiguous': {
@@ -138,7 +138,7 @@ export const faultCatalogue = {
     remedy: 'Nothing to do; `agent events replay` sends its event through once more.',
   },
   'delivery-unsure': {
-    what: 'Whether the delivery has arrived is not known, so it is not sent again without being told to.',
+    what: 'Whether the delivery has arrived is not known, so it is sent again only when a person asks for it.',
     remedy: 'Look at the target. Then `agent deliveries retry <id> --force`, or `agent deliveries drop <id>`.',
   },
   'run-unknown': {
@@ -147,7 +147,7 @@ export const faultCatalogue = {
   },
   'run-over': {
     what: 'The run has answered or ended, so there is nothing left to cancel.',
-    remedy: '`agent runs show` tells what became of it.',
+    remedy: '`agent runs show` shows its outcome.',
   },
   'run-elsewhere': {
     what: 'Another gateway on the same database has the run.',
@@ -184,11 +184,11 @@ export const faultCatalogue = {
   },
   'chart-unknown': {
     what: 'No statechart has that name.',
-    remedy: '`agent inspect tree` shows the machine of each actor; a ward has none.',
+    remedy: '`agent inspect tree` shows the machine of each actor; a pool has none.',
   },
   'inspector-closed': {
-    what: "The inspector's listener does not stand.",
-    remedy: 'The message tells why: it is switched off, its port is taken, or its host is no loopback address.',
+    what: 'The inspector does not listen.',
+    remedy: 'The message says why: it is switched off, its port is in use, or its host is no loopback address.',
   },
   'guest-name': {
     what: 'The name for whom a link to the page is made has another form.',
@@ -208,7 +208,7 @@ export const faultCatalogue = {
   },
   'params-missing': {
     what: 'A parameter of a control method is missing or of another form.',
-    remedy: 'docs/control-protocol.md tells the parameters.',
+    remedy: 'docs/control-protocol.md lists the parameters.',
   },
   'subscription-unknown': {
     what: 'No dynamic subscription has that name. Routes of config.yaml are not subscriptions.',
@@ -244,7 +244,7 @@ export const faultCatalogue = {
     remedy: 'Use letters, digits, dots, underscores and hyphens, beginning with a letter or digit.',
   },
   'login-stopped': {
-    what: 'A login ended without new credentials; the old ones stand.',
+    what: 'A login ended without new credentials; the old ones are kept.',
     remedy:
       'Read the message: it says what was refused, denied or ran out of time. Begin again with `agent mcp login`.',
   },
@@ -266,7 +266,7 @@ export const faultCatalogue = {
   },
   'login-paste': {
     what: 'What was pasted is no redirect URL, or no login waits for one.',
-    remedy: 'Paste the whole address that the browser ended at, while the login waits.',
+    remedy: 'While the login waits, paste the complete address at which the browser ended.',
   },
   'cron-job-unfit': {
     what: 'The cron job breaks a rule of jobs.',
@@ -285,7 +285,7 @@ export const faultCatalogue = {
     remedy: 'Set its `enabled` to true.',
   },
   'cron-job-broken': {
-    what: 'Nobody can tell from its record whether the cron job may be fired.',
+    what: 'The record of the cron job does not say whether it may run.',
     remedy: 'Write true or false for `paused` and `enabled`, or `agent cron resume` it.',
   },
   'cron-job-ambiguous': {
@@ -298,7 +298,7 @@ export const faultCatalogue = {
   },
   'cron-jobs-corrupt': {
     what: 'The file of cron jobs is no JSON of jobs.',
-    remedy: 'Mend or move cron/jobs.json; the last good jobs stay in force until then.',
+    remedy: 'Fix or move cron/jobs.json; the last good jobs stay in force until then.',
   },
   'cron-jobs-unwritable': {
     what: 'The file of cron jobs cannot be changed.',

@@ -145,7 +145,7 @@ export function wardHandle<Logic extends AnyActorLogic>(
   _logic?: Logic,
 ): WardHandle<InputFrom<Logic>, ActorRefFrom<Logic>> {
   const children = wards.get(ref);
-  if (children === undefined) throw new TypeError(`actor "${ref.id}" is no ward`);
+  if (children === undefined) throw new TypeError(`actor "${ref.id}" is no pool`);
   children.handle ??= handleOf(ref, children);
   return children.handle as WardHandle<InputFrom<Logic>, ActorRefFrom<Logic>>;
 }

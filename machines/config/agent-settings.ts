@@ -48,7 +48,7 @@ export const agentSchema = {
     on_interrupted: {
       enum: ['rerun', 'report'],
       default: 'rerun',
-      description: 'What becomes of a run that a crash cut off.',
+      description: 'What to do with a run that a crash interrupted.',
     },
     model: {
       type: 'object',
@@ -64,7 +64,7 @@ export const agentSchema = {
         name: { ...text, minLength: 1, description: 'Name of the model.' },
         max_steps: { type: 'integer', minimum: 1, default: 20, description: 'Questions to the model in one run.' },
         max_tokens: { type: 'integer', minimum: 1, description: 'Longest answer, in tokens.' },
-        prices: { ...prices, description: 'What a million tokens cost; runs then tell their cost.' },
+        prices: { ...prices, description: 'What a million tokens cost; runs then show their cost.' },
         other_prices: {
           type: 'object',
           additionalProperties: prices,

@@ -185,13 +185,13 @@ function misuses(document: Document.Parsed): readonly Misuse[] {
       if (source === undefined)
         refuse(node, `not usable: no &${node.source} is before *${node.source}; anchor a value so`);
       else if (size === undefined)
-        refuse(node, `not usable: *${node.source} stands for what it lies in; write its value out`);
+        refuse(node, `not usable: *${node.source} is an alias of a value that contains it; write the value out`);
       const before = aliased;
       aliased += size ?? 0;
       if (before <= maxAliasedNodes && aliased > maxAliasedNodes) {
         refuse(
           node,
-          `not usable: with *${node.source}, aliases stand for more than ${maxAliasedNodes} values; write values out`,
+          `not usable: with *${node.source}, aliases expand to more than ${maxAliasedNodes} values; write values out`,
         );
       }
       return size ?? 0;

@@ -160,7 +160,7 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   if (literal !== undefined) {
     refuse(
       ['coalesce', 'key'],
-      `has a coalescing key in which "${literal}" is no token and would stand for every event alike; a token is letters, digits, "_" and "." in braces, and other fields are named alone, without braces`,
+      `has a coalescing key in which "${literal}" is no token, so all events would have the same key; a token is letters, digits, "_" and "." in braces, and other fields are named alone, without braces`,
       'coalesce-key',
     );
   }

@@ -145,8 +145,8 @@ function readScheme(given: JsonObject, refuse: Refuse): SignatureScheme | undefi
   if (!signed.includes('{body}') && algorithm !== 'token')
     say('signed', 'it names no {body}, so that anybody could send another one under a captured signature');
   if (signed.includes('{timestamp}') && given.timestamp === undefined)
-    say('signed', 'it names {timestamp}; say where that stands by timestamp');
-  if (signed.includes('{id}') && given.id === undefined) say('signed', 'it names {id}; say where that stands by id');
+    say('signed', 'it names {timestamp}; set timestamp to say where that is');
+  if (signed.includes('{id}') && given.id === undefined) say('signed', 'it names {id}; set id to say where that is');
   const isInBody = timestamp !== undefined && 'field' in timestamp.at;
   if (timestamp !== undefined && !isInBody && !signed.includes('{timestamp}'))
     say('timestamp', 'a time that is not signed protects from nothing; name {timestamp} in signed, or drop it');

@@ -84,7 +84,7 @@ export const routeSchema = {
       description:
         'HMAC secret or token, or a list of them while one is replaced; INSECURE_NO_AUTH skips validation on a loopback bind.',
     },
-    source: { enum: sourceNames, description: 'The provider that sends: how it signs and where its ids stand.' },
+    source: { enum: sourceNames, description: 'The provider that sends: how it signs and where its ids are.' },
     signature: signatureSchema,
     body: {
       enum: bodyShapes,
@@ -92,9 +92,9 @@ export const routeSchema = {
         'What a body may be: a JSON object; each: of an array each item is an event; raw: an array is one event, {"items": [...]}. Default: as the source has it, else object.',
     },
     verify_token: { ...text, minLength: 1, description: 'What the provider repeats when it asks for this address.' },
-    delivery_id: { ...placeSchema, description: 'Where the id of the delivery stands, where no source says so.' },
+    delivery_id: { ...placeSchema, description: 'Where the id of the delivery is, if no source says so.' },
     profile: { ...text, description: 'The only profile whose prefix reaches this route.' },
-    prompt: { ...text, description: 'Template of the prompt; without one the whole payload.' },
+    prompt: { ...text, description: 'Template of the prompt; without one, the complete payload.' },
     filters: { type: 'array', items: condition, default: [], description: 'Conditions, all of which must match.' },
     script: { ...text, minLength: 1, description: "Filter or transform script in the profile's scripts folder." },
     script_timeout_seconds: {
@@ -161,7 +161,7 @@ export const routeSchema = {
           description: 'Whether the prompt has the newest event, or all events of the window.',
         },
       },
-      description: 'Gather bursts of events into one run.',
+      description: 'Gather several events into one run.',
     },
     concurrency: { type: 'integer', minimum: 1, description: 'Runs of this route at the same time.' },
     description: { ...text, description: 'What the route is for; shown in lists.' },

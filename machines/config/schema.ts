@@ -167,7 +167,7 @@ export const homeSchema = {
       ...text,
       minLength: 1,
       description:
-        'Folder that `${workspaceFolder}` stands for and that stdio servers start in; they start in the home without it.',
+        'The value of `${workspaceFolder}`, and the folder in which stdio servers start; without it they start in the home.',
     },
     mcp_servers: { type: 'object', additionalProperties: serverEntrySchema, description: 'Server name to entry.' },
     platforms: {

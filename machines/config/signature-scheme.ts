@@ -95,7 +95,7 @@ export const signatureSchema = {
       description: 'The signed text, with {id}, {timestamp}, {method}, {url} and {body}.',
     },
     key: { enum: ['text', 'base64', 'hex'], default: 'text', description: 'How the secret is written.' },
-    id: { ...placeSchema, description: 'Where {id} stands.' },
+    id: { ...placeSchema, description: 'Where {id} is.' },
     timestamp: {
       type: 'object',
       additionalProperties: false,
@@ -111,7 +111,7 @@ export const signatureSchema = {
           description: 'How far it may differ from the clock.',
         },
       },
-      description: 'Where the time of the request stands, and how far from the clock it may lie.',
+      description: 'Where the time of the request is, and how far it may differ from the clock.',
     },
   },
 } as const;

@@ -157,7 +157,7 @@ export const cronJobMachine = setup({
       },
     },
     scheduled: {
-      description: 'Waits for the next due time; a wait too long for a timer is looked at again and goes on.',
+      description: 'Waits for the next due time; a wait too long for one timer is continued by another.',
       meta: { rule: 'CRN-1' },
       tags: ['resting'],
       on: { 'job.changed': 'planning', 'clock.moved': 'planning' },
@@ -222,7 +222,7 @@ export const cronJobMachine = setup({
       on: { 'job.changed': 'planning' },
     },
     removed: {
-      description: 'The job is no longer in the file; a run of it goes on by itself.',
+      description: 'The job is no longer in the file; a run of it continues by itself.',
       meta: { rule: 'CRN-1' },
       tags: ['ended'],
       type: 'final',

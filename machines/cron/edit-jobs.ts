@@ -55,7 +55,7 @@ function namesakesTold(jobs: readonly CronJob[]): readonly CronJob[] {
   return jobs.map((job) => {
     const others = (ids.get(job.name) ?? []).filter((id) => id !== job.id);
     if (others.length === 0) return job;
-    const shared = `job ${others.join(', ')} has this name too; tell them apart by id, or rename one`;
+    const shared = `job ${others.join(', ')} has this name too; name the job by its id, or rename one`;
     return { ...job, doubt: job.doubt === undefined ? shared : `${job.doubt}; ${shared}` };
   });
 }

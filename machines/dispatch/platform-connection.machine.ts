@@ -50,7 +50,7 @@ export type PlatformEvent =
 
 const crashed: Verification = {
   kind: 'failed',
-  why: 'the check itself failed; the log tells more',
+  why: 'the check itself failed; the log has the details',
   refused: false,
   againInMs: 60_000,
 };
@@ -132,7 +132,7 @@ export const platformConnectionMachine = setup({
       on: { 'platform.check': 'reverifying', 'platform.refused': 'verifying', 'platform.stop': 'stopped' },
     },
     reverifying: {
-      description: 'The platform is asked once more; deliveries go on meanwhile.',
+      description: 'The platform is asked once more; deliveries continue meanwhile.',
       meta: { rule: 'DLV-1' },
       tags: ['working', 'retrying'],
       invoke: {
@@ -156,7 +156,7 @@ export const platformConnectionMachine = setup({
     },
     failed: {
       description:
-        'The platform refuses the credentials, is not reached, or its entry cannot be used; why tells the cure.',
+        'The platform refuses the credentials, is not reached, or its entry cannot be used; why has the remedy.',
       meta: { rule: 'DLV-2' },
       tags: ['resting', 'failed'],
       entry: ['tellChecked', 'reportFailed'],

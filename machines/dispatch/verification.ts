@@ -44,14 +44,14 @@ export function readVerification(
     case 'rateLimited':
       return {
         kind: 'failed',
-        why: `${outcome.reason}; it is looked at again by itself`,
+        why: `${outcome.reason}; it is checked again automatically`,
         refused: false,
         againInMs: Math.max(outcome.retryAfterMs, retry.baseDelayMs),
       };
     case 'transient':
       return {
         kind: 'failed',
-        why: `${outcome.reason}; it is looked at again by itself`,
+        why: `${outcome.reason}; it is checked again automatically`,
         refused: false,
         againInMs: Math.round(backoffMs(retry, failures) * (1 - jitter / 2)),
       };

@@ -86,7 +86,7 @@ export const addServerMachine = setup({
       on: { 'link.cancel': 'cancelled' },
     },
     asking: {
-      description: 'A person reads the name and the whole config and decides.',
+      description: 'A person reads the name and the complete config and decides.',
       meta: { rule: 'LNK-2' },
       tags: ['needsUser'],
       entry: 'show',

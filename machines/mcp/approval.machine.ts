@@ -102,14 +102,14 @@ export const approvalMachine = setup({
       entry: 'tellAnswer',
     },
     timedOut: {
-      description: 'Nobody answered in time; nothing was sent.',
+      description: 'There was no answer in time; nothing was sent.',
       meta: { rule: 'TRU-1' },
       tags: ['ended', 'failed'],
       type: 'final',
       entry: 'tellAnswer',
     },
     withdrawn: {
-      description: 'The question stands no more: the call was cancelled or the server is gone.',
+      description: 'The question is withdrawn: the call was cancelled or the server is gone.',
       meta: { rule: 'TRU-3' },
       tags: ['ended'],
       type: 'final',

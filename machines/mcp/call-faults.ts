@@ -148,7 +148,7 @@ export function refusal(
   return verdict === 'timedOut'
     ? {
         code: 'approval_timed_out',
-        message: `${name} was not run: nobody approved it in time; answer with \`agent approvals\``,
+        message: `${name} was not run: it was not approved in time; answer with \`agent approvals\``,
       }
     : {
         code: 'approval_denied',

@@ -161,9 +161,9 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
     case 'notMcp':
       return 'check url, or set skip_preflight: true';
     case 'malformed':
-      return 'tell its author, or run another version of it';
+      return 'report it to its author, or run another version of it';
     case 'oversized':
-      return 'tell its author to list fewer at a time, or run another version of it';
+      return 'ask its author to list fewer at a time, or run another version of it';
     case 'revision':
       return 'run a newer version of the server';
     case 'timeout':

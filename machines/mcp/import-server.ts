@@ -198,7 +198,7 @@ function loginOf(login: JsonObject, notes: string[]): JsonObject {
 
 function leaveOut(rest: JsonObject, notes: string[]): void {
   const left = Object.keys(rest).filter((key) => !silent.has(key));
-  if (left.length > 0) notes.push(`not taken over: ${left.map(wordInSentence).join(', ')}`);
+  if (left.length > 0) notes.push(`not imported: ${left.map(wordInSentence).join(', ')}`);
 }
 
 function present(entry: Readonly<Record<string, Json | undefined>>): JsonObject {

@@ -362,7 +362,7 @@ export const serverConnectionMachine = setup({
       after: { retry: { target: 'connecting' } },
     },
     parked: {
-      description: 'The budget of attempts is spent: looked at from time to time, and once for each call.',
+      description: 'No attempts are left: it is tried from time to time, and once for each call.',
       meta: { rule: 'LIF-7' },
       tags: ['resting', 'failed'],
       entry: 'tellUnreachable',

@@ -49,7 +49,7 @@ export const serversMachine = setup({
   initial: 'opening',
   states: {
     opening: {
-      description: 'The wards come to life before anything is spawned into them.',
+      description: 'The pools start before anything is spawned into them.',
       meta: { rule: 'LIF-1' },
       tags: ['working'],
       after: { 0: { target: 'reconciling' } },

@@ -192,7 +192,7 @@ export const browserLoginMachine = setup({
       },
     },
     storing: {
-      description: 'Writes the credentials, whole or not at all: the only step that replaces old ones.',
+      description: 'Writes the credentials completely or not at all: the only step that replaces old ones.',
       meta: { rule: 'OAU-8' },
       tags: ['working'],
       invoke: {

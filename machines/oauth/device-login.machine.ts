@@ -45,7 +45,7 @@ export const deviceLoginMachine = setup({
     rememberInterval: assign((_, params: { intervalMs: number }) => params),
     rememberWhy: assign((_, params: { why: string }) => ({ why: params.why })),
     rememberOver: assign(({ context }) => ({
-      why: `mcp server "${context.server}": nobody approved the login within ${Math.round(context.patienceMs / 1_000)} s; begin again`,
+      why: `mcp server "${context.server}": the login was not approved within ${Math.round(context.patienceMs / 1_000)} s; begin again`,
     })),
     armPatience: raise({ type: 'patience.over' }, { id: 'patience', delay: 'patience' }),
     disarmPatience: cancel('patience'),
@@ -149,7 +149,7 @@ export const deviceLoginMachine = setup({
       },
     },
     storing: {
-      description: 'Writes the credentials, whole or not at all: the only step that replaces old ones.',
+      description: 'Writes the credentials completely or not at all: the only step that replaces old ones.',
       meta: { rule: 'DEV-4' },
       tags: ['working'],
       entry: 'disarmPatience',

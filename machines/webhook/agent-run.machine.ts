@@ -276,7 +276,7 @@ export const agentRunMachine = setup({
       },
     },
     cancelling: {
-      description: 'The agent is told to stop; what it began ends before the place is free again.',
+      description: 'The agent is being stopped; what it began ends before the place is free again.',
       meta: { rule: 'DIS-3' },
       tags: ['working', 'underWay', 'holdsSlot'],
       invoke: {

@@ -86,7 +86,7 @@ export const coalescingGroupMachine = setup({
   initial: 'resuming',
   states: {
     resuming: {
-      description: 'Chooses where the group stands from what was handed to it: a burst, a run in flight, or both.',
+      description: 'Chooses the state of the group by its input: a batch, a run in progress, or both.',
       meta: { rule: 'DUR-1' },
       tags: ['working'],
       always: [
@@ -96,7 +96,7 @@ export const coalescingGroupMachine = setup({
       ],
     },
     pending: {
-      description: 'A burst gathers: the newest event replaces the pending one and the quiet window restarts.',
+      description: 'A batch gathers: the newest event replaces the pending one and the quiet window restarts.',
       meta: { rule: 'COA-1' },
       tags: ['resting', 'underWay'],
       on: {
@@ -118,7 +118,7 @@ export const coalescingGroupMachine = setup({
       },
     },
     settled: {
-      description: 'The burst is settled but the run before it is still in flight: at most one runs at a time.',
+      description: 'The batch is complete but the run before it is still in progress: at most one runs at a time.',
       meta: { rule: 'COA-3' },
       tags: ['resting', 'underWay'],
       on: {
@@ -133,7 +133,7 @@ export const coalescingGroupMachine = setup({
       },
     },
     opening: {
-      description: "The group's record becomes a run in one commit; what arrives meanwhile begins the next burst.",
+      description: "The group's record becomes a run in one commit; what arrives meanwhile begins the next batch.",
       meta: { rule: 'COA-1' },
       tags: ['working', 'underWay'],
       entry: 'openRun',
@@ -148,14 +148,14 @@ export const coalescingGroupMachine = setup({
       },
     },
     refused: {
-      description: 'The journal could not write the run; the burst stays on disk and is offered again.',
+      description: 'The journal could not write the run; the batch stays on disk and is offered again.',
       meta: { rule: 'DUR-1' },
       tags: ['resting', 'retrying'],
       on: { 'event.joined': { actions: { type: 'gather', params: ({ event }) => event } } },
       after: { reopenDelay: { target: 'opening' } },
     },
     dispatched: {
-      description: 'The run of the last burst is in flight and no other burst gathers.',
+      description: 'The run of the last batch is in progress and no other batch gathers.',
       meta: { rule: 'COA-3' },
       tags: ['resting'],
       on: {

@@ -175,7 +175,8 @@ export const deliveryMachine = setup({
       },
     },
     unrecorded: {
-      description: 'The outcome is known and whoever waits is told, but the journal cannot write; it is offered again.',
+      description:
+        'The outcome is known and the waiting sender gets it, but the journal cannot write; it is offered again.',
       meta: { rule: 'DUR-2' },
       tags: ['resting', 'retrying', 'underWay'],
       entry: 'reportResult',
@@ -216,7 +217,7 @@ export const deliveryMachine = setup({
       type: 'final',
     },
     failed: {
-      description: 'A direct delivery that did not succeed in its time; its sender was told so.',
+      description: 'A direct delivery that did not succeed in its time; its sender got that answer.',
       meta: { rule: 'DIS-2' },
       tags: ['ended', 'failed'],
       type: 'final',

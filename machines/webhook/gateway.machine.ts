@@ -81,7 +81,7 @@ export const gatewayMachine = setup({
   initial: 'closed',
   states: {
     closed: {
-      description: 'Nothing listens; work from the journal may already go on.',
+      description: 'Nothing listens; work from the journal may already continue.',
       meta: { rule: 'ADP-1' },
       tags: ['resting'],
       on: {
@@ -141,7 +141,7 @@ export const gatewayMachine = setup({
       },
     },
     reopening: {
-      description: 'The new address is bound before the old front closes; where that fails, the old one stays.',
+      description: 'The new address is bound before the old HTTP server closes; if that fails, the old one stays.',
       meta: { rule: 'ADP-1' },
       tags: ['working', 'serving'],
       invoke: {
@@ -181,14 +181,14 @@ export const gatewayMachine = setup({
     },
     draining: {
       description:
-        'No job is fired any more and bursts are flushed at once; the front closes: what is being answered is answered, nothing new is taken.',
+        'No job is fired any more and the runs of waiting batches start at once; the HTTP server closes: open requests are answered, nothing new is taken.',
       meta: { rule: 'CON-2' },
       tags: ['working'],
       entry: ['forgetUrl', 'stopSchedule', 'flushGroups'],
       invoke: { id: 'closeFront', src: 'closeFront', input: undefined, onDone: 'finishing', onError: 'finishing' },
     },
     finishing: {
-      description: 'What joined a burst meanwhile is flushed too; runs finish in their time or stay in the journal.',
+      description: 'What joined a batch meanwhile becomes a run too; runs finish in their time or stay in the journal.',
       meta: { rule: 'COA-1' },
       tags: ['working'],
       entry: 'flushGroups',

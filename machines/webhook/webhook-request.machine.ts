@@ -201,7 +201,7 @@ export const webhookRequestMachine = setup({
       always: [{ guard: 'isDecided', target: 'answered' }, { target: 'readingBody' }],
     },
     readingBody: {
-      description: 'Waits for the whole body, cut off at the cap while it streams.',
+      description: 'Waits for the complete body, which is cut off at the limit as it streams.',
       meta: { rule: 'LIM-1' },
       tags: ['working'],
       entry: 'readBody',
@@ -390,7 +390,7 @@ export const webhookRequestMachine = setup({
       entry: 'answer',
     },
     abandoned: {
-      description: 'The client left before its body was whole; there is nobody to answer.',
+      description: 'The client left before its body was complete; there is no one to answer.',
       meta: { rule: 'LIM-1' },
       tags: ['ended'],
       type: 'final',

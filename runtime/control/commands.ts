@@ -201,7 +201,7 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<
   const daemon = daemonOf(host);
   const base =
     daemon.url() ??
-    refuse('gateway-not-listening', 'the webhook adapter does not listen; `agent gateway status` tells why');
+    refuse('gateway-not-listening', 'the webhook adapter does not listen; `agent gateway status` shows why');
   const { route, secret } = askedRouteOf(deskOf(host), asked);
   const key = secret.kind === 'shared' ? secret.secret : undefined;
   const path = route.profile === 'default' ? `/webhooks/${route.name}` : `/p/${route.profile}/webhooks/${route.name}`;

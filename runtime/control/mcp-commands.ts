@@ -140,7 +140,7 @@ export const mcpCommands = {
     if (!taken)
       throw new Refusal(
         'login-paste',
-        `no login to "${server}" waits for this; paste the whole address that the browser ended at`,
+        `no login to "${server}" waits for this; paste the complete address at which the browser ended`,
       );
     return { taken: server };
   }),

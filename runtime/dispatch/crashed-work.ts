@@ -20,7 +20,7 @@ export interface CrashedWork {
   delivery(key: string): Promise<DeliveryRecord | undefined>;
 }
 
-const reason = 'it crashed inside the gateway; the log tells more';
+const reason = 'it crashed inside the gateway; the log has the details';
 
 export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
   const { keeper, writer, nowMs } = ports;

@@ -39,8 +39,8 @@ export async function checkClock(
         area: 'clock',
         code: 'clock-unknown',
         place: 'the clock',
-        what: 'no configured endpoint told the time',
-        cure: '`timedatectl` tells whether it is synchronised',
+        what: 'no configured endpoint gave the time',
+        cure: '`timedatectl` shows whether it is synchronised',
       },
     ];
   }

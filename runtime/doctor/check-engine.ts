@@ -45,17 +45,17 @@ export async function checkEngine({ home }: Examined, node = process.versions.no
       area: 'engine',
       code: 'front-fallback',
       place: 'uWebSockets.js',
-      what: `${fault.text}${usesNode ? '; node:http is the front' : ''}`,
+      what: `${fault.text}${usesNode ? '; node:http serves' : ''}`,
       cure:
         front === 'uws'
           ? 'set gateway.front to auto or node'
-          : 'nothing need be done; gateway.front: node says so without a warning',
+          : 'nothing need be done; `gateway.front: node` removes this warning',
     });
   }
   const used = usesNode ? 'node:http' : 'uWebSockets.js';
   return findings.length > 0
     ? findings
-    : [good('engine', `Node ${node}, ${process.platform} ${process.arch}, front ${used}, journal ${journal}`)];
+    : [good('engine', `Node ${node}, ${process.platform} ${process.arch}, HTTP server ${used}, journal ${journal}`)];
 }
 
 async function nativeFault(): Promise<NativeFault | undefined> {

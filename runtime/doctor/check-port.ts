@@ -94,7 +94,7 @@ async function bindable({ name, host, port, change, level }: Address): Promise<r
   if (code === undefined) return [];
   const place = `${host}:${port}`;
   if (code === 'EADDRINUSE') {
-    const cure = `\`ss -ltnp sport = :${port}\` tells by whom; end that, or take another: ${change}`;
+    const cure = `\`ss -ltnp sport = :${port}\` shows by which program; end that, or take another port: ${change}`;
     return [
       {
         level,

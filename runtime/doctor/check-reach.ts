@@ -41,7 +41,7 @@ export function checkAgent({ home }: Examined): readonly Finding[] {
       .map(([word, what]): Finding => {
         const place = inProfile(word, name);
         const said = `${what} is not to be found or executed`;
-        const cure = 'install it, or give its whole path';
+        const cure = 'install it, or give its full path';
         return { level: 'wrong', area: 'agent', code: 'command-missing', place, what: said, cure };
       });
   });

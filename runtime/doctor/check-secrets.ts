@@ -67,7 +67,7 @@ export function checkSecrets({ home }: Examined): readonly Finding[] {
         area: 'secrets',
         code: 'unsigned-route',
         place,
-        what: 'checks no signature; whoever reaches the port may use it',
+        what: 'checks no signature; anyone who reaches the port may use it',
         cure: 'give it a secret in place of INSECURE_NO_AUTH',
       });
     }

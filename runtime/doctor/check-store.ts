@@ -37,7 +37,7 @@ export async function checkStore(examined: Examined, room = roomIn(examined.path
       code: 'store-fault',
       place: 'state/',
       what: fault,
-      cure: 'docs/errors.md tells the cure of the code; nothing that is there was changed',
+      cure: 'docs/errors.md has the remedy of the code; nothing was changed',
     });
   }
   if (room !== undefined && (room.bytes < comfortableBytes || room.files === 0)) {
@@ -60,7 +60,7 @@ export async function checkStore(examined: Examined, room = roomIn(examined.path
     const asked = examined.offline ? ', which was not asked' : ' and keeps what is acknowledged';
     return [good('store', `the journal is in Postgres${asked}`)];
   }
-  return [good('store', `the journal is whole${left}`)];
+  return [good('store', `the journal is intact${left}`)];
 }
 
 async function faultOnDisk(folder: string): Promise<string | undefined> {
@@ -73,7 +73,7 @@ async function faultTold(gateway: NonNullable<Examined['gateway']>): Promise<str
   const { journal } = gateway.status;
   if (journal !== 'ready') return String(journal);
   const rows = await gateway.ask('webhook.deliveries', { limit: 1 });
-  return rows === undefined ? 'the gateway cannot read its journal; its log tells why' : undefined;
+  return rows === undefined ? 'the gateway cannot read its journal; its log has the reason' : undefined;
 }
 
 function roomIn(path: string): Room | undefined {

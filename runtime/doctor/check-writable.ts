@@ -52,7 +52,7 @@ function cureOf(code: string, folder: string): string {
     case 'EROFS':
       return 'mount its disk for writing, or choose another home by AGENT_HOME';
     case 'ENOTDIR':
-      return `move away what stands at ${folder}: a folder belongs there`;
+      return `move what is at ${folder}: it must be a folder`;
     default:
       return `chmod u+wx ${folder}; where it is another user's, take it over as root: chown`;
   }

@@ -48,7 +48,7 @@ export async function openFront(
   const isExpected = fault === undefined || fault.kind === 'absent';
   log.log(
     isExpected ? 'info' : 'warn',
-    isExpected ? `front: ${name}` : `front: ${name} (uWebSockets.js ${fault.text})`,
+    isExpected ? `HTTP server: ${name}` : `HTTP server: ${name} (uWebSockets.js ${fault.text})`,
   );
   return front;
 }

@@ -133,7 +133,7 @@ function planned(event: EventRecord): string {
     case 'ignored':
       return 'its texts are filled in';
     case 'coalesced':
-      return `joins the burst "${told?.groupKey ?? ''}"`;
+      return `joins the batch "${told?.groupKey ?? ''}"`;
     case 'cron':
       return 'fires a cron job';
     case 'delivering':

@@ -52,9 +52,12 @@ export const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cu
   handshake: ['Answered: the provider asked who listens here, before it sends events.', ''],
   pending: [
     'Put off: the delivery that has this id or signature was not over.',
-    'The sender may try again after Retry-After; it is told then what became of the first.',
+    'The sender may try again after Retry-After; it then gets the outcome of the first.',
   ],
-  unavailable: ['Refused: the event could not be written down.', '`agent gateway status` tells how the journal is.'],
+  unavailable: [
+    'Refused: the event could not be written down.',
+    '`agent gateway status` shows the state of the journal.',
+  ],
   deliveryFailed: [
     'Not delivered: the target did not take it.',
     'Correct what the reason names; the sender tries again.',
@@ -76,7 +79,7 @@ export function verdictOn(sources: StorySources): string {
   const outcome = outcomeOf(event);
   const refusal = outcome === undefined ? undefined : refusals[outcome];
   if (refusal !== undefined) return `${withReason(refusal[0], event.reason)}${alikeWords(sources)}`;
-  if (group !== undefined) return 'Accepted: it waits in its burst.';
+  if (group !== undefined) return 'Accepted: it waits in its batch.';
   const isOpen = delivery !== undefined && delivery.record.status !== 'delivered';
   const before = isOpen && arrived.length > 0 ? `Delivered to ${arrived.join(' and ')}. ` : '';
   const target = isOpen ? delivery.record.target : arrived.join(' and ') || targetsOf(event);

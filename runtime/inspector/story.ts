@@ -97,7 +97,7 @@ function groupChapters({ key, event, run, group, stateOf }: StorySources): Chapt
       kind: 'group',
       machine: 'coalescingGroup',
       actor,
-      title: `burst "${groupKey}"`,
+      title: `batch "${groupKey}"`,
       state: state ?? (run === undefined ? 'pending' : 'dispatched'),
       began: burst?.firstAtMs ?? event.receivedAtMs,
       ...(run === undefined ? {} : { ended: run.record.queuedAtMs }),

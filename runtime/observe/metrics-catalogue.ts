@@ -52,7 +52,7 @@ const entries = {
   agent_runs_concurrency: { type: 'gauge', help: 'Places for runs, as configured.', labels: [] },
   agent_deliveries_total: {
     type: 'counter',
-    help: 'Texts that were delivered or given up.',
+    help: 'Texts that were delivered or dropped.',
     labels: ['target', 'status'],
   },
   agent_delivery_duration_seconds: {
@@ -91,8 +91,8 @@ const entries = {
   },
   agent_mcp_tools: { type: 'gauge', help: 'Registered tools of a server.', labels: ['profile', 'server'] },
   agent_actors: { type: 'gauge', help: 'Living actors by machine.', labels: ['machine'] },
-  agent_actors_spawned_total: { type: 'counter', help: 'Actors that a ward spawned.', labels: ['machine'] },
-  agent_actors_crashed_total: { type: 'counter', help: 'Actors that a ward lost to an error.', labels: ['machine'] },
+  agent_actors_spawned_total: { type: 'counter', help: 'Actors that a pool spawned.', labels: ['machine'] },
+  agent_actors_crashed_total: { type: 'counter', help: 'Actors that a pool lost to an error.', labels: ['machine'] },
   agent_gateway_restarts_total: {
     type: 'counter',
     help: 'Times that the gateway was started anew after a crash.',

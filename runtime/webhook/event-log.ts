@@ -75,7 +75,11 @@ export function createDecisions(ports: DecisionPorts): Decisions {
       const kept = { live, redact, node: keeper.node() };
       const outcome = context.outcome;
       if (outcome === undefined) {
-        log.log('info', 'webhook abandoned: the client left before its body was whole', fieldsOf(context, undefined));
+        log.log(
+          'info',
+          'webhook abandoned: the client left before its body was complete',
+          fieldsOf(context, undefined),
+        );
         return;
       }
       const kind = outcome.kind;

@@ -177,6 +177,6 @@ function theOne(id: string, found: readonly FoundEvent[]): FoundEvent | undefine
   const more = found.length > rows.length ? `\n  and ${found.length - rows.length} more` : '';
   throw new Refusal(
     'delivery-ambiguous',
-    `the id "${id}" stands for ${found.length} events of different routes:${rows.join('')}${more}\nname one by its key or, where the command takes them, choose with --route and --profile`,
+    `the id "${id}" names ${found.length} events of different routes:${rows.join('')}${more}\nname one by its key or, where the command takes them, choose with --route and --profile`,
   );
 }

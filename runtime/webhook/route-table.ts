@@ -77,7 +77,7 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
     compiled(route) {
       const compiled = compiledOf.get(route);
       // Every route in a context came from this desk; one that did not must not be served without its secret.
-      if (compiled === undefined) throw new TypeError(`route "${route.name}" was not compiled by this desk`);
+      if (compiled === undefined) throw new TypeError(`route "${route.name}" was not compiled by this table`);
       return compiled;
     },
     named(profile, name) {

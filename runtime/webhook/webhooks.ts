@@ -454,6 +454,6 @@ function crashedRequest(
     ...(route === undefined ? {} : { route, profile: route.profile }),
     ...(deliveryId === undefined ? {} : { deliveryId }),
     outcome: { kind: 'internal' },
-    reason: `internal error; the log tells more of request ${id}`,
+    reason: `internal error; the log has the details of request ${id}`,
   };
 }

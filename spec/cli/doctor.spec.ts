@@ -49,7 +49,7 @@ t.test('CLI-2 · HOME-2 · doctor --fix mends what is safe to mend, and says wha
   t.equal(found.code, 1);
   t.match(found.stdout, /warn +home +\.env: can be reached by other users \(mode 0644\)\n +→ {2}chmod 600/);
   t.match(found.stdout, /WRONG +servers +gone: /);
-  t.match(found.stdout, /1 thing is wrong, 2 warnings\. `agent doctor --fix` mends 2 of them\./);
+  t.match(found.stdout, /1 thing is wrong, 2 warnings\. `agent doctor --fix` fixes 2 of them\./);
   t.equal(statSync(`${home.path}/.env`).mode & 0o777, 0o644, 'looking changes nothing');
 
   const mended = await askCli(['doctor', '--fix', '--json'], home.path);

@@ -269,9 +269,9 @@ t.test('SEC-7 · CLI-5 · no word of another program’s file poses as a part of
   for (const line of [
     `memory  npx -y @scope/pkg@1 --port=9 ${quoted} “”`,
     'keys  “https://mcp.example/ notes https://mcp.example (checked by agent)”',
-    'not taken over: “a, its login is safe”, envFile',
+    'not imported: “a, its login is safe”, envFile',
     'headers: it sends “A, b”',
-    'cannot be taken over: its url is not http or https but “a, it is safe”',
+    'cannot be imported: its url is not http or https but “a, it is safe”',
     'means nothing here, put its value there: ${config:a.b}, “${a, b: put GITHUB_TOKEN there}”',
   ]) {
     t.ok(lines.includes(line), line);

@@ -195,7 +195,7 @@ Prompt
   Delivers  log
 
 Prompt
-The whole payload.
+The complete payload.
 `,
   );
   t.match(

@@ -15,7 +15,7 @@ const oldWords = new Map(
 
 /** Phrases in which a word of the table has its ordinary meaning. */
 const allowed =
-  /\btells? you\b|\bstands? still\b|\bwhole (?:Unix )?(?:number|second)s?\b|\bas a whole\b|\bin front\b/gi;
+  /\btells? you\b|\bstands? still\b|\bwhole (?:Unix )?(?:number|(?:milli)?second)s?\b|\bas a whole\b|\bin front\b|\bgateway\.front\b/gi;
 
 /** Written from texts in the sources, which are checked there, and by the bench. */
 const generated = /^docs\/(?:machines\/.*|cli|performance)\.md$/;
@@ -36,31 +36,12 @@ t.test('no page uses a word that the glossary replaces', (t) => {
 });
 
 /**
- * How often the texts of the program still use a word, counted by its row in the table. The numbers may only fall: a new text
+ * How often the texts of the program still use a word, counted by its row in the table: names within templates. The numbers may only fall: a new text
  * uses the words of the glossary, and a correction of an old one lowers its number.
  */
 const leftInTexts: Readonly<Record<string, number>> = {
-  told: 36,
-  stands: 25,
-  whole: 25,
-  mend: 20,
-  'goes on': 16,
-  burst: 15,
-  front: 11,
-  nobody: 11,
-  'became of': 10,
-  'looked at': 7,
-  ward: 5,
-  'given up': 4,
-  'the living': 4,
-  'taken over': 3,
-  whoever: 2,
-  stranger: 2,
-  story: 2,
-  spell: 1,
-  desk: 1,
-  chapter: 1,
-  stair: 1,
+  told: 5,
+  whole: 4,
 };
 
 /** The same for comments, and for the words that are wrong wherever they appear. */

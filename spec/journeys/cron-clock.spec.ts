@@ -30,7 +30,7 @@ t.test('CRN-1 · DUR-1 · what was missed while no gateway ran is made up for on
   home.setClock(nine + 40 * minute);
   const first = await home.start();
   const digested = await home.shown('digest', ({ history }) => history[0]?.status === 'delivered');
-  t.match(digested.history, [{ reason: /^24\d\d s late; stands for every firing missed since 2026-05-01T09:00/ }]);
+  t.match(digested.history, [{ reason: /^24\d\d s late; replaces every firing missed since 2026-05-01T09:00/ }]);
   t.equal(digested.history.length, 1);
   const strict = await home.shown('strict', ({ history }) => history.length > 0);
   t.match(strict.history, [{ status: 'ignored', reason: /^missed: due 24\d\d s ago, .* grace of 60 s/ }]);

@@ -83,7 +83,7 @@ t.test('DLV-1 · DLV-4 · a mail server that cannot encrypt now is reported as t
   const account = { username: smtpUser, password: smtpPassword, from: smtpUser };
   it.configure({ others: { email: { enabled: true, host: '127.0.0.1', port: server.port, ...account } } });
   const daemon = await it.start();
-  const why = /offers no encryption now \(SMTP 454 at STARTTLS\).*port and secure.*looked at again by itself/;
+  const why = /offers no encryption now \(SMTP 454 at STARTTLS\).*port and secure.*checked again automatically/;
 
   t.match(await it.target('email', 'failed'), { error: why });
   await it.post(daemon, 'mail', '1');

@@ -60,11 +60,11 @@ t.test('DEV-4 · what stops a device login leaves saved credentials; trouble on 
       () => authority.on(paths.register, oauthError('access_denied', 403)),
       /Registration failed: 403/,
     ],
-    ['the configured time is over', () => {}, /nobody approved the login within 300 s/, 300_000],
+    ['the configured time is over', () => {}, /the login was not approved within 300 s/, 300_000],
     [
       'the life of the code is over',
       () => authority.on(paths.device, device({ expires_in: 60 })),
-      /nobody approved the login within 60 s/,
+      /the login was not approved within 60 s/,
       60_000,
     ],
   ];

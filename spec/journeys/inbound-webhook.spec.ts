@@ -218,6 +218,8 @@ for (const { front, skip } of fronts) {
             .map((line) => `        ${line}\n`)
             .join(''),
         ),
+        // The id of a run that failed would be free again.
+        'scripts/agent.sh': agent,
       });
       const { url } = await startDaemon(t, home.path);
       const bytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
@@ -668,7 +670,7 @@ syncBuiltinESMExports();
 
   t.equal((await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status, 202);
   t.match(
-    daemon.log.filter(({ message }) => message.startsWith('front: ')),
+    daemon.log.filter(({ message }) => message.startsWith('HTTP server: ')),
     [{ level: 'warn', message: /node:http \(uWebSockets\.js cannot load: .* is not the pinned binary/ }],
   );
 });

@@ -310,7 +310,7 @@ export function missing(name: string, settings: PlatformSettings, ...keys: reado
   );
   if (absent.length === 0) return undefined;
   const names = absent.map((key) => `platforms.${settings.name ?? name}.${key}`).join(' and ');
-  return `${names} ${absent.length === 1 ? 'is' : 'are'} not set; give ${absent.length === 1 ? 'it' : 'them'}, or the variable in .env that stands there`;
+  return `${names} ${absent.length === 1 ? 'is' : 'are'} not set; give ${absent.length === 1 ? 'it' : 'them'}, or the variable in .env that is named there`;
 }
 
 /** A word of `deliver_extra` by the first of its names that has one. A template renders a number as text. */

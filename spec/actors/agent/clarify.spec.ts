@@ -15,7 +15,7 @@ t.test('DIS-5 · TRU-3 · a question is a form for a person, and each answer is 
       { text: '', isError: false },
     ],
     [{ kind: 'denied' }, { text: /declined/, isError: false }],
-    [{ kind: 'timedOut' }, { text: /Nobody answered within 300 s/, isError: false }],
+    [{ kind: 'timedOut' }, { text: /There was no answer within 300 s/, isError: false }],
   ];
   for (const [answer, expected] of rows) {
     const { call } = createClarify((question) => {

@@ -158,7 +158,7 @@ t.test('DIS-5 · the time for a page is bounded, and a stopped run stops it', as
       { url: `${url}${path}`, accept: ['text/'], maxBytes: 100, timeoutMs: 100 },
       never,
     );
-    t.match(why(outcome), /no whole answer within 0\.1 s/, path);
+    t.match(why(outcome), /no complete answer within 0\.1 s/, path);
   }
   const stop = new AbortController();
   const asking = get(`${url}/silent`, fetchLoopback, stop.signal);
@@ -167,7 +167,7 @@ t.test('DIS-5 · the time for a page is bounded, and a stopped run stops it', as
   const hanging = createFetchPublic({ resolve: () => new Promise(() => {}) });
   const waiting = hanging({ url: 'http://slow.example/', accept: [], maxBytes: 1, timeoutMs: 50 }, never);
   time.pass(50);
-  t.match(why(await waiting), /no whole answer/, 'a resolver that hangs is not waited for');
+  t.match(why(await waiting), /no complete answer/, 'a resolver that hangs is not waited for');
 });
 
 t.test('DIS-5 · a server that speaks another protocol is refused', async (t: Test) => {

@@ -59,7 +59,7 @@ t.test('CLI-4 · an answer that breaks off is told, and leaves nothing half in t
     { kind: 'says', text: 'Whole.' },
   ]);
   t.match(outcome, { kind: 'responded', response: 'Whole.' });
-  t.match(told, [{ kind: 'again', text: /did not come whole/ }, { kind: 'answer' }]);
+  t.match(told, [{ kind: 'again', text: /was incomplete/ }, { kind: 'answer' }]);
   t.equal(turns.length, 2);
 
   const refused = await loop(t, [asks, { kind: 'status', status: 401 }]);

@@ -92,7 +92,7 @@ t.test('DIS-3 · a failed run says why, and shows no half of a secret', async (t
   const none = createCommandRunner(settingsOf([], home.path));
   t.match(await none(request, new AbortController().signal), {
     kind: 'failed',
-    reason: /was not found.*; install it, or give its whole path$/,
+    reason: /was not found.*; install it, or give its full path$/,
   });
 });
 

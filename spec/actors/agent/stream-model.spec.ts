@@ -132,11 +132,11 @@ t.test('DIS-3 · each failure that lasts is a known outcome', async (t) => {
   const rows: readonly (readonly [ModelReply, RegExp])[] = [
     [{ kind: 'status', status: 503 }, /HTTP 503; asked 4 times$/],
     [{ kind: 'status', status: 502, body: '<!doctype html><p>x' }, /HTTP 502 with an HTML page; asked 4 times$/],
-    [{ kind: 'half', text: 'Half' }, /did not come whole: it broke off before its end; asked 4 times$/],
-    [{ kind: 'half', text: 'Half', reset: true }, /did not come whole: the connection failed.*asked 4 times$/],
+    [{ kind: 'half', text: 'Half' }, /was incomplete: it broke off before its end; asked 4 times$/],
+    [{ kind: 'half', text: 'Half', reset: true }, /was incomplete: the connection failed.*asked 4 times$/],
     [{ kind: 'nothing' }, /gave no answer: it broke off before its end; asked 4 times$/],
     [{ kind: 'reset' }, /gave no answer: the connection failed \(\w+\); asked 4 times$/],
-    [{ kind: 'givesUp', type: 'overloaded_error' }, /gave up.*\(overloaded_error\); asked 4 times$/],
+    [{ kind: 'givesUp', type: 'overloaded_error' }, /ended in the middle.*\(overloaded_error\); asked 4 times$/],
   ];
   for (const provider of providers) {
     for (const [reply, why] of rows) {
@@ -163,7 +163,7 @@ t.test('DIS-3 · what asking again cannot mend is asked once', async (t) => {
     [{ kind: 'status', status: 404, body: '<html>' }, /HTTP 404 with an HTML page; check agent\.model$/],
     [{ kind: 'status', status: 307, headers: { location: 'http://127.0.0.1:9/' } }, /redirect; give agent\.model/],
     [{ kind: 'raw', type: 'text/html', body: '<!doctype html><title>Sign in</title>' }, /an HTML page; check/],
-    [{ kind: 'givesUp', type: 'invalid_request_error' }, /gave up.*\(invalid_request_error\)$/],
+    [{ kind: 'givesUp', type: 'invalid_request_error' }, /ended.*\(invalid_request_error\)$/],
   ];
   for (const provider of providers) {
     for (const [reply, why] of rows) {
@@ -206,7 +206,7 @@ t.test('DIS-3 · silence and floods are bounded; an answer that was whole stands
     // What was heard begins the time anew.
     const onText = () => void setImmediate(() => time.pass(50));
     const midway = await ask(t, [{ kind: 'silent', text: 'Half' }], { provider, limits, onText });
-    t.match(midway.verdict, { kind: 'failed', why: /did not come whole: it was silent/ });
+    t.match(midway.verdict, { kind: 'failed', why: /was incomplete: it was silent/ });
     const flood = await ask(t, [{ kind: 'says', text: 'x'.repeat(5_000) }], { provider, limits: { maxBytes: 4_096 } });
     t.match(flood.verdict, { kind: 'failed', why: /more than 4096 bytes/ });
   }

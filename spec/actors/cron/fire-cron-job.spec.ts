@@ -130,7 +130,7 @@ t.test('CRN-1 · a late firing says how late, and for what it stands', async (t)
   await fire.due(entry('k2', 2_000_000), { dueAtMs: 2_000_000, missedSinceMs: 1_060_000 }, 'print');
   t.match(
     journal.local?.get('events', 'k2')?.value.reason,
-    /^0 s late; stands for every firing missed since 1970-01-01T00:17/,
+    /^0 s late; replaces every firing missed since 1970-01-01T00:17/,
   );
 });
 

@@ -189,7 +189,7 @@ t.test('TLS-2 · redirects that lead astray are refused by name', async (t) => {
   await t.rejects(fetch(`${mcp.url}/loop`), { message: /^mcp server "github": its redirect to .*\/loop is number 6/ });
   await t.rejects(fetch(`${mcp.url}/ftp`), { message: /leaves HTTP/ });
   await t.rejects(fetch(`${mcp.url}/broken`), { message: /no URL/ });
-  await t.rejects(fetch(`${secure.url}/mcp`), { message: /redirect to http:\S+\/mcp\/ would go on without TLS/ });
+  await t.rejects(fetch(`${secure.url}/mcp`), { message: /redirect to http:\S+\/mcp\/ would continue without TLS/ });
   await t.rejects(
     fetch(`${mcp.url}/form`, {
       method: 'POST',

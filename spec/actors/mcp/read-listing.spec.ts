@@ -25,7 +25,10 @@ t.test(
   'FLT-4 · LIF-14 · a tool that is none of the protocol is left out alone, and reported with its reason',
   async (t) => {
     const rows: readonly (readonly [Json, RegExp])[] = [
-      [{ name: 'odd' }, /^mcp server "peer": its tool "odd" is left out: inputSchema is not .* tell its author$/],
+      [
+        { name: 'odd' },
+        /^mcp server "peer": its tool "odd" is left out: inputSchema is not .* report it to its author$/,
+      ],
       [{ name: 'odd', inputSchema: null }, /inputSchema is not/],
       [{ name: 'odd', inputSchema: { type: 'array' } }, /inputSchema\.type is not as it has to be: expected "object"/],
       [{ name: 'odd', inputSchema: { anyOf: [anyObject] } }, /inputSchema\.type/],

@@ -26,7 +26,7 @@ t.test(
       [read(refused('notFound', 'no such place') as VerifyOutcome), { kind: 'failed', refused: true }],
       [
         read({ kind: 'transient', reason: 'away' }),
-        { kind: 'failed', refused: false, why: /^away; .*by itself$/, againInMs: 5_000 },
+        { kind: 'failed', refused: false, why: /^away; .*automatically$/, againInMs: 5_000 },
       ],
       [read({ kind: 'transient', reason: 'away' }, 3), { againInMs: 40_000 }],
       [read({ kind: 'transient', reason: 'away' }, 40), { againInMs: quarter }],

@@ -29,7 +29,7 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
   [
     'claude-code',
     { url: 'https://x/', headersHelper: 'h', oauth: { clientId: 'c', callbackPort: 7 } },
-    { entry: { auth: 'oauth', oauth: { client_id: 'c', redirect_port: 7 } }, notes: ['not taken over: headersHelper'] },
+    { entry: { auth: 'oauth', oauth: { client_id: 'c', redirect_port: 7 } }, notes: ['not imported: headersHelper'] },
   ],
   [
     'claude-code',
@@ -55,7 +55,7 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
     {
       entry: { command: 'x', env: { K: '${IT_KEY}' } },
       wanted: [{ variable: 'IT_KEY', why: 'The key' }],
-      notes: ['not taken over: envFile'],
+      notes: ['not imported: envFile'],
     },
   ],
   [
@@ -126,13 +126,13 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
         supports_parallel_tool_calls: true,
         trust: 'untrusted',
       },
-      notes: ['not taken over: oauth_resource'],
+      notes: ['not imported: oauth_resource'],
     },
   ],
   [
     'codex',
     { url: 'https://x/', bearer_token: 't', default_tools_approval_mode: 'auto' },
-    { entry: { headers: { Authorization: 'Bearer t' } }, notes: ['not taken over: default_tools_approval_mode'] },
+    { entry: { headers: { Authorization: 'Bearer t' } }, notes: ['not imported: default_tools_approval_mode'] },
   ],
   [
     'claude-code',
@@ -155,11 +155,11 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
       notes: ['means nothing here, put its value there: ${config:x.y}, ${command:z}'],
     },
   ],
-  ['claude-code', { command: 'x', timeout: 60 }, { entry: { command: 'x' }, notes: ['not taken over: timeout'] }],
+  ['claude-code', { command: 'x', timeout: 60 }, { entry: { command: 'x' }, notes: ['not imported: timeout'] }],
   [
     'claude-code',
     { type: 'http', url: 'https://x/', oauth: { clientId: 'c', authServerMetadataUrl: 'https://m/' } },
-    { entry: { oauth: { client_id: 'c' } }, notes: ['not taken over: oauth.authServerMetadataUrl'] },
+    { entry: { oauth: { client_id: 'c' } }, notes: ['not imported: oauth.authServerMetadataUrl'] },
   ],
   ['claude-code', { type: 'http', url: '${API_BASE:-https://x}/mcp' }, { entry: { url: 'https://x/mcp' } }],
   ['cursor', { url: 'https://x/', auth: 'oauth' }, { entry: { auth: 'oauth' }, notes: [] }],

@@ -86,7 +86,7 @@ t.test('DEV-4 · nobody approves: the shorter of the two bounds ends it, also wh
   t.equal(quiet.state(), 'waiting');
   await quiet.pass(1);
   t.equal(quiet.state(), 'stopped');
-  t.match(quiet.why(), /mcp server "hub": nobody approved the login within 12 s/);
+  t.match(quiet.why(), /mcp server "hub": the login was not approved within 12 s/);
   t.same(quiet.told, ['code, 12000 ms', 'letGo'], 'nothing is written');
 
   const hanging = await login({ patienceMs: 12_000 }, () => new Promise<TokenVerdict>(() => {}));

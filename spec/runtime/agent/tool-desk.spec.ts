@@ -113,7 +113,7 @@ t.test('TRU-3 · DIS-5 · a question to a person is asked once, and withdrawn wi
   t.same(await first, { text: 'red', isError: false });
   const late = tools.call('clarify', { question: 'And?' }, never);
   asked[1]?.answer({ verdict: 'timedOut', values: null });
-  t.match(await late, { text: /Nobody answered/ });
+  t.match(await late, { text: /There was no answer/ });
 
   const stop = new AbortController();
   const stopped = tools.call('clarify', { question: 'Still?' }, stop.signal);

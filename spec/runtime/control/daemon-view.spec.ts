@@ -288,7 +288,7 @@ t.test(
     const several = {
       code: 'delivery-ambiguous',
       message: [
-        'the id "d1" stands for 3 events of different routes:',
+        'the id "d1" names 3 events of different routes:',
         '  e4  received 1970-01-01T00:00:04.000Z, route "s", profile "work"',
         '  e3  received 1970-01-01T00:00:03.000Z, route "s", profile "default"',
         '  e2  received 1970-01-01T00:00:02.000Z, route "r", profile "default"',
@@ -302,7 +302,7 @@ t.test(
     t.match(await view.delivery('d1', { route: 'r' }), { key: 'e2' }, 'of one route the newest');
     t.match(await told(() => view.delivery('d1', { route: 's' })), {
       code: 'delivery-ambiguous',
-      message: /stands for 2 events/,
+      message: /names 2 events/,
     });
     t.match(await view.delivery('d1', { route: 's', profile: 'work' }), { key: 'e4' });
     t.match(await view.delivery('d1', { profile: 'work' }), { key: 'e4' });

@@ -218,7 +218,7 @@ t.test('DUR-1 · a run that a restart finds in flight is waited for, whoever end
   await next.end(run, false);
   await next.pass(minute);
   t.equal(next.runs.length, 1, 'seen without a word, and made up for once');
-  t.match((await next.history())[0], { reason: /stands for every firing missed since 2026-06-01T08:50/ });
+  t.match((await next.history())[0], { reason: /replaces every firing missed since 2026-06-01T08:50/ });
 });
 
 t.test('CRN-1 · two gateways on one journal and one home fire each due time once', async (t) => {

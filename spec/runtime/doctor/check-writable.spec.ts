@@ -25,7 +25,7 @@ t.test(
       [home, 'EACCES', home, /^chmod u\+wx .*chown/],
       [home, 'EROFS', home, /AGENT_HOME/],
       [`${home}/state`, 'EACCES', 'state', /^chmod u\+wx .*\/state/],
-      [`${home}/logs`, 'ENOTDIR', 'logs', /^move away .*\/logs/],
+      [`${home}/logs`, 'ENOTDIR', 'logs', /^move what is at .*\/logs/],
       [`${home}/profiles/work`, 'EACCES', 'profiles/work', /chmod/],
       [`${home}/profiles/work/cron`, 'EPERM', 'profiles/work/cron', /chmod/],
       [`${home}/mcp-tokens`, 'EACCES', 'mcp-tokens', /chmod/],

@@ -42,12 +42,12 @@ t.test('RTE-4 · auto takes the native library where it loads and takes what a s
   const absent = { whyNotLoadable: () => ({ kind: 'absent', text: 'is not installed' }) as const, open: sound };
   const refuses = '(uWebSockets.js does not take a chunk extension, a trailer section)';
   for (const [choice, library, kind, line] of [
-    ['node', { ...loads, open: sound }, 'node', 'info front: node:http'],
-    ['auto', { ...loads, open: sound }, 'uws', 'info front: uWebSockets.js'],
-    ['auto', broken, 'node', 'warn front: node:http (uWebSockets.js cannot load: no such libc)'],
-    ['auto', absent, 'node', 'info front: node:http'],
-    ['auto', { ...loads, open: unfit }, 'node', `warn front: node:http ${refuses}`],
-    ['uws', { ...loads, open: unfit }, 'uws', `warn front: uWebSockets.js ${refuses}`],
+    ['node', { ...loads, open: sound }, 'node', 'info HTTP server: node:http'],
+    ['auto', { ...loads, open: sound }, 'uws', 'info HTTP server: uWebSockets.js'],
+    ['auto', broken, 'node', 'warn HTTP server: node:http (uWebSockets.js cannot load: no such libc)'],
+    ['auto', absent, 'node', 'info HTTP server: node:http'],
+    ['auto', { ...loads, open: unfit }, 'node', `warn HTTP server: node:http ${refuses}`],
+    ['uws', { ...loads, open: unfit }, 'uws', `warn HTTP server: uWebSockets.js ${refuses}`],
   ] as const) {
     const { front, lines } = await opened(t, { choice, library });
     t.same([front.kind, lines], [kind, [line]]);
@@ -84,7 +84,7 @@ t.test('RTE-4 · a library whose self-test cannot run is not chosen, and its fro
   ] as const) {
     const { front, lines } = await opened(t, { choice: 'auto', library: { whyNotLoadable: () => undefined, open } });
     t.equal(front.kind, 'node');
-    t.match(lines, [/^warn front: node:http \(uWebSockets\.js cannot run its self-test: /]);
+    t.match(lines, [/^warn HTTP server: node:http \(uWebSockets\.js cannot run its self-test: /]);
     t.match(lines, [cause]);
   }
   t.notOk(isOpen);
@@ -105,9 +105,12 @@ t.test('RTE-4 · a gateway that chooses by itself says in one line which front i
   const daemon = await startDaemon(t, makeHome(t, { 'config.yaml': webhookConfig('        gh: {}\n') }).path);
 
   t.equal((await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret })).status, 202);
-  const lines = daemon.log.filter(({ message }) => message.startsWith('front: '));
+  const lines = daemon.log.filter(({ message }) => message.startsWith('HTTP server: '));
   t.match(lines, [
-    { level: 'warn', message: noUws === false ? /^front: node:http \(uWebSockets.js does not take / : /cannot load: / },
+    {
+      level: 'warn',
+      message: noUws === false ? /^HTTP server: node:http \(uWebSockets.js does not take / : /cannot load: /,
+    },
   ]);
   t.equal(lines.length, 1);
 });

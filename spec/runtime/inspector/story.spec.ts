@@ -349,7 +349,7 @@ t.test('INS-2 · COA-2 · a burst’s event tells what it waits for, and which r
       group: { key: 'default/gh/prod', record: { profile: 'default', route: 'gh', groupKey: 'prod', burst } },
     }),
   );
-  t.match(waiting.verdict, /waits in its burst/);
+  t.match(waiting.verdict, /waits in its batch/);
   t.match(waiting.chapters[1], { kind: 'group', actor: 'groups/default/gh/prod', stairs: [{ result: 'waiting' }] });
   const stood = tellStory(
     sources({

@@ -79,10 +79,10 @@ t.test(
       events: { k1: { route: 'a' }, k2: { route: 'b', receivedAtMs: 1_000 }, k3: { route: 'b', profile: 'work' } },
     });
     const refusal = await refusalOf(() => keyOf('d'));
-    t.match(refusal, /^delivery-ambiguous: the id "d" stands for 3 events of different routes:/);
+    t.match(refusal, /^delivery-ambiguous: the id "d" names 3 events of different routes:/);
     t.match(refusal, /\n {2}k2 {2}received 1970-01-01T00:00:01\.000Z, route "b", profile "default"/);
     t.match(refusal, /--route and --profile$/);
-    t.match(await refusalOf(() => keyOf('d', { route: 'b' })), /stands for 2 events/);
+    t.match(await refusalOf(() => keyOf('d', { route: 'b' })), /names 2 events/);
     t.equal(await keyOf('d', { route: 'a' }), 'k1');
     t.equal(await keyOf('d', { profile: 'work' }), 'k3');
     t.equal(await keyOf('d', { route: 'b', profile: 'default' }), 'k2');
@@ -110,7 +110,7 @@ t.test('DUR-2 · a refused request, which no disk holds, is found after what the
   t.equal(await keyOf('x1'), 'x1', 'by its key');
   t.equal(await keyOf('e', { route: 'r' }), 'x3', 'the newest of its route');
   t.equal(await keyOf('x0', { route: 'r' }), undefined);
-  t.match(await refusalOf(() => keyOf('e')), /^delivery-ambiguous: the id "e" stands for 2 events/);
+  t.match(await refusalOf(() => keyOf('e')), /^delivery-ambiguous: the id "e" names 2 events/);
 });
 
 t.test('CLI-6 · an event is found by the beginning of its key or id, and by `latest`', async (t) => {

@@ -99,7 +99,7 @@ function ActorsHere({ place }: { readonly place: Place }): JSX.Element {
       </Head>
       <Split
         middle
-        label="Tree of the living"
+        label="Tree of living actors"
         opened={chosen !== ''}
         back="All actors"
         onBack={() => open('')}
