@@ -102,11 +102,11 @@ export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): string
 function rowPieces(row: ActorRow, question: string | undefined, nowMs: number): Piece[] {
   const { id, machine, state, since, why, meta = {} } = row;
   const style = styleOf(question === undefined ? row.tags : ['needsUser']);
-  const isWard = machine.endsWith('Ward');
-  // What can be shown keeps the whole address that shows it; a ward is only a shelf.
-  const name = oneLine(isWard ? id.slice(id.indexOf('/') + 1) : id);
+  const isPool = machine.endsWith('Pool');
+  // What can be shown keeps the whole address that shows it; a pool is only a shelf.
+  const name = oneLine(isPool ? id.slice(id.indexOf('/') + 1) : id);
   const size = meta.size ?? 0;
-  if (isWard)
+  if (isPool)
     return [
       [name, size > 0 ? 'plain' : 'dim'],
       [`  ${size}`, size > 0 ? 'bold' : 'dim'],

@@ -99,7 +99,7 @@ function formatEvent({ out }: CommandContext, detail: HistoryDetail): string {
     ['Answer with', question && reasonOf(detail)],
     ['Reason', reason],
     ['Key', key],
-    ['Story', `agent inspect why ${key}`],
+    ['Why', `agent inspect why ${key}`],
   ]);
   return titled(out, id, statusOf(detail)) + head + (record.body === '' ? '' : titledText(out, 'Payload', record.body));
 }

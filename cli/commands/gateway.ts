@@ -191,7 +191,7 @@ export async function showStatus(context: CommandContext): Promise<ExitCode> {
     ['inspector', place(inspector), inspector.fault],
     ['journal', status.journal],
     ['servers', counts(status.servers)],
-    ['actors', counts(status.actors)],
+    ['actors', counts(Object.fromEntries(Object.entries(status.actors).filter(([name]) => !name.endsWith('Pool'))))],
   ];
   for (const [label, ...lines] of rows) {
     const told = lines.filter((one) => one !== undefined).map(oneLine);

@@ -14,7 +14,7 @@ const listed: Listing<Result<'runs.list'>[number]> = {
   keyOf: ({ id }) => id,
   atOf: ({ queued_at }) => queued_at,
   phaseOf: (row) => `${statusOf(row)} ${row.attempt}`,
-  head: ['STATUS', 'ROUTE', 'EVENT', 'TRY', 'BURST', 'RUN', 'REASON'],
+  head: ['STATUS', 'ROUTE', 'EVENT', 'TRY', 'BATCH', 'RUN', 'REASON'],
   cells: (row) => [
     statusOf(row),
     row.route,
@@ -55,7 +55,7 @@ function spellRun({ out }: CommandContext, run: RunDetail, withTranscript: boole
     ['Fired by', run.kind === 'cron' ? 'a cron job' : undefined],
     ['Batch', events === undefined ? undefined : counted(superseded + events, 'event')],
     [
-      'Burst',
+      'Batch',
       superseded === 0 || events !== undefined ? undefined : `replaces ${counted(superseded, 'earlier event')}`,
     ],
     ['Queued', moment(run.queued_at, nowMs)],

@@ -31,7 +31,7 @@ function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): st
     ['Events', row.events.join(', ') || 'all'],
     ['Filters', route.filters.map((condition) => JSON.stringify(condition)).join('\n')],
     ['Script', route.script && `${route.script}, for at most ${route.scriptTimeoutMs / 1_000} s`],
-    ['Burst', coalesce && spellBurst(coalesce)],
+    ['Batch', coalesce && spellBurst(coalesce)],
     ['Leads to', leadsTo(route)],
     ['At once', concurrency === undefined ? undefined : counted(concurrency, 'run')],
     ['Skills', route.skills.join(', ')],

@@ -79,7 +79,7 @@ const wards = new WeakMap<object, Children>();
 
 export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Logic>): WardLogic<Logic> {
   return {
-    id: `${options.name}Ward`,
+    id: `${options.name}Pool`,
     childLogic: options.logic,
 
     getInitialSnapshot({ self }) {

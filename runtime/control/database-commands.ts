@@ -25,10 +25,8 @@ export const databaseCommands = {
 async function examine(_: JsonObject, host: CommandHost): Promise<Result<'gateway.database'>> {
   const url = sharedUrl(host);
   const { examineDatabase } = await import('../../actors/store/postgres-examination.ts');
-  const { server, version, connections, synchronousCommit, standbys, awaited, ...state } = got(
-    await examineDatabase(url),
-  );
-  const risks = risksOf({ server, version, connections, synchronousCommit, standbys, awaited, ...state });
+  const state = got(await examineDatabase(url));
+  const { server, version, connections, synchronousCommit, standbys, awaited } = state;
   return {
     place: placeOf(url),
     server: server.split(' ')[0] ?? '',
@@ -36,7 +34,7 @@ async function examine(_: JsonObject, host: CommandHost): Promise<Result<'gatewa
     connections,
     synchronous_commit: synchronousCommit,
     standbys: { connected: standbys, ...(awaited === '' ? {} : { awaited }) },
-    risks: risks.map(({ what, cure }) => ({ what, cure })),
+    risks: risksOf(state).map(({ what, cure }) => ({ what, cure })),
   };
 }
 

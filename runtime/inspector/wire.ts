@@ -26,7 +26,7 @@ export interface ActorRow {
   readonly id: string;
   /** The address of the actor that spawned it; null for the supervisor. */
   readonly parent: string | null;
-  /** The name of its chart, as `/chart/<machine>` takes it; a ward is `<room>Ward` and has no chart. */
+  /** The name of its chart, as `/chart/<machine>` takes it; a pool is `<room>Pool` and has no chart. */
   readonly machine: string;
   /** Dotted where states nest (`up.running`); a ward's is `active`. */
   readonly state: string;

@@ -23,7 +23,7 @@ const rows: readonly ActorRow[] = [
   row({
     id: 'servers/connections',
     parent: 'supervisor',
-    machine: 'connectionsWard',
+    machine: 'connectionsPool',
     state: 'active',
     meta: { size: 3 },
   }),

@@ -173,7 +173,7 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
   Filters     {"field":"action","in":["opened"]}
               {"field":"n","equals":1}
   Script      a.sh, for at most 3 s
-  Burst       one with all texts for events alike in {n}, once none has come for 5 s or after 60 s
+  Batch       one with all texts for events alike in {n}, once none has come for 5 s or after 60 s
   Leads to    an agent run
   At once     1 run
   Skills      review

@@ -6,7 +6,8 @@
  * @see CLI-2 in docs/specification.md
  */
 
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { build } from 'vite';
 import { notePackages, notesPackages, programPackages } from './bundled-packages.ts';
 
@@ -15,8 +16,8 @@ const target = 'dist/bundle';
 const installed = ['lmdb', 'uWebSockets.js', 'ajv', 'nodemailer', 'undici'];
 const gathered = new Set<string>();
 
-rmSync(target, { recursive: true, force: true });
-await build({
+const before = existsSync(target) ? readdirSync(target) : [];
+const built = await build({
   configFile: false,
   logLevel: 'warn',
   publicDir: false,
@@ -41,6 +42,9 @@ await build({
   },
 });
 notePackages(programPackages, gathered);
+// What ran before this build may still load its own files until they are replaced.
+const files = ('output' in built ? built.output : []).map(({ fileName }) => fileName);
+for (const file of before) if (!files.includes(`bundle/${file}`)) rmSync(join(target, file));
 chmodSync('dist/cli/main.js', 0o755);
 
 // Hundreds of these start in one run of the specs, and the SDK's modules are most of what that takes.

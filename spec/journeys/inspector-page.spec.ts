@@ -770,7 +770,7 @@ function crowd(count: number): string {
   const snapshot: SnapshotMessage = {
     at: now,
     actors: [
-      row('gateway/runs', null, 'runsWard'),
+      row('gateway/runs', null, 'runsPool'),
       ...Array.from({ length: count }, (_, at) =>
         row(`runs/r${String(at).padStart(5, '0')}`, 'gateway/runs', 'agentRun'),
       ),

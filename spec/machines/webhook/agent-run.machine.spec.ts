@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { createActor, fromPromise, SimulatedClock } from 'xstate';
+import { type AnyStateNode, createActor, fromPromise, SimulatedClock } from 'xstate';
 import { compile } from '../../../machines/base/compile.ts';
 import {
   agentRunMachine,
@@ -299,4 +299,22 @@ t.test('LIM-5 · a run that waits to be started is cancelled at once, and writte
     t.equal(one.state(), state);
     if (state === 'recording') t.equal(one.record().status, 'cancelled');
   }
+});
+
+t.test('DIS-3 · INS-4 · exactly the states from the grant of a place until it is left are counted as running', (t) => {
+  const leavesPlace = (actions: readonly unknown[] = []): boolean =>
+    actions.some((one) => one === 'leavePlace' || (one as { readonly type?: string }).type === 'leavePlace');
+  const held = new Set<string>();
+  const look = (node: AnyStateNode): void => {
+    if (held.has(node.key) || node.key === 'queued' || leavesPlace(node.entry)) return;
+    held.add(node.key);
+    for (const { actions, target = [] } of [...node.transitions.values()].flat())
+      if (!leavesPlace(actions)) for (const next of target) look(next);
+  };
+  for (const { target = [] } of agentRunMachine.root.states.queued?.transitions.get('place.granted') ?? [])
+    for (const next of target) look(next);
+  const tagged = Object.values(agentRunMachine.states).filter(({ tags }) => tags.includes('holdsSlot'));
+  t.ok(held.has('running'));
+  t.same(tagged.map(({ key }) => key).sort(), [...held].sort());
+  t.end();
 });

@@ -70,7 +70,7 @@ t.test('COA-3 · CLI-5 · without a gateway the runs are read from the journal o
   t.equal(stderr, `The gateway of ${home.path} is not running; these runs are read from its journal on disk.\n`);
   t.match(
     (await list(home)).stdout,
-    /^AGO +STATUS +ROUTE +EVENT +TRY +BURST +RUN +REASON\n.*queued +gh +push +0 +\+2 +r3/,
+    /^AGO +STATUS +ROUTE +EVENT +TRY +BATCH +RUN +REASON\n.*queued +gh +push +0 +\+2 +r3/,
   );
   t.match((await list(home, '--status', 'failed')).stdout, /r1/);
   t.notMatch((await list(home, '--status', 'failed')).stdout, /r2|r3/);

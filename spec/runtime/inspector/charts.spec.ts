@@ -19,7 +19,7 @@ t.test('INS-2 · every chart can be drawn, and none that is not there', async (t
       `${name} begins somewhere`,
     );
   }
-  t.equal(await chartOf('requestsWard'), undefined);
+  t.equal(await chartOf('requestsPool'), undefined);
   t.equal(await chartOf('constructor'), undefined);
 });
 

@@ -252,7 +252,7 @@ t.test('INS-1 · an actor is shown in full, and its chart as it is defined', asy
     nested.states.find(({ id }) => id === 'up.running'),
     { parent: 'up' },
   );
-  t.equal((await page.ask('/chart/requestsWard')).status, 404);
+  t.equal((await page.ask('/chart/requestsPool')).status, 404);
   t.equal((await page.ask('/chart/__proto__')).status, 404);
 });
 

@@ -12,12 +12,12 @@ export interface NodeState {
   readonly words: string;
 }
 
-/** "3.1 ms median · 9 ms at the 95th percentile". */
+/** "3 ms median · 9 ms at the 95th percentile". */
 export function commitWords({ median, p95 }: NonNullable<GatewayStatus['commit_ms']>): string {
   return `${spellTook(median)} median · ${spellTook(p95)} at the 95th percentile`;
 }
 
-/** "1 standby; commits wait for "eu-b"". */
+/** "1 standby; commits wait for eu-b". */
 export function standbyWords({ connected, awaited }: DatabaseShown['standbys']): string {
   const standbys = connected === 0 ? 'no standby' : counted(connected, 'standby', 'standbys');
   return awaited === undefined ? standbys : `${standbys}; commits wait for ${awaited}`;

@@ -48,7 +48,7 @@ export function isFiltering(filter: TreeFilter): boolean {
 
 /** A pool of actors of one kind, which does nothing itself. */
 export function isWard({ machine }: { readonly machine: string }): boolean {
-  return machine.endsWith('Ward');
+  return machine.endsWith('Pool');
 }
 
 /** How many of the rows are actors; a pool is none. */

@@ -165,7 +165,7 @@ function flat(tree: ActorNode | undefined): {
   const visit = (node: ActorNode, parent: string | null): void => {
     const { id, machine, state, since, children } = node;
     const size = children.length + (node.more ?? 0);
-    const meta = machine.endsWith('Ward') ? { meta: { size } } : {};
+    const meta = machine.endsWith('Pool') ? { meta: { size } } : {};
     rows.set(id, { id, parent, machine, state, since: Date.parse(since), tags: [], ...meta });
     if (node.more !== undefined) more[id] = node.more;
     for (const child of children) visit(child, id);

@@ -11,7 +11,7 @@ export function DaemonPane(): JSX.Element | null {
   if (seen === undefined) return null;
   const { runs, memoryBytes, lagMs, home, url } = seen;
   const tables = [
-    ['Living actors', Object.fromEntries(Object.entries(seen.actors).filter(([name]) => !name.endsWith('Ward')))],
+    ['Living actors', Object.fromEntries(Object.entries(seen.actors).filter(([name]) => !name.endsWith('Pool')))],
     ['Requests since the start', seen.requests],
     ['Servers', seen.servers],
   ] as const;

@@ -27,7 +27,7 @@ const shown = (rows: ReadonlyMap<string, LivingRow>, filter = everything, folded
 const house = rowsOf(
   row('supervisor', null, { machine: 'supervisor', state: 'up.running', tags: ['resting'] }),
   row('gateway', 'supervisor', { machine: 'gateway', state: 'listening', tags: ['resting'] }),
-  row('gateway/runs', 'gateway', { machine: 'runsWard', state: 'active', tags: ['resting'] }),
+  row('gateway/runs', 'gateway', { machine: 'runsPool', state: 'active', tags: ['resting'] }),
   row('runs/r1', 'gateway/runs', { meta: { route: 'reviews' } }),
   row('runs/r2', 'gateway/runs', { state: 'failed', tags: ['ended', 'failed'], meta: { route: 'deploys' } }),
   row('servers', 'supervisor', { machine: 'servers', state: 'keeping', tags: ['resting'] }),
@@ -75,7 +75,7 @@ t.test('TRU-3 · INS-2 · a run that waits for a person is found by its words an
 t.test('INS-2 · what a person folds stays folded, and a crowd begins folded', async (t) => {
   t.same(shown(house, everything, new Map([['gateway', true]])), ['supervisor', ' gateway', ' servers']);
   const crowd = Array.from({ length: 300 }, (_, at) => row(`runs/${at}`, 'gateway/runs'));
-  const full = rowsOf(row('gateway/runs', null, { machine: 'runsWard' }), ...crowd);
+  const full = rowsOf(row('gateway/runs', null, { machine: 'runsPool' }), ...crowd);
   t.same(shown(full), ['gateway/runs']);
   t.equal(shown(full, everything, new Map([['gateway/runs', false]])).length, 301);
   t.equal(shown(full, { ...everything, text: 'runs/29' }).length, 12, 'a filter unfolds it');
@@ -89,7 +89,7 @@ t.test('INS-2 · tells a reader of screens the place among the siblings', async 
 
 t.test('INS-2 · lays 10,000 actors out without losing one', async (t) => {
   const many = Array.from({ length: 10_000 }, (_, at) => row(`groups/${at}`, 'gateway/groups'));
-  const rows = rowsOf(row('gateway/groups', null, { machine: 'groupsWard' }), ...many);
+  const rows = rowsOf(row('gateway/groups', null, { machine: 'groupsPool' }), ...many);
   t.equal(shown(rows, everything, new Map([['gateway/groups', false]])).length, 10_001);
 });
 
