@@ -109,11 +109,11 @@ const takeRows = `with
   returning r.collection, r.key, r.version, r.due_at, r.held_by, r.value`;
 
 /**
- * The outcome of a transaction whose connection is gone for certain: whether anything that it wrote is found, and what the
- * database says of its number. One that is lost as the database crashes has its number given out again, so the number alone
- * proves no commit. A number that was not given out as the question began is of a lost one: a commit that is on disk raises
- * the next number past its own. What is found is locked, so that the question's own commit waits for the standby that a
- * commit ended in its wait has not waited for.
+ * The outcome of a transaction whose connection has ended: whether anything that it wrote is found, and what the database
+ * says of its number. A transaction that is lost in a crash of the database has its number given to another one, so the
+ * number alone proves no commit. A number that is not given out yet belongs to a lost transaction, because a commit on disk
+ * raises the next number above its own. The rows that are found are locked: a question that locks has a commit of its own,
+ * which waits for the standbys as the broken one should have.
  */
 const askOutcome = `with
   c as materialized (select a.name from agent_claim a join unnest($7::text[], $8::text[], $9::bigint[]) n(name, value, ends)
