@@ -235,6 +235,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
       cron: webhooks.cron,
       overview,
       recent: metrics.recent,
+      recovered: webhooks.recovered,
       configHistory,
       workOf: (run) => ({
         calls: servers.memory.ofRun(run),

@@ -275,9 +275,13 @@ function takeSome<In extends Collection>(
     if (record === undefined) continue;
     const taken = hold(tables, collection, record, session);
     const deliveries = collection === 'runs' ? takeDeliveriesOf(tables, key, session) : [];
-    records.push(deliveries.length === 0 ? taken : { ...taken, deliveries });
+    records.push({ ...taken, ...heldBefore(record, session), ...(deliveries.length === 0 ? {} : { deliveries }) });
   }
   return { records, more: works.length === limit };
+}
+
+function heldBefore({ heldBy }: StoredRecord, session: SessionId): Pick<Taken, 'from'> {
+  return heldBy === undefined || heldBy === session ? {} : { from: heldBy };
 }
 
 /** A take is a write: whoever held the record before finds its version stale. */

@@ -40,8 +40,16 @@ export interface StoredRecord<In extends Collection = Collection> {
   readonly heldBy?: SessionId;
 }
 
+/** A living session, and who opened it. */
+export interface LivingSession {
+  readonly id: SessionId;
+  readonly owner: string;
+}
+
 /** A run is taken together with those of its deliveries that are due. */
 export type Taken<In extends Collection = Collection> = StoredRecord<In> & {
+  /** The session that held it and has ended; absent where it was free. */
+  readonly from?: SessionId;
   readonly deliveries?: readonly StoredRecord<'deliveries'>[];
 };
 
@@ -219,7 +227,7 @@ export interface Journal {
   ): Promise<Result<Taken<In>[]>>;
 
   /** The sessions whose time has not run out. */
-  living(): Promise<Result<readonly SessionId[]>>;
+  living(): Promise<Result<readonly LivingSession[]>>;
   /** Ends the sessions of gateways that died. Returns how many; 0 where one gateway alone uses the engine. */
   reap(): Promise<Result<number>>;
   /** Calls back with what other gateways do, until the returned function is called. May miss some of it. */

@@ -4,6 +4,7 @@
  * @see DUR-1 in docs/specification.md
  */
 
+import { LRUCache } from 'lru-cache';
 import { type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import { withReleases } from './in-flight.ts';
 import type { Anew, CommitVerdict, Journal, News, SessionId, Settled, Write } from './journal.ts';
@@ -39,6 +40,8 @@ export interface JournalKeeper {
   reap(): Promise<void>;
   /** Calls back with what other gateways do, until the returned function is called. */
   heard(listener: (news: News) => void): () => void;
+  /** Who opened a session, as far as this gateway has heard of it while it lived. */
+  ownerOf(session: SessionId): string | undefined;
   /** Whether another living gateway holds a record, as far as this one knows. */
   isElsewhere(heldBy: SessionId | undefined): boolean;
   /** Whether other gateways may use the journal too. */
@@ -79,6 +82,7 @@ export interface JournalKeeper {
 
 const notOpen = fault('journal-unavailable', 'journal: not open; nothing can be acknowledged until it is');
 
+const mostOwners = 1_000;
 const sureMarginMs = 3_000;
 const refusedSkewMs = 60_000;
 const notedSkewMs = 5_000;
@@ -89,6 +93,8 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   const watchers = new Set<(writes: readonly Write[]) => void>();
   const listeners = new Set<(news: News) => void>();
   let living: ReadonlySet<SessionId> = new Set();
+  /** The owners of the last sessions, ended ones too. */
+  const owners = new LRUCache<SessionId, string>({ max: mostOwners });
   let isReaping = false;
   /** While it stands nothing is begun or written. */
   let offClock: Fault | undefined;
@@ -107,7 +113,9 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
 
   async function learnLiving(opened: Journal): Promise<void> {
     const found = await opened.living();
-    if (found.ok) living = new Set(found.value);
+    if (!found.ok) return;
+    living = new Set(found.value.map(({ id }) => id));
+    for (const { id, owner } of found.value) owners.set(id, owner);
   }
 
   async function openSession(opened: Journal): Promise<Fault | undefined> {
@@ -179,6 +187,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   };
 
   return {
+    ownerOf: (of) => owners.get(of),
     async open() {
       if (journal === undefined) {
         const opened = await settings.open();

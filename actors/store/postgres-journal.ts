@@ -95,18 +95,18 @@ const writeRows = `with
 /** A run is taken with its deliveries, in one statement, so that no other gateway gets a part of them. */
 const takeRows = `with
   free as (
-    select collection, key from agent_record f where collection = $2 and due_at <= $3
+    select collection, key, held_by from agent_record f where collection = $2 and due_at <= $3
       and exists (select 1 from agent_session where id = $1 and expires_at > agent_now())
       and (held_by is null or (held_by = $1 and $5::bool) or not exists (select 1 from agent_session where id = held_by and expires_at > agent_now()))
       and not (collection = 'd' and work is not null and exists (
         select 1 from agent_record w where w.collection = 'r' and w.key = f.work and w.due_at is not null))
     order by due_at, key limit $4 for update skip locked),
   taken as (select * from free union all
-    select d.collection, d.key from agent_record d join free f on f.collection = 'r' and d.collection = 'd' and d.work = f.key
+    select d.collection, d.key, d.held_by from agent_record d join free f on f.collection = 'r' and d.collection = 'd' and d.work = f.key
       and d.due_at is not null and (d.key = f.key or starts_with(d.key, f.key || '~')))
   update agent_record r set version = r.version + 1, held_by = $1 from taken t
   where r.collection = t.collection and r.key = t.key
-  returning r.collection, r.key, r.version, r.due_at, r.held_by, r.value`;
+  returning r.collection, r.key, r.version, r.due_at, r.held_by, r.value, nullif(t.held_by, $1) as held_before`;
 
 /**
  * The outcome of a transaction whose connection has ended: whether anything that it wrote is found, and what the database
@@ -457,7 +457,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
         session,
       ]);
       if (living.rows.length === 0) return undefined;
-      const { rows } = await ask<RecordRow>('take', takeRows, [
+      const { rows } = await ask<RecordRow & { readonly held_before: string | null }>('take', takeRows, [
         session,
         letters[collection],
         Math.floor(dueBeforeMs),
@@ -474,7 +474,11 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
         .filter(({ collection: at }) => at === letters[collection])
         .map((row): Taken<In> => {
           const deliveries = of.get(row.key);
-          return { ...recordOf<In>(row), ...(deliveries === undefined ? {} : { deliveries: deliveries.sort(byKey) }) };
+          return {
+            ...recordOf<In>(row),
+            ...(row.held_before === null ? {} : { from: row.held_before }),
+            ...(deliveries === undefined ? {} : { deliveries: deliveries.sort(byKey) }),
+          };
         })
         .sort(byDueTime);
     };

@@ -7,7 +7,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import type { News, SessionId } from './journal.ts';
+import type { LivingSession, News, SessionId } from './journal.ts';
 import { type Backend, backendOf, endBackend, endUnanswered } from './postgres-reach.ts';
 import { storable } from './postgres-rows.ts';
 
@@ -17,7 +17,7 @@ export interface PostgresSessions {
   renew(session: SessionId, ttlMs: number): Promise<number | undefined>;
   end(session: SessionId): Promise<void>;
   reap(): Promise<number>;
-  living(): Promise<SessionId[]>;
+  living(): Promise<LivingSession[]>;
   /** What a session of this process holds is not known any more: each ends instead of being renewed. */
   disown(): void;
   watch(heard: (news: News) => void): () => void;
@@ -219,10 +219,10 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     end: (session) => ask((client) => end(client, session)),
     living: () =>
       ask(async (client) => {
-        const { rows } = await client.query<{ id: string }>(
-          'select id from agent_session where expires_at > agent_now()',
+        const { rows } = await client.query<LivingSession>(
+          'select id, owner from agent_session where expires_at > agent_now()',
         );
-        return rows.map(({ id }) => id);
+        return rows;
       }),
     reap: () =>
       ask(async (client) => {

@@ -46,7 +46,7 @@ export async function takeLock(ports: LockPorts, lock: string, user: string): Pr
   if (theirs === session || ports.isElsewhere(theirs)) return undefined;
   // What this gateway knows of the others may be of some seconds ago.
   const living = await journal.living();
-  if (!living.ok || living.value.includes(theirs)) return undefined;
+  if (!living.ok || living.value.some(({ id }) => id === theirs)) return undefined;
   const taken = await ports.commit([{ kind: 'release', name, holder: String(standing.holder) }, claim]);
   return taken.kind === 'committed' ? holder : undefined;
 }

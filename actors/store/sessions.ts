@@ -3,7 +3,7 @@
  * @see DUR-1 in docs/specification.md
  */
 
-import type { SessionId } from './journal.ts';
+import type { LivingSession, SessionId } from './journal.ts';
 import { plainRow, type Tables } from './tables.ts';
 
 /** A session this long out of time is forgotten. Until then its owner, back from a suspended machine, may renew it. */
@@ -39,8 +39,11 @@ export function isLiving(tables: Tables, id: SessionId, nowMs: number): boolean 
   return (sessionOf(tables, id)?.expiresAtMs ?? Number.NEGATIVE_INFINITY) > nowMs;
 }
 
-export function livingSessions(tables: Tables, nowMs: number): SessionId[] {
-  return tables.sessions.keys({ limit: allSessions }).filter((id) => isLiving(tables, id, nowMs));
+export function livingSessions(tables: Tables, nowMs: number): LivingSession[] {
+  return tables.sessions.keys({ limit: allSessions }).flatMap((id) => {
+    const session = sessionOf(tables, id);
+    return session !== undefined && session.expiresAtMs > nowMs ? [{ id, owner: session.owner }] : [];
+  });
 }
 
 export function removeSession(tables: Tables, id: SessionId): void {

@@ -651,6 +651,21 @@ export interface GatewayStatus {
   readonly requests_by_minute?: readonly number[];
   /** How long the commits of the last hour took, where the journal is shared and there were some. */
   readonly commit_ms?: { readonly median: number; readonly p95: number };
+  /** The last work that it took from other gateways that had ended, newest first; absent where there was none. */
+  readonly recovered?: readonly RecoveredWork[];
+}
+
+export interface RecoveredWork {
+  readonly at: string;
+  readonly kind: 'batch' | 'delivery' | 'run';
+  /** The gateway that had it. */
+  readonly from: string;
+  readonly profile: string;
+  readonly route: string;
+  /** The key of its newest event. */
+  readonly event: string;
+  /** The name of the platform of a delivery. */
+  readonly target?: string;
 }
 
 /** The database of a shared journal. */

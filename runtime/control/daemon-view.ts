@@ -38,7 +38,15 @@ import type { Recent } from '../observe/recent-counts.ts';
 import type { Decisions } from '../webhook/event-log.ts';
 import { type Alike, alikeOf, createFindEvent } from '../webhook/find-event.ts';
 import type { OwnRequest } from '../webhook/own-request.ts';
-import type { ActorShown, DeliveryDesk, GatewayStatus, HistoryQuery, OverviewService, SeenRun } from './contract.ts';
+import type {
+  ActorShown,
+  DeliveryDesk,
+  GatewayStatus,
+  HistoryQuery,
+  OverviewService,
+  RecoveredWork,
+  SeenRun,
+} from './contract.ts';
 import { createEventView, type EventViewPorts } from './event-view.ts';
 import type { DaemonView } from './view.ts';
 
@@ -62,6 +70,7 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly cron: CronView;
   readonly overview: OverviewService;
   readonly recent: Pick<Metrics['recent'], 'requests' | 'commits'>;
+  readonly recovered: () => readonly RecoveredWork[];
   readonly url: () => string | undefined;
   readonly webhookEnabled: () => boolean;
   /** Why the front does not stand where the configuration wants it; undefined while it does. */
@@ -121,6 +130,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       actors: countActors(root),
       requests_by_minute: ports.recent.requests.lastHour(anyRoute),
       ...commitTimes(ports.recent.commits.read(everyCommit, ports.nowMs() - hourMs)),
+      ...recovered(ports.recovered()),
     }),
     stop: () => root.send({ type: 'daemon.stop' }),
     reload: ports.reload,
@@ -223,6 +233,10 @@ function refusedRows({ refused }: Decisions, query: HistoryQuery) {
 
 function faultOf(fault: string | undefined): { readonly fault?: string } {
   return fault === undefined ? {} : { fault };
+}
+
+function recovered(rows: readonly RecoveredWork[]): Pick<GatewayStatus, 'recovered'> {
+  return rows.length === 0 ? {} : { recovered: rows };
 }
 
 function commitTimes({ median_ms, p95_ms }: Recent): Pick<GatewayStatus, 'commit_ms'> {

@@ -43,6 +43,7 @@ import { createOlderOnDisk } from './older-on-disk.ts';
 import type { Platforms } from './platforms.ts';
 import { createProgressReports, type ProgressReports } from './progress-reports.ts';
 import { createQueueOrder } from './queue-order.ts';
+import { createRecoveredWork, type RecoveredRows } from './recovered-work.ts';
 import type { ResumePorts } from './recovery.ts';
 import { createRefill } from './refill.ts';
 import { createSettleRun, type RunEnds } from './responses.ts';
@@ -105,6 +106,7 @@ export interface WorkHalf {
   readonly reports: ProgressReports & { readonly nextOrder: () => number };
   readonly cancelRun: CancelRun;
   readonly seenRun: SeenRun;
+  readonly recovered: RecoveredRows['rows'];
   /** Takes up the work that the journal remembers. */
   resume(): Promise<void>;
   /** Takes the home over that was read anew. */
@@ -221,6 +223,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const startedMs = nowMs() - steadyMs();
   /** Of the gateway: aborted when it drains or crashes. */
   let life = new AbortController();
+  const recovered = createRecoveredWork({ keeper, nowMs });
   const resumePorts: ResumePorts = {
     keeper,
     writer,
@@ -230,6 +233,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     nowMs,
     dueMs: () => Math.max(nowMs(), startedMs + steadyMs()),
     log,
+    recovered: recovered.note,
     onInterrupted: (profile) => deskOf(profile)?.settings.agent.onInterrupted ?? 'rerun',
     deduplicatesForMs: platforms.deduplicatesForMs,
     hold: platforms.hold,
@@ -440,6 +444,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     reports: { ...createProgressReports({ ...noticePorts, log }), nextOrder: order.next },
     cancelRun: createCancelRun({ runs: () => wards().runs, keeper, ended: runEnded, nowMs }),
     seenRun,
+    recovered: recovered.rows,
     resume: async () => {
       await platforms.reconcile();
       await refill.resume();

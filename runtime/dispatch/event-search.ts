@@ -12,6 +12,7 @@ import { isPassing, statusMark } from '../../machines/webhook/marks.ts';
 import { deliveryRow } from '../../machines/webhook/record.ts';
 import type { EventFound, EventNews, EventSearch, FoundEvents, SearchedEvents } from '../control/contract.ts';
 import { Refusal } from '../control/refusal.ts';
+import { placeWords } from '../inspector/event-attempts.ts';
 import { timeKey, timeOfKey } from '../system/ids.ts';
 import { alikeOf, type FoundEvent } from '../webhook/find-event.ts';
 import { type EventFacts, type FactsPorts, factsOf, tookOf } from './event-facts.ts';
@@ -262,9 +263,7 @@ function rowOf(facts: EventFacts): EventFound {
 /** In one line: the target and its place, or how the response begins; the batch that an event waits in. */
 function resultOf({ event, run, delivery, status }: EventFacts): string | undefined {
   if (status === 'coalesced') return event.told?.groupKey === undefined ? undefined : `Batch ${event.told.groupKey}`;
-  const place = delivery?.chat ?? delivery?.extra.chat_id;
-  if (delivery !== undefined && delivery.target !== 'log')
-    return place === undefined ? delivery.target : `${delivery.target} ${String(place)}`;
+  if (delivery !== undefined && delivery.target !== 'log') return placeWords(delivery);
   const text = (run?.response ?? delivery?.text)?.trim().split('\n', 1)[0] ?? '';
   return text === '' ? undefined : text.slice(0, longestResult);
 }

@@ -30,6 +30,7 @@ export interface ResumePorts {
   /** The time that no clock set back turns back: what was due before that stays due. */
   readonly dueMs: () => number;
   readonly log: Logger;
+  readonly recovered: (taken: Taken<'deliveries' | 'groups' | 'runs'>) => void;
   readonly onInterrupted: (profile: string) => 'rerun' | 'report';
   /** For how long the target delivers a repeated delivery once. */
   readonly deduplicatesForMs: (record: DeliveryRecord) => number;
@@ -210,7 +211,10 @@ async function take<In extends 'deliveries' | 'groups' | 'runs'>(
   dueBeforeMs = Number.MAX_SAFE_INTEGER,
 ): Promise<Taken<In>[]> {
   const taken = await journal.take(collection, { session, dueBeforeMs, limit });
-  if (taken.ok) return taken.value;
+  if (taken.ok) {
+    for (const one of taken.value) ports.recovered(one);
+    return taken.value;
+  }
   ports.log.log('error', taken.fault.message, { code: taken.fault.code });
   return [];
 }

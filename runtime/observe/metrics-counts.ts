@@ -88,7 +88,7 @@ export function countCall({ profile, server, fault }: CallOutput, seconds: numbe
   const name = server ?? '';
   metrics.count('agent_tool_calls_total', profile, name, fault?.code ?? 'result');
   metrics.observe('agent_tool_call_duration_seconds', Math.max(0, seconds), profile, name);
-  metrics.recent.calls.add(`${profile}/${name}`, { tookMs: seconds * 1_000, failed: fault !== undefined });
+  metrics.recent.calls.add(`${profile}/${name}`, { tookMs: seconds * 1_000, failed: fault !== null });
 }
 
 /** Counts each time that the supervisor starts the gateway anew. */

@@ -113,6 +113,7 @@ export interface Webhooks {
   readonly pauseOf: WorkHalf['pauseOf'];
   readonly cancelRun: CancelRun;
   readonly seenRun: SeenRun;
+  readonly recovered: WorkHalf['recovered'];
   /** Answers a request of the owner's as its sender would be answered. */
   readonly sendOwn: (request: OwnRequest) => Promise<Reply>;
   /** A run asks a person. */
@@ -398,6 +399,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     cancelRun: work.cancelRun,
     seenRun: work.seenRun,
+    recovered: work.recovered,
     asked: work.reports.asked,
     sendOwn: (request) => sendOwnRequest(request, { exchanges, wards, nextId, nowMs }),
     cron: work.cron.view,

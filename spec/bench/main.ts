@@ -2,7 +2,8 @@
  * Measures the receiver beside bare handlers, the cost of groups, and the servers' half beside the raw SDK client. Prints
  * medians and ratios, and leaves them for `report.ts`; judges nothing.
  *
- * `npm run bench` for all, `npm run bench -- --quick` for a minute, `--only` and the name of a part for that.
+ * `npm run bench` for all, `npm run bench -- --quick` for a minute, `--only` and the name of a part for that, and with
+ * `--full` the long form of `scale` (10 million events) or `page` (an hour).
  */
 
 import { keepResults, machineNow } from './last.ts';
@@ -33,7 +34,7 @@ const parts: Readonly<Record<string, () => unknown>> = {
   journey,
   presets,
   watch: () => measureWatch(quick),
-  page: () => measurePage(quick),
+  page: () => measurePage(quick, process.argv.includes('--full')),
   groups,
   nodes: () => measureNodes(quick),
   mcp: () => measureMcp(quick),

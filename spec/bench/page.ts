@@ -19,12 +19,13 @@ const secret = 'bench-secret-bench-secret';
 const perSecond = 100;
 const views = ['overview', 'events', 'failures', 'routes', 'actors'] as const;
 
-export async function measurePage(quick: boolean): Promise<void> {
+/** @param full - an hour at Events, a line every ten minutes, in place of each view for a minute. */
+export async function measurePage(quick: boolean, full: boolean): Promise<void> {
   if (chromiumPath === undefined) {
     process.stdout.write(`page: not measured, ${noChromium}\n\n`);
     return;
   }
-  const seconds = quick ? 10 : 60;
+  const seconds = full ? 600 : quick ? 10 : 60;
   const home = homeWith({});
   writeFileSync(join(home, 'config.yaml'), JSON.stringify(config));
   const { child } = await started(home);
@@ -47,7 +48,7 @@ export async function measurePage(quick: boolean): Promise<void> {
   };
 
   print([`page, ${perSecond} events/s, ${seconds} s each`, 'CPU %', 'elements', 'heap MB', 'grew MB']);
-  for (const view of views) {
+  for (const [n, view] of (full ? Array<string>(6).fill('events') : views).entries()) {
     await page.evaluate(`location.hash = '#/${view}'`);
     const sent = sendPaced({
       port: Number(new URL(webhook.url ?? '').port),
@@ -55,7 +56,7 @@ export async function measurePage(quick: boolean): Promise<void> {
       secret,
       connections: 16,
       requests: perSecond * (seconds + 4),
-      round: view,
+      round: `${view}-${n}`,
       perSecond,
     });
     // The view is drawn, and its list is full.

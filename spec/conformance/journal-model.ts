@@ -201,8 +201,10 @@ export async function checkHistory(
         break;
     }
     const living = await journal.living();
-    const alive = [...model.sessions].filter(([, { expiresAtMs }]) => expiresAtMs > nowMs).map(([id]) => id);
-    same(living.ok && [...living.value].sort(), alive.sort(), step);
+    const alive = [...model.sessions].flatMap(([id, { owner, expiresAtMs }]) =>
+      expiresAtMs > nowMs ? [`${id} of ${owner}`] : [],
+    );
+    same(living.ok && living.value.map(({ id, owner }) => `${id} of ${owner}`).sort(), alive.sort(), step);
     await compareAll(journal, model, nowMs, step);
   }
 }
@@ -282,7 +284,7 @@ function takeFrom(
     readonly nowMs: number;
     readonly limit: number;
   },
-): (PlainRecord & { readonly deliveries?: readonly PlainRecord[] })[] | undefined {
+): (PlainRecord & { readonly from?: SessionId; readonly deliveries?: readonly PlainRecord[] })[] | undefined {
   const { collection, session, dueBeforeMs, nowMs, limit } = query;
   const isLiving = (id: string) => (model.sessions.get(id)?.expiresAtMs ?? 0) > nowMs;
   if (limit === 0) return [];
@@ -291,12 +293,15 @@ function takeFrom(
     collection === 'deliveries' && model.records.get(`runs/${value.runKey}`)?.dueAtMs !== undefined;
   const isFree = ({ dueAtMs, heldBy }: PlainRecord): boolean =>
     dueAtMs !== undefined && dueAtMs <= dueBeforeMs && !isLiving(heldBy ?? '');
-  const taken = recordsOf(model, collection)
+  const free = recordsOf(model, collection)
     .filter((record) => isFree(record) && !waitsForRun(record))
     .sort((one, other) => (one.dueAtMs ?? 0) - (other.dueAtMs ?? 0) || (one.key < other.key ? -1 : 1))
-    .slice(0, limit)
-    .map((record) => ({ ...record, version: record.version + 1, heldBy: session }));
-  for (const record of taken) model.records.set(`${collection}/${record.key}`, record);
+    .slice(0, limit);
+  const taken = free.map((record) => {
+    const held = { ...record, version: record.version + 1, heldBy: session };
+    model.records.set(`${collection}/${record.key}`, held);
+    return record.heldBy === undefined ? held : { ...held, from: record.heldBy };
+  });
   if (collection !== 'runs') return taken;
   return taken.map((run) => {
     const delivery = model.records.get(`deliveries/${run.key}`);

@@ -421,7 +421,12 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
 
         t.same(got(await journal.take('runs', query)), [], `${name}: not yet`);
         await end(session);
-        t.same(keysOf(got(await journal.take('runs', query))), [name], `${name}: free`);
+        const taken = got(await journal.take('runs', query));
+        t.same(
+          taken.map(({ key, from }) => [key, from]),
+          [[name, session]],
+          `${name}: free`,
+        );
       }
       await journal.commit([run('r1', { dueAtMs: 1, heldBy: 'nobody' }), run('r2', { dueAtMs: 1, heldBy: 'no/body' })]);
       const last = got(await journal.openSession('last', 1000));
@@ -470,7 +475,7 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     t.same(got(await journal.renewSession(session, 60_000)), { nowMs }, 'the time is the engine’s');
     await clock.set(nowMs + 59_999);
     t.equal(got(await journal.reap()), 0);
-    t.same(got(await journal.living()), [session]);
+    t.same(got(await journal.living()), [{ id: session, owner: 'me' }]);
     await clock.set(nowMs + 60_000);
     t.same(got(await journal.living()), []);
   });
@@ -621,8 +626,8 @@ export function sharedContract(t: Test, name: string, settings: SharedSettings):
       await new Promise(setImmediate);
     }
     await ended;
-    t.same(got(await other.living()), [mine]);
-    t.match(got(await other.take('runs', query)), [{ key: 'r', version: 2 }]);
+    t.same(got(await other.living()), [{ id: mine, owner: 'other' }]);
+    t.match(got(await other.take('runs', query)), [{ key: 'r', version: 2, from: dead }], 'and whose it was is told');
     await other.close();
   });
 

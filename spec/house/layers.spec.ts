@@ -67,6 +67,7 @@ const rooms: readonly Room[] = [
       /^runtime\/inspector\/(page\/|(?:event-)?wire\.ts$)/,
       contract,
       /^machines\/base\/(event-outcome|event-query|json|page-proof|shown-json|status|time-range|waiting)\.ts$/,
+      /^machines\/config\/target-titles\.ts$/,
       /^preact(\/(hooks|compat))?$/,
       /^virtual:charts$/,
     ],

@@ -15,6 +15,10 @@ import { eventually, startGateway, webhookSecret } from '../support/mcp/gateway.
 import { startPostgres, withoutPostgres } from '../support/postgres.ts';
 import { postSigned } from '../support/sign.ts';
 
+const routes = {
+  ping: { prompt: 'x', deliver: 'log' },
+  builds: { prompt: 'x', deliver: 'log', coalesce: { key: 'branch', window_seconds: 600 } },
+};
 const options = chromiumPath === undefined ? { skip: noChromium } : { skip: withoutPostgres };
 
 t.test(
@@ -33,6 +37,9 @@ t.test(
             config: {
               inspector: { port: 0 },
               gateway: { journal: 'postgres', node, postgres: { url: '${DATABASE_URL}' } },
+              platforms: {
+                webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret: webhookSecret, routes } },
+              },
             },
             home: makeHome(t, { '.env': `DATABASE_URL='${url}'\n` }),
           },
@@ -138,6 +145,9 @@ t.test(
       await rowOf('eu-2')
         .getByText(/^Serving/)
         .waitFor();
+      t.equal(await page.getByText('No work of a gateway that ended.').count(), 1);
+      const batch = { secret: webhookSecret, id: 'batched' };
+      await postSigned(`${second.daemon.url}/webhooks/builds`, { branch: 'main' }, batch);
       second.daemon.kill('SIGKILL');
       await page.getByText(/^eu-2 is gone since .*lost\.$/).waitFor();
       await rowOf('eu-1')
@@ -145,6 +155,16 @@ t.test(
         .waitFor();
       await page.getByRole('button', { name: 'Dismiss' }).click();
       t.equal(await rowOf('eu-2').count(), 0);
+      const taken = page.getByRole('table', { name: 'Recovered work' });
+      await taken.getByRole('row', { name: /^Batch of builds eu-2 → eu-1 \d/ }).waitFor();
+      t.match((await first.control.ask('gateway.status', {})).recovered, [
+        { kind: 'batch', from: 'eu-2', profile: 'default', route: 'builds' },
+      ]);
+      t.same(await axeFindings(open), []);
+      await page.setViewportSize({ width: 320, height: 844 });
+      t.same(await clippedParts(open), []);
+      await taken.getByRole('link', { name: 'Batch of builds' }).click();
+      await page.getByRole('heading', { name: /builds/ }).waitFor();
     });
   },
 );

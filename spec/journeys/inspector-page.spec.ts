@@ -331,6 +331,42 @@ t.test('one daemon, looked at', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('CRN-1 · SEC-1 · a job is made and removed on the page, after a question', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/schedules');
+    await page.getByRole('button', { name: 'New schedule…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New schedule' });
+    await dialog.getByLabel('Name').fill('evening');
+    await dialog.getByLabel('Schedule', { exact: true }).fill('at eight');
+    await dialog.getByLabel('Prompt').fill('Summarise the day');
+    await dialog.getByRole('button', { name: 'Create schedule' }).click();
+    await dialog
+      .getByRole('alert')
+      .getByText(/at eight/)
+      .waitFor();
+    t.same(await axeFindings(open), []);
+    await dialog.getByLabel('Schedule', { exact: true }).fill('0 20 * * *');
+
+    await dialog.getByRole('button', { name: 'Create schedule' }).click();
+
+    const job = page.getByRole('article', { name: 'Schedule evening' });
+    await job.getByText('Summarise the day').waitFor();
+    const jobs = async () => (await gateway.control.ask('cron.list', {})).map(({ name, schedule }) => [name, schedule]);
+    t.match(await jobs(), [['digest'], ['evening', '0 20 * * *']]);
+    await job.getByRole('button', { name: 'Remove…' }).click();
+    const question = page.getByRole('alertdialog', { name: 'Remove the schedule evening?' });
+    await question.getByText('It no longer fires.').waitFor();
+    t.same(await axeFindings(open), []);
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    t.equal((await jobs()).length, 2);
+    await job.getByRole('button', { name: 'Remove…' }).click();
+    await question.getByRole('button', { name: 'Remove schedule evening' }).click();
+    await page.getByRole('link', { name: /^evening/ }).waitFor({ state: 'detached' });
+    t.match(await jobs(), [['digest']]);
+    await open.context.close();
+  });
+
   await t.test('LNK-2 · LNK-3 · a link is shown whole, never overwrites, and adds after a yes', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;

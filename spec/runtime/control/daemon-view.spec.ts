@@ -90,6 +90,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
       watcher: {},
       listener: () => ({ enabled: false, url: null }),
     } as unknown as ViewPorts['inspector'],
+    recovered: () => [],
     workOf: () => noWork,
     runsThatWait: () => new Map(),
     redactText: redactor.text,

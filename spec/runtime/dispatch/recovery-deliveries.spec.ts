@@ -64,6 +64,7 @@ async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
     nowMs,
     dueMs: nowMs,
     log: silent,
+    recovered: () => {},
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => deduplicatesForMs,
     hold: ({ runKey }) => void held.push([runKey ?? '', deliveries.spawned.length]),

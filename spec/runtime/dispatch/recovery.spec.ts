@@ -81,6 +81,7 @@ async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
     nowMs: () => 100,
     dueMs: () => 100,
     log: { log: (level, message, fields) => void lines.push([level, message, fields]), warnOnce: () => {} },
+    recovered: () => {},
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => 0,
     hold: () => {},

@@ -67,6 +67,7 @@ async function openRefill({ most = 1_000, journal = openMemoryJournal(), owner =
     nowMs: () => 100,
     dueMs: () => 100,
     log: { log: (level, message) => void (level === 'error' && told.push(message)), warnOnce: () => {} },
+    recovered: () => {},
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => 0,
     hold: () => {},

@@ -161,6 +161,7 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
     settleRun: createSettleRun({ keeper, wards: () => wards }),
     dueMs: nowMs,
     log,
+    recovered: () => {},
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => 0,
     hold: () => {},

@@ -93,6 +93,17 @@ t.test('SRC-2 · OBS-1 · requests signed with a later secret of a list are coun
   t.end();
 });
 
+t.test('INS-4 · a call that was answered counts with its duration, one that failed as failed', (t) => {
+  const metrics = createMetrics();
+  const call = { profile: 'work', server: 'hub', fault: null } as CallOutput;
+
+  countCall(call, 0.02, metrics);
+  countCall({ ...call, fault: { code: 'rpc_error', message: 'no' } }, 5, metrics);
+
+  t.match(metrics.recent.calls.read('work/hub', 0), { count: 2, failed: 1, median_ms: 20 });
+  t.end();
+});
+
 t.test('OBS-1 · a clock that is set back during a call or a request takes nothing from a sum', (t) => {
   const metrics = createMetrics();
   const call = { profile: 'work', server: 'hub', fault: null } as CallOutput;

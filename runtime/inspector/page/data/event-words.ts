@@ -4,7 +4,9 @@
  */
 
 import type { ChipName } from '../../../../machines/base/event-query.ts';
+import { targetTitle } from '../../../../machines/config/target-titles.ts';
 import type { EventFound } from '../../../control/contract.ts';
+import { sentenceCase } from './format.ts';
 
 /** Of the marks of `parts/chip.tsx`. */
 type EventMark =
@@ -65,8 +67,20 @@ export function outcomeOfRow({ status, question }: Pick<EventFound, 'status' | '
 /** The line that explains a row: what to do, the reason, or where it was delivered. */
 export function lineOfRow({ question, reason, result, alike }: EventFound): string {
   if (question !== undefined) return 'Answer the question of its run';
-  const said = reason ?? result ?? '';
+  const said = reason === undefined ? (result ?? '') : spellReason(reason);
   return alike === undefined ? said : `×${alike.count.toLocaleString('en')} ${said}`;
+}
+
+/** A reason as a sentence that begins with its subject: "Slack: …", where the history has the name of the configuration. */
+export function spellReason(reason: string): string {
+  const [, target = '', said = ''] = /^(\w+): (.+)$/s.exec(reason) ?? [];
+  const title = targetTitle(target);
+  return title === target ? sentenceCase(reason) : `${title}: ${said}`;
+}
+
+/** The targets of a route, or of a batch of them, by the names that people write. */
+export function spellTargets(deliver: string): string {
+  return deliver.split(', ').map(targetTitle).join(', ');
 }
 
 /** Names the row while its newest request changes. */

@@ -42,7 +42,7 @@ export function spellClock(at: string | number, nowMs: number): string {
   const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0'));
   const clock = time.join(':');
   const isToday = date.toDateString() === new Date(nowMs).toDateString();
-  return isToday ? clock : `${date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' })} ${clock}`;
+  return isToday ? clock : `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${clock}`;
 }
 
 /** How long something took: "9 ms", "12.4 s", "3 m 20 s", "6 d 2 h". */

@@ -67,7 +67,7 @@ export function serverLine(row: ServerRow): string {
 }
 
 /** Why it takes no calls, as a sentence; without the commands of the terminal, for which the page has buttons. */
-export function whyOf({ name, error = '' }: ServerRow): string {
+export function whyOf({ name, error = '' }: Pick<ServerRow, 'error' | 'name'>): string {
   const place = `mcp server "${name}": `;
   const words = (error.startsWith(place) ? error.slice(place.length) : error)
     .split('; ')

@@ -64,9 +64,9 @@ export function lay({ start, end }: { readonly start: number; readonly end: numb
   return { left, width: Math.max(0, placeOf(end, axis) - left) };
 }
 
-/** What it took: of a call without the wait for a person. */
+/** What it took: of a call without the wait for a person, unless that is all there is of it yet. */
 export function tookOf({ kind, parts, start, end }: Span, nowMs: number): number {
-  if (kind !== 'call') return (end ?? nowMs) - start;
+  if (kind !== 'call' || parts.every(({ how }) => how === 'person')) return (end ?? nowMs) - start;
   return parts.reduce((sum, part) => (part.how === 'person' ? sum : sum + (part.end ?? nowMs) - part.start), 0);
 }
 

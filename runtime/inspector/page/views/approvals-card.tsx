@@ -11,7 +11,7 @@ import { inQuotes, wordsOfServer } from '../../../../machines/base/shown-json.ts
 import type { AnsweredRow, ApprovalDetail, ApprovalRow, AskedBy } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
-import { spellCountdown } from '../data/format.ts';
+import { spellClock, spellCountdown } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { toolWords } from '../data/server-words.ts';
@@ -293,7 +293,7 @@ export function answerWords({ verdict, by, answered_at, remember, note }: Answer
   const done = verdict === 'approved' ? 'Approved' : 'Denied';
   const scope = remember === 'run' ? ' for its run' : remember === 'always' ? ', always for this tool' : '';
   const reason = note === undefined ? '' : `: ${note}`;
-  return `${done}${scope} ${places[by ?? ''] ?? `by ${by}`} at ${new Date(answered_at).toLocaleTimeString()}${reason}`;
+  return `${done}${scope} ${places[by ?? ''] ?? `by ${by}`} at ${spellClock(answered_at, Date.now())}${reason}`;
 }
 
 /** What came of one that this page has not answered. */

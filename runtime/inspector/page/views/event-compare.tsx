@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { OpenedEvent } from '../../event-wire.ts';
 import { changedLines, comparable, differencesOf } from '../data/differences.ts';
-import { counted } from '../data/format.ts';
+import { counted, spellClock } from '../data/format.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { Field, Segmented } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
@@ -52,7 +52,7 @@ export function CompareEvents({
                 ? how === 'id'
                   ? 'Type an id: its sender’s or the event’s key.'
                   : 'The history has no earlier event of this route.'
-                : `${found.theirs.event}, ${new Date(found.theirs.received).toLocaleString()}: ${changeWords(changedLines(found.lines))}`}
+                : `${found.theirs.event}, ${spellClock(found.theirs.received, Date.now())}: ${changeWords(changedLines(found.lines))}`}
         </p>
         {found === undefined || changedLines(found.lines) === 0 ? null : (
           <Difference lines={found.lines} label="Difference of the payloads" />

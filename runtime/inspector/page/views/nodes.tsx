@@ -6,7 +6,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { GatewayStatus, NodeRow } from '../../../control/contract.ts';
+import type { GatewayStatus, NodeRow, RecoveredWork } from '../../../control/contract.ts';
 import { useNow } from '../data/clock.ts';
 import { counted, sentenceCase, spellClock, spellSpan, spellTime } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
@@ -22,6 +22,7 @@ import {
 } from '../data/node-words.ts';
 import { useDatabase, useNodes } from '../data/use-nodes.ts';
 import type { ViewRow } from '../frame/view-row.ts';
+import { Clock } from '../parts/basics.tsx';
 import { markOf, Status } from '../parts/chip.tsx';
 import { Body, Head } from '../parts/head.tsx';
 import { Answer, Banner, Empty, Facts, Panel } from '../parts/panel.tsx';
@@ -60,7 +61,10 @@ function Nodes(): JSX.Element {
                     <Rate key={row.session} row={row} />
                   ))}
                 </div>
-                <SharedJournal commits={rows.find(({ self }) => self)?.status?.commit_ms} />
+                <div class="grid2">
+                  <SharedJournal commits={rows.find(({ self }) => self)?.status?.commit_ms} />
+                  <RecoveredRows rows={rows} />
+                </div>
               </>
             )
           }
@@ -197,6 +201,45 @@ function SharedJournal({ commits }: { readonly commits: GatewayStatus['commit_ms
           </div>
         )}
       </Answer>
+    </Panel>
+  );
+}
+
+interface RecoveredRow extends RecoveredWork {
+  readonly by: string;
+}
+
+const recoveredColumns: readonly Column<RecoveredRow>[] = [
+  {
+    title: 'Work',
+    cell: ({ kind, route, target, event, profile }) => (
+      <a href={hashOf('events', event, profile === 'default' ? {} : { profile })}>
+        {sentenceCase(kind)} of {route}
+        {target === undefined ? '' : ` to ${target}`}
+      </a>
+    ),
+  },
+  { title: 'From', width: '40%', cell: ({ from, by }) => `${from} → ${by}` },
+  { title: 'Time', width: '11ch', right: true, cell: ({ at }) => <Clock at={at} /> },
+];
+
+function RecoveredRows({ rows }: { readonly rows: readonly NodeRow[] }): JSX.Element {
+  const taken = rows
+    .flatMap(({ node, status }) => status?.recovered?.map((one): RecoveredRow => ({ ...one, by: node })) ?? [])
+    .sort((one, other) => (one.at < other.at ? 1 : -1))
+    .slice(0, 8);
+  return (
+    <Panel title="Recovered work" bare>
+      {taken.length === 0 ? (
+        <p class="pad muted">No work of a gateway that ended.</p>
+      ) : (
+        <Table
+          label="Recovered work"
+          columns={recoveredColumns}
+          rows={taken}
+          keyOf={({ at, kind, event, target }) => `${at} ${kind} ${event} ${target ?? ''}`}
+        />
+      )}
     </Panel>
   );
 }

@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { counted } from '../data/format.ts';
+import { counted, spellClock } from '../data/format.ts';
 import type { Overview, Range } from '../data/overview.ts';
 import { durationWords, rangeWords, rateWords, tickWords } from '../data/overview-words.ts';
 import { go } from '../data/place.ts';
@@ -93,5 +93,5 @@ export function DurationChart({ events, range }: ChartProps): JSX.Element {
 
 function StillCounting({ events }: Pick<ChartProps, 'events'>): JSX.Element | null {
   if (events.counted_from === undefined) return null;
-  return <p class="hint">Still counting: complete from {new Date(events.counted_from).toLocaleString()} on.</p>;
+  return <p class="hint">Still counting: complete from {spellClock(events.counted_from, Date.now())} on.</p>;
 }

@@ -5,6 +5,7 @@ import { useNow } from '../data/clock.ts';
 import { hashTo } from '../data/hash.ts';
 import type { Overview } from '../data/overview.ts';
 import { timeWords } from '../data/overview-words.ts';
+import { whyOf } from '../data/server-words.ts';
 import { useMayAct } from '../parts/acts.tsx';
 import { withCode } from '../parts/basics.tsx';
 import { type MarkName, StatusMark, type Tone } from '../parts/chip.tsx';
@@ -76,6 +77,7 @@ function NeedRow({ need, isFirst }: { readonly need: Need; readonly isFirst: boo
   const [mark, tone] = looks[need.kind];
   const now = useNow();
   const mayAct = useMayAct();
+  const reason = reasonOf(need);
   const when =
     need.until !== undefined
       ? `answer by ${timeWords(need.until, now)}`
@@ -87,7 +89,7 @@ function NeedRow({ need, isFirst }: { readonly need: Need; readonly isFirst: boo
       <StatusMark name={mark} />
       <div class="t">
         <b>{need.title}</b>
-        <span title={need.reason}>{withCode(need.reason)}</span>
+        <span title={reason}>{withCode(reason)}</span>
       </div>
       <span class="when num" title={new Date(need.until ?? need.since ?? 0).toLocaleString()}>
         {when}
@@ -98,4 +100,11 @@ function NeedRow({ need, isFirst }: { readonly need: Need; readonly isFirst: boo
       </a>
     </li>
   );
+}
+
+/** The button is in place of the command that the reason of a server names, and the title says that it needs a login. */
+function reasonOf({ kind, reason }: Need): string {
+  if (kind !== 'server' && kind !== 'login') return reason;
+  const why = whyOf({ name: '', error: reason });
+  return why === 'The server needs a login' ? 'Its tools cannot be called until you log in.' : why;
 }

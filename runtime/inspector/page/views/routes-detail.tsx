@@ -7,6 +7,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EventBucket, RouteDetail, RouteMark } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
+import { spellTargets } from '../data/event-words.ts';
 import { sentenceCase, spellWord } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { goWithin } from '../data/place.ts';
@@ -263,7 +264,7 @@ function Acting({ route }: { readonly route: RouteDetail }): JSX.Element {
       ? []
       : [['Tools', toolsets === undefined ? 'The default toolset' : toolsets.join(', ') || 'None'] as const]),
     ...(skills.length === 0 ? [] : [['Skills', skills.join(', ')] as const]),
-    ['Delivers to', deliver],
+    ['Delivers to', spellTargets(deliver)],
     ...(deliverOnly ? [] : [['If a run fails', notified || <span class="muted">No notice</span>] as const]),
   ];
   return (

@@ -16,6 +16,7 @@ import { Chip, markOf, Status } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
 import { Answer, Facts, Panel, Verdict } from '../parts/panel.tsx';
 import { Table } from '../parts/table.tsx';
+import { RemoveSchedule } from './schedule-change.tsx';
 
 const changing = /^(cronJob|agentRun)$/;
 
@@ -26,6 +27,7 @@ export interface SchedulePaneProps {
 
 export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element {
   const [busy, setBusy] = useState(false);
+  const [isRemoving, setRemoving] = useState(false);
   const now = useNow();
   const rests = row.state === 'paused' || row.state === 'disabled';
   const due = row.next_due === undefined || row.next_due === null ? undefined : Date.parse(row.next_due);
@@ -97,10 +99,14 @@ export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element
                   Pause
                 </button>
               )}
+              <button type="button" class="btn" onClick={() => setRemoving(true)}>
+                Remove…
+              </button>
             </Acts>
           </div>
         )}
       </header>
+      {isRemoving ? <RemoveSchedule row={row} onClose={() => setRemoving(false)} onChanged={onChanged} /> : null}
       {problem === undefined ? null : <Verdict mark="failed" tone="bad" title={withCode(problem)} />}
       {row.id === '' ? null : <Details row={row} />}
     </article>
@@ -152,12 +158,9 @@ function Details({ row }: { readonly row: JobRow }): JSX.Element {
                   { title: 'By', width: '15%', wide: true, cell: (fired) => fired.cause },
                   {
                     title: 'Outcome',
-                    cell: (fired) =>
-                      fired.status === undefined ? null : (
-                        <Status mark={markOf(standingOfStatus(fired.status))}>
-                          {sentenceCase(spellWord(fired.status))}
-                        </Status>
-                      ),
+                    cell: ({ status }) => (
+                      <Status mark={markOf(standingOfStatus(status))}>{sentenceCase(spellWord(status))}</Status>
+                    ),
                   },
                   {
                     title: 'Reason',

@@ -1,9 +1,10 @@
 /**
- * Schedules: every job with its schedule, when it is due next and how its last firings ended; pause, resume, run.
+ * Schedules: every job with its schedule, when it is due next and how its last firings ended; pause, resume, run, make, remove.
  * @see CRN-1 and INS-2 in docs/specification.md
  */
 
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { JobRow } from '../../../control/contract.ts';
 import { useNow } from '../data/clock.ts';
 import { sentenceCase, spellClock, spellWord } from '../data/format.ts';
@@ -14,11 +15,14 @@ import { call, useAsked } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
+import { Acts } from '../parts/acts.tsx';
 import { Mark } from '../parts/chip.tsx';
 import { Head } from '../parts/head.tsx';
+import { Icon } from '../parts/icons.tsx';
 import { Answer, Empty } from '../parts/panel.tsx';
 import { Split } from '../parts/split.tsx';
 import { SchedulePane } from './schedule.tsx';
+import { NewSchedule } from './schedule-change.tsx';
 
 const changing = /^(cronJob|agentRun)$/;
 
@@ -29,18 +33,36 @@ function Schedules({ place: { chosen } }: { readonly place: Place }): JSX.Elemen
   const profile = useProfile();
   const rows = rowsOf(every, profile);
   const row = every.find((one) => idOf(one) === chosen);
+  const [isAdding, setAdding] = useState(false);
   return (
     <>
       <Head
         title="Schedules"
         count={asked.kind === 'there' ? rows.length.toLocaleString('en') : undefined}
         profile={profile}
-      />
+      >
+        <Acts>
+          <button type="button" class="btn" onClick={() => setAdding(true)}>
+            <Icon name="add" />
+            New schedule…
+          </button>
+        </Acts>
+      </Head>
+      {isAdding ? <NewSchedule onClose={() => setAdding(false)} onChanged={again} /> : null}
       <Answer asked={asked} again={again} what="The schedules">
         {() =>
           rows.length === 0 && row === undefined ? (
-            <Empty title="No schedules yet.">
-              Make one with <code>agent cron add</code>.
+            <Empty
+              title="No schedules yet."
+              buttons={
+                <Acts>
+                  <button type="button" class="btn primary" onClick={() => setAdding(true)}>
+                    New schedule…
+                  </button>
+                </Acts>
+              }
+            >
+              A schedule gives the agent a prompt at certain times.
             </Empty>
           ) : (
             <Split

@@ -40,6 +40,7 @@ t.test('INS-4 · a wait of more than 70 % can be shortened; what follows it keep
   );
   t.equal(longestWait([span('run', [{ start: 0, end: 9, how: 'work' }])], 0), undefined);
   t.equal(tookOf(spans[0] as Span, 0), 100, 'a call takes its own time, not that of a person');
+  t.equal(tookOf(span('call', [person]), 0), 9_000, 'unless a person has not answered yet');
   t.end();
 });
 

@@ -1,0 +1,47 @@
+/**
+ * Remembers the last work that this gateway has taken from others of the database that had ended.
+ * @see SCA-2 and SCA-3 in docs/specification.md
+ */
+
+import type { Taken } from '../../actors/store/journal.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { targetTitle } from '../../machines/config/target-titles.ts';
+import type { RecoveredWork } from '../control/contract.ts';
+
+export interface RecoveredRows {
+  /** Notes a record that was just taken; of work that no other gateway had it notes nothing. */
+  note(taken: Taken<'deliveries' | 'groups' | 'runs'>): void;
+  /** Newest first. */
+  rows(): readonly RecoveredWork[];
+}
+
+const most = 20;
+
+export function createRecoveredWork({
+  keeper,
+  nowMs,
+}: {
+  readonly keeper: Pick<JournalKeeper, 'node' | 'ownerOf'>;
+  readonly nowMs: () => number;
+}): RecoveredRows {
+  const rows: RecoveredWork[] = [];
+  return {
+    note({ from, value }) {
+      const node = from === undefined ? undefined : keeper.ownerOf(from);
+      // One that went before this gateway came has left no name, and one of this name is its own earlier life.
+      if (node === undefined || node === keeper.node()) return;
+      const { profile, route } = value;
+      rows.unshift({ at: new Date(nowMs()).toISOString(), from: node, profile, route, ...workOf(value) });
+      rows.splice(most);
+    },
+    rows: () => rows,
+  };
+}
+
+function workOf(
+  value: Taken<'deliveries' | 'groups' | 'runs'>['value'],
+): Pick<RecoveredWork, 'event' | 'kind' | 'target'> {
+  if ('burst' in value) return { kind: 'batch', event: value.burst.latestEventKey };
+  if ('target' in value) return { kind: 'delivery', event: value.eventKey, target: targetTitle(value.target) };
+  return { kind: 'run', event: value.eventKey };
+}
