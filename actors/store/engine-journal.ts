@@ -143,6 +143,7 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
     ...createReader(() => engine.tables, nowMs),
     take,
     living: async () => done(livingSessions(engine.tables, nowMs())),
+    lostMs: () => 0,
     reap: async () => done(0),
     watch: () => () => {},
     prune,

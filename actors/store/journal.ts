@@ -228,6 +228,8 @@ export interface Journal {
 
   /** The sessions whose time has not run out. */
   living(): Promise<Result<readonly LivingSession[]>>;
+  /** For how many milliseconds another gateway may have taken this one for dead, because the connection of its session is lost; else 0. */
+  lostMs(): number;
   /** Ends the sessions of gateways that died. Returns how many; 0 where one gateway alone uses the engine. */
   reap(): Promise<Result<number>>;
   /** Calls back with what other gateways do, until the returned function is called. May miss some of it. */

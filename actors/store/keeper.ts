@@ -61,7 +61,7 @@ export interface JournalKeeper {
   place(): { readonly of: number; readonly at: number };
   /** Another text once other gateways may have taken what this one held. */
   life(): string | undefined;
-  /** Whether no other gateway can take this one's session for ended, now or within the next 3 seconds. */
+  /** Whether no other gateway can take this one's session for ended, now or very soon. */
   isSure(): boolean;
   /** How far the journal's clock is ahead of this machine's, in milliseconds; 0 where it is the same. */
   aheadMs(): number;
@@ -84,6 +84,9 @@ const notOpen = fault('journal-unavailable', 'journal: not open; nothing can be 
 
 const mostOwners = 1_000;
 const sureMarginMs = 3_000;
+/** The others give a gateway whose connection is lost 1.5 seconds to come back (`postgres-sessions.ts`). */
+const sureWhileLostMs = 500;
+const leadsWhileLostMs = 1_000;
 const refusedSkewMs = 60_000;
 const notedSkewMs = 5_000;
 
@@ -174,11 +177,12 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     heldBy !== undefined && heldBy !== session && living.has(heldBy);
   const commit = (writes: readonly Write[]): Promise<CommitVerdict> =>
     new Promise((resolve) => submit(writes, resolve));
+  const lostMs = (): number => journal?.lostMs() ?? 0;
   /** One that is not open yet may be shared. */
   const leads = (): boolean =>
     shared() === undefined
       ? journal !== undefined
-      : leadsAs !== undefined && leadsAs === session && steadyMs() < sureUntilMs;
+      : leadsAs !== undefined && leadsAs === session && steadyMs() < sureUntilMs && lostMs() < leadsWhileLostMs;
   const ports = {
     commit,
     isElsewhere,
@@ -258,7 +262,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       return { of: Math.max(1, all.length), at: Math.max(0, all.indexOf(session ?? '')) };
     },
     life: () => session && `${session}/${lateRenewals}`,
-    isSure: () => session !== undefined && steadyMs() < sureUntilMs - sureMarginMs,
+    isSure: () => session !== undefined && steadyMs() < sureUntilMs - sureMarginMs && lostMs() < sureWhileLostMs,
     aheadMs: () => aheadMs,
 
     async keep(history) {

@@ -515,6 +515,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     endSession: (session) => ofSessions(() => sessions.end(session).then(() => true as const)),
     reap: () => ofSessions(sessions.reap),
     living: () => ofSessions(sessions.living),
+    lostMs: sessions.lostMs,
     watch: sessions.watch,
     submit,
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),

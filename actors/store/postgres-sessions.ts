@@ -18,6 +18,8 @@ export interface PostgresSessions {
   end(session: SessionId): Promise<void>;
   reap(): Promise<number>;
   living(): Promise<LivingSession[]>;
+  /** Since when a session of this process is without its lock, as the milliseconds until now; 0 where each has it. */
+  lostMs(): number;
   /** What a session of this process holds is not known any more: each ends instead of being renewed. */
   disown(): void;
   watch(heard: (news: News) => void): () => void;
@@ -63,6 +65,8 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
   const own = new Map<number, boolean>();
   const disowned = new Set<number>();
   let isClosed = false;
+  /** When the connection with the locks was lost, by the clock that only rises; undefined where the sessions have them. */
+  let lostAtMs: number | undefined;
   /** By the engine's clock. */
   let cameAtMs = Number.POSITIVE_INFINITY;
   const listeners = new Set<(news: News) => void>();
@@ -86,6 +90,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       if (standing !== client) return;
       standing = undefined;
       connecting = undefined;
+      if (own.size > 0) lostAtMs ??= performance.now();
       for (const number of own.keys()) own.set(number, false);
       void comeBack();
     };
@@ -135,9 +140,17 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       if (isClosed || ![...own.values()].includes(false)) return;
       const locked = ask(async (client) => {
         for (const number of own.keys()) await lock(client, number);
+        const numbers = [...own.keys()];
+        const living = await client.query('select 1 from agent_session where number = any($1)', [numbers]);
+        if (living.rows.length === numbers.length) isBack();
       });
       await locked.catch(() => {});
     }
+  }
+
+  /** A session that has its lock, and has not ended by then, is not taken for that of a dead process. */
+  function isBack(): void {
+    if (![...own.values()].includes(false)) lostAtMs = undefined;
   }
 
   async function lock(client: Client, number: number): Promise<void> {
@@ -199,6 +212,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
           `insert into agent_session (id, owner, expires_at, number) values ('s' || $1::bigint, $2, agent_now() + $3::bigint, $1::bigint)`,
           [number, owner, Math.ceil(ttlMs)],
         );
+        isBack();
         await client.query(tellAll, [['session']]);
         return `s${number}`;
       }),
@@ -213,7 +227,10 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
           await end(client, session);
           return undefined;
         }
-        if (rows.length > 0 && own.has(number)) await lock(client, number);
+        if (rows.length > 0 && own.has(number)) {
+          await lock(client, number);
+          isBack();
+        }
         return rows[0] === undefined ? undefined : Number(rows[0].now);
       }),
     end: (session) => ask((client) => end(client, session)),
@@ -224,6 +241,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
         );
         return rows;
       }),
+    lostMs: () => (lostAtMs === undefined ? 0 : performance.now() - lostAtMs),
     reap: () =>
       ask(async (client) => {
         const { rows } = await client.query('select agent_now() as now');

@@ -46,7 +46,7 @@ interface Held {
 }
 
 const lockOf = (profile: string, server: string): string => `mcp/${profile}/${server}`;
-const watchMs = 1_000;
+const watchMs = 500;
 /** News of another gateway can be missed. */
 const lookMs = 10_000;
 const mostTries = 3;

@@ -217,7 +217,9 @@ t.test(
 );
 
 t.test('SCA-1 · SCA-2 · one gateway leads, until its session may have ended for the others', async (t) => {
-  const { local: _, ...journal } = openMemoryJournal();
+  let lostMs = 0;
+  const { local: _, ...memory } = openMemoryJournal();
+  const journal = { ...memory, lostMs: () => lostMs };
   let steadyMs = 0;
   const one = createKeeper({
     open: async () => done(journal),
@@ -244,6 +246,15 @@ t.test('SCA-1 · SCA-2 · one gateway leads, until its session may have ended fo
   t.equal(one.isSure(), true);
   t.equal(one.leads(), false, 'and may still, although the session lives');
   t.equal(await one.seekLead(), true);
+  for (const [ms, leads, isSure] of [
+    [499, true, true],
+    [999, true, false],
+    [1_000, false, false],
+    [0, true, true],
+  ] as const) {
+    lostMs = ms;
+    t.same([one.leads(), one.isSure()], [leads, isSure], `the connection of its session is lost for ${ms} ms`);
+  }
   await journal.endSession(one.session() ?? '');
   await one.beat();
   await other.beat();

@@ -65,6 +65,38 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
   });
 
   t.test(
+    'SCA-2 · a gateway that lost the connection of its session knows it until it has found both again',
+    async (t) => {
+      const url = await postgres.url();
+      const way = await postgres.lossy();
+      const one = await open(way.url(url));
+      const session = got(await one.openSession('one', 60_000));
+      t.equal(one.lostMs(), 0);
+      const locks = `from pg_locks where locktype = 'advisory' and granted
+      and classid = hashtext('agent_session ' || current_schema)::oid`;
+      const lose = async (): Promise<void> => {
+        way.block(true);
+        await postgres.run(url, `select pg_terminate_backend(pid) ${locks}`);
+        while (one.lostMs() === 0) await turn();
+      };
+
+      await lose();
+      way.block(false);
+      while (one.lostMs() > 0) await turn();
+      await lose();
+      await postgres.run(url, 'delete from agent_session');
+      way.block(false);
+      while ((await postgres.run(url, `select 1 ${locks}`)).length === 0) await turn();
+
+      t.match(await one.renewSession(session, 60_000), { ok: false, fault: { code: 'journal-session-ended' } });
+      t.ok(one.lostMs() > 0, 'its session has ended');
+      got(await one.openSession('one', 60_000));
+      t.equal(one.lostMs(), 0);
+      await one.close();
+    },
+  );
+
+  t.test(
     'SCA-1 · who needs a database alone has it while no gateway uses it, and no gateway opens it meanwhile',
     async (t) => {
       const url = await postgres.url();
