@@ -27,6 +27,7 @@ import {
   applied,
   type Change,
   type ClaimRow,
+  type Columns,
   claimColumns,
   claimName,
   finishedColumns,
@@ -76,21 +77,40 @@ const lockRows = `with
   union all select 'claims', name, null, expires_at, null, value from c
   union all select * from r`;
 
-const writeRows = `with
-  gone_r as (delete from agent_record r using unnest($1::text[], $2::text[]) g(c, k) where r.collection = c and r.key = k),
-  gone_c as (delete from agent_claim where name = any($3::text[])),
-  new_r as (insert into agent_record select c, k, v, due, held, work, string_to_array(marks, '${markEnd}'), bytes, value
-    from unnest($4::text[], $5::text[], $6::int[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::int[], $12::text[])
-      n(c, k, v, due, held, work, marks, bytes, value) on conflict do nothing returning 1),
-  new_c as (insert into agent_claim select * from unnest($13::text[], $14::text[], $15::bigint[], $16::text[])
-    on conflict do nothing returning 1),
-  put_r as (update agent_record r set version = v, due_at = due, held_by = held, work = n.work, bytes = n.bytes, value = n.value,
+/** Texts of JSON in one parameter, which Postgres takes apart in a fraction of the time that an array of them takes. */
+const texts = (parameter: string): string => `string_to_array(${parameter}, '${markEnd}')`;
+
+/** What a transaction writes, in one statement of the parts that it needs: each opens its table and all its indexes. */
+const writeParts = {
+  gone_r:
+    'delete from agent_record r using unnest($1::text[], $2::text[]) g(c, k) where r.collection = c and r.key = k',
+  gone_c: 'delete from agent_claim where name = any($1::text[])',
+  new_r: `insert into agent_record select c, k, v, due, held, work, string_to_array(marks, '${markEnd}'), bytes, value
+    from unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::int[], ${texts('$9')})
+      n(c, k, v, due, held, work, marks, bytes, value) on conflict do nothing returning 1`,
+  new_c: `insert into agent_claim select * from unnest($1::text[], ${texts('$2')}, $3::bigint[], $4::text[])
+    on conflict do nothing returning 1`,
+  put_r: `update agent_record r set version = v, due_at = due, held_by = held, work = n.work, bytes = n.bytes, value = n.value,
       marks = case when c = 'e' then r.marks else '{}' end || string_to_array(n.marks, '${markEnd}')
-    from unnest($17::text[], $18::text[], $19::int[], $20::bigint[], $21::text[], $22::text[], $23::text[], $24::int[], $25::text[])
-      n(c, k, v, due, held, work, marks, bytes, value) where r.collection = c and r.key = k),
-  put_c as (update agent_claim a set value = n.value, expires_at = n.ends, event_key = n.event
-    from unnest($26::text[], $27::text[], $28::bigint[], $29::text[]) n(name, value, ends, event) where a.name = n.name)
-  select (select count(*) from new_r) + (select count(*) from new_c) as made`;
+    from unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::int[], ${texts('$9')})
+      n(c, k, v, due, held, work, marks, bytes, value) where r.collection = c and r.key = k`,
+  put_c: `update agent_claim a set value = n.value, expires_at = n.ends, event_key = n.event
+    from unnest($1::text[], ${texts('$2')}, $3::bigint[], $4::text[]) n(name, value, ends, event) where a.name = n.name`,
+};
+
+function writeRows(columns: Readonly<Record<keyof typeof writeParts, Columns>>) {
+  const names = Object.keys(writeParts) as (keyof typeof writeParts)[];
+  const needed = names.filter((name) => (columns[name][0]?.length ?? 0) > 0);
+  const values: unknown[] = [];
+  const parts = needed.map((name) => {
+    const before = values.length;
+    values.push(...columns[name]);
+    return `${name} as (${writeParts[name].replace(/\$(\d+)/g, (_, n) => `$${before + Number(n)}`)})`;
+  });
+  const made = needed.filter((name) => name.startsWith('new')).map((name) => `(select count(*) from ${name})`);
+  const text = `with ${parts.join(', ')} select ${['0', ...made].join(' + ')} as made`;
+  return { name: `write_${needed.join('_')}`, text, values };
+}
 
 /** A run is taken with its deliveries, in one statement, so that no other gateway gets a part of them. */
 const takeRows = `with
@@ -116,10 +136,10 @@ const takeRows = `with
  * which waits for the standbys as the broken one should have.
  */
 const askOutcome = `with
-  c as materialized (select a.name from agent_claim a join unnest($7::text[], $8::text[], $9::bigint[]) n(name, value, ends)
+  c as materialized (select a.name from agent_claim a join unnest($7::text[], ${texts('$8')}, $9::bigint[]) n(name, value, ends)
       using (name) where a.value = n.value and a.expires_at = ends order by a.name for update of a),
   r as materialized (select r.key from agent_record r
-      join unnest($2::text[], $3::text[], $4::int[], $5::text[], $6::text[]) n(c, k, v, held, value)
+      join unnest($2::text[], $3::text[], $4::int[], $5::text[], ${texts('$6')}) n(c, k, v, held, value)
         on r.collection = c and r.key = k
       where r.version = v and r.held_by is not distinct from held and r.value = n.value
       order by r.collection, r.key for update of r)
@@ -349,15 +369,15 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
       } else {
         const isRecord = ({ at }: Change): boolean => at !== 'claims';
         const gone = removed.filter(isRecord);
-        const written = await ask<{ made: string }>('write', writeRows, [
-          gone.map(({ at }) => at),
-          gone.map(({ key }) => key),
-          removed.filter(({ at }) => at === 'claims').map(({ key }) => key),
-          ...recordColumns(made),
-          ...claimColumns(made, keptWith),
-          ...recordColumns(changed),
-          ...claimColumns(changed, keptWith),
-        ]);
+        const { name, text, values } = writeRows({
+          gone_r: [gone.map(({ at }) => at), gone.map(({ key }) => key)],
+          gone_c: [removed.filter(({ at }) => at === 'claims').map(({ key }) => key)],
+          new_r: recordColumns(made),
+          new_c: claimColumns(made, keptWith),
+          put_r: recordColumns(changed),
+          put_c: claimColumns(changed, keptWith),
+        });
+        const written = await ask<{ made: string }>(name, text, values);
         if (Number(written.rows[0]?.made) !== made.length) {
           throw Object.assign(new Error('another gateway wrote the same records'), { code: '40001' });
         }

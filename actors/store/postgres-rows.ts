@@ -166,8 +166,11 @@ export interface Change {
   readonly row: Row;
 }
 
-/** The columns of records, as the arrays that a statement unnests. */
-export function recordColumns(changes: readonly Change[]): unknown[] {
+/** Each an array, or the texts of JSON that `string_to_array` takes apart. */
+export type Columns = readonly (readonly unknown[] | string)[];
+
+/** The columns of records, as the arrays that a statement unnests; the values, in which no control character stands as it is, as one text. */
+export function recordColumns(changes: readonly Change[]): Columns {
   const rows = changes
     .filter(({ at }) => at !== 'claims')
     .map(({ at, key, row }) => ({ at, key, row, text: JSON.stringify(row.value) }));
@@ -180,15 +183,15 @@ export function recordColumns(changes: readonly Change[]): unknown[] {
     rows.map(({ at, row }) => workOf(at, row)),
     rows.map(({ at, key, row }) => marksOf(at, key, row).join(markEnd)),
     rows.map(({ key, text }) => key.length + text.length),
-    rows.map(({ text }) => text),
+    rows.map(({ text }) => text).join(markEnd),
   ];
 }
 
-export function claimColumns(changes: readonly Change[], keptWith: ReadonlyMap<string, string | undefined>): unknown[] {
+export function claimColumns(changes: readonly Change[], keptWith: ReadonlyMap<string, string | undefined>): Columns {
   const rows = changes.filter(({ at }) => at === 'claims');
   return [
     rows.map(({ key }) => key),
-    rows.map(({ row }) => JSON.stringify(row.value)),
+    rows.map(({ row }) => JSON.stringify(row.value)).join(markEnd),
     rows.map(({ row }) => Math.ceil(row.dueAtMs ?? 0)),
     rows.map(({ key }) => keptWith.get(key) ?? null),
   ];

@@ -18,6 +18,9 @@ const tables = `
     collection text not null, key text collate "C" not null, version integer not null, due_at bigint, held_by text,
     work text, marks text[] not null default '{}', bytes integer not null, value text not null,
     primary key (collection, key));
+  do $$ begin
+    execute 'alter table agent_record alter column value set compression lz4';
+  exception when syntax_error or feature_not_supported then null; end $$;
   create index if not exists agent_record_due on agent_record (collection, due_at, key) where due_at is not null;
   create index if not exists agent_record_work on agent_record (work) where work is not null;
   create index if not exists agent_record_marks on agent_record using gin (marks);

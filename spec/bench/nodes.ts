@@ -45,6 +45,8 @@ export async function measureNodes(quick: boolean): Promise<void> {
   }
   const ends: (() => unknown)[] = [];
   const postgres = await startPostgres({ teardown: (end: () => unknown) => ends.push(end) } as never);
+  // What Debian gives it; that of the specs has little memory.
+  await postgres.restart('shared_buffers=128MB');
   try {
     const folder = mkdtempSync(join(tmpdir(), 'agent-bench-nodes-'));
     ends.push(() => rmSync(folder, { recursive: true, force: true }));
