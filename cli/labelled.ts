@@ -8,7 +8,7 @@ import { ago, bold, dim, indented, inTime, oneLine, plain, wrapped } from './ter
 /** A label with its value; one without a value is left out. */
 export type Labelled = readonly [label: string, value: string | undefined];
 
-/** Labels in a column, values beside them; where a terminal ends they go on below themselves. */
+/** Labels in a column, values beside them; where a terminal ends they continue below themselves. */
 export function labelled(out: Output, rows: readonly Labelled[]): string {
   const shown = rows.filter((row): row is readonly [string, string] => row[1] !== undefined && row[1] !== '');
   const width = Math.max(...shown.map(([label]) => label.length)) + 2;
@@ -71,7 +71,7 @@ export function statusOf({ status, question }: Waiting): string {
   return stateWords(shownState(status, question));
 }
 
-/** Why it is so, or the command that lets it go on. */
+/** Why it is so, or the command that lets it continue. */
 export function reasonOf({ reason, question }: Waiting): string {
   return question === undefined ? (reason ?? '') : `agent approvals show ${question}`;
 }

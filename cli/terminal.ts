@@ -30,7 +30,7 @@ export function printJson(context: CommandContext, value: unknown): void {
   context.out.print(`${shownText(JSON.stringify(value, null, 2))}\n`);
 }
 
-/** Prints it on one line, for commands that go on printing. */
+/** Prints it on one line, for commands that continue printing. */
 export function printJsonLine(context: CommandContext, value: unknown): void {
   context.out.print(`${shownText(JSON.stringify(value))}\n`);
 }

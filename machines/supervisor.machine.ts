@@ -48,7 +48,7 @@ export type SupervisorEvent =
   | ReloadRequest
   | JournalFact;
 
-/** A gateway that crashes more than five times in a minute has a cause that a restart does not mend. */
+/** A gateway that crashes more than five times in a minute has a cause that a restart does not fix. */
 export const gatewayRestarts = { intensity: 5, periodMs: 60_000, baseDelayMs: 200, longestDelayMs: 5_000 } as const;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Asks a model, calls the tools that it asks for, all of one answer at once, and goes on until it answers without any.
+ * Asks a model, calls the tools that it asks for, all of one answer at once, and continues until it answers without any.
  * Decides nothing by itself: what follows an answer is the rule's, which tools there are the lender's. Never rejects.
  * @see DIS-3 and CON-3 in docs/specification.md
  */

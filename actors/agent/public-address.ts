@@ -1,5 +1,5 @@
 /**
- * Tells whether an address belongs to the public internet: what a stranger's text may make this machine reach. Everything
+ * Tells whether an address belongs to the public internet: what a third party's text may make this machine reach. Everything
  * that a registry sets apart is refused, and of IPv6 all but the unicast space that is given out. Resolves no name.
  * @see [RFC 6890](https://www.rfc-editor.org/rfc/rfc6890.html)
  * @see DIS-5 in docs/specification.md

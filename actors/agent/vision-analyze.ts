@@ -1,6 +1,6 @@
 /**
  * The tool `vision_analyze`: asks the run's model about a public picture. The picture comes by the same guarded way as a
- * page; what it shows is strangers' matter.
+ * page; what it shows is third parties' matter.
  * @see DIS-5 in docs/specification.md
  */
 

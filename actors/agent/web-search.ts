@@ -1,6 +1,6 @@
 /**
  * The tool `web_search`: asks the configured search endpoint, which speaks SearXNG's JSON. The endpoint is the owner's
- * choice and may be private; what it finds is strangers' text.
+ * choice and may be private; what it finds is third parties' text.
  * @see DIS-5 in docs/specification.md
  */
 

@@ -62,7 +62,7 @@ export interface FireCronJob {
   byHand(entry: Entry, context: string | undefined): Promise<FiringVerdict>;
   /** Writes a due time down that is not fired; it will not be fired any more. */
   pass(entry: Entry, due: DueTime, print: string, reason: string): Promise<NoteVerdict>;
-  /** Writes down what became of a job without a due time, once for each name. */
+  /** Writes down the outcome of a job without a due time, once for each name. */
   note(entry: Entry, reason: string, once: string): Promise<NoteVerdict>;
   /** Makes a schedule begin now, unless another mark stands than the one that was found: nothing of it was due before. */
   begin(entry: Omit<Entry, 'key'>, print: string, found: CronMark | undefined): Promise<NoteVerdict>;

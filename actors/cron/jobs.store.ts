@@ -55,7 +55,7 @@ export function createJobsStore({ document }: { readonly document: Document }): 
       if (read.kind === 'read') ({ jobs, strays } = read);
       else problem = corrupt;
     } catch (thrown) {
-      // Permissions can be mended without moving the stamp, so the next look tries again.
+      // Permissions can be fixed without moving the stamp, so the next look tries again.
       seen = undefined;
       problem = `${place}: cannot be read; ${readCure} (${causeOf(thrown)})`;
     }

@@ -30,7 +30,7 @@ export interface Lane {
   /** Until when it is paused, by the steady clock; undefined while it is not. */
   pausedUntilMs(): number | undefined;
   load(): { readonly running: number; readonly waiting: number };
-  /** Goes on at another pace with those who wait, in their order; a pause that was asked for is found anew. */
+  /** Continues at another pace with those who wait, in their order; a pause that was asked for is found anew. */
   adjust(pace: Pace): void;
   /**
    * Leaves those who wait to the next start, unless somebody behind them in their chat is waited for. Who comes later is
@@ -44,7 +44,7 @@ export interface Lane {
 export interface Asking {
   /** Whom a chat may be kept for. */
   readonly name?: string;
-  /** Somebody waits for what becomes of it now. */
+  /** Somebody waits for what happens to it now. */
   readonly isWaitedFor?: boolean;
 }
 
@@ -63,7 +63,7 @@ interface Asker {
 
 interface Chat {
   readonly waiting: Set<Asker>;
-  /** The one that goes on there. */
+  /** The one that continues there. */
   goesOn: Pick<Asker, 'granted'> | undefined;
   /** Whom it is kept for, and that one where it asks. */
   heldFor: string | undefined;

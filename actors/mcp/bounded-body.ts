@@ -1,6 +1,6 @@
 /**
  * Bounds the body of an answer: one message must fit in memory, the whole of a plain answer or one event of a stream. A
- * stream itself may go on for ever. Counts bytes and looks for the blank lines that end an event; reads nothing else.
+ * stream itself may continue for ever. Counts bytes and looks for the blank lines that end an event; reads nothing else.
  * @see LIF-13 in docs/specification.md
  * @see [Server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream)
  */

@@ -46,7 +46,7 @@ export interface SettingFile {
   readonly resolved: string;
 }
 
-/** A setting of the entry, or of the environment, cannot be used until somebody mends it. */
+/** A setting of the entry, or of the environment, cannot be used until somebody fixes it. */
 export class SettingFailure extends Error {
   readonly code: SettingCode;
   readonly file: SettingFile | undefined;

@@ -52,7 +52,7 @@ export function createPublicReach(own: URL, ports: Partial<PublicReachPorts> = {
   const judgeOwn = async (proxied: boolean): Promise<boolean> => {
     const host = hostOf(own);
     if (publicHosts.has(host) || (proxied && isIP(host) === 0)) return true;
-    // One address of each kind would let a stranger choose which of them counts.
+    // One address of each kind would let a third party choose which of them counts.
     const found = await addressesOf(host);
     if (!found.some(({ address }) => isPublic(address))) return false;
     publicHosts.add(host);

@@ -71,7 +71,7 @@ interface Place {
   readonly key: string;
 }
 
-/** Walks the keys of all histories together, oldest first; goes on where it stopped, also in a later job. */
+/** Walks the keys of all histories together, oldest first; continues where it stopped, also in a later job. */
 function oldestFirst(engine: Engine, until: string | undefined): () => Place | undefined {
   const walks = histories.map((collection) => {
     let from: string | undefined;

@@ -72,7 +72,7 @@ export function plainRow(value: JsonObject): Row {
 export interface Engine {
   /**
    * For reading at any time, for writing inside a job. Reads outside a job see what has landed. Ask for it anew in each
-   * job: an engine that had to be mended has other tables.
+   * job: an engine that had to be fixed has other tables.
    */
   readonly tables: Tables;
   /**

@@ -107,7 +107,7 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
   }
 
   function unreadable(thrown: unknown): void {
-    // Permissions can be mended without moving the stamp, so the next look tries again.
+    // Permissions can be fixed without moving the stamp, so the next look tries again.
     seen = undefined;
     const reason = fault('subscriptions-unreadable', `${place}: cannot be read; ${readCure}`, causeOf(thrown));
     current = {

@@ -65,7 +65,7 @@ export function createFlow(columns: () => number): Flow {
     return text;
   }
 
-  /** The terminal itself goes on below with what is longer than a line. */
+  /** The terminal itself continues below with what is longer than a line. */
   function advance(end: number, from: number): void {
     column = end <= columns() ? end : ((end - 1) % columns()) + 1;
     start = from;

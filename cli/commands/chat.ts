@@ -174,7 +174,7 @@ function greet(screen: ChatScreen, { out }: CommandContext, { model, profile, to
   );
 }
 
-/** A line that ends in a backslash goes on in the next one. */
+/** A line that ends in a backslash continues in the next one. */
 async function nextText(lines: Lines, prompt: string): Promise<string | undefined> {
   const parts: string[] = [];
   for (;;) {

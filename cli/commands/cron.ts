@@ -1,4 +1,4 @@
-/** `agent cron …`: the jobs of a profile, when they are due and what became of them. @see CRN-1 in docs/specification.md */
+/** `agent cron …`: the jobs of a profile, when they are due and how they ended. @see CRN-1 in docs/specification.md */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { stateWords } from '../../machines/base/status.ts';

@@ -1,4 +1,4 @@
-/** `agent doctor`: what keeps the gateway from working, and how to mend it. @see CLI-2 in docs/specification.md */
+/** `agent doctor`: what keeps the gateway from working, and how to fix it. @see CLI-2 in docs/specification.md */
 
 import type { Told } from '../../runtime/doctor/examine.ts';
 import type { ExitCode } from '../context.ts';

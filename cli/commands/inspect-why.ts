@@ -1,5 +1,5 @@
 /**
- * `agent inspect why`: what became of a delivery and why, as the states that it passed with what each decided.
+ * `agent inspect why`: the outcome of a delivery and why, as the states that it passed with what each decided.
  * @see INS-2 and DUR-2 in docs/specification.md
  */
 

@@ -23,7 +23,7 @@ export async function login(context: CommandContext): Promise<ExitCode> {
   return ended === 'loggedIn' ? 0 : ended === 'cancelled' ? 130 : 1;
 }
 
-/** Logs in again to one server or to all, one at a time; goes on after a failure and sums up. */
+/** Logs in again to one server or to all, one at a time; continues after a failure and sums up. */
 export async function reauthorize(context: CommandContext): Promise<ExitCode> {
   const [server] = context.args;
   const all = hasFlag(context, 'all');

@@ -1,5 +1,5 @@
 /**
- * Sends a first event through the gateway and tells what became of it: makes a subscription, signs an event by its secret,
+ * Sends a first event through the gateway and tells its outcome: makes a subscription, signs an event by its secret,
  * waits until the event's work has ended, and takes the subscription away again.
  * @see CLI-1 and SUB-4 in docs/specification.md
  */

@@ -34,7 +34,7 @@ export const chatSessionMachine = setup({
     awaitStopped: promiseHole<undefined, ChatContext>('awaitStopped'),
   },
   actions: {
-    /** Tells the terminal what became of the turn. */
+    /** Tells the terminal the outcome of the turn. */
     tellTurn: effect('tellTurn'),
     forget: effect('forget'),
     countTurn: assign(({ context }) => ({ turns: context.turns + 1 })),

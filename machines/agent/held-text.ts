@@ -22,7 +22,7 @@ export function createHeldText(redact: (text: string) => string): HeldText {
   /** What the clean spelling of a line's beginning adds to what is out. */
   function advance(upTo: number): string {
     const clean = redact(line.slice(0, upTo));
-    // What a later word betrayed cannot be taken back; from where the two part, the clean one goes on.
+    // What a later word betrayed cannot be taken back; from where the two part, the clean one continues.
     let same = 0;
     while (same < out.length && clean[same] === out[same]) same += 1;
     const more = clean.slice(same < out.length ? same : out.length);

@@ -1,6 +1,6 @@
 /**
  * Decides what follows a model's answer: these tools are called, or this is the response, or the run has failed. What a
- * model asks for wrongly becomes an error that it can read and mend. Calls nothing.
+ * model asks for wrongly becomes an error that it can read and fix. Calls nothing.
  * @see DIS-3 in docs/specification.md
  */
 

@@ -1,6 +1,6 @@
 /**
  * Decides which tools a run may use, by the names of toolsets. A route's list replaces the default; names that are
- * unknown, or that no stranger's payload may reach, are dropped and said so. Knows no tool.
+ * unknown, or that no third party's payload may reach, are dropped and said so. Knows no tool.
  * @see DIS-5 in docs/specification.md
  */
 
@@ -33,7 +33,7 @@ const sets: ReadonlyMap<string, readonly string[]> = new Map<string, readonly st
   ['mcp', [allServers]],
   ...webhookToolset.map((name) => [name, [name]] as const),
 ]);
-/** A payload is a stranger's text: it must not reach these. */
+/** A payload is a third party's text: it must not reach these. */
 const restricted: ReadonlySet<string> = new Set(['terminal']);
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The catalogue of faults: every code with what it means and how to mend it, for people. `docs/errors.md` lists the
+ * The catalogue of faults: every code with what it means and how to fix it, for people. `docs/errors.md` lists the
  * same codes, and a spec holds the two together. Codes are stable: scripts match on them.
  */
 

@@ -7,7 +7,7 @@ import type { FaultCode } from './fault-catalogue.ts';
 
 export interface Fault {
   readonly code: FaultCode;
-  /** Place: thing, with the value; how to mend it. Never holds a secret. */
+  /** Place: thing, with the value; how to fix it. Never holds a secret. */
   readonly message: string;
   /** What the world below said, for the log only. */
   readonly cause?: string;

@@ -1,5 +1,5 @@
 /**
- * Spells a stranger's JSON for a person who is to say yes to it: indented, and with every invisible character written as
+ * Spells a third party's JSON for a person who is to say yes to it: indented, and with every invisible character written as
  * an escape. What is shown is still the same value, and nothing in it can hide, turn a line around or look like another.
  * @see LNK-2, TRU-3, SEC-2 and SEC-7 in docs/specification.md
  */
@@ -16,7 +16,7 @@ export function shownJson(value: unknown): string {
   return shownText(JSON.stringify(value, null, 2) ?? '');
 }
 
-/** A sentence that quotes a stranger, such as the name of a command. */
+/** A sentence that quotes a third party, such as the name of a command. */
 export function shownText(text: string): string {
   return text.replace(unseen, (found) =>
     [...Array(found.length).keys()]

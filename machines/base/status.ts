@@ -1,4 +1,4 @@
-/** The words for what became of an event, of a run and of a delivery: in records, in rows and on the command line. */
+/** The words for the outcome of an event, of a run and of a delivery: in records, in rows and on the command line. */
 
 export const eventStatuses = [
   'accepted',

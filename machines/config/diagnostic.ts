@@ -1,5 +1,5 @@
 /**
- * A finding about a configuration: where, what, how to mend it, and which part of the gateway it stops. Printed like a
+ * A finding about a configuration: where, what, how to fix it, and which part of the gateway it stops. Printed like a
  * compiler's: the line and a caret under the place. A secret in that line is masked.
  * @see CFG-2 in docs/specification.md
  */

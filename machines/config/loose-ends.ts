@@ -44,7 +44,7 @@ const githubExtras = [
 /** A token of a template (TPL-1) without its end. */
 const openToken = /\{[A-Za-z0-9_.]+(?=[^{}]*(?:\{|$))/;
 
-/** Findings whose messages go on from the route's name. A route that is switched off leads nowhere on purpose. */
+/** Findings whose messages continue from the route's name. A route that is switched off leads nowhere on purpose. */
 export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld): readonly EntryFinding[] {
   if (!route.enabled) return [];
   return [
@@ -167,7 +167,7 @@ interface Named {
   readonly path: ConfigPath;
   /** The key that holds its settings. */
   readonly extraName: string;
-  /** What the route does with it, as a sentence goes on from the route's name. */
+  /** What the route does with it, as a sentence continues from the route's name. */
   readonly use: string;
 }
 

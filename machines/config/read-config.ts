@@ -45,7 +45,7 @@ export interface ConfigRead {
   readonly diagnostics: readonly Diagnostic[];
   /** Every route as far as it can be read, for checks alone: what a broken one names is a finding in the same wave (CFG-7). */
   readonly drafts: readonly RouteWithSecret[];
-  /** Puts a warning of a route of this file to its place; its message goes on from the route's name. */
+  /** Puts a warning of a route of this file to its place; its message continues from the route's name. */
   warnOf(route: string, finding: EntryFinding): Diagnostic;
 }
 

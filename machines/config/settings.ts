@@ -78,7 +78,7 @@ export interface GatewaySettings {
   readonly postgres?: { readonly url: string; readonly pool: number };
   /** The name of this gateway among those on one database; absent: its machine and its home. */
   readonly node?: string;
-  /** How long runs may go on after SIGTERM before they are parked. */
+  /** How long runs may continue after SIGTERM before they are parked. */
   readonly drainTimeoutMs: number;
   readonly history: { readonly maxAgeMs: number; readonly maxBytes: number };
 }

@@ -20,7 +20,7 @@ export function validate(schema: object, value: Json): readonly EntryFinding[] {
     .map(sentence);
 }
 
-/** Of several forms, a list is held against the one that is a list: what is wrong within it is what a person mends. */
+/** Of several forms, a list is held against the one that is a list: what is wrong within it is what a person fixes. */
 function closest(violation: Violation): readonly Violation[] {
   const { keyword, path, schema, value } = violation;
   const list =

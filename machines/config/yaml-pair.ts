@@ -16,7 +16,7 @@ export function endOf({ key, value }: Pair): number | undefined {
   return endOfValue(value as Node);
 }
 
-/** A block ends with the last that it holds, for its own range goes on through comments that may be another's. */
+/** A block ends with the last that it holds, for its own range continues through comments that may be another's. */
 export function endOfValue(value: Node): number | undefined {
   if (isMap(value) && value.flow !== true) {
     const last = (value.items as Pair[]).at(-1);

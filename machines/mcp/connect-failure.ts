@@ -38,7 +38,7 @@ export type ConnectFailure =
   | { readonly kind: 'exited'; readonly status: number | string | null; readonly words?: string }
   /** The handshake failed: a certificate that is not trusted, or one that the server misses. */
   | { readonly kind: 'tls'; readonly message: string }
-  /** A setting cannot be used until somebody mends it; the message says which, and how. */
+  /** A setting cannot be used until somebody fixes it; the message says which, and how. */
   | { readonly kind: 'setting'; readonly message: string }
   /** A file of this machine could not be written; that may pass, and the message says what to do. */
   | { readonly kind: 'store'; readonly message: string }
@@ -51,7 +51,7 @@ export type AfterFailure = 'retry' | 'needsLogin' | 'failed';
 const notMcpStatuses: ReadonlySet<number> = new Set([404, 405, 406, 410, 415, 501]);
 /** Method not found, and the refusals of a modern-only server: the same request gets the same answer. */
 const hopelessCodes: ReadonlySet<number> = new Set([-32601, -32022, -32021, -32020]);
-/** The errors of spawning that no second try mends. */
+/** The errors of spawning that no second try fixes. */
 const spawnCodes: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'ENOTDIR', 'EISDIR', 'ENOEXEC', 'E2BIG']);
 
 /**

@@ -1,7 +1,7 @@
 /**
  * One call of one tool: finds the tool, asks where trust says so, reaches the server, sends, and reads a lost connection
  * and an answer of no use by the rules of replay. What a wait may have changed (a server reached, a yes, a turn in a lane)
- * is found anew before anything is sent. Arguments and results are a stranger's and lie with the wiring; here is what is
+ * is found anew before anything is sent. Arguments and results are a third party's and lie with the wiring; here is what is
  * decided.
  * @see TRU-1, TRU-2, LIF-7 and LIF-13 in docs/specification.md
  */

@@ -1,5 +1,5 @@
 /**
- * Decides what a call on a tool needs from a person before it is sent, and what becomes of it when the connection is
+ * Decides what a call on a tool needs from a person before it is sent, and what happens to it when the connection is
  * lost under it. Both hang on the one hint of the server that its tool only reads. Knows no surface and no transport.
  * @see TRU-1 and TRU-2 in docs/specification.md
  */

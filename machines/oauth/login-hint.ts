@@ -1,5 +1,5 @@
 /**
- * The sentence for a server that only a person can log in to: what is amiss, and the command that mends it, for the profile
+ * The sentence for a server that only a person can log in to: what is amiss, and the command that fixes it, for the profile
  * that it belongs to.
  * @see OAU-8 and LIF-1 in docs/specification.md
  */

@@ -1,5 +1,5 @@
 /**
- * Takes the secrets of a request out of what a stranger said about it: an authorization server may quote the code or the
+ * Takes the secrets of a request out of what a third party said about it: an authorization server may quote the code or the
  * refresh token that it refuses. Keeps one short line.
  * @see OBS-1 in docs/specification.md
  */

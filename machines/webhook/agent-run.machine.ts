@@ -48,7 +48,7 @@ export type RunEvent =
   | { readonly type: 'work.lost' }
   | {
       readonly type: 'delivery.settled';
-      /** `delivering` where the delivery goes on by itself, to be tried again. */
+      /** `delivering` where the delivery continues by itself, to be tried again. */
       readonly status: 'delivered' | 'failed' | 'unknown' | 'delivering';
       readonly reason?: string;
     };
@@ -106,7 +106,7 @@ export const agentRunMachine = setup({
     isDelivering: ({ context }) => context.record.status === 'delivering',
     isDelivered: ({ context }) => context.record.status === 'delivered',
     isLeft: (_, { isLeft }: { isLeft?: true }) => isLeft === true,
-    /** The delivery that was to go on by itself has ended before that was on disk. */
+    /** The delivery that was to continue by itself has ended before that was on disk. */
     isNews: ({ context }, { status }: Settled) => context.record.status === 'delivering' && status !== 'delivering',
     hasNews: ({ context }) => context.hasNews,
     mayBeginLater: ({ context }, { kind }: RunResult) => kind === 'notBegun' && context.unbegun < mostUnbegun,

@@ -1,6 +1,6 @@
 /**
  * The notices of a run that failed: when there are any, their keys, and their text. A run that responded has not failed,
- * whatever becomes of its response, and one that its owner cancelled needs no notice. Knows no journal and no target.
+ * whatever happens to its response, and one that its owner cancelled needs no notice. Knows no journal and no target.
  * @see DIS-4 in docs/specification.md
  */
 

@@ -1,5 +1,5 @@
 /**
- * Decides what becomes of work that a crash cut off: run again, delivered from where it stood, or closed with its
+ * Decides what happens to work that a crash cut off: run again, delivered from where it stood, or closed with its
  * true outcome. Knows no journal.
  * @see DUR-1 in docs/specification.md
  */
@@ -49,7 +49,7 @@ function interruption({ attempt, cutOffs }: { readonly attempt: number; readonly
 
 /**
  * A run that was cut off stands on disk as running until its next attempt is written there. People are told that it waits.
- * @param living what its chart goes on with; undefined where none has taken it up
+ * @param living what its chart continues with; undefined where none has taken it up
  */
 export function runAsSeen(record: RunRecord, living: RunRecord | undefined): RunRecord {
   if (record.status !== 'running') return record;
@@ -60,7 +60,7 @@ export function runAsSeen(record: RunRecord, living: RunRecord | undefined): Run
 }
 
 /**
- * The record that a delivery goes on with. A sending under way when the crash came may have arrived: it goes on only while
+ * The record that a delivery continues with. A sending under way when the crash came may have arrived: it continues only while
  * the platform would know it again, and ends as unknown otherwise. A direct one ends in any case: its sender has no answer
  * and sends again.
  */

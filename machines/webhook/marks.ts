@@ -91,7 +91,7 @@ export function isPassing(status: unknown): boolean {
   return passing.has(status);
 }
 
-/** The marks of an event. One that led to work shows what became of that, so it bears no status of its own. */
+/** The marks of an event. One that led to work shows the outcome of that, so it bears no status of its own. */
 export function marksOfEvent(key: string, event: JsonObject): Marks {
   const { route, status, cronJob, deliveryId, work, replayOf } = event;
   const shared = typeof route === 'string' ? [routeMark(route)] : [];

@@ -1,6 +1,6 @@
 /**
  * The records that the journal keeps: events, runs, pending bursts and deliveries, as plain JSON; the names of claims;
- * and the rows in which people see them. An event is written once; its work tells what became of it.
+ * and the rows in which people see them. An event is written once; its work tells its outcome.
  * @see DUR-1, DUR-2 and CON-4 in docs/specification.md
  */
 

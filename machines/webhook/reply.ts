@@ -43,7 +43,7 @@ export interface TableReply {
   readonly contentType?: string;
 }
 
-/** Senders try again after this long while the gateway cannot take an event, or does not know yet what becomes of it. */
+/** Senders try again after this long while the gateway cannot take an event, or does not know yet what happens to it. */
 const retryAfter = { 'retry-after': '5' } as const;
 
 /** Replies that are the same every time, spelled once. */

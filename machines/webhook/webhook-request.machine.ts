@@ -115,7 +115,7 @@ const turnedAway = {
     params: { outcome: { kind: 'draining' }, reason: 'the gateway stopped before the request was decided' },
   },
 } as const;
-/** The delivery is on disk and goes on by itself; who comes again learns what became of it. */
+/** The delivery is on disk and continues by itself; who comes again learns its outcome. */
 const leftBehind = {
   target: 'answered',
   actions: {

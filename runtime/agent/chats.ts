@@ -1,6 +1,6 @@
 /**
  * The live side of the chat sessions: the conversation, the terminal that hears of it, whoever waits for the turn; one row
- * a session. Spawns a session's chart, tells it what the person wants and passes on what became of it.
+ * a session. Spawns a session's chart, tells it what the person wants and passes on its outcome.
  * @see CLI-4 in docs/specification.md
  */
 
@@ -23,7 +23,7 @@ export interface LiveChat {
   readonly tell: (event: JsonObject) => void;
   /** Counts the turns, so that the last words of one that did not stop in time are not taken for another's. */
   turn: number;
-  /** What became of the turn under way, once it is known. */
+  /** The outcome of the turn under way, once it is known. */
   outcome: TurnOutcome | undefined;
   /** The turn under way: one that is told to stop is waited for. */
   underWay: Promise<undefined> | undefined;

@@ -899,7 +899,7 @@ export type ProbeReport =
       readonly left_out?: readonly string[];
       readonly instructions?: string;
     }
-  /** With `needs_login` it was reached, and only a person can go on. */
+  /** With `needs_login` it was reached, and only a person can continue. */
   | {
       readonly ok: false;
       readonly error: string;

@@ -1,6 +1,6 @@
 /**
  * The commands of the cron jobs. All but `cron.run` need only the home: they change and read `cron/jobs.json`, and a
- * running daemon adds how the jobs stand and what became of their firings.
+ * running daemon adds how the jobs stand and the outcome of their firings.
  * @see CRN-1 and CLI-3 in docs/specification.md
  */
 

@@ -40,9 +40,9 @@ export type HandVerdict =
   | { readonly kind: 'dropped'; readonly rest: JobRest };
 
 export interface CronSchedule {
-  /** Begins, or goes on; the journal is open, or is known not to open. */
+  /** Begins, or continues; the journal is open, or is known not to open. */
   start(): void;
-  /** Ends every chart; runs that are under way go on. */
+  /** Ends every chart; runs that are under way continue. */
   stop(): void;
   /** Looks at the files and the clock now. */
   look(): void;
@@ -60,7 +60,7 @@ export interface CronSchedule {
 }
 
 const lookMs = 1_000;
-/** Less is what a time server mends all day. */
+/** Less is what a time server corrects all day. */
 const leastJumpMs = 2_000;
 /** A chart that crashed is not spawned again at once: what it fell over is likely there still. */
 const respawnMs = 60_000;

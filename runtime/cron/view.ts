@@ -1,5 +1,5 @@
 /**
- * Answers what the commands ask of the living jobs, as plain JSON: how each stands, what became of its firings; and fires
+ * Answers what the commands ask of the living jobs, as plain JSON: how each stands, the outcome of its firings; and fires
  * one for whoever asks.
  * @see CRN-1 and DUR-2 in docs/specification.md
  */
@@ -27,7 +27,7 @@ export interface JobStanding {
 export interface CronView {
   /** Undefined for a job that no chart keeps. */
   standing(profile: string, job: string): JobStanding | undefined;
-  /** What became of a job's firings, newest first. */
+  /** The outcome of a job's firings, newest first. */
   history(profile: string, job: string, limit: number): Promise<readonly FiringRow[]>;
   run(profile: string, ref: string, how: { readonly context?: string; readonly force: boolean }): Promise<HandVerdict>;
   /** The jobs of a profile as they are in force. */

@@ -86,10 +86,10 @@ export interface LiveTargets {
   ended(key: string): void;
   /** A connection's chart crashed. */
   crashed(key: string, error: unknown): void;
-  /** Looks at a target that failed, or asked for a pause, again: for a person who has mended it. */
+  /** Looks at a target that failed, or asked for a pause, again: for a person who has fixed it. */
   check(profile: string, name: string): void;
   rows(): readonly TargetRow[];
-  /** The gateway stops: what waits for its place goes on with the next start. */
+  /** The gateway stops: what waits for its place continues with the next start. */
   park(): void;
   /** Ends what a crashed gateway left behind. */
   clear(): void;

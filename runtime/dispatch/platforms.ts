@@ -271,7 +271,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
   };
 }
 
-/** Where a text goes on that may have begun to arrive: another home channel must get neither its second half nor all of it. */
+/** Where a text continues that may have begun to arrive: another home channel must get neither its second half nor all of it. */
 function goesOnAt({ status, chat, sent, unsureSinceMs }: DeliveryRecord): string | undefined {
   return status === 'sending' || sent !== undefined || unsureSinceMs !== undefined ? chat : undefined;
 }

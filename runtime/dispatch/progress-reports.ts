@@ -1,6 +1,6 @@
 /**
  * Writes and begins the reports of runs that have not ended. That a run was accepted is written with its event in one
- * commit; a question is written when it is asked. A report that cannot be written is logged, and the run goes on.
+ * commit; a question is written when it is asked. A report that cannot be written is logged, and the run continues.
  * @see DLV-6 and DUR-1 in docs/specification.md
  */
 

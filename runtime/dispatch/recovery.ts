@@ -219,7 +219,7 @@ async function take<In extends 'deliveries' | 'groups' | 'runs'>(
   return [];
 }
 
-/** A delivery that was taken by itself goes on; one that was taken with its run is spawned by that. */
+/** A delivery that was taken by itself continues; one that was taken with its run is spawned by that. */
 async function resumeDelivery(
   stored: StoredRecord<'deliveries'>,
   ports: ResumePorts,

@@ -62,7 +62,7 @@ function counted(count: number, one: string, many: string): string[] {
   return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
 }
 
-/** Work that goes on beside the charts fails beside them too: it must not take the daemon with it. */
+/** Work that continues beside the charts fails beside them too: it must not take the daemon with it. */
 export function tellUnforeseen(log: Logger, where: string, thrown: unknown): void {
   log.log('error', `${where}: ${causeOf(thrown)}`, { actor: where, error: String(thrown) });
 }

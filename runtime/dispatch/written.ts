@@ -1,4 +1,4 @@
-/** Reports what became of a record's write to the chart that asked for it, in the words that charts share. */
+/** Reports the outcome of a record's write to the chart that asked for it, in the words that charts share. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WriteVerdict } from '../../actors/store/record-writer.ts';

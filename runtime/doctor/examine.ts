@@ -1,5 +1,5 @@
 /**
- * Examines a home: runs every check, mends what may be mended where that is asked for, and says what is left. Where the
+ * Examines a home: runs every check, fixes what may be fixed where that is asked for, and says what is left. Where the
  * home itself is missing there is nothing else to look at.
  * @see CLI-2 in docs/specification.md
  */
@@ -31,7 +31,7 @@ export interface ExamRequest {
   readonly fix: boolean;
 }
 
-/** A finding as it is told: mended, or with why it could not be. */
+/** A finding as it is told: fixed, or with why it could not be. */
 export type Told = Finding & { readonly mended?: true; readonly unmended?: string };
 
 /** A gateway that does not answer in this time hangs. */

@@ -1,6 +1,6 @@
 /**
- * What the doctor finds: how bad, where, what, and how to mend it. Some findings can be mended without harm by the doctor
- * itself; those bring the mending with them.
+ * What the doctor finds: how bad, where, what, and how to fix it. Some findings can be fixed without harm by the doctor
+ * itself; those bring the fix with them.
  * @see CLI-2 in docs/specification.md
  */
 

@@ -1,6 +1,6 @@
 /**
  * Assembles the inspector: what listens to the actors, what it remembers, what feeds the page and the terminal, and the
- * listener, which moves with the configuration. Decides nothing; where the listener cannot stand, the daemon goes on.
+ * listener, which moves with the configuration. Decides nothing; where the listener cannot stand, the daemon continues.
  * @see INS-2, INS-3 and ADP-2 in docs/specification.md
  */
 

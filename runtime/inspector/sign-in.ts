@@ -53,7 +53,7 @@ export function createSignIns(users: readonly PageUser[], nowMs: () => number): 
   };
 }
 
-/** Whether somebody's session goes on with these users: one of a link does, another with the same password and role. */
+/** Whether somebody's session continues with these users: one of a link does, another with the same password and role. */
 export function mayStay({ who, role, signedBy }: PageGuest, users: readonly PageUser[]): boolean {
   if (signedBy === undefined) return true;
   return users.map(guestOf).some((guest) => guest.who === who && guest.role === role && guest.signedBy === signedBy);

@@ -77,7 +77,7 @@ export function questionChapters({ callsUnderWay, questions, stateOf }: Living):
   });
 }
 
-/** What lets a waiting question go on. */
+/** What lets a waiting question continue. */
 export function answerCommands({ id, kind }: WaitingQuestion): string {
   const yes = `\`agent approvals approve ${id}${kind === 'form' ? " --values '{…}'" : ''}\``;
   return kind === 'form'

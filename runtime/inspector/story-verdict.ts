@@ -1,5 +1,5 @@
 /**
- * Says in one sentence what became of a delivery, and in another what a person can do about it. Names commands and keys,
+ * Says in one sentence the outcome of a delivery, and in another what a person can do about it. Names commands and keys,
  * never a secret.
  * @see INS-2 in docs/specification.md
  */

@@ -1,5 +1,5 @@
 /**
- * Tells what became of one delivery and why, from what the journal and the memory hold of it: the states of its request
+ * Tells the outcome of one delivery and why, from what the journal and the memory hold of it: the states of its request
  * with what each decided, then its burst, its run with the tool calls, its text on the way. Pure: whoever calls looks the
  * records up; a record of an earlier version tells less.
  * @see INS-2, DUR-2 and FIL-1 in docs/specification.md

@@ -227,7 +227,7 @@ export interface Story {
   /** As a row of the history says it. */
   readonly status: string;
   readonly received: number;
-  /** One sentence: what became of it and why. */
+  /** One sentence: its outcome and why. */
   readonly verdict: string;
   /** What to do about it; empty where there is nothing to do. */
   readonly cure: string;
@@ -245,7 +245,7 @@ export interface Chapter {
   readonly title: string;
   readonly state: string;
   readonly began: number;
-  /** Absent while it goes on. */
+  /** Absent while it continues. */
   readonly ended?: number;
   readonly stairs: readonly Stair[];
 }

@@ -29,7 +29,7 @@ export interface AccessPorts {
   readonly log: Logger;
 }
 
-/** The access token of a server that asks for OAuth goes on its requests, and is renewed there. */
+/** The access token of a server that asks for OAuth is sent with its requests, and is renewed there. */
 export function authorised(
   { name: server, transport }: ServerSettings,
   { credentials, env, userHome, version, nowMs, log }: AccessPorts,

@@ -165,7 +165,7 @@ async function awaitRedirect(row: LiveLogin | undefined, signal: AbortSignal): P
   const stop = new AbortController();
   const pasted = new Promise<string>((resolve) => {
     row.paste = (query) => {
-      // Of another login, or of an earlier try: this one goes on.
+      // Of another login, or of an earlier try: this one continues.
       if (new URLSearchParams(query).get('state') !== state) return false;
       resolve(query);
       return true;

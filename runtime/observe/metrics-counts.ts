@@ -1,5 +1,5 @@
 /**
- * What is counted when something ends, and by which names. A route that nobody configured has none: a stranger's path
+ * What is counted when something ends, and by which names. A route that nobody configured has none: a third party's path
  * makes no series.
  * @see OBS-1 in docs/specification.md
  */

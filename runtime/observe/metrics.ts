@@ -1,7 +1,7 @@
 /**
  * Counts what ends: requests, runs, deliveries, calls, commits. A count is one look-up and one addition, so that the hot
  * path does not feel it; everything that stands rather than ends is measured when somebody asks. Labels are names from
- * the configuration and words of ours, never a stranger's, so that nobody outside can make a series.
+ * the configuration and words of ours, never a third party's, so that nobody outside can make a series.
  * @see OBS-1 in docs/specification.md
  */
 

@@ -31,7 +31,7 @@ export function createEventTraces(tracing: Tracing): EventTraces {
     },
     traceparentOf: (live) => live?.span?.traceparent ?? carriedTraceparent(live?.headers.traceparent),
     ended({ route, outcome, deliveryId, event, method, reason, scheme }, live) {
-      // A stranger's request to no route of ours is nobody's trace.
+      // A third party's request to no route of ours is nobody's trace.
       if (live?.span === undefined || route === undefined || outcome === undefined) return;
       const status = statusOf(outcome);
       live.span.end(

@@ -27,7 +27,7 @@ export interface Respawns {
   clear(): void;
 }
 
-/** More crashes than this in a minute have a cause that a restart does not mend. */
+/** More crashes than this in a minute have a cause that a restart does not fix. */
 export const chartRestarts = { intensity: 5, periodMs: 60_000, baseDelayMs: 200, longestDelayMs: 5_000 } as const;
 
 interface Standing {

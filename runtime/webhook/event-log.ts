@@ -1,6 +1,7 @@
 /**
- * Writes down what was decided about each request: one log line (accepted ones share lines), a row in the history for what was ignored or repeats an id,
- * and a row in memory for what was refused or repeats a signature. Strangers cannot fill the disk: a refusal is kept in memory only.
+ * Writes down what was decided about each request: one log line (accepted ones share lines), a row in the history for what
+ * was ignored or repeats an id, and a row in memory for what was refused or repeats a signature. Third parties cannot fill
+ * the disk: a refusal is kept in memory only.
  * @see DUR-2, SEC-8 and OBS-1 in docs/specification.md
  */
 

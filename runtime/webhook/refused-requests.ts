@@ -1,5 +1,5 @@
 /**
- * Remembers refused requests in memory, so that those of strangers push out no others: a ring for each route and reason, in
+ * Remembers refused requests in memory, so that those of third parties push out no others: a ring for each route and reason, in
  * which equal requests of one sender are one row with a count. Requests that reach no route share a ring for each reason,
  * since their senders choose the paths. Writes nothing to disk and explains nothing.
  * @see SEC-8 and DUR-2 in docs/specification.md

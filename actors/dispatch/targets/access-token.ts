@@ -32,7 +32,7 @@ export function createAccessToken(fetchToken: (signal: AbortSignal) => Promise<T
       kept = { token: answer.token, untilMs: now() + Math.max(0, answer.lifetimeMs - marginMs) };
       return answer.token;
     }
-    // Whatever became of the request for a token: no message was sent.
+    // Whatever happened to the request for a token: no message was sent.
     if (answer.kind === 'unknown' || answer.kind === 'delivered') return transient('the platform gave no access token');
     return answer;
   };

@@ -130,7 +130,7 @@ function readError(answer: HttpAnswer, error: JsonObject, nowMs: number): SendOu
   return readCode(answer, { code, meanings, nowMs, otherwiseMs: 60_000 });
 }
 
-/** What became of each recipient, where the daemon says so: the first that explains the failure. */
+/** The outcome for each recipient, where the daemon says so: the first that explains the failure. */
 function readResults(
   answer: HttpAnswer,
   results: readonly JsonObject[],

@@ -1,6 +1,6 @@
 /**
  * slack: a bot of Slack. Every answer of its own is HTTP 200 but a rate limit; `ok` says what it means. Special
- * mentions in the text are written out, not rung: it may come from strangers.
+ * mentions in the text are written out, not rung: it may come from third parties.
  * @see [chat.postMessage](https://docs.slack.dev/reference/methods/chat.postMessage)
  * @see DLV-1 in docs/specification.md
  */

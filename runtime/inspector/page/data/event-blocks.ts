@@ -12,7 +12,7 @@ export interface StreamedEvent {
 export type BlockReader = (piece: string) => readonly StreamedEvent[];
 
 export function createBlockReader(): BlockReader {
-  /** Pieces of an event that goes on: joined once, since a snapshot is long and comes in many. */
+  /** Pieces of an event that continues: joined once, since a snapshot is long and comes in many. */
   let begun: string[] = [];
   return (piece) => {
     const last = begun.at(-1) ?? '';

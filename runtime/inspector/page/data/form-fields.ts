@@ -191,7 +191,7 @@ function readMoment(text: string): EntryReading {
     : { kind: 'value', value: moment.toISOString() };
 }
 
-/** A text as it is; what else a stranger's schema holds, as JSON. */
+/** A text as it is; what else a third party's schema holds, as JSON. */
 function labelOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -9,7 +9,7 @@ import { createBlockReader, type StreamedEvent } from './event-blocks.ts';
 export interface Listening {
   readonly open: (signal: AbortSignal) => Promise<Response>;
   readonly take: (event: StreamedEvent) => void;
-  /** Told of what `take` throws: a view that fails is no fault of the stream, which goes on for all the others. */
+  /** Told of what `take` throws: a view that fails is no fault of the stream, which continues for all the others. */
   readonly failed: (error: unknown) => void;
 }
 

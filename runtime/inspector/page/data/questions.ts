@@ -1,6 +1,6 @@
 /**
  * Decides which questions stand in the list: one that was answered or has ended otherwise keeps its place for a moment, so
- * that none moves to where the pointer is while a person still looks at what became of it. Knows no page and no clock.
+ * that none moves to where the pointer is while a person still looks at its outcome. Knows no page and no clock.
  * @see TRU-1 and TRU-3 in docs/specification.md
  */
 

@@ -104,7 +104,7 @@ function Waiting({ open, answered, place, again }: WaitingProps): JSX.Element {
   const line = useLine(open, (id) => answered.some((row) => row.id === id && row.by !== 'page'));
   const steady = useSteady(section);
 
-  /** The keys go on to the next question before the buttons that had them are gone. */
+  /** The keys move to the next question before the buttons that had them are gone. */
   function goOn(id: string): void {
     if (document.getElementById(`question-${id}`)?.contains(document.activeElement) === true) {
       const next = nextOpen(line, id);

@@ -74,7 +74,7 @@ export class EventLine extends Component<EventRowProps> {
   }
 }
 
-/** What goes on by itself needs no attention. */
+/** What continues by itself needs no attention. */
 const quiet = /^(working|batching|queued)$/;
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
