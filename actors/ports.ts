@@ -39,7 +39,7 @@ export interface AgentRunRequest {
   readonly toolsets: readonly string[];
   /** The name of another model than the profile's own. */
   readonly model?: string;
-  /** The trace that the run belongs to, as W3C spells it. */
+  /** The trace that the run belongs to, as W3C writes it. */
   readonly traceparent?: string;
 }
 

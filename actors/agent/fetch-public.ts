@@ -89,7 +89,7 @@ function readUrl(text: string): URL {
   return url;
 }
 
-/** The parser has turned every spelling of an IPv4 address into the plain one by now. */
+/** The parser has turned every notation of an IPv4 address into the plain one by now. */
 async function addressesOf(url: URL, resolve: FetchPublicPorts['resolve']): Promise<readonly LookupAddress[]> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const family = isIP(host);

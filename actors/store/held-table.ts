@@ -1,5 +1,5 @@
 /**
- * A table whose rows are spelled once, when a transaction ends: what is written over and over within it, as the record of a
+ * A table whose rows are written once, when a transaction ends: what is written over and over within it, as the record of a
  * burst that many events join, costs a look into a map each time.
  */
 

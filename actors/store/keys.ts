@@ -1,5 +1,5 @@
 /**
- * Spells the keys of claims, marks and indexes: texts that sort as what they stand for does.
+ * Formats the keys of claims, marks and indexes: texts that sort as what they stand for does.
  */
 
 import { createHash } from 'node:crypto';

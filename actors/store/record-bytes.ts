@@ -1,5 +1,5 @@
 /**
- * Spells rows as bytes and reads them back: a small head that is read without parsing the JSON behind it. One draft
+ * Formats rows as bytes and reads them back: a small head that is read without parsing the JSON behind it. One draft
  * buffer serves every write; whoever stores a draft copies it.
  */
 
@@ -14,7 +14,7 @@ export interface Draft {
 
 /** How the rows of one table lie in bytes. */
 export interface Codec {
-  /** Spells a row; the draft stands until the next one. */
+  /** Formats a row; the draft stands until the next one. */
   draft(row: Row): Draft;
   head(bytes: Buffer): Head;
   row(bytes: Buffer): Row;
@@ -53,7 +53,7 @@ function recordCodec(text?: string): Codec {
   return {
     draft({ version, dueAtMs, heldBy, value }) {
       const beside = text === undefined ? undefined : value?.[text];
-      // What UTF-8 cannot spell, JSON can.
+      // What UTF-8 cannot encode, JSON can.
       const stands = typeof beside === 'string' && beside.isWellFormed();
       const json = JSON.stringify(stands ? without(value, text) : (value ?? {}));
       reserve(holderAt + 3 * ((heldBy?.length ?? 0) + (stands ? beside.length : 0) + json.length));

@@ -1,5 +1,5 @@
 /**
- * Tells about how many bytes a value takes as JSON, without spelling it.
+ * Tells about how many bytes a value takes as JSON, without writing it.
  */
 
 import type { Json } from '../../machines/base/json.ts';

@@ -24,7 +24,7 @@ export interface TracerSettings {
 export interface SpanStart {
   readonly name: string;
   readonly kind: 'server' | 'client' | 'internal';
-  /** The parent as W3C spells it; undefined begins a trace. */
+  /** The parent as W3C writes it; undefined begins a trace. */
   readonly parent: string | undefined;
   readonly startMs: number;
 }

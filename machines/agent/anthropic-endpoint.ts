@@ -107,7 +107,7 @@ function readEvent(draft: Draft, event: JsonObject): string {
   }
 }
 
-/** A block that starts has an empty input, which its deltas spell; the block of a whole answer has its own. */
+/** A block that starts has an empty input, which its deltas fill; the block of a whole answer has its own. */
 function readBlock(draft: Draft, index: Json, block: Json, whole: boolean): string {
   if (!isJsonObject(block)) return '';
   if (block.type === 'text') return extendText(draft, block.text);

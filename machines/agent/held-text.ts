@@ -15,11 +15,11 @@ export interface HeldText {
 const longestLine = 4_096;
 
 export function createHeldText(redact: (text: string) => string): HeldText {
-  /** The line so far, and what of its clean spelling is out already. */
+  /** The line so far, and what of its clean text is out already. */
   let line = '';
   let out = '';
 
-  /** What the clean spelling of a line's beginning adds to what is out. */
+  /** What the clean text of a line's beginning adds to what is out. */
   function advance(upTo: number): string {
     const clean = redact(line.slice(0, upTo));
     // What a later word betrayed cannot be taken back; from where the two part, the clean one continues.

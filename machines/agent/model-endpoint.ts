@@ -1,5 +1,5 @@
 /**
- * What a kind of model endpoint is to the rest: how it spells a conversation, and how its answer is read.
+ * What a kind of model endpoint is to the rest: how it writes a conversation, and how its answer is read.
  * @see DIS-3 in docs/specification.md
  */
 
@@ -11,7 +11,7 @@ import type { Question } from './model-talk.ts';
 /** What of the settings a request's body says. */
 export type Asked = Pick<ModelSettings, 'name' | 'maxTokens'> & Partial<Pick<ModelSettings, 'baseUrl'>>;
 
-/** How one kind of endpoint spells a conversation. */
+/** How one kind of endpoint writes a conversation. */
 export interface Endpoint {
   /** The body of a request for a streamed answer. */
   readonly bodyOf: (asked: Asked, question: Question) => JsonObject;

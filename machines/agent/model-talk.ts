@@ -1,6 +1,6 @@
 /**
  * What is said between a run and a model, in one shape for every kind of endpoint: the question with its turns and tools,
- * and the answer. Knows no endpoint's spelling.
+ * and the answer. Knows no endpoint's notation.
  * @see DIS-3 in docs/specification.md
  */
 

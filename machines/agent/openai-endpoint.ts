@@ -80,7 +80,7 @@ function readEvent(draft: Draft, event: JsonObject): string {
     extendCall(calls, callKey(calls, part, position), {
       id: textOf(part.id),
       name: textOf(asked.name),
-      // Some endpoints send the arguments as the object that they spell.
+      // Some endpoints send the arguments as the object that they stand for.
       argumentsText: isJsonObject(asked.arguments) ? JSON.stringify(asked.arguments) : textOf(asked.arguments),
     });
   }

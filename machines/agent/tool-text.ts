@@ -1,5 +1,5 @@
 /**
- * Spells a tool's result for a model as one text. What is no text is named, so that the model knows it was there. Cuts
+ * Formats a tool's result for a model as one text. What is no text is named, so that the model knows it was there. Cuts
  * nothing: the result was bounded before.
  * @see DIS-3 and LIF-13 in docs/specification.md
  */

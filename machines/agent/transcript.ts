@@ -54,7 +54,7 @@ export function createTranscript(redact: (text: string) => string): Transcript {
   };
 }
 
-/** The entries as plain JSON, in the spelling of all rows. */
+/** The entries as plain JSON, in the notation of all rows. */
 export function transcriptJson(entries: readonly TimedEntry[]): readonly JsonObject[] {
   return entries.map(({ atMs, ...entry }): JsonObject => {
     const row = entryJson(entry);
@@ -73,7 +73,7 @@ function entryJson(entry: TranscriptEntry): JsonObject {
       return { kind, id, text, is_error: isError };
     }
     case 'call':
-      // A tool's arguments, as the model spelled them.
+      // A tool's arguments, as the model wrote them.
       return { kind: entry.kind, id: entry.id, tool: entry.tool, arguments: entry.text };
     default:
       return { kind: entry.kind, text: entry.text };

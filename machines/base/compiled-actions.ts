@@ -88,7 +88,7 @@ export function assignOf(assignment: unknown, paramsOf: (args: Args) => unknown,
 
 type Assigner = (args: Args, params: unknown) => Named;
 
-/** An assigner for an assignment that is spelled by its members. */
+/** An assigner for an assignment that is written by its members. */
 function assignerOf(members: Named): Assigner {
   const entries = Object.entries(members);
   return (args, params) => {

@@ -1,6 +1,6 @@
 /**
  * The JSON values that every other file speaks, and the three questions asked of them everywhere: what lies at a dotted
- * path, how it is spelled, and where the spelling is cut. Knows nothing of templates, filters or HTTP.
+ * path, how it is written, and where the text is cut. Knows nothing of templates, filters or HTTP.
  */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -77,14 +77,14 @@ export function compilePath(path: string): (root: Json) => Json | undefined {
 }
 
 export interface Spelling {
-  /** Characters (Unicode code points) after which the spelling stops, without a marker. */
+  /** Characters (Unicode code points) after which the text stops, without a marker. */
   readonly limit?: number;
-  /** Spaces per level; none spells on one line. */
+  /** Spaces per level; none writes on one line. */
   readonly indent?: number;
 }
 
 /**
- * Spells a value as `JSON.stringify` does, but walks no further than the limit and survives any depth that a parser gives:
+ * Formats a value as `JSON.stringify` does, but walks no further than the limit and survives any depth that a parser gives:
  * what indenting adds grows with the square of the depth, and a recursive walk would exhaust the stack.
  */
 export function spell(value: Json, { limit = Number.POSITIVE_INFINITY, indent = 0 }: Spelling = {}): string {
@@ -121,7 +121,7 @@ export function spell(value: Json, { limit = Number.POSITIVE_INFINITY, indent = 
   return cut(spelled, limit);
 }
 
-/** A list or object whose members are being spelled. */
+/** A list or object whose members are being written. */
 interface OpenValue {
   readonly held: readonly Json[] | JsonObject;
   /** Absent for a list. */

@@ -30,7 +30,7 @@ export function routeName(text: string): RouteName {
 
 /**
  * A name that is one's own in its profile, such as `calendar` or `calendar@work`. A name's own @ is doubled, so that no two
- * names in two profiles are spelled alike.
+ * names in two profiles are written alike.
  */
 export function inProfile(name: string, profile: string): string {
   const own = name.includes('@') ? name.replaceAll('@', '@@') : name;

@@ -1,5 +1,5 @@
 /**
- * Spells a third party's JSON for a person who is to say yes to it: indented, and with every invisible character written as
+ * Formats a third party's JSON for a person who is to say yes to it: indented, and with every invisible character written as
  * an escape. What is shown is still the same value, and nothing in it can hide, turn a line around or look like another.
  * @see LNK-2, TRU-3, SEC-2 and SEC-7 in docs/specification.md
  */

@@ -1,5 +1,5 @@
 /**
- * Reads and spells the header that carries a trace from one program to the next. What does not fit is as if it were not
+ * Reads and writes the header that carries a trace from one program to the next. What does not fit is as if it were not
  * there: a third party's header is never passed on unread.
  * @see OBS-1 in docs/specification.md
  * @see [Trace Context §3.2](https://www.w3.org/TR/trace-context/#traceparent-header)

@@ -27,7 +27,7 @@ export function interpolate(value: Json, scope: InterpolationScope): Json {
   return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, interpolate(held, scope)]));
 }
 
-/** A reference to an unset variable keeps its literal spelling; one that is set but empty becomes empty. */
+/** A reference to an unset variable stays as it is written; one that is set but empty becomes empty. */
 function interpolateText(text: string, scope: InterpolationScope): string {
   return text.replace(reference, (whole, name: string) => resolve(name, scope) ?? whole);
 }

@@ -23,7 +23,7 @@ const seconds = { type: 'number', minimum: 0 } as const;
 /** Of a wait that one timer keeps. */
 const timed = { ...seconds, maximum: longestTimerSeconds } as const;
 const someSeconds = { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds } as const;
-/** JSON Schema patterns know no flags, so both cases of each word are spelled. */
+/** JSON Schema patterns know no flags, so both cases of each word are written. */
 const boolWords = '^([Tt][Rr][Uu][Ee]|1|[Yy][Ee][Ss]|[Oo][Nn]|[Ff][Aa][Ll][Ss][Ee]|0|[Nn][Oo]|[Oo][Ff][Ff])$';
 const boolLike = {
   anyOf: [

@@ -227,7 +227,7 @@ function shownJson(value: Json | undefined): string {
   return cut(JSON.stringify(value) ?? '', longestShown);
 }
 
-/** A number or an object is no schedule; its spelling is what the finding names. */
+/** A number or an object is no schedule; its notation is what the finding names. */
 function spelled(schedule: Json): string {
   return typeof schedule === 'string' ? schedule : JSON.stringify(schedule);
 }

@@ -13,7 +13,7 @@ export interface PlatformInput {
   readonly profile: string;
   /** The target's name; never an alias. */
   readonly target: string;
-  /** As the configuration spells it. */
+  /** As the configuration writes it. */
   readonly name: string;
   readonly begin: 'disabled' | 'verifying' | 'failed';
   /** The finding of an entry that cannot be used. */

@@ -9,7 +9,7 @@
 export interface WaitHints {
   /** The Retry-After header: seconds, with a fraction where a platform does so, or an HTTP date. */
   readonly header?: string | null | undefined;
-  /** A field of the body, in seconds; a number or its decimal spelling. */
+  /** A field of the body, in seconds; a number or its decimal notation. */
   readonly seconds?: unknown;
   readonly milliseconds?: unknown;
 }

@@ -28,7 +28,7 @@ export interface ReferenceSink {
   readonly unknown: Set<string>;
 }
 
-/** The value with every reference in our spelling, at any depth. */
+/** The value with every reference in our notation, at any depth. */
 export function ownReferences(value: Json, sink: ReferenceSink): Json {
   if (Array.isArray(value)) return value.map((item) => ownReferences(item, sink));
   if (isJsonObject(value)) {

@@ -1,5 +1,5 @@
 /**
- * Turns another program's server into an entry of ours: keys by the same meaning, references in our spelling, and a word
+ * Turns another program's server into an entry of ours: keys by the same meaning, references in our notation, and a word
  * about everything that has no counterpart here. Decides nothing about names that are taken.
  * @see CLI-5 and CFG-1 in docs/specification.md
  */
@@ -48,7 +48,7 @@ export function importServer(server: ForeignServer, place: ImportPlace): ImportV
   return { kind: 'imported', entry, wanted, notes };
 }
 
-/** Codex and Claude Desktop take every text as it stands; the others know references, each in its spelling. */
+/** Codex and Claude Desktop take every text as it stands; the others know references, each in its notation. */
 function isLiteral(program: ForeignProgram): boolean {
   return program === 'codex' || program === 'claude-desktop';
 }

@@ -37,7 +37,7 @@ export type LinkReading =
 
 const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
 const mostBytes = 32 * 1024;
-/** Four characters spell three bytes. */
+/** Four characters encode three bytes. */
 const mostCharacters = Math.ceil(mostBytes / 3) * 4;
 
 export function readInstallLink(text: string): LinkReading {
@@ -82,7 +82,7 @@ function paramsOf(text: string): URLSearchParams | undefined {
 
 /** The bytes; or why there are none. Looks at the length before it decodes. */
 function decode(config: string): Uint8Array | 'long' | 'malformed' {
-  // A query spells a space as "+", which is a letter of base64.
+  // A query writes a space as "+", which is a letter of base64.
   const standard = config.replaceAll(' ', '+').replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '');
   if (standard.length > mostCharacters) return 'long';
   if (!/^[A-Za-z0-9+/]*$/.test(standard) || standard.length % 4 === 1) return 'malformed';

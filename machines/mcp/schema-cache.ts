@@ -55,7 +55,7 @@ export function cacheText(discovery: CachedDiscovery): string {
 }
 
 /**
- * Spells what decides the tool list of a server, keys in one order. Holds secrets: the caller hashes it and keeps the
+ * Formats what decides the tool list of a server, keys in one order. Holds secrets: the caller hashes it and keeps the
  * hash. What the client offers is in it, for servers list tools that need sampling only to a client that has it.
  */
 export function fingerprintInput(settings: ServerSettings): string {

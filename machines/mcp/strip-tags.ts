@@ -9,7 +9,7 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 /** Deeper than any schema or result in use, and far from the end of the stack. */
 const deepest = 128;
 
-/** Removes U+E0000 to U+E007F. Flags of regions, which are spelled with them, become the plain black flag. */
+/** Removes U+E0000 to U+E007F. Flags of regions, which are written with them, become the plain black flag. */
 export function stripTags(text: string): string {
   return text.replace(/[\u{E0000}-\u{E007F}]/gu, '');
 }

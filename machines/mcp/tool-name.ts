@@ -17,7 +17,7 @@ export interface ServerTools {
 
 export interface ToolOrigin {
   readonly server: string;
-  /** The original name, as the server spells it. */
+  /** The original name, as the server writes it. */
   readonly tool: string;
 }
 

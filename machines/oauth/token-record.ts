@@ -130,7 +130,7 @@ function skewOf({ expiresAtMs, issuedAtMs }: TokenRecord): number {
   return Math.min(mostSkewMs, Math.max(0, expiresAtMs - issuedAtMs) * skewShare);
 }
 
-/** Some servers spell numbers as text; a life of nothing says as much as none. */
+/** Some servers write numbers as text; a life of nothing says as much as none. */
 function lifeOf(expiresIn: Json | undefined): number | undefined {
   const isSpelled = typeof expiresIn === 'number' || (typeof expiresIn === 'string' && expiresIn.trim() !== '');
   const lifeMs = isSpelled ? Number(expiresIn) * 1_000 : Number.NaN;

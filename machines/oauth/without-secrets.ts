@@ -20,7 +20,7 @@ export function withoutSecrets(text: string, secrets: readonly (string | undefin
   return line.length > longest ? `${line.slice(0, longest)}…` : line;
 }
 
-/** A client's secret as it is and as the basic form spells it: RFC 6749 §2.3.1 has both halves encoded, many do not. */
+/** A client's secret as it is and as the basic form writes it: RFC 6749 §2.3.1 has both halves encoded, many do not. */
 export function clientSecrets({
   clientId,
   clientSecret,

@@ -79,7 +79,7 @@ export interface EventRecord {
   /** The outcome of a request that led to no work. */
   readonly outcome?: OutcomeKind | undefined;
   readonly told?: Told | undefined;
-  /** The trace that the event belongs to, as W3C spells it. */
+  /** The trace that the event belongs to, as W3C writes it. */
   readonly traceparent?: string | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The table of replies: each outcome of a request with its HTTP status and JSON body. The only place that spells them.
+ * The table of replies: each outcome of a request with its HTTP status and JSON body. The only place that writes them.
  * @see DIS-1, DIS-2, LIM-3, IDM-1 and IDM-2 in docs/specification.md
  */
 
@@ -46,7 +46,7 @@ export interface TableReply {
 /** Senders try again after this long while the gateway cannot take an event, or does not know yet what happens to it. */
 const retryAfter = { 'retry-after': '5' } as const;
 
-/** Replies that are the same every time, spelled once. */
+/** Replies that are the same every time, written once. */
 const fixed = {
   tooLarge: refusal(413, 'Payload too large'),
   unknownRoute: refusal(404, 'Unknown route'),
@@ -104,7 +104,7 @@ export function replyTo(outcome: Outcome): TableReply {
   }
 }
 
-/** The HTTP status of an outcome, without spelling its body. */
+/** The HTTP status of an outcome, without writing its body. */
 export function statusOf(outcome: Outcome): number {
   if (outcome.kind === 'handshake') return outcome.status;
   const { kind } = outcome;

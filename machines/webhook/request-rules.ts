@@ -433,7 +433,7 @@ function triedText({ field, operator, operand, saw, undecided, because, inner }:
   return because === undefined ? seen : `${seen}; ${because}`;
 }
 
-/** A value may be as big and as deep as a body; only what is shown is spelled. */
+/** A value may be as big and as deep as a body; only what is shown is written. */
 function shown(value: Json): string {
   const text = spell(value, { limit: shownLimit + 1 });
   return text.length > shownLimit ? `${cut(text, shownLimit)}…` : text;

@@ -85,7 +85,7 @@ export function compileReading(token: string): (view: TemplateView) => Json | un
   return (view) => find(view.payload);
 }
 
-/** The text of a value: strings as they are, lists and objects as JSON up to the limit, the rest in JSON's spelling. */
+/** The text of a value: strings as they are, lists and objects as JSON up to the limit, the rest in JSON's notation. */
 export function spellValue(value: Json, limit?: number): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'object' && value !== null) return spell(value, limit === undefined ? {} : { limit });

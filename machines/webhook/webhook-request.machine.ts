@@ -1,7 +1,7 @@
 /**
  * The life of one inbound request, in the order the law gives: size, route, rate, body, signature, payload, filters,
  * script, texts, claim, dispatch, answer. Each state asks one rule; a rule that decides the answer ends the request.
- * Knows no socket, secret, file or store: rules and effects come by name from the wiring, the answer's spelling from
+ * Knows no socket, secret, file or store: rules and effects come by name from the wiring, the answer's text from
  * `reply.ts`.
  * @see RTE-3, DIS-1 and INS-1 in docs/specification.md
  */

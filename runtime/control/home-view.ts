@@ -278,7 +278,7 @@ function refuse(code: FaultCode, message: string): never {
   throw new Refusal(code, message);
 }
 
-/** Spells routes as rows, each with what it names that is not there now, whatever stood when the home was read. */
+/** Formats routes as rows, each with what it names that is not there now, whatever stood when the home was read. */
 function routeRows(home: LoadedHome, listener: string | undefined): (entry: RouteWithSecret) => RouteRow {
   const base = publicBase(home, listener);
   const looseEndsOf = findLooseEnds(home);

@@ -45,7 +45,7 @@ export interface LiveTargetsPorts {
 }
 
 export interface LiveTarget {
-  /** Its address in the ward, in the configuration's spelling. */
+  /** Its address in the ward, in the configuration's notation. */
   readonly key: string;
   readonly profile: string;
   /** Its name, never an alias. */

@@ -91,7 +91,7 @@ export function matches(
   );
 }
 
-/** In the spelling of all rows; absent where the runner does not know. */
+/** In the notation of all rows; absent where the runner does not know. */
 function spendingOf({ steps, inputTokens, outputTokens, cost }: RunRecord): Partial<RunDetail> {
   return {
     ...(steps === undefined ? {} : { steps }),

@@ -1,4 +1,4 @@
-/** Spells where an actor lives: a ward's child as `room/key`, others by their ids from the supervisor down. */
+/** Formats where an actor lives: a ward's child as `room/key`, others by their ids from the supervisor down. */
 
 import type { AnyActorRef } from 'xstate';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';

@@ -1,4 +1,4 @@
-/** What the snapshots of charts, compiled charts and wards have in common, and how a state is spelled. */
+/** What the snapshots of charts, compiled charts and wards have in common, and how a state is written. */
 
 import type { AnyActorRef } from 'xstate';
 

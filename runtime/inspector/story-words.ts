@@ -1,4 +1,4 @@
-/** Spells numbers, spans and times as the stories of deliveries say them. */
+/** Formats numbers, spans and times as the stories of deliveries say them. */
 
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { placesOf } from '../../machines/webhook/responses.ts';

@@ -1,6 +1,6 @@
 /**
  * Whom a step is about: its actor's address, and the few facts that steps are filtered by, every text as it may be shown.
- * Actors step in turns of a few; those are at hand, spelled, and nothing is kept of the hundred thousand that are gone, as
+ * Actors step in turns of a few; those are at hand, written, and nothing is kept of the hundred thousand that are gone, as
  * a map by actor would keep it until the collector comes by.
  * @see INS-1 and INS-3 in docs/specification.md
  */
@@ -54,7 +54,7 @@ export class Subject {
     this.server = facts.server;
   }
 
-  /** As members of a record's JSON that others follow; spelled once. */
+  /** As members of a record's JSON that others follow; written once. */
   get members(): string {
     this.#members ??= spelled([
       ['actor', this.actor],

@@ -41,7 +41,7 @@ export function createViewers(feed: Feed): Viewers {
     viewer.response.write(text);
   }
 
-  /** A message is spelled once for all of them. */
+  /** A message is written once for all of them. */
   function tellAll(text: string): void {
     for (const viewer of viewers) {
       if (viewer.behind) continue;

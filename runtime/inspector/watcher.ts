@@ -48,7 +48,7 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
   let headsMs = -1;
   const heads = new Map<string, string>();
 
-  /** A record as it is written; a quick spelling of the same where nobody wants all of it. */
+  /** A record as it is written; a quick form of the same where nobody wants all of it. */
   function toldBy(inspected: Inspected, query: FollowQuery): Told | undefined {
     const ref = inspected.actorRef as AnyActorRef;
     if (query.full !== true) {

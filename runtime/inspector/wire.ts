@@ -173,7 +173,7 @@ export interface ChartTransition {
   readonly kind: 'event' | 'always' | 'after' | 'done' | 'error';
   /** The event's type, the delay's name, or the id of the invoked; empty for `always`. */
   readonly label: string;
-  /** The event's type as a StepRow spells it. */
+  /** The event's type as a StepRow writes it. */
   readonly event: string;
   readonly guard?: string;
   readonly actions: readonly string[];

@@ -48,7 +48,7 @@ export function createLog({ env, redactor, counted, sink }: LogSettings): Log {
     writeAll(fd, isTerminal ? clean : shownText(clean));
   }
 
-  /** A field that JSON cannot spell costs its own spelling, never the line. */
+  /** A field that JSON cannot write is left out, and never the line. */
   function lineOf(level: LogLevel, message: string, fields: LogFields): string {
     try {
       return jsonLine(level, message, fields);
@@ -84,7 +84,7 @@ export function createLog({ env, redactor, counted, sink }: LogSettings): Log {
 let spelledMs = 0;
 let spelled = '';
 
-/** Many lines share a millisecond; its spelling costs more than the rest of the line. */
+/** Many lines share a millisecond; writing it costs more than the rest of the line. */
 function timeNow(): string {
   const nowMs = Date.now();
   if (nowMs !== spelledMs) {

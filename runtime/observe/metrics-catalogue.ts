@@ -1,5 +1,5 @@
 /**
- * Every metric with what it tells, as data: the listener spells them from here, and `docs/metrics.md` lists the same names,
+ * Every metric with what it tells, as data: the listener writes them from here, and `docs/metrics.md` lists the same names,
  * which a spec holds together. Names and labels are stable: dashboards and alerts match on them.
  * @see OBS-1 in docs/specification.md
  */

@@ -38,7 +38,7 @@ const secretKey = new RegExp(`(?:^|[_-])${secretName}$`, 'i');
 
 type Rule = readonly [pattern: RegExp, replacement: string];
 
-/** How a quote, and what stands between two of them, is spelled in JSON that is itself a text in JSON, so many times. */
+/** How a quote, and what stands between two of them, is written in JSON that is itself a text in JSON, so many times. */
 function spelling(nesting: number): { readonly quote: string; readonly inside: string } {
   const backslash = '\\\\'.repeat(2 ** nesting);
   const quote = `${'\\\\'.repeat(2 ** nesting - 1)}"`;
@@ -103,7 +103,7 @@ const rules: readonly Rule[] = [
 const webToken = /\beyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)?/g;
 
 /**
- * What every rule needs; a text without any of it takes no further look. Words are spelled in the three cases that
+ * What every rule needs; a text without any of it takes no further look. Words are written in the three cases that
  * occur, for that costs a clean line a third less than asking for any case.
  */
 const suspicious =
@@ -217,7 +217,7 @@ export function isSecretName(key: string): boolean {
   return secretKey.test(key.replace(/([a-z0-9])([A-Z])/g, '$1_$2'));
 }
 
-/** Every secret as it is and as JSON and URLs spell it; the longest first, so that one within another leaves no tail. */
+/** Every secret as it is and as JSON and URLs write it; the longest first, so that one within another leaves no tail. */
 function exactPattern(secrets: Iterable<string>): RegExp {
   const spelled = [...secrets].flatMap((one) => [one, JSON.stringify(one).slice(1, -1), asUrl(one)]);
   const sorted = [...new Set(spelled)].sort((one, other) => other.length - one.length);
@@ -225,6 +225,6 @@ function exactPattern(secrets: Iterable<string>): RegExp {
 }
 
 function asUrl(text: string): string {
-  // Half of a surrogate pair has no spelling in a URL.
+  // Half of a surrogate pair cannot be written in a URL.
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
 }

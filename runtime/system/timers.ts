@@ -1,6 +1,6 @@
 /**
  * Keeps the timers of the actor system by actor, so that one costs what it is and an actor's end costs its own. The
- * system of xstate keeps them all in two dictionaries that it looks through whenever an actor ends, and spells a name for
+ * system of xstate keeps them all in two dictionaries that it looks through whenever an actor ends, and writes a name for
  * each: with the timers of two hundred connections every call pays for eight hundred, twice, and every event that joins a
  * burst for two names and four dictionary writes.
  */

@@ -23,7 +23,7 @@ export function createRateWindows(limit: (nowMs: number) => number): RateWindows
     made ??= new LRUCache({ max: mostWindows });
     return made;
   };
-  /** Spelled once: a text that is spelled anew is hashed anew, three times a request. */
+  /** Written once: a text that is written anew is hashed anew, three times a request. */
   const names = new WeakMap<Route, string>();
   const nameOf = (route: Route): string => {
     const known = names.get(route);

@@ -55,7 +55,7 @@ function isRefused(outcome: unknown): outcome is typeof tokenRefused {
   return outcome === tokenRefused;
 }
 
-/** Seconds as a number or as its spelling; two hours where a platform says nothing. */
+/** Seconds as a number or as a text; two hours where a platform says nothing. */
 export function lifetimeOf(seconds: unknown): number {
   const number = typeof seconds === 'string' ? Number(seconds) : seconds;
   return typeof number === 'number' && Number.isFinite(number) && number > 0 ? number * 1_000 : 7_200_000;

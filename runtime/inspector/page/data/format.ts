@@ -1,4 +1,4 @@
-/** Spells times, ages and names for people: short, the same everywhere. Knows no actor and no page. */
+/** Formats times, ages and names for people: short, the same everywhere. Knows no actor and no page. */
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
