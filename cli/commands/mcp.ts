@@ -86,6 +86,13 @@ export async function listTools(context: CommandContext): Promise<ExitCode> {
       rows.map((row) => columns.map(({ cell }) => cell(row))),
     ),
   );
+  const profile = textFlag(context, 'profile') ?? 'default';
+  const connecting = (await context.ask('mcp.list')).filter(
+    (row) =>
+      row.state === 'connecting' && row.tools === 0 && row.profile === profile && row.name === (server ?? row.name),
+  );
+  for (const { name } of connecting)
+    context.out.complain(`${oneLine(name)} is still connecting; its tools are listed once it is connected.\n`);
   return 0;
 }
 

@@ -17,6 +17,7 @@ t.test('CLI-5 · CLI-2 · what a person reads of the servers, their tools, calls
     notes: entryOf(peer, { tools: { prompts: false } }),
     gone: commandOf({ command: 'no-such-command-here', args: [] }),
     off: commandOf({ command: 'x', args: [] }, { enabled: false }),
+    slow: commandOf(stdioPeer('silent')),
   });
   await gateway.reaches('notes', 'connected');
   await gateway.reaches('gone', 'failed');
@@ -27,6 +28,11 @@ t.test('CLI-5 · CLI-2 · what a person reads of the servers, their tools, calls
   t.match(list.stdout, /gone +failed +\S+ +stdio +0 +command cannot be started/);
   const tools = await gateway.cli('mcp', 'tools', 'notes');
   t.match(tools.stdout, /mcp__notes__echo +notes +Says the text again/);
+  t.equal(tools.stderr, '');
+  t.equal(
+    (await gateway.cli('mcp', 'tools')).stderr,
+    'slow is still connecting; its tools are listed once it is connected.\n',
+  );
 
   const rows: readonly (readonly [readonly string[], number, RegExp])[] = [
     [['mcp__notes__echo', JSON.stringify({ text: `hi\u001b[31m${invisibleWords}` })], 0, /^hi\S*\n$/],
@@ -50,7 +56,7 @@ t.test('CLI-5 · CLI-2 · what a person reads of the servers, their tools, calls
     t.match(unknown, { code: 1, stderr: /no mcp server is named "none".*\[server-unknown\]/ }, word);
   }
   t.match(await gateway.cli('mcp', 'reload', 'off'), { code: 1, stderr: /"off" is disabled.*\[server-disabled\]/ });
-  t.same((await gateway.cli('mcp', 'list')).stdout.match(/^\w+/gm), ['SERVER', 'notes', 'gone', 'off']);
+  t.same((await gateway.cli('mcp', 'list')).stdout.match(/^\w+/gm), ['SERVER', 'notes', 'gone', 'off', 'slow']);
 
   for (const words of [
     ['tools'],
