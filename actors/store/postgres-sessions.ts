@@ -222,6 +222,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
           'update agent_session set expires_at = agent_now() + $2::bigint where id = $1 returning number, agent_now() as now',
           [storable(session), Math.ceil(ttlMs)],
         );
+        if (rows.length === 0) await forget(client, [Number(session.slice(1))]);
         const number = Number(rows[0]?.number);
         if (disowned.has(number)) {
           await end(client, session);
