@@ -219,7 +219,7 @@ const recoveredColumns: readonly Column<RecoveredRow>[] = [
       </a>
     ),
   },
-  { title: 'From', width: '40%', cell: ({ from, by }) => `${from} → ${by}` },
+  { title: 'Gateways', width: '40%', cell: ({ from, by }) => `${from} → ${by}` },
   { title: 'Time', width: '11ch', right: true, cell: ({ at }) => <Clock at={at} /> },
 ];
 
