@@ -1,5 +1,6 @@
 /** The events of the inspector's page in a real browser, over a real daemon: searched, counted, and never moved under a reader. */
 
+import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import {
@@ -76,6 +77,25 @@ t.test('the events of one daemon', options, async (t) => {
     t.same(await axeFindings(open), []);
     await search(page).fill('rute:deploys');
     await page.getByText('"rute:" is no filter; use one of route:').first().waitFor();
+    await search(page).fill('');
+    await total(page, '121 events');
+  });
+
+  await t.test('INS-4 · all that match are exported, also those that the list has not loaded', async (t) => {
+    const exported = async (): Promise<readonly { readonly delivery_id: string }[]> => {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Export' }).click(),
+      ]);
+      t.match(download.suggestedFilename(), /^events-.*\.json$/);
+      return JSON.parse(readFileSync(await download.path(), 'utf8'));
+    };
+    const all = await exported();
+    t.same([all.length, all[0]?.delivery_id, all.at(-1)?.delivery_id], [121, 'hay-119', 'first']);
+    await page.getByText('121 events exported.').waitFor();
+    await search(page).fill('CHECKOUT_4411');
+    await total(page, '1 event');
+    t.match(await exported(), { length: 1, 0: { delivery_id: 'first' } });
     await search(page).fill('');
     await total(page, '121 events');
   });

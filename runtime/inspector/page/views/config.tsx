@@ -15,6 +15,7 @@ import { lineDifference } from '../data/line-difference.ts';
 import { link } from '../data/live.ts';
 import { goFiltered } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
+import { saveFile } from '../data/save-file.ts';
 import type { NavCount, ViewRow } from '../frame/view-row.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { Status, StatusMark } from '../parts/chip.tsx';
@@ -331,12 +332,7 @@ function CopyLines({ lines }: { readonly lines: readonly string[] }): JSX.Elemen
 }
 
 function download({ disk, file }: ConfigSource): void {
-  const url = URL.createObjectURL(new Blob([disk.join('\n')], { type: 'application/yaml' }));
-  const anchor = document.createElement('a');
-  anchor.href = url;
-  anchor.download = file.replaceAll('/', '-').replace(/\.yaml$/, '-redacted.yaml');
-  anchor.click();
-  URL.revokeObjectURL(url);
+  saveFile(file.replaceAll('/', '-').replace(/\.yaml$/, '-redacted.yaml'), disk.join('\n'), 'application/yaml');
 }
 
 /** The file may change at any time, and nothing tells the page of it. */

@@ -14,6 +14,7 @@ import { hashOf } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { go, place } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { saveFile } from '../data/save-file.ts';
 import { tookWords } from '../data/timeline.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
@@ -269,9 +270,5 @@ function EndWords({ event: { key, ended, verdict } }: { readonly event: OpenedEv
 
 async function downloadEvent(id: string): Promise<void> {
   const event = await call('events.open', { id, whole: true });
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([JSON.stringify(event, null, 2)], { type: 'application/json' }));
-  link.download = `event-${id}.json`;
-  link.click();
-  URL.revokeObjectURL(link.href);
+  saveFile(`event-${id}.json`, JSON.stringify(event, null, 2));
 }

@@ -7,7 +7,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { type ChipName, partsOfQuery, withFilter } from '../../../../machines/base/event-query.ts';
-import type { EventFound, RouteRow } from '../../../control/contract.ts';
+import type { EventFound, FoundEvents, RouteRow } from '../../../control/contract.ts';
+import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { mostHeld } from '../data/event-list.ts';
 import { chips, keyOfRow } from '../data/event-words.ts';
@@ -17,7 +18,8 @@ import { useKeys } from '../data/keys.ts';
 import { nodes } from '../data/live.ts';
 import { go, goFiltered } from '../data/place.ts';
 import { rowsOf, searchIn, useProfile } from '../data/profile.ts';
-import { call, useAsked } from '../data/rpc.ts';
+import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { saveFile } from '../data/save-file.ts';
 import { type EventsFound, useEvents } from '../data/use-events.ts';
 import { useMedia } from '../data/use-media.ts';
 import type { ViewRow } from '../frame/view-row.ts';
@@ -37,6 +39,8 @@ import { EventLine, HeadRow } from './events-row.tsx';
 import { SearchBox } from './events-search.tsx';
 
 const defaultRange = '1h';
+const mostExported = 10_000;
+const exportPage = 100;
 const ranges = [
   ['15m', '15 min'],
   ['1h', '1 h'],
@@ -70,6 +74,17 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
     const next = { ...rest, q, range, ...part };
     goFiltered({ ...next, range: next.range === defaultRange ? '' : next.range });
   };
+  const [isExporting, setExporting] = useState(false);
+  const exportAll = async (asked: string, within: string): Promise<void> => {
+    setExporting(true);
+    try {
+      await exportEvents(asked, within);
+    } catch (error) {
+      announce(wordsOf(error).why, true);
+    } finally {
+      setExporting(false);
+    }
+  };
   const fault = found.refused?.code === 'search-unreadable' ? found.refused.why : '';
 
   const list = (
@@ -99,6 +114,15 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
         <button type="button" class="btn live" aria-pressed={isLive} onClick={() => setLive(!isLive)}>
           <span class={`lamp${isLive ? '' : ' off'}`} />
           {isLive ? 'Live' : 'Paused'}
+        </button>
+        <button
+          type="button"
+          class="btn not-s"
+          disabled={isExporting}
+          onClick={() => void exportAll(searchIn(q, profile), range)}
+        >
+          <Icon name="download" />
+          {isExporting ? 'Exporting…' : 'Export'}
         </button>
         <Acts>
           <button type="button" class="btn not-s" onClick={() => setDialog('test')}>
@@ -433,3 +457,16 @@ export const events: ViewRow = {
   letter: 'e',
   component: ({ place }) => <Events place={place} />,
 };
+
+/** Saves the rows that match as JSON, newest first, whether the list has loaded them or not. */
+async function exportEvents(q: string, range: string): Promise<void> {
+  const rows: EventFound[] = [];
+  let from: { readonly cursor?: string } | undefined = {};
+  while (from !== undefined && rows.length < mostExported) {
+    const page: FoundEvents = await call('events.search', { q, range, limit: exportPage, ...from });
+    rows.push(...page.rows);
+    from = page.cursor === undefined ? undefined : { cursor: page.cursor };
+  }
+  saveFile(`events-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.json`, JSON.stringify(rows, null, 2));
+  announce(`${counted(rows.length, 'event')} exported${from === undefined ? '' : ', the newest of those that match'}.`);
+}
