@@ -315,7 +315,15 @@ const onlyReading = new RegExp(
       'Copy.*',
       'Follow',
     ],
-    ...['Compare…', 'Download.*', '\\d+ checks passed .*', 'Slack .* m?s', 'Template .*', 'Notify me in this browser'],
+    ...[
+      'Compare…',
+      'Download.*',
+      'Export',
+      '\\d+ checks passed .*',
+      'Slack .* m?s',
+      'Template .*',
+      'Notify me in this browser',
+    ],
     ...['On disk', 'In force', 'Difference', 'Check again', 'Fit', 'Larger', 'Smaller', '\\d+ %.*', '.* to .*: .*'],
   ].join('|')})$`,
 );
