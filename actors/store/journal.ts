@@ -23,8 +23,11 @@ export interface Records {
 
 export type Collection = keyof Records;
 
-/** What gateways on the same engine do: leave work free, begin or end a session, end a delivery that a sender waits for. */
-export type News = 'work' | 'session' | { readonly ended: string };
+/**
+ * What gateways on the same engine do: leave work free, begin or end a session, end a delivery that a sender waits for.
+ * `lost`: the connection of this gateway's own session is lost.
+ */
+export type News = 'work' | 'session' | 'lost' | { readonly ended: string };
 
 /** A session stands for one living gateway. What it holds becomes free when it ends or is not renewed in time. */
 export type SessionId = string;

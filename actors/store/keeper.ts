@@ -40,7 +40,7 @@ export interface JournalKeeper {
   reap(): Promise<void>;
   /** Calls back with what other gateways do, until the returned function is called. */
   heard(listener: (news: News) => void): () => void;
-  /** Who opened a session, as far as this gateway has heard of it while it lived. */
+  /** The owner of a session, where this gateway has seen it live. */
   ownerOf(session: SessionId): string | undefined;
   /** Whether another living gateway holds a record, as far as this one knows. */
   isElsewhere(heldBy: SessionId | undefined): boolean;
@@ -84,8 +84,11 @@ const notOpen = fault('journal-unavailable', 'journal: not open; nothing can be 
 
 const mostOwners = 1_000;
 const sureMarginMs = 3_000;
-/** The others give a gateway whose connection is lost 1.5 seconds to come back (`postgres-sessions.ts`). */
-const sureWhileLostMs = 500;
+/**
+ * From when the database notices the loss of a gateway's connection, the others give it 1.5 seconds to come back
+ * (`postgres-sessions.ts`). A connection that is cut without a word is lost here once an answer fails to come.
+ */
+export const sureWhileLostMs = 500;
 const leadsWhileLostMs = 1_000;
 const refusedSkewMs = 60_000;
 const notedSkewMs = 5_000;
@@ -179,10 +182,12 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     new Promise((resolve) => submit(writes, resolve));
   const lostMs = (): number => journal?.lostMs() ?? 0;
   /** One that is not open yet may be shared. */
-  const leads = (): boolean =>
-    shared() === undefined
-      ? journal !== undefined
-      : leadsAs !== undefined && leadsAs === session && steadyMs() < sureUntilMs && lostMs() < leadsWhileLostMs;
+  const leads = (): boolean => {
+    if (shared() === undefined) return journal !== undefined;
+    // What it sends has been let go by then, so it becomes the leader anew.
+    if (lostMs() >= leadsWhileLostMs) leadsAs = undefined;
+    return leadsAs !== undefined && leadsAs === session && steadyMs() < sureUntilMs;
+  };
   const ports = {
     commit,
     isElsewhere,

@@ -19,8 +19,12 @@ const tables = `
     work text, marks text[] not null default '{}', bytes integer not null, value text not null,
     primary key (collection, key));
   do $$ begin
-    execute 'alter table agent_record alter column value set compression lz4';
-  exception when syntax_error or feature_not_supported then null; end $$;
+    if exists (select from pg_attribute where attrelid = 'agent_record'::regclass and attname = 'value' and attcompression <> 'l') then
+      set local lock_timeout = '2s';
+      alter table agent_record alter column value set compression lz4;
+      reset lock_timeout;
+    end if;
+  exception when undefined_column or syntax_error or feature_not_supported or lock_not_available then null; end $$;
   create index if not exists agent_record_due on agent_record (collection, due_at, key) where due_at is not null;
   create index if not exists agent_record_work on agent_record (work) where work is not null;
   create index if not exists agent_record_marks on agent_record using gin (marks);

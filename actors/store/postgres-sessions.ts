@@ -92,6 +92,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       connecting = undefined;
       if (own.size > 0) lostAtMs ??= performance.now();
       for (const number of own.keys()) own.set(number, false);
+      for (const heard of listeners) heard('lost');
       void comeBack();
     };
     client.on('end', lost);
@@ -138,19 +139,18 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       await sleep(waitMs, undefined, { ref: false });
       if (isClosed || ![...own.values()].includes(false)) return;
-      const locked = ask(async (client) => {
-        for (const number of own.keys()) await lock(client, number);
-        const numbers = [...own.keys()];
-        const living = await client.query('select 1 from agent_session where number = any($1)', [numbers]);
-        if (living.rows.length === numbers.length) isBack();
-      });
-      await locked.catch(() => {});
+      await ask(regain).catch(() => {});
     }
   }
 
-  /** A session that has its lock, and has not ended by then, is not taken for that of a dead process. */
-  function isBack(): void {
-    if (![...own.values()].includes(false)) lostAtMs = undefined;
+  /** Takes the locks of own sessions, and has the loss forgotten where each still lives. */
+  async function regain(client: Client): Promise<void> {
+    if (lostAtMs === undefined) return;
+    const numbers = [...own.keys()];
+    for (const number of numbers) await lock(client, number);
+    // Another gateway that ends them because of the loss has done it before this statement, or does not do it any more.
+    const kept = await client.query('update agent_session set lost_at = null where number = any($1)', [numbers]);
+    if (kept.rowCount === numbers.length && ![...own.values()].includes(false)) lostAtMs = undefined;
   }
 
   async function lock(client: Client, number: number): Promise<void> {
@@ -161,9 +161,10 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
 
   async function forget(client: Client, numbers: readonly number[]): Promise<void> {
     for (const number of numbers) {
-      if (own.get(number) === true) await client.query(`select pg_advisory_unlock(${lockClass}, $1::int)`, [number]);
+      const isLocked = own.get(number) === true;
       own.delete(number);
       disowned.delete(number);
+      if (isLocked) await client.query(`select pg_advisory_unlock(${lockClass}, $1::int)`, [number]);
     }
   }
 
@@ -208,11 +209,15 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
         const number = Number(rows[0]?.number);
         // The lock comes first: without it the session would look like that of a dead process.
         await lock(client, number);
-        await client.query(
+        const made = client.query(
           `insert into agent_session (id, owner, expires_at, number) values ('s' || $1::bigint, $2, agent_now() + $3::bigint, $1::bigint)`,
           [number, owner, Math.ceil(ttlMs)],
         );
-        isBack();
+        await made.catch(async (thrown: unknown) => {
+          await forget(client, [number]);
+          throw thrown;
+        });
+        await regain(client);
         await client.query(tellAll, [['session']]);
         return `s${number}`;
       }),
@@ -230,7 +235,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
         }
         if (rows.length > 0 && own.has(number)) {
           await lock(client, number);
-          isBack();
+          await regain(client);
         }
         return rows[0] === undefined ? undefined : Number(rows[0].now);
       }),
@@ -238,7 +243,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     living: () =>
       ask(async (client) => {
         const { rows } = await client.query<LivingSession>(
-          'select id, owner from agent_session where expires_at > agent_now()',
+          'select id, owner from agent_session where expires_at > agent_now() order by number',
         );
         return rows;
       }),

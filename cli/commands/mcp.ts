@@ -63,8 +63,11 @@ function withoutPlace({ name, error = '' }: ServerRow): string {
 export async function listTools(context: CommandContext): Promise<ExitCode> {
   const server = context.args[0];
   const params = { ...profileOf(context), ...(server === undefined ? {} : { server }) };
+  const isJson = hasFlag(context, 'json');
+  // They are asked for first: one that connects meanwhile is in the table. A run may not see its servers.
+  const servers = isJson || context.gateway.home === undefined ? [] : await context.ask('mcp.list');
   const rows = await context.ask('mcp.tools', params);
-  if (hasFlag(context, 'json')) {
+  if (isJson) {
     printJson(context, rows);
     return 0;
   }
@@ -87,7 +90,7 @@ export async function listTools(context: CommandContext): Promise<ExitCode> {
     ),
   );
   const profile = textFlag(context, 'profile') ?? 'default';
-  const connecting = (await context.ask('mcp.list')).filter(
+  const connecting = servers.filter(
     (row) =>
       row.state === 'connecting' && row.tools === 0 && row.profile === profile && row.name === (server ?? row.name),
   );

@@ -664,7 +664,7 @@ export interface RecoveredWork {
   readonly route: string;
   /** The key of its newest event. */
   readonly event: string;
-  /** The name of the platform of a delivery. */
+  /** The platform of a delivery, as it is configured. */
   readonly target?: string;
 }
 

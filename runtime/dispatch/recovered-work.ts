@@ -5,7 +5,6 @@
 
 import type { Taken } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import { targetTitle } from '../../machines/config/target-titles.ts';
 import type { RecoveredWork } from '../control/contract.ts';
 
 export interface RecoveredRows {
@@ -28,7 +27,7 @@ export function createRecoveredWork({
   return {
     note({ from, value }) {
       const node = from === undefined ? undefined : keeper.ownerOf(from);
-      // One that went before this gateway came has left no name, and one of this name is its own earlier life.
+      // A gateway that ended before this one started is known by no name; one of this name is its own earlier life.
       if (node === undefined || node === keeper.node()) return;
       const { profile, route } = value;
       rows.unshift({ at: new Date(nowMs()).toISOString(), from: node, profile, route, ...workOf(value) });
@@ -42,6 +41,6 @@ function workOf(
   value: Taken<'deliveries' | 'groups' | 'runs'>['value'],
 ): Pick<RecoveredWork, 'event' | 'kind' | 'target'> {
   if ('burst' in value) return { kind: 'batch', event: value.burst.latestEventKey };
-  if ('target' in value) return { kind: 'delivery', event: value.eventKey, target: targetTitle(value.target) };
+  if ('target' in value) return { kind: 'delivery', event: value.eventKey, target: value.target };
   return { kind: 'run', event: value.eventKey };
 }

@@ -99,7 +99,7 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
   let heardAtMs = Number.NEGATIVE_INFINITY;
   let news: NodeJS.Timeout | undefined;
   const stopHearing = resume.keeper.heard((what) => {
-    if (typeof what === 'object') return;
+    if (typeof what === 'object' || what === 'lost') return;
     const waitMs = Math.max(0, heardAtMs + newsPauseMs - performance.now());
     news ??= setTimeout(() => {
       news = undefined;

@@ -7,7 +7,7 @@
 
 import type { RelayQuestion, RemotePorts } from '../../actors/mcp/remote-session.ts';
 import type { Session } from '../../actors/mcp/session.ts';
-import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { type JournalKeeper, sureWhileLostMs } from '../../actors/store/keeper.ts';
 import type { Neighbours } from '../../actors/store/postgres-neighbours.ts';
 import { lockName, releaseLock, takeLock } from '../../actors/store/session-locks.ts';
 import { readJson } from '../../machines/base/read-json.ts';
@@ -46,7 +46,9 @@ interface Held {
 }
 
 const lockOf = (profile: string, server: string): string => `mcp/${profile}/${server}`;
-const watchMs = 500;
+const watchMs = 1_000;
+/** A timer may fire some milliseconds early by the clock that measures the loss. */
+const timerSlackMs = 50;
 /** News of another gateway can be missed. */
 const lookMs = 10_000;
 const mostTries = 3;
@@ -72,14 +74,20 @@ export function createPlacement({ keeper, neighbours, every }: PlacementPorts): 
     return given;
   }
 
-  every(() => {
+  function watch(): void {
     for (const lock of left.keys()) if (!giving.has(lock)) void giveBack(lock);
     for (const [lock, one] of held) {
       if (isHeld(one)) continue;
       held.delete(lock);
       for (const lost of one.users) lost();
     }
-  }, watchMs);
+  }
+
+  every(watch, watchMs);
+  keeper.heard((news) => {
+    // Others may have its session ended before the next beat.
+    if (news === 'lost') setTimeout(watch, sureWhileLostMs + timerSlackMs).unref();
+  });
 
   function use(lock: string, one: Held, lost: () => void): Place {
     // Each use has a mark of its own, whatever its session does when the lock is lost.
@@ -136,6 +144,10 @@ export function createPlacement({ keeper, neighbours, every }: PlacementPorts): 
         const holder = await takeLock(keeper, lock, '');
         if (holder !== undefined) {
           const one: Held = { holder, life, users: new Set() };
+          if (!isHeld(one)) {
+            left.set(lock, holder);
+            throw new Error('another gateway may have taken it from this one');
+          }
           held.set(lock, one);
           return use(lock, one, lost);
         }

@@ -193,6 +193,7 @@ console.log(JSON.stringify({
   beyond: (await raw('mcp.call', { name: 'mcp__spare__echo', arguments: { text: 'x' } })).result,
   own: await cli(['runs', 'show', process.env.AGENT_RUN_ID, '--json']),
   tool: await cli(['mcp', 'call', 'mcp__notes__echo', '{"text":"permitted"}']),
+  listed: await cli(['mcp', 'tools']),
   raised: (await raw('mcp.call', { name: 'mcp__notes__echo', arguments: { text: 'own' }, caller: 'page', run: 'another' })).result,
   strange: [await raw('mcp.tools', { server: 'spare' }), await raw('mcp.tools', { server: 'spore' })],
   narrow: (await raw('mcp.tools', { toolsets: 'mcp__notes__echo' })).result.map(({ name }) => name),
@@ -222,6 +223,7 @@ console.log(JSON.stringify({
   t.match(seen.beyond, { error: { code: 'unknown_tool' } });
   t.match(seen.own, { code: 0 });
   t.match(seen.tool, { code: 0, out: 'permitted\n' });
+  t.match(seen.listed, { code: 0, out: /mcp__notes__echo/, err: '' });
   t.match(seen.raised, { content: [{ text: 'own' }] });
   const [spare, spore] = seen.strange as readonly Tried[];
   t.equal(spore?.error?.data?.code, 'server-unknown');

@@ -80,9 +80,17 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
         while (one.lostMs() === 0) await turn();
       };
 
+      await postgres.run(url, `alter table agent_session add check (owner <> 'refused')`);
+      t.match(await one.openSession('refused', 60_000), { ok: false });
       await lose();
+      await postgres.run(url, 'update agent_session set lost_at = 1');
       way.block(false);
       while (one.lostMs() > 0) await turn();
+      t.same(
+        await postgres.run(url, 'select lost_at from agent_session'),
+        [{ lost_at: null }],
+        'another that was about to end it does not, and none that was never opened is waited for',
+      );
       await lose();
       await postgres.run(url, 'delete from agent_session');
       way.block(false);

@@ -31,7 +31,7 @@ t.test('SCA-3 · what was taken from another gateway is listed, newest first, wi
   const at = '2026-01-02T03:04:05.006Z';
   t.same(rows(), [
     { at, from: 'eu-2', profile: 'work', route: 'builds', kind: 'batch', event: 'e3' },
-    { at, from: 'eu-2', profile: 'work', route: 'reviews', kind: 'delivery', event: 'e2', target: 'Slack' },
+    { at, from: 'eu-2', profile: 'work', route: 'reviews', kind: 'delivery', event: 'e2', target: 'slack' },
     { at, from: 'eu-2', profile: 'work', route: 'reviews', kind: 'run', event: 'e1' },
   ]);
   t.end();

@@ -155,13 +155,14 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
     nowMs,
     { began: (collection, of) => writer.begin(collection, of) },
   );
+  const recovered: unknown[] = [];
   const resume: ResumePorts = {
     ...ports,
     bursts: createBursts(keeper),
     settleRun: createSettleRun({ keeper, wards: () => wards }),
     dueMs: nowMs,
     log,
-    recovered: () => {},
+    recovered: ({ key, from }) => void recovered.push([key, from]),
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => 0,
     hold: () => {},
@@ -182,6 +183,7 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
   return {
     ...connection,
     keeper,
+    recovered,
     async accept() {
       keys += 1;
       const of = `${owner}${keys}`;
@@ -244,8 +246,36 @@ const moves = [
   'kill',
 ] as const;
 
+t.test('SCA-2 · SCA-3 · the work of a gateway that has ended is taken over, and noted as recovered', async (t) => {
+  const { local: _, ...shared } = openMemoryJournal();
+  const begun: string[] = [];
+  const [one, other] = [await startGateway(shared, 'a', begun), await startGateway(shared, 'b', begun)];
+  const session = one.keeper.session();
+  void one.accept();
+  void one.accept();
+  await answered(one);
+  await shared.endSession(session ?? '');
+  void other.look();
+  await answered(other);
+  t.same(other.recovered, [
+    ['a1', session],
+    ['a2', session],
+  ]);
+  one.stop();
+  other.stop();
+});
+
 async function settled(): Promise<void> {
   for (let n = 0; n < 4; n += 1) await turn();
+}
+
+async function answered(gateway: Gateway): Promise<void> {
+  await settled();
+  while (!gateway.isQuiet()) {
+    await gateway.do();
+    gateway.answer();
+    await settled();
+  }
 }
 
 t.test('SCA-2 · DUR-1 · whatever is cut off, no attempt has its prompt twice and every run ends', async (t) => {
@@ -278,11 +308,7 @@ t.test('SCA-2 · DUR-1 · whatever is cut off, no attempt has its prompt twice a
           for (const gateway of gateways) {
             await gateway.beat();
             void gateway.look();
-            while (!gateway.isQuiet()) {
-              await gateway.do();
-              gateway.answer();
-              await settled();
-            }
+            await answered(gateway);
             gateway.pass();
             gateway.endAgents();
             await settled();

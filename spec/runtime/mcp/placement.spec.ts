@@ -14,6 +14,8 @@ interface Gateway {
   /** A beat of everything that looks again and again. */
   readonly beat: () => void;
   readonly keeper: { isSure: boolean; isFull: boolean };
+  /** The connection of its session is lost. */
+  readonly lose: () => void;
   readonly session: string;
 }
 
@@ -32,9 +34,15 @@ async function startTwo(): Promise<readonly [Gateway, Gateway]> {
   for (const inner of keepers) {
     const state = { isSure: true, isFull: false };
     const beats = new Set<() => void>();
+    const listeners = new Set<Parameters<JournalKeeper['heard']>[0]>();
     const keeper: JournalKeeper = {
       ...inner,
       isSure: () => state.isSure,
+      heard(listener) {
+        listeners.add(listener);
+        const stop = inner.heard(listener);
+        return () => listeners.delete(listener) && stop();
+      },
       commit: async (writes) => (state.isFull ? { kind: 'unavailable', fault: diskFull } : inner.commit(writes)),
     };
     gateways.push({
@@ -48,6 +56,10 @@ async function startTwo(): Promise<readonly [Gateway, Gateway]> {
       }),
       beat: () => [...beats].map((each) => each()),
       keeper: state,
+      lose() {
+        state.isSure = false;
+        for (const heard of listeners) heard('lost');
+      },
       session: inner.session() ?? '',
     });
   }
@@ -105,10 +117,22 @@ t.test('SCA-1 · SCA-2 · whoever may have lost its session gives a server up be
   one.beat();
   one.beat();
   t.equal(lost, 1);
+  await turn();
+  await t.rejects(one.placement.seek('default', 's', never), /another gateway may have taken it/, 'nor has it back');
   one.keeper.isSure = true;
+  one.beat();
   await turn();
   t.equal((await one.placement.seek('default', 's', never)).kind, 'here');
   t.equal((await there(other)).node, 'gateway-0');
+});
+
+t.test('SCA-1 · SCA-2 · a gateway that loses its session waits for no beat to give a server up', async (t) => {
+  const [one] = await startTwo();
+  // The product's own timer keeps no process alive.
+  const alive = setInterval(() => {}, 1_000);
+  t.teardown(() => clearInterval(alive));
+  const lost = new Promise((resolve) => void here(one, () => resolve('lost')).then(one.lose));
+  t.equal(await lost, 'lost');
 });
 
 t.test('SCA-1 · DUR-1 · what cannot be given back is given back once the journal can be written', async (t) => {
