@@ -84,11 +84,18 @@ function held(rows: Held, nameOf = (key: string) => key): Table {
 
 const collections = Object.keys(letters) as Collection[];
 
-/** The names of the claims and the keys of the records that commits touch. */
-export function touchedBy(commits: readonly { readonly writes: readonly Write[] }[]) {
+/** An event, or what leads to one: hardly ever there before. */
+function isNew(write: Write): boolean {
+  if (write.kind === 'claim') return (write.event ?? write.keptWith) !== undefined;
+  return write.kind === 'put' && write.collection === 'events' && write.expect === 'absent';
+}
+
+/** The names of the claims and the keys of the records that commits touch, without those that are taken for new. */
+export function touchedBy(commits: readonly { readonly writes: readonly Write[] }[], takesForNew: boolean) {
   const names = new Set<string>();
   const records = new Map<string, readonly [letter: string, key: string]>();
   for (const write of commits.flatMap(({ writes }) => writes)) {
+    if (takesForNew && isNew(write)) continue;
     if (write.kind === 'claim' || write.kind === 'release') names.add(claimName(write.name));
     else records.set(`${letters[write.collection]}/${write.key}`, [letters[write.collection], write.key]);
   }

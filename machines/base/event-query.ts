@@ -118,6 +118,12 @@ export function withFilter(text: string, name: FilterName, values: readonly stri
   return [...values.map((value) => `${name}:${quoted(value)}`), ...kept].join(' ');
 }
 
+/** Returns the search within a profile, all for undefined; one that has a filter by profile is returned unchanged. */
+export function searchIn(text: string, profile: string | undefined): string {
+  const isNamed = partsOfQuery(text).some(({ filter }) => filter === 'profile');
+  return profile === undefined || isNamed ? text : withFilter(text, 'profile', [profile]);
+}
+
 /** Returns the statuses that a search asks for; undefined for all. */
 export function statusesOf({ filters: { status } }: EventQuery): ReadonlySet<string> | undefined {
   return status === undefined ? undefined : new Set(status.flatMap((word) => statusWords[word] ?? []));

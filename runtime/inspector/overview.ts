@@ -6,21 +6,19 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { ProfileName } from '../../machines/base/names.ts';
 import { rangeSpans, readRange } from '../../machines/base/time-range.ts';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
-import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnostic.ts';
 import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
 import type { RunContext } from '../../machines/webhook/agent-run.machine.ts';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { type CommandHost, daemonOf } from '../control/command.ts';
-import { configFile } from '../control/config-view.ts';
 import type { OpenCounts, Overview, OverviewChoice, OverviewService } from '../control/contract.ts';
 import type { HomeDesk } from '../control/home-view.ts';
 import type { DaemonView } from '../control/view.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
 import { type OpenFailures, openFailures } from '../dispatch/open-failures.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { faultsOf } from './overview-faults.ts';
 import { routeHealth, serverHealth, targetHealth, topOf } from './overview-health.ts';
 import { type NeedSources, needsOf } from './overview-needs.ts';
 
@@ -83,7 +81,10 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       failures: groups,
       servers,
       targets,
-      faults: faultsOf(daemon, desk, profile),
+      faults: faultsOf(
+        { findings: [...(desk?.problems ?? []), ...(desk?.home.diagnostics ?? [])], status: daemon.status() },
+        profile,
+      ),
     });
     const everyRoute = routesOf(desk);
     const routes = ofProfile(everyRoute);
@@ -205,25 +206,6 @@ function withRoutes(daemon: DaemonView): Promise<NeedSources['approvals']> {
 /** How many deliveries to a target wait for a person. */
 function openAt(target: string, groups: readonly FailureGroup[]): number {
   return groups.reduce((sum, group) => sum + (group.target === target ? group.count : 0), 0);
-}
-
-function faultsOf(daemon: DaemonView, desk: HomeDesk | undefined, profile: string | undefined): readonly string[] {
-  const { config, webhook, journal } = daemon.status();
-  // What a profile's file says of a platform stops that profile alone; other errors stop the gateway or its webhooks.
-  const isElsewhere = ({ scope, file }: Diagnostic): boolean =>
-    profile !== undefined && scope.kind === 'platform' && file !== configFile(profile as ProfileName);
-  // A server whose entry cannot be used is a failing server.
-  const findings = [...(desk?.problems ?? []), ...(desk?.home.diagnostics ?? [])].filter(
-    (found) => found.severity === 'error' && found.scope.kind !== 'server' && !isElsewhere(found),
-  );
-  return [
-    ...new Set([
-      ...findings.map((found) => printDiagnostic({ ...found, sourceLine: '' })),
-      ...(findings.length === 0 && config.fault !== undefined ? [config.fault] : []),
-      ...(webhook.fault === undefined || findings.length > 0 ? [] : [webhook.fault]),
-      ...(journal === 'ready' ? [] : [journal]),
-    ]),
-  ];
 }
 
 type RouteOf = HomeDesk['sources']['configured'][number]['route'];

@@ -36,7 +36,7 @@ export function createViewers(feed: Feed): Viewers {
   function sendSnapshot(viewer: Viewer): void {
     viewer.behind = false;
     viewer.silentBeats = 0;
-    const text = spellEvent('snapshot', feed.snapshot());
+    const text = formatEvent('snapshot', feed.snapshot());
     viewer.bound = Buffer.byteLength(text) + mostWaitingBytes;
     viewer.response.write(text);
   }
@@ -51,7 +51,7 @@ export function createViewers(feed: Feed): Viewers {
   }
 
   function beatAll(): void {
-    tellAll(spellEvent('vitals', feed.vitals()));
+    tellAll(formatEvent('vitals', feed.vitals()));
     for (const viewer of viewers) {
       viewer.silentBeats = viewer.behind ? viewer.silentBeats + 1 : 0;
       if (viewer.silentBeats > mostSilentBeats) viewer.response.destroy();
@@ -79,7 +79,7 @@ export function createViewers(feed: Feed): Viewers {
         settle();
       });
       // Followed before the snapshot is taken, so that nothing falls between the two.
-      leave ??= feed.follow((delta) => tellAll(spellEvent('delta', delta)));
+      leave ??= feed.follow((delta) => tellAll(formatEvent('delta', delta)));
       beat ??= setInterval(beatAll, vitalsEveryMs).unref();
       sendSnapshot(viewer);
       return true;
@@ -92,6 +92,6 @@ export function createViewers(feed: Feed): Viewers {
   };
 }
 
-function spellEvent(name: string, message: object): string {
+function formatEvent(name: string, message: object): string {
   return `event: ${name}\ndata: ${JSON.stringify(message)}\n\n`;
 }

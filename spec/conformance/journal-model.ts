@@ -61,12 +61,10 @@ const version = fc.integer({ min: 1, max: 3 });
 const standing = fc.oneof(version, fc.record({ version, path: fc.constant('work'), text: key }));
 
 const write: fc.Arbitrary<WriteForm> = fc.oneof(
-  fc.record({
-    kind: fc.constant('claim' as const),
-    name,
-    value,
-    forMs: fc.integer({ min: 0, max: 60 }),
-  }),
+  fc.record(
+    { kind: fc.constant('claim' as const), name, value, forMs: fc.integer({ min: 0, max: 60 }), keptWith: key },
+    { requiredKeys: ['kind', 'name', 'value', 'forMs'] },
+  ),
   fc.record({ kind: fc.constant('release' as const), name }),
   fc.record(
     {

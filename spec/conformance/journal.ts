@@ -4,7 +4,7 @@
  */
 
 import type { Test } from 'tap';
-import type { Anew, Journal, Put, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
+import type { Anew, CommitVerdict, Journal, Put, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
 import type { Result } from '../../machines/base/fault.ts';
 import { claimOfEvent } from '../../machines/webhook/marks.ts';
 import { fc } from '../support/property.ts';
@@ -170,6 +170,35 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     t.same(await journal.commit([claim('a')]), { kind: 'committed' });
   });
 
+  check('IDM-1 · IDM-2 · an id that has led to an event is refused among others', async (t, journal, clock) => {
+    const arrival = (id: string, key: string, writes: readonly Write[] = []) => [
+      claim(id, { value: { eventKey: key }, event: key }),
+      claim(`signature ${key}`, { value: { eventKey: key }, keptWith: key }),
+      put(key, { id }, { expect: 'absent' }),
+      ...writes,
+    ];
+    const all = (...commits: readonly (readonly Write[])[]): Promise<CommitVerdict[]> => {
+      const verdicts: Promise<CommitVerdict>[] = [];
+      journal.together(() => {
+        for (const writes of commits) verdicts.push(journal.commit(writes));
+      });
+      return Promise.all(verdicts);
+    };
+    const committed = { kind: 'committed' };
+    const known = (key: string) => ({ kind: 'claimed', index: 0, holder: { eventKey: key } });
+    t.same(await all(arrival('a', 'e1'), arrival('a', 'e2'), arrival('b', 'e3')), [committed, known('e1'), committed]);
+    t.same(
+      await all(arrival('b', 'e4'), arrival('c', 'e5'), arrival('a', 'e6', [put('e1', {}, { expect: 9 })])),
+      [known('e3'), committed, known('e1')],
+      'even if something else of it is stale',
+    );
+    t.same(keysOf(await journal.list('events', { limit: 9, order: 'oldest' })), ['e1', 'e3', 'e5']);
+    t.equal(await journal.claimed('signature e4'), undefined);
+    await clock.set(nowMs + hourMs);
+    for (const key of ['e7', 'e8']) t.equal((await all(arrival(key, key)))[0]?.kind, 'committed');
+    t.same(await all(arrival('a', 'e9')), [committed], 'its time is over');
+  });
+
   check('IDM-2 · gives a released name to the next', async (t, journal) => {
     await journal.commit([claim('a')]);
 
@@ -245,7 +274,8 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
       return stale === undefined ? undefined : over(stale.standing?.version ?? 0);
     };
     t.same(await submit([...first, claim('c1')], anew), ['committed', over(1)]);
-    t.same(told, [undefined, { n: 1 }]);
+    // An engine may have judged it before.
+    t.same(told.slice(-2), [undefined, { n: 1 }]);
     t.match(await journal.claimed('c1'), { by: 'c1' });
     t.match(await submit([...first, claim('c2')], (stale) => stale && over(7)), ['stale', over(7)], 'only once');
     t.equal(await journal.claimed('c2'), undefined, 'and leaves nothing');

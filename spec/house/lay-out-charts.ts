@@ -6,14 +6,14 @@
 
 import Engine, { type ElkExtendedEdge, type ElkNode } from 'elkjs/lib/elk.bundled.js';
 import {
+  formatTransition,
   type Graph,
   graphOf,
-  spellTransition,
   wordLetter,
   wordLine,
 } from '../../runtime/inspector/page/data/chart-graph.ts';
 import type { Drawing, DrawnBox } from '../../runtime/inspector/page/data/drawn.ts';
-import { spellState, spellWord } from '../../runtime/inspector/page/data/format.ts';
+import { formatState, formatWord } from '../../runtime/inspector/page/data/format.ts';
 import type { Chart, ChartState } from '../../runtime/inspector/wire.ts';
 
 interface Point {
@@ -119,7 +119,7 @@ function drawn(chart: Chart, graph: Graph, laid: ElkNode): Drawing {
       if (edge === undefined) return [];
       const offset = offsetOf(edge);
       const [label] = edge.labels ?? [];
-      const all = [...new Set(transitions.map((one) => spellTransition(one) || 'always'))];
+      const all = [...new Set(transitions.map((one) => formatTransition(one) || 'always'))];
       const at = { x: round(offset.x + (label?.x ?? 0) + 3), y: round(offset.y + (label?.y ?? 0) + 10) };
       return [{ id, from, to, path: pathOf(edge, offset), words, all, ...(label === undefined ? {} : { at }) }];
     }),
@@ -127,14 +127,14 @@ function drawn(chart: Chart, graph: Graph, laid: ElkNode): Drawing {
       const edge = edges.get(id);
       return { x, y, path: edge === undefined ? '' : pathOf(edge, offsetOf(edge)) };
     }),
-    anywhere: graph.anywhere.map((one) => ({ words: spellTransition(one), to: spellState(one.to ?? '') })),
+    anywhere: graph.anywhere.map((one) => ({ words: formatTransition(one), to: formatState(one.to ?? '') })),
   };
 }
 
 function boxOf({ id, name, kind, tags, description, rule }: ChartState, laid: ElkNode, { x, y }: Point): DrawnBox {
   return {
     id,
-    name: spellWord(name),
+    name: formatWord(name),
     kind,
     tags,
     about: `${description}${rule === '' ? '' : ` (${rule})`}`,

@@ -78,18 +78,18 @@ t.test('questions', options, async (t) => {
       const now = await approve('second').boundingBox();
       return Math.abs((now?.y ?? 0) - (box?.y ?? 0)) <= 2;
     };
-    t.equal(await moved(), false, 'what was answered keeps its place');
+    t.equal(await moved(), false, 'an answered question keeps its place');
     await movedUntil(open, moved);
     // As long as the two clicks of a double one may be apart.
     await page.clock.runFor(500);
     await click();
-    t.equal(await approve('second').isEnabled(), false, 'what has just moved takes no click');
+    t.equal(await approve('second').isEnabled(), false, 'a question that has just moved takes no click');
     t.same((await gateway.approvals()).length, 1);
     t.equal(answers.length, 1);
 
     await page.clock.runFor(300);
     await click();
-    t.match(wordsOf(await second), /^note/, 'once it has rested, it does');
+    t.match(wordsOf(await second), /^note/, 'it takes one once it has stopped moving');
     // The daemon's answer can be here before what the browser tells of its request.
     await eventually(() => answers.length > 1 || undefined);
     t.equal(answers.length, 2);
@@ -97,7 +97,7 @@ t.test('questions', options, async (t) => {
   });
 
   await t.test(
-    'TRU-1 · one that ends elsewhere says so where it stands, and moves none under the pointer',
+    'TRU-1 · a question that is answered elsewhere says so in its place, and no other moves under the pointer',
     async (t) => {
       const first = asks('first');
       await waiting(1);
@@ -124,7 +124,7 @@ t.test('questions', options, async (t) => {
   );
 
   await t.test(
-    'INS-2 · TRU-3 · after an answer the keys are at the next question, at last at the heading',
+    'INS-2 · TRU-3 · after an answer the focus is on the next question, after the last one on the heading',
     async (t) => {
       const both = [asks('first')];
       await waiting(1);
@@ -150,12 +150,16 @@ t.test('questions', options, async (t) => {
       await Promise.all(both);
       t.equal((await gateway.approvals()).length, 0);
       await page.getByText('Nothing waits for you').waitFor();
-      t.equal(await page.evaluate('document.activeElement.tagName'), 'H2', 'also once the answered have left');
+      t.equal(
+        await page.evaluate('document.activeElement.tagName'),
+        'H2',
+        'also after the answered questions have left',
+      );
       await open.context.close();
     },
   );
 
-  await t.test('INS-2 · after a call the keys are at its result', async (t) => {
+  await t.test('INS-2 · after a call the focus is on its result', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
     await goTo(open, '#/servers/default/peer');
@@ -179,7 +183,7 @@ function configOf(port = 0): JsonObject {
   return { ...config, inspector: { port }, platforms: { webhook } };
 }
 
-t.test('INS-2 · TRU-3 · one question counts once, and those that wait can be chosen', options, async (t) => {
+t.test('INS-2 · TRU-3 · a question is counted once, and the waiting ones can be filtered', options, async (t) => {
   const browser = await openBrowser(t);
   const ask = { name: 'clarify', args: JSON.stringify({ question: 'Which one?' }) };
   const model = await startModelServer(t, () => ({ kind: 'says', text: '', calls: [ask] }));
@@ -212,7 +216,7 @@ t.test('INS-2 · TRU-3 · one question counts once, and those that wait can be c
   await open.context.close();
 });
 
-t.test('INS-2 · while the daemon is gone, what stands stays, and nothing can be pressed', options, async (t) => {
+t.test('INS-2 · while the daemon is offline, the content stays and the buttons are disabled', options, async (t) => {
   const browser = await openBrowser(t);
   const peer = await started(t);
   const home = await startGateway(t, { peer: entryOf(peer) }, { config: configOf() });
@@ -238,7 +242,7 @@ t.test('INS-2 · while the daemon is gone, what stands stays, and nothing can be
   t.equal(
     await page.getByRole('tab', { name: 'Log' }).isDisabled(),
     true,
-    'what would ask the daemon cannot be pressed',
+    'controls that call the daemon are disabled',
   );
   for (const hash of ['#/events', '#/actors', '#/servers']) {
     await goTo(open, hash);

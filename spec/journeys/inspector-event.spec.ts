@@ -137,7 +137,7 @@ t.test('an event opened, through the control socket', async (t) => {
     t.same(event.answer, { status: 200, body: '{"status":"ignored","reason":"filter","route":"reviews"}' });
   });
 
-  await t.test('INS-4 · a batch has a tick for each event that joined, and goes on', async (t) => {
+  await t.test('INS-4 · a batch has a tick for each event that joined, and continues', async (t) => {
     for (const id of ['b1', 'b2', 'b3']) await send('batches', { environment: 'prod' }, id);
 
     const event = await ask('events.open', { id: 'b3' });
@@ -200,9 +200,11 @@ t.test('an event opened, through the control socket', async (t) => {
     },
   );
 
-  await t.test('INS-4 · what the history does not hold is said with how long it keeps events', async (t) => {
+  await t.test('INS-4 · a refusal of an unknown event says how long events are kept', async (t) => {
     await t.rejects(ask('events.open', { id: 'no-such' }), { message: /no longer in the history \(kept 7 days\)/ });
-    await t.rejects(ask('webhook.replay', { id: 'd-two', payload: { a: 1 } as never }), { message: /must be a text/ });
+    await t.rejects(ask('webhook.replay', { id: 'd-two', payload: { a: 1 } as never }), {
+      message: /must be a text/,
+    });
   });
 
   await t.test(

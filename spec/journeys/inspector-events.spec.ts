@@ -100,6 +100,30 @@ t.test('the events of one daemon', options, async (t) => {
     await total(page, '121 events');
   });
 
+  await t.test('INS-4 · an export is stopped by its button, and by leaving the events', async (t) => {
+    const asked: string[] = [];
+    // Only an export asks for no rows first, to learn the range.
+    await page.route('**/rpc', (route) => {
+      const body = route.request().postData() ?? '';
+      if (!/"limit":(?:0|1000)\b/.test(body)) return route.continue();
+      asked.push(body);
+      return asked.length % 2 === 1 ? route.continue() : undefined;
+    });
+    const stop = page.getByRole('button', { name: 'Stop export (0)' });
+    await page.getByRole('button', { name: 'Export', exact: true }).click();
+    await eventually(async () => asked.length === 2 || undefined);
+    await stop.click();
+    await page.getByText('Export stopped.').waitFor();
+    await page.getByRole('button', { name: 'Export', exact: true }).click();
+    await eventually(async () => asked.length === 4 || undefined);
+    const aborted = page.waitForEvent('requestfailed', (one) => one.postData() === asked[3]);
+    await goTo(open, '#/routes');
+    t.ok(await aborted, 'the request is aborted');
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await goTo(open, '#/events');
+    await total(page, '121 events');
+  });
+
   await t.test('INS-4 · older rows come as they are reached, and a drag over the bars chooses a range', async (t) => {
     const grid = page.getByRole('grid');
     await grid.focus();

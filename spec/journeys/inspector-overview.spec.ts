@@ -363,9 +363,10 @@ t.test(
       mcp_servers: { notes: { command: '/nowhere/notes' } },
       platforms,
     };
+    const peer = await started(t);
     const gateway = await startGateway(
       t,
-      { files: { command: '/nowhere/files' } },
+      { files: { command: '/nowhere/files' }, peer: entryOf(peer, { trust: 'untrusted' }) },
       {
         config: {
           inspector: { port: 0 },
@@ -391,8 +392,8 @@ t.test(
         }),
       },
     );
-    await gateway.reaches('files', 'failed', 'parked');
-    await gateway.reaches('notes', 'failed', 'parked');
+    for (const server of ['files', 'notes']) await gateway.reaches(server, 'failed', 'parked');
+    await gateway.reaches('peer', 'connected');
     for (const n of [1, 2]) await send(gateway, 'home', { n }, `d-home-${n}`);
     await postSigned(`${gateway.daemon.url}/p/work/webhooks/office`, { n: 3 }, { secret, id: 'd-office' });
     const read = async (profile: string): Promise<Overview> =>
@@ -410,7 +411,7 @@ t.test(
         needs: { rows: [{ title: /^2 deliveries failed/ }, { title: 'Server files is failing' }] },
         events: { total: 2 },
         routes: { total: 1, rows: [{ name: 'home', failed: 2 }] },
-        servers: { total: 1, rows: [{ name: 'files' }] },
+        servers: { total: 2, rows: [{ name: 'files' }, { name: 'peer' }] },
         targets: { total: 1, rows: [{ open: 2 }] },
       },
       {
@@ -422,12 +423,27 @@ t.test(
       },
     ]);
 
+    const calling = gateway.call('mcp__peer__write_note', { text: 'hello' });
+    const question = await gateway.asked();
+
     const open = await openInspector(await openBrowser(t), gateway);
     const { page } = open;
     const choice = page.getByRole('complementary').getByRole('combobox', { name: 'Profile' });
     const views = page.getByRole('navigation', { name: 'Views' });
+    const waiting = views.getByRole('link', { name: /^Approvals 1 waiting/ });
+    await waiting.waitFor();
+    await choice.selectOption('default');
+    await page.waitForURL(/#\/overview\?profile=default$/);
+    await waiting.waitFor();
+    await goTo(open, '#/targets/work/slack');
+    const notArrived = page.getByRole('link', { name: '1 delivery has not arrived' });
+    t.match(await notArrived.getAttribute('href'), /\?profile=work&by=target$/);
+    await notArrived.click();
+    await page.getByText('1 delivery in 1 group').waitFor();
+    await goTo(open, '#/overview');
     await choice.selectOption('work');
     await page.waitForURL(/#\/overview\?profile=work$/);
+    await waiting.waitFor({ state: 'detached' });
     await page.getByRole('img', { name: /^1 event in the last hour/ }).waitFor();
     const routes = page.getByRole('table', { name: 'Routes' });
     t.equal(await routes.getByRole('row').count(), 2);
@@ -450,11 +466,13 @@ t.test(
       await main.getByText(own).first().waitFor();
       t.equal(await main.getByText(other).count(), 0, `${view} shows nothing of another profile`);
     }
+    await gateway.answer(question.id, false);
+    await calling;
     await views.getByRole('link', { name: /^Failures 1 open failure/ }).click();
     await page.getByRole('button', { name: 'Drop…' }).click();
     await page.getByRole('button', { name: 'Drop 1 delivery' }).click();
     await page.getByText('No failed deliveries.').waitFor();
-    t.equal((await read('default')).needs.total, 2, 'what fails alike in another profile is not dropped with it');
+    t.equal((await read('default')).needs.total, 2, 'the same failure of another profile is not dropped');
 
     await goTo(open, '#/servers/default/files?profile=work');
     await page.getByRole('heading', { name: 'files' }).waitFor();
@@ -465,6 +483,17 @@ t.test(
     );
     await page.getByRole('button', { name: 'Add server' }).click();
     t.equal(await page.getByRole('dialog').getByLabel('Profile').inputValue(), 'work');
+    await page.keyboard.press('Escape');
+    await goTo(open, '#/schedules');
+    await page.getByRole('button', { name: 'New schedule…' }).click();
+    await page.getByLabel('Name').fill('noon');
+    t.equal(await page.getByRole('dialog').getByLabel('Profile').inputValue(), 'default');
+    await page.getByRole('dialog').getByLabel('Profile').selectOption('work');
+    await page.getByRole('button', { name: 'Create schedule' }).click();
+    await page.waitForURL(/#\/schedules\/work\/\w+$/);
+    await goTo(open, '#/routes');
+    await page.getByRole('button', { name: 'New subscription…' }).click();
+    t.equal(await page.getByRole('dialog').getByLabel('Profile').inputValue(), 'default');
     await page.keyboard.press('Escape');
     await goTo(open, '#/config?profile=work');
     await page.getByRole('combobox', { name: 'Profile of the file' }).selectOption('default');

@@ -71,7 +71,7 @@ const jobs = {
 const send = (gateway: Gateway, route: string, payload: JsonObject, id: string) =>
   postSigned(`${gateway.daemon.url}/webhooks/${route}`, payload, { secret, id });
 
-t.test('one daemon, looked at', options, async (t) => {
+t.test('the page of one daemon', options, async (t) => {
   const browser = await openBrowser(t);
   const peer = await started(t);
   const gateway = await startGateway(
@@ -129,7 +129,7 @@ t.test('one daemon, looked at', options, async (t) => {
     await open.context.close();
   });
 
-  await t.test('INS-1 · INS-2 · a transition is seen to move in the chart, its way stays lit', async (t) => {
+  await t.test('INS-1 · INS-2 · a transition is animated in the chart, and its path stays highlighted', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
     await goTo(open, '#/actors/connections/peer');
@@ -150,7 +150,7 @@ t.test('one daemon, looked at', options, async (t) => {
     await open.context.close();
   });
 
-  await t.test('INS-2 · whoever asks for less motion sees no step played', async (t) => {
+  await t.test('INS-2 · with reduced motion no step is animated', async (t) => {
     const open = await openInspector(browser, gateway, { calm: true });
     const { page } = open;
     await goTo(open, '#/actors/connections/peer');
@@ -205,7 +205,7 @@ t.test('one daemon, looked at', options, async (t) => {
     await open.context.close();
   });
 
-  await t.test('DUR-2 · a repeated delivery has a story of its own', async (t) => {
+  await t.test('DUR-2 · a repeated delivery has a timeline of its own', async (t) => {
     await send(gateway, 'reviews', { action: 'opened', title: 'the login page' }, 'd-run');
     const open = await openInspector(browser, gateway);
     const { page } = open;
@@ -237,7 +237,7 @@ t.test('one daemon, looked at', options, async (t) => {
       .getByRole('link', { name: /^broken/ })
       .filter({ hasText: /exited with code 3/ })
       .waitFor();
-    t.pass('why another one is down is told beside it');
+    t.pass('the reason why another server is down is shown');
     await page.getByRole('tab', { name: 'Log' }).click();
     await page.getByRole('tabpanel', { name: 'Log' }).waitFor();
     await open.context.close();
@@ -258,7 +258,7 @@ t.test('one daemon, looked at', options, async (t) => {
       /"milk"[\s\S]*stranger says: “Writes a note, each time it is called”[\s\S]*Approve/,
       'after the arguments',
     );
-    t.equal(peer.executions('write_note'), notes, 'nothing was sent before the yes');
+    t.equal(peer.executions('write_note'), notes, 'nothing was sent before the approval');
 
     await question.getByRole('button', { name: 'Approve' }).click();
 
@@ -331,7 +331,7 @@ t.test('one daemon, looked at', options, async (t) => {
     await open.context.close();
   });
 
-  await t.test('CRN-1 · SEC-1 · a job is made and removed on the page, after a question', async (t) => {
+  await t.test('CRN-1 · INS-2 · a job is made, with or without a schedule, and removed after a question', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
     await goTo(open, '#/schedules');
@@ -346,14 +346,22 @@ t.test('one daemon, looked at', options, async (t) => {
       .getByText(/at eight/)
       .waitFor();
     t.same(await axeFindings(open), []);
+    t.equal(await dialog.getByLabel('Profile').count(), 0, 'there is one profile');
     await dialog.getByLabel('Schedule', { exact: true }).fill('0 20 * * *');
+    await dialog.getByLabel('Time zone').fill('Asia/Tokyo');
+    const release = await holdAnswer(open, 'cron.add');
 
     await dialog.getByRole('button', { name: 'Create schedule' }).click();
 
+    t.equal(await dialog.getByRole('button', { name: 'Close' }).isDisabled(), true);
+    await page.keyboard.press('Escape');
+    t.equal(await dialog.count(), 1, 'it cannot be closed while the request is under way');
+    await release();
     const job = page.getByRole('article', { name: 'Schedule evening' });
     await job.getByText('Summarise the day').waitFor();
-    const jobs = async () => (await gateway.control.ask('cron.list', {})).map(({ name, schedule }) => [name, schedule]);
-    t.match(await jobs(), [['digest'], ['evening', '0 20 * * *']]);
+    const jobs = async () =>
+      (await gateway.control.ask('cron.list', {})).map(({ name, schedule, timezone }) => [name, schedule, timezone]);
+    t.match(await jobs(), [['digest'], ['evening', '0 20 * * *', 'Asia/Tokyo']]);
     await job.getByRole('button', { name: 'Remove…' }).click();
     const question = page.getByRole('alertdialog', { name: 'Remove the schedule evening?' });
     await question.getByText('It no longer fires.').waitFor();
@@ -364,10 +372,16 @@ t.test('one daemon, looked at', options, async (t) => {
     await question.getByRole('button', { name: 'Remove schedule evening' }).click();
     await page.getByRole('link', { name: /^evening/ }).waitFor({ state: 'detached' });
     t.match(await jobs(), [['digest']]);
+    await page.locator('main:focus').waitFor();
+    await page.getByRole('button', { name: 'New schedule…' }).click();
+    await dialog.getByLabel('Name').fill('By webhook');
+    await dialog.getByRole('button', { name: 'Create schedule' }).click();
+    await page.getByRole('article', { name: 'Schedule By webhook' }).getByText('by event only').waitFor();
+    await gateway.control.ask('cron.remove', { job: 'By webhook' });
     await open.context.close();
   });
 
-  await t.test('LNK-2 · LNK-3 · a link is shown whole, never overwrites, and adds after a yes', async (t) => {
+  await t.test('LNK-2 · LNK-3 · a link is shown in full, never overwrites, and adds after a question', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
     const { command, args } = commandOf(stdioPeer()) as { command: string; args: string[] };
@@ -389,11 +403,11 @@ t.test('one daemon, looked at', options, async (t) => {
     await dialog.getByText(/exists already/).waitFor();
     t.equal(await dialog.getByRole('button', { name: 'Add the command' }).isDisabled(), true);
     await dialog.getByLabel('Name').fill('linked');
-    t.notMatch(configText(gateway), /linked/, 'nothing is written before the yes');
+    t.notMatch(configText(gateway), /linked/, 'nothing is written before the confirmation');
     await dialog.getByRole('button', { name: 'Add the command' }).click();
     await page.getByRole('heading', { name: 'linked' }).waitFor();
     t.match(configText(gateway), /linked/);
-    t.match(configText(gateway), new RegExp(peer.url), 'the server of that name stands');
+    t.match(configText(gateway), new RegExp(peer.url), 'the existing server of that name is unchanged');
     await gateway.reaches('linked', 'connected', 'lazy');
     await page.getByText('Says the text again').waitFor();
 
@@ -462,7 +476,7 @@ t.test('one daemon, looked at', options, async (t) => {
         t.same(
           open.asked.filter((url) => !url.startsWith(origin)),
           [],
-          'nothing was asked of anybody else',
+          'no request went to another origin',
         );
         t.same(open.complaints, [], 'no policy was broken, nothing was thrown');
         await open.context.close();
@@ -499,7 +513,7 @@ const watchChart = `
 const configText = ({ home }: Gateway): string => readFileSync(join(home.path, 'config.yaml'), 'utf8');
 
 t.test(
-  'TRU-3 · INS-2 · a run that waits for a person is seen to wait, and leads to its question',
+  'TRU-3 · INS-2 · a run that waits for a person is shown as waiting, with a link to its question',
   options,
   async (t) => {
     const browser = await openBrowser(t);
@@ -603,12 +617,12 @@ t.test(
     await page.getByRole('heading', { name: 'linked' }).waitFor();
     t.match(page.url(), /#\/servers\/work\/linked$/);
     t.match(work(), /linked/);
-    t.notMatch(configText(gateway), /linked/, 'the default profile is left alone');
+    t.notMatch(configText(gateway), /linked/, 'the default profile is unchanged');
     await open.context.close();
   },
 );
 
-t.test('INS-2 · strangers get nothing', options, async (t) => {
+t.test('INS-2 · untrusted requests are refused', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });
   const { origin, port } = new URL(await linkOf(gateway));
@@ -628,7 +642,7 @@ t.test('INS-2 · strangers get nothing', options, async (t) => {
     await other.context.close();
   });
 
-  await t.test('the page is known again after a reload, in a second tab and beside a second session', async (t) => {
+  await t.test('the session continues after a reload, in a second tab and beside a second session', async (t) => {
     const { page, context } = await openInspector(browser, gateway);
     const live = (one: typeof page) => one.getByText('Live', { exact: true }).first().waitFor();
     await page.reload();
@@ -647,7 +661,7 @@ t.test('INS-2 · strangers get nothing', options, async (t) => {
     await context.close();
   });
 
-  await t.test('a page of another origin, cookie and all', async (t) => {
+  await t.test('a page of another origin, with the cookie', async (t) => {
     const foreign = await serveText(t, '<!doctype html><title>elsewhere</title>');
     const open = await openInspector(browser, gateway);
     await open.page.goto(foreign);
@@ -660,11 +674,11 @@ t.test('INS-2 · strangers get nothing', options, async (t) => {
     t.notMatch(await open.page.evaluate(tries), ['basic'], 'nothing could be read');
     const cookie = (await open.context.cookies(origin)).map(({ name, value }) => `${name}=${value}`).join('; ');
     t.equal(await statusOf(`${origin}/rpc`, { method: 'POST', origin: foreign, cookie }), 403);
-    t.match(await gateway.control.call('gateway.status'), { pid: gateway.daemon.child.pid }, 'the daemon stands');
+    t.match(await gateway.control.call('gateway.status'), { pid: gateway.daemon.child.pid }, 'the daemon still runs');
     await open.context.close();
   });
 
-  await t.test('a name that was bent to this machine', async (t) => {
+  await t.test('a host name that was rebound to this machine', async (t) => {
     const blank = await openBlank(browser);
     t.equal((await blank.page.goto(`http://rebound.invalid:${port}/`))?.status(), 421);
     t.equal(

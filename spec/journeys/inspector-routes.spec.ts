@@ -36,7 +36,7 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
   const open = await openInspector(browser, gateway);
   const { page } = open;
 
-  await t.test('INS-4 · SRC-5 · a route shows where it stands, its secret’s origin and what was refused', async (t) => {
+  await t.test('INS-4 · SRC-5 · a route shows its line, its secret’s origin and its refused requests', async (t) => {
     const [row] = await gateway.control.ask('webhook.list');
     t.match(row, { name: 'ping', mark: 'healthy', last_hour: 4, last_24h: { total: 4, failed: 1 } });
     const shown = await gateway.control.ask('webhook.show', { name: 'ping' });
@@ -76,7 +76,7 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     },
   );
 
-  await t.test('SUB-4 · what only its provider can sign is tested all the same, and shown as handed in', async (t) => {
+  await t.test('SUB-4 · an event of its provider alone is tested unsigned, and shown as handed in', async (t) => {
     const secret = '0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0';
     await gateway.control.ask('webhook.subscribe', { name: 'bot', record: { source: 'discord', secret } });
     await goTo(open, '#/routes/default/bot');

@@ -63,7 +63,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     JSON.stringify(await gateway.control.call('deliveries.targets')).includes('"connected"'),
   );
 
-  await t.test('DLV-4 · INS-2 · what may have arrived is sent again from its story after a yes alone', async (t) => {
+  await t.test('DLV-4 · INS-2 · a delivery in doubt is sent again only after a confirmation', async (t) => {
     slack.scripts.push('takenThenReset');
     await send('alerts', 'unsure');
     const open = await openInspector(browser, gateway);

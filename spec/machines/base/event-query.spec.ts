@@ -6,6 +6,7 @@ import {
   knownValues,
   partsOfQuery,
   readQuery,
+  searchIn,
   statusesOf,
   withFilter,
 } from '../../../machines/base/event-query.ts';
@@ -68,6 +69,7 @@ t.test('INS-4 · words, phrases and filters', (t) => {
     ['route:stripe Route:"a b" x', { texts: ['x'], filters: { route: ['stripe', 'a b'] } }],
     ['STATUS:Failed is:REPLAY', { texts: [], filters: { status: ['failed'], is: ['replay'] } }],
     ['https://x.test/a "a:b" 12:30', { texts: ['https://x.test/a', 'a:b', '12:30'], filters: {} }],
+    ['profile:"a b" "profile:work"', { texts: ['profile:work'], filters: { profile: ['a b'] } }],
     ['"open end', { texts: ['open end'], filters: {} }],
   ];
   for (const [given, wanted] of rows) t.same(readQuery(given), { ok: true, query: wanted }, given);
@@ -88,6 +90,17 @@ t.test('INS-4 · a filter is replaced where the rest of a search stays as it was
   t.equal(withFilter('x status:failed "a b"', 'status', ['open']), 'status:open x "a b"');
   t.equal(withFilter('status:failed', 'status', []), '');
   t.equal(withFilter('https://x', 'route', ['a b']), 'route:"a b" https://x');
+  t.end();
+});
+
+t.test('INS-4 · a search is narrowed to a profile unless it names one itself', (t) => {
+  for (const [given, profile, wanted] of [
+    ['x', 'work', 'profile:work x'],
+    ['x', undefined, 'x'],
+    ['profile:"a b" x', 'work', 'profile:"a b" x'],
+    ['"profile:home"', 'work', 'profile:work "profile:home"'],
+  ] as const)
+    t.equal(searchIn(given, profile), wanted);
   t.end();
 });
 

@@ -23,7 +23,7 @@ t.test('INS-2 · every chart can be drawn, and none that is not there', async (t
   t.equal(await chartOf('constructor'), undefined);
 });
 
-t.test('INS-2 · events of the interpreter’s own making are told by what they mean', (t) => {
+t.test('INS-2 · events of the interpreter’s own making are named by what they mean', (t) => {
   t.same(labelOf(''), { kind: 'always', label: '' });
   t.same(labelOf('xstate.after.retryDelay.delivery.waiting'), { kind: 'after', label: 'retryDelay' });
   t.same(labelOf('xstate.done.actor.runScript'), { kind: 'done', label: 'runScript' });

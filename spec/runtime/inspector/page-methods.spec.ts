@@ -88,6 +88,8 @@ t.test('SEC-1 · a method that takes a program or a prompt needs a fresh link on
     ['config.check', { text: '' }, 'terminalOnly'],
     ['webhook.delivery', { id: 'a' }, 'open'],
     ['webhook.delivery', { id: 'a', handshake: true }, 'terminalOnly'],
+    ['cron.add', { name: 'nightly', record: { schedule: '@daily', prompt: 'x' } }, 'fresh'],
+    ['cron.remove', { job: 'nightly' }, 'fresh'],
     ['cron.run', { job: 'nightly', force: true }, 'open'],
     ['cron.run', { job: 'nightly', context: 'x' }, 'fresh'],
     ['webhook.replay', { id: 'x', dry: true }, 'open'],

@@ -71,7 +71,7 @@ t.test(
   },
 );
 
-t.test('INS-2 · nothing is told without a session, by a bent name or to another page', async (t) => {
+t.test('INS-2 · nothing is answered without a session, under a rebound name or to another page', async (t) => {
   const page = await openPage(t, home.path);
   for (const path of ['/', '/stream', '/actor/supervisor', '/chart/gateway', '/nothing']) {
     t.equal((await ask(`${page.url}${path}`)).status, 401, path);
@@ -154,7 +154,7 @@ t.test('INS-1 · INS-2 · the stream begins with the present and goes on with wh
   stream.close();
 });
 
-t.test('INS-2 · the cookie alone, which every port of this machine is sent, is told and does nothing', async (t) => {
+t.test('INS-2 · the cookie alone, which is sent to every port of this machine, reads and does nothing', async (t) => {
   const page = await openPage(t, home.path);
   const ran = `${home.path}/ran`;
   const entry = { command: 'sh', args: ['-c', `echo ran > ${ran}`] };
@@ -380,7 +380,7 @@ t.test('SEC-1 · a user signs in with a password, at the public address too, unt
   t.notMatch(JSON.stringify(other.log), /q8Zr4Lk2Wm7Tn1|Hd3Jf6Pw9Ys0BcR5K|typed-password/);
 });
 
-t.test('INS-2 · why an event was ignored or refused is told by its delivery id', async (t) => {
+t.test('INS-2 · the reason why an event was ignored or refused is found by its delivery id', async (t) => {
   const page = await openPage(t, home.path);
   const push = { 'x-github-event': 'push' };
   await postSigned(`${daemon.url}/webhooks/gh`, { x: '2' }, { secret, id: 'ignored', headers: push });

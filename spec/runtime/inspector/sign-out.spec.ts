@@ -159,7 +159,7 @@ t.test('SEC-1 · signing out ends the session and its streams at once, also of o
       401,
       'its cookie',
     );
-    t.equal((await ask(`${url}/ready`, { headers: other })).status, 200, 'another session of the user goes on');
+    t.equal((await ask(`${url}/ready`, { headers: other })).status, 200, 'another session of the user continues');
     t.match((await audit())[0], { who: name, from: 'page', what: 'signed out', on: {} });
   }
 });
@@ -183,7 +183,7 @@ t.test('SEC-1 · only the page itself signs its user out', async (t) => {
   t.notMatch(JSON.stringify(await audit()), /signed out/);
 });
 
-t.test('SEC-1 · who signs in again has one session: the one before ends', async (t) => {
+t.test('SEC-1 · a user who signs in again has one session: the earlier one ends', async (t) => {
   const stand = await stage(t);
   const { url } = stand;
   const before = await sessionOf(stand, 'maya');

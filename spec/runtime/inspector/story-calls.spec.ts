@@ -50,11 +50,11 @@ t.test('INS-2 · TRU-3 · a call that waits for a yes says so, since when and un
       rule: 'TRU-1',
     },
   ]);
-  t.same(questionChapters(living({ callsUnderWay: [write], questions: [approval] })), [], 'and it is told once');
+  t.same(questionChapters(living({ callsUnderWay: [write], questions: [approval] })), [], 'and it is shown once');
   t.end();
 });
 
-t.test('INS-2 · a call under way is told by where it is, also one whose chart has just gone', (t) => {
+t.test('INS-2 · a call under way is shown by its state, also one whose chart has just ended', (t) => {
   const rows = [
     [read, 'calling', /the server has it/, 'LIF-3'],
     [{ ...read, id: '9' }, 'calling', /the server has it/, 'LIF-3'],

@@ -128,7 +128,7 @@ t.test('INS-2 · a story ends in the state that decided it, with its reason', (t
   t.end();
 });
 
-t.test('INS-2 · CRN-2 · an event that fired no cron job says why, and what its sender was told', (t) => {
+t.test('INS-2 · CRN-2 · an event that fired no cron job says why, and what its sender was answered', (t) => {
   const reason = 'cron job "digest" is paused';
   const { work: _, ...dropped } = event;
   const story = tellStory(sources({ status: 'cron', event: { ...dropped, status: 'cron', reason } }));
@@ -140,7 +140,7 @@ t.test('INS-2 · CRN-2 · an event that fired no cron job says why, and what its
   t.end();
 });
 
-t.test('INS-2 · DUR-2 · a delivered event is told from its request to its target', (t) => {
+t.test('INS-2 · DUR-2 · a delivered event is shown from its request to its target', (t) => {
   const told = tellStory(
     sources({
       status: 'delivered',
@@ -209,7 +209,7 @@ t.test('INS-2 · DUR-2 · a delivered event is told from its request to its targ
   t.end();
 });
 
-t.test('INS-2 · what is under way, failed or unknown is told as that, with what helps', (t) => {
+t.test('INS-2 · what is under way, failed or unknown is shown as such, with a remedy', (t) => {
   const rows: readonly (readonly [string, Partial<StorySources>, RegExp, RegExp])[] = [
     ['queued', { run: { key: 'k1', record: run } }, /waits for a place/, /^$/],
     [

@@ -14,7 +14,7 @@ function subjects(deliveryOf: (key: string) => string | undefined = () => undefi
   return createSubjects({ redactor, deliveryOf });
 }
 
-t.test('INS-3 · an actor is told with what its context says now, however often it was told before', (t) => {
+t.test('INS-3 · an actor is reported with its present context, however often it was reported before', (t) => {
   const { of } = subjects();
   const ref = actor('one');
   const told = of(ref, { route: { name: 'held' } });
@@ -68,7 +68,7 @@ t.test('INS-3 · the members are the facts as JSON', (t) => {
   t.end();
 });
 
-t.test('INS-1 · who knows a key alone is told with its delivery, as soon as that is known', (t) => {
+t.test('INS-1 · an actor that has only a key is reported with its delivery, once that is known', (t) => {
   let asked = 0;
   let known: string | undefined;
   const { of } = subjects((key) => {

@@ -5,7 +5,7 @@
  */
 
 import type { Chart, ChartState, ChartTransition } from '../../wire.ts';
-import { spellWord } from './format.ts';
+import { formatWord } from './format.ts';
 
 export interface GraphBox {
   readonly id: string;
@@ -47,7 +47,7 @@ export function graphOf({ states, transitions }: Chart): Graph {
     id: state.id,
     parent: state.parent,
     state,
-    width: Math.round(spellWord(state.name).length * nameLetter + boxPadding),
+    width: Math.round(formatWord(state.name).length * nameLetter + boxPadding),
     height: boxHeight,
   }));
   const known = new Set(states.map(({ id }) => id));
@@ -70,7 +70,7 @@ export function graphOf({ states, transitions }: Chart): Graph {
     id,
     from: all[0]?.from ?? '',
     to: all[0]?.to ?? '',
-    words: shortened(all.map(spellTransition)),
+    words: shortened(all.map(formatTransition)),
     transitions: all,
   }));
   const initials = states.filter(({ initial }) => initial).map(({ id }) => id);
@@ -83,17 +83,17 @@ export function arrowId(from: string, to: string): string {
 }
 
 /** A transition in a few letters: `server.connect`, `after retry`, `pollToken done`, `[isLazy]`. */
-export function spellTransition({ kind, label, guard }: ChartTransition): string {
-  const condition = guard === undefined ? '' : `[${spellWord(guard)}]`;
+export function formatTransition({ kind, label, guard }: ChartTransition): string {
+  const condition = guard === undefined ? '' : `[${formatWord(guard)}]`;
   switch (kind) {
     case 'always':
       return condition;
     case 'after':
-      return `after ${spellWord(label)}`;
+      return `after ${formatWord(label)}`;
     case 'done':
-      return condition === '' ? `${spellWord(label)} done` : condition;
+      return condition === '' ? `${formatWord(label)} done` : condition;
     case 'error':
-      return `${spellWord(label)} failed`;
+      return `${formatWord(label)} failed`;
     default:
       return condition === '' ? label : `${label} ${condition}`;
   }

@@ -67,19 +67,24 @@ export function outcomeOfRow({ status, question }: Pick<EventFound, 'status' | '
 /** The line that explains a row: what to do, the reason, or where it was delivered. */
 export function lineOfRow({ question, reason, result, alike }: EventFound): string {
   if (question !== undefined) return 'Answer the question of its run';
-  const said = reason === undefined ? (result ?? '') : spellReason(reason);
+  const said = reason === undefined ? (result ?? '') : formatReason(reason);
   return alike === undefined ? said : `×${alike.count.toLocaleString('en')} ${said}`;
 }
 
-/** A reason as a sentence that begins with its subject: "Slack: …", where the history has the name of the configuration. */
-export function spellReason(reason: string): string {
-  const [, target = '', said = ''] = /^(\w+): (.+)$/s.exec(reason) ?? [];
-  const title = targetTitle(target);
-  return title === target ? sentenceCase(reason) : `${title}: ${said}`;
+/**
+ * Returns a reason as a sentence: "Slack: …" where it begins with the configured name of the target that the place is of.
+ * Where it begins with the name of another target, as the message of a script can, it is returned unchanged.
+ * @param place of the delivery that the reason is of, such as "Slack #deploys"; absent where it may be of a run
+ */
+export function formatReason(reason: string, place?: string): string {
+  const [, name = '', said = ''] = /^(\w+): (.+)$/s.exec(reason) ?? [];
+  const title = targetTitle(name);
+  if (title === name) return sentenceCase(reason);
+  return `${place} `.startsWith(`${title} `) ? `${title}: ${said}` : reason;
 }
 
 /** The targets of a route, or of a batch of them, by the names that people write. */
-export function spellTargets(deliver: string): string {
+export function formatTargets(deliver: string): string {
   return deliver.split(', ').map(targetTitle).join(', ');
 }
 

@@ -6,7 +6,7 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 /** How long ago or how long still: "now", "12 s", "4 min", "3 h 20 min", "2 d". */
-export function spellSpan(spanMs: number): string {
+export function formatSpan(spanMs: number): string {
   const span = Math.max(0, spanMs);
   if (span < secondMs) return 'now';
   if (span < minuteMs) return `${Math.floor(span / secondMs)} s`;
@@ -20,33 +20,35 @@ export function spellSpan(spanMs: number): string {
 }
 
 /** The time between two steps, finely: "+0 ms", "+1.4 s", "+3 min". */
-export function spellStep(spanMs: number): string {
+export function formatStep(spanMs: number): string {
   const span = Math.max(0, spanMs);
   if (span < secondMs) return `+${Math.round(span)} ms`;
   if (span < 10 * secondMs) return `+${(span / secondMs).toFixed(1)} s`;
-  return `+${spellSpan(span)}`;
+  return `+${formatSpan(span)}`;
 }
 
 /** A countdown that a person can follow: "0:09", "12:30", "3 h 20 min". */
-export function spellCountdown(leftMs: number): string {
+export function formatCountdown(leftMs: number): string {
   const left = Math.max(0, leftMs);
-  if (left >= hourMs) return spellSpan(left);
+  if (left >= hourMs) return formatSpan(left);
   const seconds = Math.ceil(left / secondMs);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
-/** The time of day to the second, with the day where it is not today's. */
-export function spellClock(at: string | number, nowMs: number): string {
+/** The time of day to the second, with the day where it is not today's and the year where it is not this one. */
+export function formatClock(at: string | number, nowMs: number): string {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return '';
   const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0'));
   const clock = time.join(':');
-  const isToday = date.toDateString() === new Date(nowMs).toDateString();
-  return isToday ? clock : `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${clock}`;
+  const now = new Date(nowMs);
+  if (date.toDateString() === now.toDateString()) return clock;
+  const year = date.getFullYear() === now.getFullYear() ? {} : ({ year: 'numeric' } as const);
+  return `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', ...year })} ${clock}`;
 }
 
 /** How long something took: "9 ms", "12.4 s", "3 m 20 s", "6 d 2 h". */
-export function spellTook(ms: number): string {
+export function formatTook(ms: number): string {
   const took = Math.max(0, ms);
   if (took < secondMs) return `${Math.round(took)} ms`;
   if (took < minuteMs) return `${(Math.floor(took / 100) / 10).toFixed(1)} s`;
@@ -64,7 +66,7 @@ export function spellTook(ms: number): string {
 }
 
 /** The beginning of a span of time on an axis: the time of day, with the day where spans are long. */
-export function spellTime(at: string | number, widthMs: number): string {
+export function formatTime(at: string | number, widthMs: number): string {
   const date = new Date(at);
   const two = (part: number): string => String(part).padStart(2, '0');
   const clock = `${two(date.getHours())}:${two(date.getMinutes())}`;
@@ -74,7 +76,7 @@ export function spellTime(at: string | number, widthMs: number): string {
 }
 
 /** camelCase as words: `readingBody` is "reading body". */
-export function spellWord(name: string): string {
+export function formatWord(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
 }
 
@@ -84,15 +86,15 @@ export function sentenceCase(words: string): string {
 }
 
 /** A state for people: the innermost name of each region, in words. `up.needsLogin` is "needs login". */
-export function spellState(state: string): string {
+export function formatState(state: string): string {
   return state
     .split(' ')
-    .map((part) => spellWord(part.slice(part.lastIndexOf('.') + 1)))
+    .map((part) => formatWord(part.slice(part.lastIndexOf('.') + 1)))
     .join(', ');
 }
 
 /** The interpreter's own events by what they mean: `xstate.done.actor.runScript` is "runScript done". */
-export function spellEvent(type: string): string {
+export function formatEvent(type: string): string {
   return type.replace(/^xstate\.(done|error)\.actor\.(.+)$/, '$2 $1').replace(/^xstate\.after\.(\w+)\..*$/, '$1 over');
 }
 
@@ -110,7 +112,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 }
 
 /** How long something took: "9 ms", "12.4 s", "3 m 20 s". */
-export function spellWait(spanMs: number): string {
+export function formatWait(spanMs: number): string {
   if (spanMs < secondMs) return `${Math.round(spanMs)} ms`;
   if (spanMs < minuteMs) return `${(spanMs / secondMs).toFixed(1)} s`;
   return `${Math.floor(spanMs / minuteMs)} m ${Math.floor((spanMs % minuteMs) / secondMs)} s`;

@@ -3,8 +3,8 @@
  * @see SCA-3 in docs/specification.md
  */
 
-import type { DatabaseShown, GatewayStatus, NodeRow } from '../../../control/contract.ts';
-import { counted, spellSpan, spellTook } from './format.ts';
+import type { DatabaseShown, GatewayStatus, NodeRow, RecoveredWork } from '../../../control/contract.ts';
+import { counted, formatSpan, formatTook } from './format.ts';
 import type { Standing } from './standing.ts';
 
 export interface NodeState {
@@ -14,7 +14,7 @@ export interface NodeState {
 
 /** "3 ms median · 9 ms at the 95th percentile". */
 export function commitWords({ median, p95 }: NonNullable<GatewayStatus['commit_ms']>): string {
-  return `${spellTook(median)} median · ${spellTook(p95)} at the 95th percentile`;
+  return `${formatTook(median)} median · ${formatTook(p95)} at the 95th percentile`;
 }
 
 /** "1 standby; commits wait for eu-b". */
@@ -29,7 +29,7 @@ const starting = /^(booting|resuming|opening)$/;
 
 /** The state of a gateway that is listed. */
 export function stateOfNode({ status, silent_ms }: NodeRow): NodeState {
-  if (status === undefined) return { standing: 'retrying', words: `No answer for ${spellSpan(silent_ms)}` };
+  if (status === undefined) return { standing: 'retrying', words: `No answer for ${formatSpan(silent_ms)}` };
   const state = status.state.slice(status.state.lastIndexOf('.') + 1);
   if (ending.test(state)) return { standing: 'working', words: 'Draining' };
   if (starting.test(state)) return { standing: 'working', words: 'Starting' };
@@ -73,4 +73,24 @@ export function rateOfNode({ status }: NodeRow): number | undefined {
 /** "2.7", "140" */
 export function rateWords(rate: number): string {
   return rate < 10 ? String(Math.round(rate * 10) / 10) : Math.round(rate).toLocaleString('en');
+}
+
+export interface RecoveredRow extends RecoveredWork {
+  /** The gateway that recovered it. */
+  readonly by: string;
+  readonly key: string;
+}
+
+/** The work that the gateways recovered, newest first. Each row has a key of its own: one event can have several deliveries to a target. */
+export function recoveredOf(rows: readonly NodeRow[]): readonly RecoveredRow[] {
+  const counts = new Map<string, number>();
+  const rowOf = (one: RecoveredWork, by: string): RecoveredRow => {
+    const words = [one.at, by, one.kind, one.event, one.target].join(' ');
+    const count = (counts.get(words) ?? 0) + 1;
+    counts.set(words, count);
+    return { ...one, by, key: `${words} ${count}` };
+  };
+  return rows
+    .flatMap(({ node, status }) => status?.recovered?.map((one) => rowOf(one, node)) ?? [])
+    .sort((one, other) => other.at.localeCompare(one.at));
 }

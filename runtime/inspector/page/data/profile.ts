@@ -4,7 +4,6 @@
  * @see INS-4 in docs/specification.md
  */
 
-import { partsOfQuery, withFilter } from '../../../../machines/base/event-query.ts';
 import { useCell } from './cell.ts';
 import { goFiltered, place } from './place.ts';
 
@@ -24,10 +23,4 @@ export function rowsOf<Row extends { readonly profile?: string }>(
   profile: string | undefined,
 ): readonly Row[] {
   return profile === undefined ? rows : rows.filter((row) => row.profile === profile);
-}
-
-/** A search of events among those of a profile; one that names profiles itself stays as it is. */
-export function searchIn(q: string, profile: string | undefined): string {
-  const isNamed = partsOfQuery(q).some(({ filter }) => filter === 'profile');
-  return profile === undefined || isNamed ? q : withFilter(q, 'profile', [profile]);
 }

@@ -64,9 +64,10 @@ export function lay({ start, end }: { readonly start: number; readonly end: numb
   return { left, width: Math.max(0, placeOf(end, axis) - left) };
 }
 
-/** What it took: of a call without the wait for a person, unless that is all there is of it yet. */
+/** The duration of a span in milliseconds: of a call without the wait for a person, unless it has not ended and is still waiting. */
 export function tookOf({ kind, parts, start, end }: Span, nowMs: number): number {
-  if (kind !== 'call' || parts.every(({ how }) => how === 'person')) return (end ?? nowMs) - start;
+  const isWaiting = end === undefined && parts.every(({ how }) => how === 'person');
+  if (kind !== 'call' || isWaiting) return (end ?? nowMs) - start;
   return parts.reduce((sum, part) => (part.how === 'person' ? sum : sum + (part.end ?? nowMs) - part.start), 0);
 }
 

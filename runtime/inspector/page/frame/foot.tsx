@@ -6,7 +6,7 @@ import { useCell } from '../data/cell.ts';
 import { useNow } from '../data/clock.ts';
 import { useCommands } from '../data/commands.ts';
 import { connection } from '../data/connection.ts';
-import { spellSpan } from '../data/format.ts';
+import { formatSpan } from '../data/format.ts';
 import { vitals } from '../data/live.ts';
 import { guest, signOut } from '../data/session.ts';
 import { Icon } from '../parts/icons.tsx';
@@ -31,7 +31,7 @@ export function Foot(): JSX.Element {
         <span role="status">{words}</span>
         {joined === 'live' && seen !== undefined ? (
           <span class="muted num push">
-            {seen.version} · up {spellSpan(now - seen.started)}
+            {seen.version} · up {formatSpan(now - seen.started)}
           </span>
         ) : null}
       </div>

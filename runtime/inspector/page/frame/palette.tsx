@@ -10,7 +10,7 @@ import type { EventFound } from '../../../control/contract.ts';
 import { useCell } from '../data/cell.ts';
 import { drawnCommands } from '../data/commands.ts';
 import { keyOfRow, lineOfRow, type Outcome, outcomeOfRow } from '../data/event-words.ts';
-import { spellClock } from '../data/format.ts';
+import { formatClock } from '../data/format.ts';
 import type { View } from '../data/hash.ts';
 import { go } from '../data/place.ts';
 import { call } from '../data/rpc.ts';
@@ -245,7 +245,7 @@ function offerOf(row: EventFound): Offer {
     label: `${row.route} ${row.event} ${lineOfRow(row)}`,
     icon: 'events',
     outcome: outcomeOfRow(row),
-    hint: spellClock(row.received_at, Date.now()),
+    hint: formatClock(row.received_at, Date.now()),
     run: () => go('events', keyOfRow(row)),
   };
 }

@@ -8,7 +8,7 @@ import { useEffect } from 'preact/hooks';
 import type { Readiness } from '../../wire.ts';
 import { useCell } from '../data/cell.ts';
 import { connection, silentSince } from '../data/connection.ts';
-import { spellClock } from '../data/format.ts';
+import { formatClock } from '../data/format.ts';
 import { tryNow, vitals } from '../data/live.ts';
 import { useAsked } from '../data/rpc.ts';
 import { fetchProven, hasPasswords, keepPlace } from '../data/session.ts';
@@ -29,7 +29,7 @@ export function Banners(): JSX.Element | null {
     );
     return (
       <Banner mark="failed" alert button={button}>
-        <b>Offline since {spellClock(silentSince, Date.now())}.</b> The daemon does not answer. What you see is as it
+        <b>Offline since {formatClock(silentSince, Date.now())}.</b> The daemon does not answer. What you see is as it
         was then; the page comes back by itself once <code>agent gateway</code> runs.
       </Banner>
     );

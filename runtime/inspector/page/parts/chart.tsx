@@ -11,7 +11,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { activeStates, arrowId, wordLine } from '../data/chart-graph.ts';
 import { drawingOf } from '../data/drawing.ts';
 import type { Drawing, DrawnArrow, DrawnBox } from '../data/drawn.ts';
-import { spellState } from '../data/format.ts';
+import { formatState } from '../data/format.ts';
 import type { Played } from '../data/player.ts';
 import { standingOf } from '../data/standing.ts';
 import { useView, zoomStep } from '../data/use-view.ts';
@@ -54,7 +54,7 @@ function Chart({
         ref={frame}
         class="sheet-of-chart"
         role="group"
-        aria-label={`Chart of ${machine}, now ${spellState(shown)}`}
+        aria-label={`Chart of ${machine}, now ${formatState(shown)}`}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what is panned must be reachable by keys.
         tabIndex={0}
         style={{ height: `${height}px` }}
@@ -100,7 +100,7 @@ function Chart({
               onBlur={() => setTold(undefined)}
             >
               <span class="unseen">
-                {spellState(arrow.from)} to {spellState(arrow.to)}: {arrow.all.join(', ')}
+                {formatState(arrow.from)} to {formatState(arrow.to)}: {arrow.all.join(', ')}
               </span>
             </button>
           ))}
@@ -149,7 +149,7 @@ function Told({
   return (
     <div class="edge-words" aria-hidden="true" style={{ left: `${Math.max(8, left)}px`, top: `${Math.max(8, top)}px` }}>
       <b>
-        {spellState(from)} → {spellState(to)}
+        {formatState(from)} → {formatState(to)}
       </b>
       {all.map((words) => (
         <code key={words}>{words}</code>

@@ -10,9 +10,11 @@ export interface DialogProps {
   readonly children: ComponentChildren;
   /** At the right edge, over the whole height. */
   readonly sheet?: boolean;
+  /** While a request is under way; the dialog cannot be closed then. */
+  readonly busy?: boolean;
 }
 
-export function Dialog({ title, onClose, children, sheet = false }: DialogProps): JSX.Element {
+export function Dialog({ title, onClose, children, sheet = false, busy = false }: DialogProps): JSX.Element {
   const id = useId();
   const box = useModal();
   return (
@@ -22,14 +24,14 @@ export function Dialog({ title, onClose, children, sheet = false }: DialogProps)
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        if (!busy) onClose();
       }}
     >
       <header>
         <h2 id={id} class="grow">
           {title}
         </h2>
-        <button type="button" class="btn quiet icon-only" onClick={onClose} aria-label="Close">
+        <button type="button" class="btn quiet icon-only" disabled={busy} onClick={onClose} aria-label="Close">
           <Icon name="close" />
         </button>
       </header>
@@ -103,6 +105,10 @@ function useModal() {
     (first ?? box.current?.querySelector<HTMLElement>('input, textarea, a.btn'))?.focus();
     return () => {
       if (before instanceof HTMLElement) before.focus();
+      // What opened a dialog can go with what the dialog removed, and only after this.
+      setTimeout(() => {
+        if (document.activeElement === document.body) document.getElementById('main')?.focus();
+      });
     };
   }, []);
   return box;

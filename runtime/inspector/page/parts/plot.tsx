@@ -42,7 +42,7 @@ export function Bars({ buckets, height, sentence, onOpen, legend = true }: BarsP
       sentence={sentence}
       height={height}
       top={top}
-      spell={(value) => value.toLocaleString('en')}
+      format={(value) => value.toLocaleString('en')}
       ticks={buckets.map(({ at }) => at)}
       legend={
         legend
@@ -97,10 +97,10 @@ export interface LinesProps {
   readonly lines: readonly Line[];
   readonly height: number;
   readonly sentence: string;
-  readonly spell: (value: number) => string;
+  readonly format: (value: number) => string;
 }
 
-export function Lines({ ticks, lines, height, sentence, spell }: LinesProps): JSX.Element {
+export function Lines({ ticks, lines, height, sentence, format }: LinesProps): JSX.Element {
   const top = niceTop(Math.max(1, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));
   const step = 600 / Math.max(1, ticks.length - 1);
   const path = (values: Line['values']): string => {
@@ -121,7 +121,7 @@ export function Lines({ ticks, lines, height, sentence, spell }: LinesProps): JS
       sentence={sentence}
       height={height}
       top={top}
-      spell={spell}
+      format={format}
       ticks={ticks}
       legend={lines.map(({ name, dashed = false }) => ({ name, class: dashed ? 'dash' : 'solid' }))}
       columns={['Time', ...lines.map(({ name }) => name)]}
@@ -129,7 +129,7 @@ export function Lines({ ticks, lines, height, sentence, spell }: LinesProps): JS
         tick,
         ...lines.map(({ values }) => {
           const value = values[at];
-          return value === null || value === undefined ? '' : spell(value);
+          return value === null || value === undefined ? '' : format(value);
         }),
       ])}
     >
@@ -166,7 +166,7 @@ interface PlotProps {
   readonly sentence: string;
   readonly height: number;
   readonly top: number;
-  readonly spell: (value: number) => string;
+  readonly format: (value: number) => string;
   readonly ticks: readonly string[];
   readonly legend: readonly { readonly name: string; readonly class: string }[];
   readonly columns: readonly string[];
@@ -174,7 +174,7 @@ interface PlotProps {
   readonly children: JSX.Element[];
 }
 
-function Plot({ sentence, height, top, spell, ticks, legend, columns, rows, children }: PlotProps): JSX.Element {
+function Plot({ sentence, height, top, format, ticks, legend, columns, rows, children }: PlotProps): JSX.Element {
   const [isTable, setTable] = useState(false);
   const shown = [0, 0.25, 0.5, 0.75, 1].map((part) => ticks[Math.round(part * (ticks.length - 1))] ?? '');
   return (
@@ -217,10 +217,10 @@ function Plot({ sentence, height, top, spell, ticks, legend, columns, rows, chil
             {children}
           </svg>
           <span class="y" style={{ top: '6px' }}>
-            {spell(top)}
+            {format(top)}
           </span>
           <span class="y" style={{ top: `${height / 2}px` }}>
-            {spell(top / 2)}
+            {format(top / 2)}
           </span>
           <div class="axis" aria-hidden="true">
             {shown.map((tick, at) => (

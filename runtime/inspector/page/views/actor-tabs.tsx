@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ActorDetails, EventRow, StepRow } from '../../wire.ts';
-import { spellEvent, spellState, spellStep } from '../data/format.ts';
+import { formatEvent, formatState, formatStep } from '../data/format.ts';
 import { Clock } from '../parts/basics.tsx';
 import { Tabs } from '../parts/choice.tsx';
 import { JsonCode } from '../parts/code.tsx';
@@ -50,17 +50,17 @@ function Transitions({ steps }: { readonly steps: readonly StepRow[] }): JSX.Ele
             <td class="num muted when">
               <Clock at={step.at} />
             </td>
-            <td class="right num muted not-s span">{spellStep(step.at - (latest[at + 1]?.at ?? step.at))}</td>
+            <td class="right num muted not-s span">{formatStep(step.at - (latest[at + 1]?.at ?? step.at))}</td>
             <td>
               <span class="muted">
-                {spellState(step.from)}
+                {formatState(step.from)}
                 <span aria-hidden="true"> → </span>
                 <span class="unseen"> to </span>
               </span>
-              <b class="strong">{spellState(step.to)}</b>
+              <b class="strong">{formatState(step.to)}</b>
             </td>
             <td class="muted wrap">
-              <code>{spellEvent(step.event)}</code> {step.why}
+              <code>{formatEvent(step.event)}</code> {step.why}
             </td>
           </tr>
         ))}

@@ -11,7 +11,7 @@ import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { arrowId } from '../data/chart-graph.ts';
 import { useNow } from '../data/clock.ts';
-import { spellCountdown, spellState, spellWord } from '../data/format.ts';
+import { formatCountdown, formatState, formatWord } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { living } from '../data/live.ts';
 import { mergeSteps } from '../data/merge-steps.ts';
@@ -104,7 +104,7 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
 
 /** A state in words; a run that waits for a person says so. */
 export function stateWords(row: LivingRow): string {
-  return row.question === undefined ? spellState(row.state) : wordsOfActor(row).text;
+  return row.question === undefined ? formatState(row.state) : wordsOfActor(row).text;
 }
 
 /** Links to the views that show its work in full. */
@@ -209,11 +209,11 @@ function Timers({ timers }: { readonly timers: readonly TimerRow[] }): JSX.Eleme
         const past = Math.min(1, Math.max(0, (now - timer.started) / whole));
         return (
           <li key={`${timer.event} ${timer.due}`}>
-            <span>{spellWord(timer.label)}</span>
+            <span>{formatWord(timer.label)}</span>
             <span class="bar" aria-hidden="true">
               <span style={{ transform: `scaleX(${past})` }} />
             </span>
-            <span class="left">in {spellCountdown(timer.due - now)}</span>
+            <span class="left">in {formatCountdown(timer.due - now)}</span>
           </li>
         );
       })}

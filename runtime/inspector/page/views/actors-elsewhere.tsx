@@ -9,7 +9,7 @@ import { useState } from 'preact/hooks';
 import type { ActorNode } from '../../../control/contract.ts';
 import type { LivingRow } from '../../wire.ts';
 import { useCell } from '../data/cell.ts';
-import { spellState } from '../data/format.ts';
+import { formatState } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';
 import { nodes } from '../data/live.ts';
 import { go } from '../data/place.ts';
@@ -125,7 +125,7 @@ function Shown({ id, node }: { readonly id: string; readonly node: string }): JS
               <div>
                 <h2>
                   {id.split('/').join(' / ')} &nbsp;
-                  <Chip standing={standing} text={spellState(state)} />
+                  <Chip standing={standing} text={formatState(state)} />
                 </h2>
                 <p class="meta">
                   <span>Machine {machine}</span>

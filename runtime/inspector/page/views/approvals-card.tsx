@@ -11,7 +11,7 @@ import { inQuotes, wordsOfServer } from '../../../../machines/base/shown-json.ts
 import type { AnsweredRow, ApprovalDetail, ApprovalRow, AskedBy } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
-import { spellClock, spellCountdown } from '../data/format.ts';
+import { formatClock, formatCountdown } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { toolWords } from '../data/server-words.ts';
@@ -237,7 +237,7 @@ function Deadline({ row }: { readonly row: ApprovalRow }): JSX.Element {
   const left = Date.parse(row.expires_at) - now;
   return (
     <span class={`left num${left < 60_000 ? ' soon' : ''}`}>
-      <Status mark="waiting">{left > 0 ? `${spellCountdown(left)} left` : 'runs out'}</Status>
+      <Status mark="waiting">{left > 0 ? `${formatCountdown(left)} left` : 'runs out'}</Status>
     </span>
   );
 }
@@ -293,7 +293,7 @@ export function answerWords({ verdict, by, answered_at, remember, note }: Answer
   const done = verdict === 'approved' ? 'Approved' : 'Denied';
   const scope = remember === 'run' ? ' for its run' : remember === 'always' ? ', always for this tool' : '';
   const reason = note === undefined ? '' : `: ${note}`;
-  return `${done}${scope} ${places[by ?? ''] ?? `by ${by}`} at ${spellClock(answered_at, Date.now())}${reason}`;
+  return `${done}${scope} ${places[by ?? ''] ?? `by ${by}`} at ${formatClock(answered_at, Date.now())}${reason}`;
 }
 
 /** What came of one that this page has not answered. */

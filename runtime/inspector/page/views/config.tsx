@@ -9,7 +9,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { ConfigSource } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
-import { counted, spellClock } from '../data/format.ts';
+import { counted, formatClock } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';
 import { lineDifference } from '../data/line-difference.ts';
 import { link } from '../data/live.ts';
@@ -155,7 +155,7 @@ function Standing({
 }): JSX.Element | null {
   const now = useNow();
   if (force === undefined) return null;
-  const since = spellClock(force.since, now);
+  const since = formatClock(force.since, now);
   const errors = findings.filter(({ severity }) => severity === 'error');
   const [first] = errors;
   const isSame = force.lines.join('\n') === disk.join('\n');

@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useCell } from '../data/cell.ts';
-import { spellWord } from '../data/format.ts';
+import { formatWord } from '../data/format.ts';
 import { vitals } from '../data/live.ts';
 import { Facts, Panel } from '../parts/panel.tsx';
 
@@ -52,7 +52,7 @@ function Counts({ counts }: { readonly counts: Readonly<Record<string, number>> 
         {rows.map(([name, count]) => (
           <tr key={name}>
             <th scope="row" class="plain">
-              {spellWord(name)}
+              {formatWord(name)}
             </th>
             <td class="right num">{count.toLocaleString('en')}</td>
           </tr>

@@ -3,8 +3,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { OpenedEvent } from '../../event-wire.ts';
+import { useNow } from '../data/clock.ts';
 import { changedLines, comparable, differencesOf } from '../data/differences.ts';
-import { counted, spellClock } from '../data/format.ts';
+import { counted, formatClock } from '../data/format.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { Field, Segmented } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
@@ -20,6 +21,7 @@ export function CompareEvents({
   const [how, setHow] = useState<'previous' | 'id'>('previous');
   const [typed, setTyped] = useState('');
   const other = how === 'id' ? typed.trim() : '';
+  const now = useNow();
   const { asked } = useAsked(`compare ${event.key} ${how} ${other}`, async () => {
     const id = how === 'id' ? other : await previousOf(event);
     if (id === undefined || id === '') return undefined;
@@ -52,7 +54,7 @@ export function CompareEvents({
                 ? how === 'id'
                   ? 'Type an id: its sender’s or the event’s key.'
                   : 'The history has no earlier event of this route.'
-                : `${found.theirs.event}, ${spellClock(found.theirs.received, Date.now())}: ${changeWords(changedLines(found.lines))}`}
+                : `${found.theirs.event}, ${formatClock(found.theirs.received, now)}: ${changeWords(changedLines(found.lines))}`}
         </p>
         {found === undefined || changedLines(found.lines) === 0 ? null : (
           <Difference lines={found.lines} label="Difference of the payloads" />

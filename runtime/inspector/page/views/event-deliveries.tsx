@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DeliveryAttempt, OpenedDelivery, OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
-import { spellReason } from '../data/event-words.ts';
+import { formatReason } from '../data/event-words.ts';
 import { follow } from '../data/progress.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { tookWords } from '../data/timeline.ts';
@@ -112,7 +112,7 @@ const columns: readonly Column<Row>[] = [
     title: 'Answer',
     cell: ({ delivery, attempt }) => (
       <span class={attempt?.tone === 'failed' ? '' : 'muted'} title={attempt?.answer ?? ''}>
-        {attempt === undefined ? waitingWords(delivery) : spellReason(attempt.answer)}
+        {attempt === undefined ? waitingWords(delivery) : formatReason(attempt.answer, delivery.place)}
         {attempt === delivery.attempts[0] && delivery.note !== undefined ? `; ${delivery.note}` : ''}
       </span>
     ),
@@ -125,7 +125,7 @@ const columns: readonly Column<Row>[] = [
   },
 ];
 
-function waitingWords({ status, reason, note }: OpenedDelivery): string {
+function waitingWords({ status, reason, note, place }: OpenedDelivery): string {
   if (status === 'dropped') return `Dropped${note === undefined ? '' : `: ${note}`}`;
-  return reason === undefined ? 'Waits for its turn' : spellReason(reason);
+  return reason === undefined ? 'Waits for its turn' : formatReason(reason, place);
 }

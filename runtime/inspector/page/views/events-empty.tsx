@@ -4,8 +4,9 @@
  */
 
 import type { JSX } from 'preact';
+import { searchIn } from '../../../../machines/base/event-query.ts';
 import { counted } from '../data/format.ts';
-import { searchIn, useProfile } from '../data/profile.ts';
+import { useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Empty } from '../parts/panel.tsx';

@@ -7,7 +7,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { CountedEvents } from '../../../control/contract.ts';
-import { spellTime } from '../data/format.ts';
+import { formatTime } from '../data/format.ts';
 import { Bars, totalOf } from '../parts/plot.tsx';
 
 export interface HistogramProps {
@@ -24,9 +24,9 @@ export function Histogram({ counts, onRange, onClear }: HistogramProps): JSX.Ele
   const box = useRef<HTMLDivElement>(null);
   const [drag, setDrag] = useState<{ readonly from: number; readonly to: number } | undefined>(undefined);
   const { buckets, bucket_ms: widthMs } = counts;
-  const spell = (at: string): string => spellTime(at, widthMs);
+  const format = (at: string): string => formatTime(at, widthMs);
   const drawn = buckets.map(({ at, delivered, ignored, open, failed }) => ({
-    at: spell(at),
+    at: format(at),
     delivered,
     ignored,
     open,

@@ -6,7 +6,7 @@
 import { Component, type JSX } from 'preact';
 import type { EventFound } from '../../../control/contract.ts';
 import { lineOfRow, outcomeOfRow, shortIdOf } from '../data/event-words.ts';
-import { spellClock, spellTook } from '../data/format.ts';
+import { formatClock, formatTook } from '../data/format.ts';
 import { Status } from '../parts/chip.tsx';
 
 export interface EventRowProps {
@@ -64,10 +64,10 @@ export class EventLine extends Component<EventRowProps> {
           {tries}
         </span>
         <span role="gridcell" class="took right num muted">
-          {row.took_ms === undefined ? '' : spellTook(row.took_ms)}
+          {row.took_ms === undefined ? '' : formatTook(row.took_ms)}
         </span>
         <span role="gridcell" class="at2 right num muted" title={`${at.toLocaleString()} (${zone})`}>
-          {spellClock(row.received_at, Date.now())}
+          {formatClock(row.received_at, Date.now())}
         </span>
       </div>
     );

@@ -6,20 +6,19 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { type ChipName, partsOfQuery, withFilter } from '../../../../machines/base/event-query.ts';
-import type { EventFound, FoundEvents, RouteRow } from '../../../control/contract.ts';
-import { announce } from '../data/announce.ts';
+import { type ChipName, partsOfQuery, searchIn, withFilter } from '../../../../machines/base/event-query.ts';
+import type { EventFound, RouteRow } from '../../../control/contract.ts';
 import { useCell } from '../data/cell.ts';
+import { useNow } from '../data/clock.ts';
 import { mostHeld } from '../data/event-list.ts';
 import { chips, keyOfRow } from '../data/event-words.ts';
-import { counted, spellClock, spellTime } from '../data/format.ts';
+import { counted, formatClock, formatTime } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { nodes } from '../data/live.ts';
 import { go, goFiltered } from '../data/place.ts';
-import { rowsOf, searchIn, useProfile } from '../data/profile.ts';
-import { call, useAsked, wordsOf } from '../data/rpc.ts';
-import { saveFile } from '../data/save-file.ts';
+import { rowsOf, useProfile } from '../data/profile.ts';
+import { call, useAsked } from '../data/rpc.ts';
 import { type EventsFound, useEvents } from '../data/use-events.ts';
 import { useMedia } from '../data/use-media.ts';
 import type { ViewRow } from '../frame/view-row.ts';
@@ -34,13 +33,12 @@ import { FreshChip, useNews, VirtualList } from '../parts/virtual-list.tsx';
 import { EventPane } from './event.tsx';
 import { CustomRange, TestEvent } from './events-dialogs.tsx';
 import { NoEvents } from './events-empty.tsx';
+import { ExportButton } from './events-export.tsx';
 import { Histogram } from './events-histogram.tsx';
 import { EventLine, HeadRow } from './events-row.tsx';
 import { SearchBox } from './events-search.tsx';
 
 const defaultRange = '1h';
-const mostExported = 10_000;
-const exportPage = 100;
 const ranges = [
   ['15m', '15 min'],
   ['1h', '1 h'],
@@ -74,17 +72,6 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
     const next = { ...rest, q, range, ...part };
     goFiltered({ ...next, range: next.range === defaultRange ? '' : next.range });
   };
-  const [isExporting, setExporting] = useState(false);
-  const exportAll = async (asked: string, within: string): Promise<void> => {
-    setExporting(true);
-    try {
-      await exportEvents(asked, within);
-    } catch (error) {
-      announce(wordsOf(error).why, true);
-    } finally {
-      setExporting(false);
-    }
-  };
   const fault = found.refused?.code === 'search-unreadable' ? found.refused.why : '';
 
   const list = (
@@ -115,15 +102,7 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
           <span class={`lamp${isLive ? '' : ' off'}`} />
           {isLive ? 'Live' : 'Paused'}
         </button>
-        <button
-          type="button"
-          class="btn not-s"
-          disabled={isExporting}
-          onClick={() => void exportAll(searchIn(q, profile), range)}
-        >
-          <Icon name="download" />
-          {isExporting ? 'Exporting…' : 'Export'}
-        </button>
+        <ExportButton q={searchIn(q, profile)} range={range} />
         <Acts>
           <button type="button" class="btn not-s" onClick={() => setDialog('test')}>
             <Icon name="bolt" />
@@ -342,17 +321,18 @@ function Ends({
   readonly isOpened: boolean;
 }): JSX.Element {
   const { counted_from: countedFrom, oldest_at: oldest } = counts;
+  const now = useNow();
   const isFull = held >= mostHeld && list.cursor !== undefined;
   return (
     <div class="ends">
       <span class="num">
         {countedFrom === undefined
-          ? `${counted(counts.total, 'event')}, ${spellTime(counts.from, counts.bucket_ms)} to ${endOf(counts.to)}`
-          : `${counted(counts.total, 'event')} so far; searched back to ${spellClock(countedFrom, Date.now())}…`}
+          ? `${counted(counts.total, 'event')}, ${formatTime(counts.from, counts.bucket_ms)} to ${endOf(counts.to)}`
+          : `${counted(counts.total, 'event')} so far; searched back to ${formatClock(countedFrom, now)}…`}
         {isFull ? `; the newest ${mostHeld.toLocaleString('en')} are listed, narrow the search for older ones` : ''}
       </span>
       {isOpened || oldest === undefined ? null : (
-        <span class="num not-s">The history begins {spellClock(oldest, Date.now())}</span>
+        <span class="num not-s">The history begins {formatClock(oldest, now)}</span>
       )}
       {isOpened ? null : (
         <span class="push not-s">
@@ -442,11 +422,11 @@ function testable(routes: readonly RouteRow[]): readonly { readonly name: string
 }
 
 function betweenOf({ counts: { from, to, bucket_ms: widthMs } }: EventsFound): string {
-  return `between ${spellTime(from, widthMs)} and ${endOf(to)}`;
+  return `between ${formatTime(from, widthMs)} and ${endOf(to)}`;
 }
 
 function endOf(to: string): string {
-  return Date.parse(to) >= Date.now() ? 'now' : spellClock(to, Date.now());
+  return Date.parse(to) >= Date.now() ? 'now' : formatClock(to, Date.now());
 }
 
 export const events: ViewRow = {
@@ -457,16 +437,3 @@ export const events: ViewRow = {
   letter: 'e',
   component: ({ place }) => <Events place={place} />,
 };
-
-/** Saves the rows that match as JSON, newest first, whether the list has loaded them or not. */
-async function exportEvents(q: string, range: string): Promise<void> {
-  const rows: EventFound[] = [];
-  let from: { readonly cursor?: string } | undefined = {};
-  while (from !== undefined && rows.length < mostExported) {
-    const page: FoundEvents = await call('events.search', { q, range, limit: exportPage, ...from });
-    rows.push(...page.rows);
-    from = page.cursor === undefined ? undefined : { cursor: page.cursor };
-  }
-  saveFile(`events-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.json`, JSON.stringify(rows, null, 2));
-  announce(`${counted(rows.length, 'event')} exported${from === undefined ? '' : ', the newest of those that match'}.`);
-}

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FailureChoice, FailureGroupRow, FailureRow } from '../../../control/contract.ts';
-import { spellReason } from '../data/event-words.ts';
+import { formatReason } from '../data/event-words.ts';
 import { deliveriesWords, selected } from '../data/failures.ts';
 import { hashOf } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
@@ -154,8 +154,8 @@ export function FailureList({
   );
 }
 
-function reasonOf({ reason = '', note = '' }: FailureRow, state: FailureChoice['state']): string {
-  return state === 'open' ? spellReason(reason) : note;
+function reasonOf({ reason = '', note = '', place }: FailureRow, state: FailureChoice['state']): string {
+  return state === 'open' ? formatReason(reason, place) : note;
 }
 
 function SelectionBar({

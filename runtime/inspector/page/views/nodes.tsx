@@ -6,15 +6,17 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { GatewayStatus, NodeRow, RecoveredWork } from '../../../control/contract.ts';
+import type { GatewayStatus, NodeRow } from '../../../control/contract.ts';
 import { useNow } from '../data/clock.ts';
-import { counted, sentenceCase, spellClock, spellSpan, spellTime } from '../data/format.ts';
+import { counted, formatClock, formatSpan, formatTime, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import {
   commitWords,
   type NodeState,
+  type RecoveredRow,
   rateOfNode,
   rateWords,
+  recoveredOf,
   standbyWords,
   stateOfGone,
   stateOfNode,
@@ -111,7 +113,7 @@ function GoneBanner({ gone: { row, atMs }, onForget }: { readonly gone: Gone; re
       }
     >
       <b class="strong">
-        {row.node} is gone since {spellClock(atMs, now)}: {words.toLowerCase()}.
+        {row.node} is gone since {formatClock(atMs, now)}: {words.toLowerCase()}.
       </b>{' '}
       <span class="muted">The other gateways take its work.</span>
     </Banner>
@@ -142,7 +144,7 @@ const columns: readonly Column<TableRow>[] = [
     width: '11ch',
     wide: true,
     cell: ({ row: { status }, isGone }) =>
-      status === undefined || isGone ? '' : spellSpan(status.uptime_seconds * 1_000),
+      status === undefined || isGone ? '' : formatSpan(status.uptime_seconds * 1_000),
   },
   { title: 'Work in hand', width: '18%', wide: true, cell: ({ row, isGone }) => (isGone ? '' : workOfNode(row)) },
   {
@@ -205,10 +207,6 @@ function SharedJournal({ commits }: { readonly commits: GatewayStatus['commit_ms
   );
 }
 
-interface RecoveredRow extends RecoveredWork {
-  readonly by: string;
-}
-
 const recoveredColumns: readonly Column<RecoveredRow>[] = [
   {
     title: 'Work',
@@ -224,21 +222,13 @@ const recoveredColumns: readonly Column<RecoveredRow>[] = [
 ];
 
 function RecoveredRows({ rows }: { readonly rows: readonly NodeRow[] }): JSX.Element {
-  const taken = rows
-    .flatMap(({ node, status }) => status?.recovered?.map((one): RecoveredRow => ({ ...one, by: node })) ?? [])
-    .sort((one, other) => (one.at < other.at ? 1 : -1))
-    .slice(0, 8);
+  const taken = recoveredOf(rows).slice(0, 8);
   return (
     <Panel title="Recovered work" bare>
       {taken.length === 0 ? (
         <p class="pad muted">No work of a gateway that ended.</p>
       ) : (
-        <Table
-          label="Recovered work"
-          columns={recoveredColumns}
-          rows={taken}
-          keyOf={({ at, kind, event, target }) => `${at} ${kind} ${event} ${target ?? ''}`}
-        />
+        <Table label="Recovered work" columns={recoveredColumns} rows={taken} keyOf={({ key }) => key} />
       )}
     </Panel>
   );
@@ -272,11 +262,11 @@ function Rate({ row }: { readonly row: NodeRow }): JSX.Element {
             </p>
             <Lines
               height={64}
-              ticks={minutes.map((_, at) => spellTime(now - (minutes.length - 1 - at) * 60_000, 60_000))}
+              ticks={minutes.map((_, at) => formatTime(now - (minutes.length - 1 - at) * 60_000, 60_000))}
               lines={[
                 { name: 'requests', values: minutes.map((one, at) => (at < minutes.length - lived ? null : one)) },
               ]}
-              spell={(value) => value.toLocaleString('en')}
+              format={(value) => value.toLocaleString('en')}
               sentence={`Requests to the routes of ${row.node}: ${total} in the last hour`}
             />
           </>

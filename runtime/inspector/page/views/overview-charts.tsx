@@ -2,7 +2,8 @@
 
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { counted, spellClock } from '../data/format.ts';
+import { useNow } from '../data/clock.ts';
+import { counted, formatClock } from '../data/format.ts';
 import type { Overview, Range } from '../data/overview.ts';
 import { durationWords, rangeWords, rateWords, tickWords } from '../data/overview-words.ts';
 import { go } from '../data/place.ts';
@@ -79,7 +80,7 @@ export function DurationChart({ events, range }: ChartProps): JSX.Element {
             { name: 'median', values: buckets.map((bucket) => bucket.median_ms ?? null) },
             { name: '95th percentile', dashed: true, values: buckets.map((bucket) => bucket.p95_ms ?? null) },
           ]}
-          spell={durationWords}
+          format={durationWords}
           sentence={
             has
               ? `Time from request to delivery in the ${rangeWords(range)}: median ${durationWords(median_ms)}, 95th percentile ${durationWords(p95_ms)}`
@@ -92,6 +93,7 @@ export function DurationChart({ events, range }: ChartProps): JSX.Element {
 }
 
 function StillCounting({ events }: Pick<ChartProps, 'events'>): JSX.Element | null {
+  const now = useNow();
   if (events.counted_from === undefined) return null;
-  return <p class="hint">Still counting: complete from {spellClock(events.counted_from, Date.now())} on.</p>;
+  return <p class="hint">Still counting: complete from {formatClock(events.counted_from, now)} on.</p>;
 }

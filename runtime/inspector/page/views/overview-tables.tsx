@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useNow } from '../data/clock.ts';
-import { spellClock } from '../data/format.ts';
+import { formatClock } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import type { Overview, Range } from '../data/overview.ts';
 import {
@@ -211,7 +211,7 @@ function Last({ at }: { readonly at: string | undefined }): JSX.Element {
   const now = useNow();
   return (
     <span class="muted" title={at === undefined ? '' : new Date(at).toLocaleString()}>
-      {at === undefined ? '' : spellClock(at, now)}
+      {at === undefined ? '' : formatClock(at, now)}
     </span>
   );
 }

@@ -7,8 +7,8 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EventBucket, RouteDetail, RouteMark } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
-import { spellTargets } from '../data/event-words.ts';
-import { sentenceCase, spellWord } from '../data/format.ts';
+import { formatTargets } from '../data/event-words.ts';
+import { formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { goWithin } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
@@ -264,7 +264,7 @@ function Acting({ route }: { readonly route: RouteDetail }): JSX.Element {
       ? []
       : [['Tools', toolsets === undefined ? 'The default toolset' : toolsets.join(', ') || 'None'] as const]),
     ...(skills.length === 0 ? [] : [['Skills', skills.join(', ')] as const]),
-    ['Delivers to', spellTargets(deliver)],
+    ['Delivers to', formatTargets(deliver)],
     ...(deliverOnly ? [] : [['If a run fails', notified || <span class="muted">No notice</span>] as const]),
   ];
   return (
@@ -321,7 +321,7 @@ function RefusedOnes({ chosen }: { readonly chosen: RouteChosen }): JSX.Element 
             <ul class="refusals">
               {refusals.map(({ key, outcome, received_at, findings }) => (
                 <li key={key} class="pad">
-                  <Status mark="refused">{sentenceCase(spellWord(outcome))}</Status>{' '}
+                  <Status mark="refused">{sentenceCase(formatWord(outcome))}</Status>{' '}
                   <span class="muted num">
                     <Clock at={received_at} />
                   </span>

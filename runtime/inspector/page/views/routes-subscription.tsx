@@ -9,11 +9,11 @@ import type { Json, JsonObject } from '../../../../machines/base/json.ts';
 import type { Result, RouteDetail } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useProfile } from '../data/profile.ts';
-import { call, wordsOf } from '../data/rpc.ts';
+import { call } from '../data/rpc.ts';
 import { Field } from '../parts/choice.tsx';
 import { Code } from '../parts/code.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
+import { ProfileField, useChange, type Work, WorkDialog } from './work-dialog.tsx';
 
 export interface SubscriptionProps {
   /** The one that is edited. */
@@ -28,19 +28,19 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
   const [source, setSource] = useState('');
   const [secret, setSecret] = useState('');
   const [events, setEvents] = useState(route?.events.join(', ') ?? '');
-  const [prompt, setPrompt] = useState(route?.definition.prompt ?? '');
-  const [deliver, setDeliver] = useState(route?.definition.deliver ?? 'log');
-  const [busy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<Refusal>();
+  const [work, setWork] = useState<Work>({
+    prompt: route?.definition.prompt ?? '',
+    deliver: route?.definition.deliver ?? 'log',
+  });
+  const change = useChange();
   const [made, setMade] = useState<Result<'webhook.subscribe'>>();
   const shown = useProfile() ?? 'default';
-  const profile = route?.definition.profile ?? shown;
+  const [profile, setProfile] = useState(route?.definition.profile ?? shown);
+  const { prompt, deliver } = work;
   const list = events.split(',').flatMap((one) => one.trim() || []);
 
-  async function save(): Promise<void> {
-    setBusy(true);
-    setRefused(undefined);
-    try {
+  const save = (): Promise<void> =>
+    change.attempt(async () => {
       if (route === undefined) {
         const record: JsonObject = {
           ...(list.length === 0 ? {} : { events: list }),
@@ -63,55 +63,40 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
         onClose();
       }
       onDone(`${profile}/${name}`);
-    } catch (error) {
-      setRefused(wordsOf(error));
-    } finally {
-      setBusy(false);
-    }
-  }
+    });
 
   if (made !== undefined) return <Made made={made} onClose={onClose} />;
   return (
-    <Dialog title={route === undefined ? 'New subscription' : `Edit ${route.name}`} onClose={onClose}>
-      <WhyNot refused={refused} />
-      <form
-        class="pad stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
-        {route === undefined ? (
-          <>
-            <Field label="Name" value={name} onInput={setName} hint="Small letters, digits, - and _." />
-            <Field
-              label="Source (optional)"
-              value={source}
-              onInput={setSource}
-              hint="The provider that sends, such as stripe; empty is any sender that signs."
-            />
-            <Field
-              label="Secret (optional)"
-              value={secret}
-              onInput={setSecret}
-              secret
-              hint="Only if the sender has made it; a fresh one otherwise."
-            />
-          </>
-        ) : null}
-        <Field label="Event types" value={events} onInput={setEvents} hint="Separated by commas; empty accepts all." />
-        <Field label="Prompt" value={prompt} onInput={setPrompt} lines={4} hint="A template; empty is the payload." />
-        <Field label="Deliver to" value={deliver} onInput={setDeliver} hint="A target such as slack, or log." />
-        <div class="btns">
-          <button type="button" class="btn" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="btn primary" disabled={busy || name === ''}>
-            {route === undefined ? 'Create subscription' : 'Save subscription'}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <WorkDialog
+      title={route === undefined ? 'New subscription' : `Edit ${route.name}`}
+      yes={route === undefined ? 'Create subscription' : 'Save subscription'}
+      isReady={name !== ''}
+      promptHint="A template; empty is the payload."
+      {...{ change, work, onClose }}
+      onWork={setWork}
+      onSave={save}
+    >
+      {route === undefined ? (
+        <>
+          <Field label="Name" value={name} onInput={setName} hint="Small letters, digits, - and _." />
+          <ProfileField value={profile} onChoose={setProfile} />
+          <Field
+            label="Source (optional)"
+            value={source}
+            onInput={setSource}
+            hint="The provider that sends, such as stripe; empty is any sender that signs."
+          />
+          <Field
+            label="Secret (optional)"
+            value={secret}
+            onInput={setSecret}
+            secret
+            hint="Only if the sender has made it; a fresh one otherwise."
+          />
+        </>
+      ) : null}
+      <Field label="Event types" value={events} onInput={setEvents} hint="Separated by commas; empty accepts all." />
+    </WorkDialog>
   );
 }
 

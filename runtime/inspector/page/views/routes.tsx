@@ -7,7 +7,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { RouteMark, RouteRow } from '../../../control/contract.ts';
-import { spellTargets } from '../data/event-words.ts';
+import { formatTargets } from '../data/event-words.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { go, goWithin } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
@@ -141,7 +141,7 @@ function RouteLink({ row, isAt }: { readonly row: RouteRow; readonly isAt: boole
           <span class="unseen">, {word}</span>
           {profile === undefined || profile === 'default' ? '' : ` · ${profile}`}
         </span>
-        <span class="b cut">{profile === undefined ? problem : `→ ${spellTargets(deliver)}`}</span>
+        <span class="b cut">{profile === undefined ? problem : `→ ${formatTargets(deliver)}`}</span>
       </span>
       <span class="c num">
         {profile === undefined ? '' : rate}

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import type { JobRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
-import { sentenceCase, spellClock, spellCountdown, spellWord } from '../data/format.ts';
+import { formatClock, formatCountdown, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { standingOfState, standingOfStatus } from '../data/standing.ts';
@@ -52,7 +52,7 @@ export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element
         <div>
           <h2>
             {row.name} &nbsp;
-            <Chip standing={standingOfState(row.state)} text={sentenceCase(spellWord(row.state))} />
+            <Chip standing={standingOfState(row.state)} text={sentenceCase(formatWord(row.state))} />
           </h2>
           <p class="meta">
             <span>
@@ -62,7 +62,7 @@ export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element
               <span>
                 Next{' '}
                 <b class="num">
-                  {spellClock(due, now)}, in {spellCountdown(due - now)}
+                  {formatClock(due, now)}, in {formatCountdown(due - now)}
                 </b>
               </span>
             )}
@@ -159,7 +159,7 @@ function Details({ row }: { readonly row: JobRow }): JSX.Element {
                   {
                     title: 'Outcome',
                     cell: ({ status }) => (
-                      <Status mark={markOf(standingOfStatus(status))}>{sentenceCase(spellWord(status))}</Status>
+                      <Status mark={markOf(standingOfStatus(status))}>{sentenceCase(formatWord(status))}</Status>
                     ),
                   },
                   {

@@ -7,7 +7,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { JobRow } from '../../../control/contract.ts';
 import { useNow } from '../data/clock.ts';
-import { sentenceCase, spellClock, spellWord } from '../data/format.ts';
+import { formatClock, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { go } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
@@ -117,10 +117,10 @@ function ScheduleLink({ row, isAt }: { readonly row: JobRow; readonly isAt: bool
     <a class={isAt ? 'li at' : 'li'} href={hashOf('schedules', idOf(row))} aria-current={isAt}>
       <Mark standing={standingOfState(row.state)} />
       <span class="a cut">{row.name}</span>
-      <span class="c num">{due === undefined ? '' : spellClock(due, now)}</span>
+      <span class="c num">{due === undefined ? '' : formatClock(due, now)}</span>
       <span />
       <span class="b cut">{row.problem ?? row.why ?? row.schedule}</span>
-      <span class="c">{sentenceCase(spellWord(row.state))}</span>
+      <span class="c">{sentenceCase(formatWord(row.state))}</span>
     </a>
   );
 }

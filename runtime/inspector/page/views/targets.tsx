@@ -7,7 +7,7 @@
 import type { JSX } from 'preact';
 import type { TargetRow } from '../../../control/contract.ts';
 import { useNow } from '../data/clock.ts';
-import { counted, sentenceCase, spellCountdown, spellWord } from '../data/format.ts';
+import { counted, formatCountdown, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { go } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
@@ -108,7 +108,7 @@ function TargetLink({ row, isAt }: { readonly row: TargetRow; readonly isAt: boo
     <a class={isAt ? 'li at' : 'li'} href={hashOf('targets', idOf(row))} aria-current={isAt}>
       <Mark standing={standingOfState(state)} />
       <span class="a cut">{titleOf(row)}</span>
-      <span class="c">{sentenceCase(spellWord(state))}</span>
+      <span class="c">{sentenceCase(formatWord(state))}</span>
       <span />
       <span class="b cut">{ownReason(row) ?? account ?? ''}</span>
       <span class="c num">{waiting === 0 ? '' : `${waiting.toLocaleString('en')} waiting`}</span>
@@ -138,7 +138,7 @@ function TargetHead({ row }: { readonly row: TargetRow }): JSX.Element {
         <div>
           <h2>
             {titleOf(row)} &nbsp;
-            <Chip standing={standing} text={sentenceCase(spellWord(row.state))} />
+            <Chip standing={standing} text={sentenceCase(formatWord(row.state))} />
           </h2>
           <p class="meta">
             <span>
@@ -164,7 +164,7 @@ function TargetHead({ row }: { readonly row: TargetRow }): JSX.Element {
             : [
                 [
                   'Paused',
-                  `resumes in ${spellCountdown(Date.parse(row.paused_until) - now)}: ${row.pause_reason ?? ''}`,
+                  `resumes in ${formatCountdown(Date.parse(row.paused_until) - now)}: ${row.pause_reason ?? ''}`,
                 ] as const,
               ]),
         ]}

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { activeStates, graphOf, spellTransition } from '../../../../../runtime/inspector/page/data/chart-graph.ts';
+import { activeStates, formatTransition, graphOf } from '../../../../../runtime/inspector/page/data/chart-graph.ts';
 import type { ChartState, ChartTransition } from '../../../../../runtime/inspector/wire.ts';
 
 const state = (id: string, more: Partial<ChartState> = {}): ChartState => ({
@@ -45,7 +45,7 @@ t.test('INS-2 · all transitions between two states are one arrow with their wor
   t.same(graph.initials, ['idle']);
 });
 
-t.test('INS-2 · what leaves no state is no arrow, what holds everywhere is told apart', async (t) => {
+t.test('INS-2 · a transition within its state is no arrow, and one of every state is listed apart', async (t) => {
   const everywhere = transition(null, 'busy', { label: 'stop' });
   const graph = graphOf({
     machine: 'm',
@@ -56,7 +56,7 @@ t.test('INS-2 · what leaves no state is no arrow, what holds everywhere is told
   t.same(graph.anywhere, [everywhere]);
 });
 
-t.test('INS-2 · a transition is spelled in a few letters', async (t) => {
+t.test('INS-2 · a transition is written in a few characters', async (t) => {
   const rows = [
     [{}, 'go'],
     [{ guard: 'isOpen' }, 'go [is open]'],
@@ -66,7 +66,7 @@ t.test('INS-2 · a transition is spelled in a few letters', async (t) => {
     [{ kind: 'done', label: 'load', guard: 'isGood' }, '[is good]'],
     [{ kind: 'error', label: 'load' }, 'load failed'],
   ] as const;
-  for (const [more, words] of rows) t.equal(spellTransition(transition('a', 'b', more)), words);
+  for (const [more, words] of rows) t.equal(formatTransition(transition('a', 'b', more)), words);
 });
 
 t.test('INS-2 · a nested state is active with everything that it lies in', async (t) => {

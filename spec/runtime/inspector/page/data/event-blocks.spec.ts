@@ -21,7 +21,7 @@ t.test('INS-2 · events are the same wherever the stream was cut', async (t) => 
   t.same(createBlockReader()(text), events);
 });
 
-t.test('INS-2 · what is begun is kept until it is whole, and lines of data are joined', async (t) => {
+t.test('INS-2 · a partial event is kept until it is complete, and lines of data are joined', async (t) => {
   const take = createBlockReader();
   t.same(take('data: one\n'), []);
   t.same(take(''), []);

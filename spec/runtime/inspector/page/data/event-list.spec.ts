@@ -1,13 +1,14 @@
 import t from 'tap';
 import type { EventFound } from '../../../../../runtime/control/contract.ts';
 import {
+  collectEvents,
   type EventList,
   mostHeld,
   withNews,
   withOlder,
 } from '../../../../../runtime/inspector/page/data/event-list.ts';
 import { outcomeOfRow, shortIdOf } from '../../../../../runtime/inspector/page/data/event-words.ts';
-import { spellTime, spellTook } from '../../../../../runtime/inspector/page/data/format.ts';
+import { formatTime, formatTook } from '../../../../../runtime/inspector/page/data/format.ts';
 import { fc } from '../../../../support/property.ts';
 
 const row = (key: number, more: Partial<EventFound> = {}): EventFound => ({
@@ -58,6 +59,42 @@ t.test('INS-4 · a row that changes keeps its place, and the oldest are let go b
   t.end();
 });
 
+t.test(
+  'INS-4 · the newest rows that match are collected over a fixed range, to a bound, a stop or a failure',
+  async (t) => {
+    const answer = (rows: readonly EventFound[], cursor?: string) => ({
+      ...{ from: 'a', to: 'b', rows },
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    const pages = [answer([row(9), row(8)], '8'), answer([], '5'), answer([row(4), row(3)])];
+    const run = async (most: number, ends?: { readonly stopAt?: number; readonly failAt?: number }) => {
+      const asked: object[] = [];
+      const stop = new AbortController();
+      const { rows, ...rest } = await collectEvents(
+        async (page) => {
+          asked.push(page);
+          if (asked.length - 1 === ends?.failAt) throw 'failed';
+          if (asked.length - 1 === ends?.stopAt) stop.abort();
+          return page.limit === 0 ? answer([]) : (pages[asked.length - 2] ?? answer([]));
+        },
+        { range: '1h', most, signal: stop.signal, heard: () => {} },
+      );
+      return { asked, rows: rows.map(({ key }) => Number(key)), ...rest };
+    };
+    const fixed = { range: 'a..b', limit: 1_000 };
+
+    t.same(await run(10), {
+      asked: [{ range: '1h', limit: 0 }, fixed, { ...fixed, cursor: '8' }, { ...fixed, cursor: '5' }],
+      rows: [9, 8, 4, 3],
+      isAll: true,
+    });
+    t.match(await run(3), { rows: [9, 8, 4], isAll: false });
+    t.match(await run(2), { asked: { length: 2 }, rows: [9, 8], isAll: false });
+    t.match(await run(10, { stopAt: 2 }), { asked: { length: 3 }, rows: [9, 8], isAll: false });
+    t.match(await run(10, { failAt: 3 }), { rows: [9, 8], isAll: false, error: 'failed' });
+  },
+);
+
 t.test('INS-4 · outcomes, ids and times are short and plain', (t) => {
   t.equal(outcomeOfRow(row(1, { status: 'unknown' })).words, 'Unconfirmed');
   t.equal(outcomeOfRow(row(1, { status: 'running', question: 'a1' })).words, 'Waiting for you');
@@ -70,9 +107,9 @@ t.test('INS-4 · outcomes, ids and times are short and plain', (t) => {
     [7_200_000, '2 h'],
     [525_600_000, '6 d 2 h'],
   ];
-  for (const [ms, words] of durations) t.equal(spellTook(ms), words);
-  t.match(spellTime('2026-11-21T14:02:30', 15_000), /^14:02:30$/);
-  t.match(spellTime('2026-11-21T14:02:30', 60_000), /^14:02$/);
-  t.match(spellTime('2026-11-21T14:02:30', 3_600_000), /^21 Nov 14:02$/);
+  for (const [ms, words] of durations) t.equal(formatTook(ms), words);
+  t.match(formatTime('2026-11-21T14:02:30', 15_000), /^14:02:30$/);
+  t.match(formatTime('2026-11-21T14:02:30', 60_000), /^14:02$/);
+  t.match(formatTime('2026-11-21T14:02:30', 3_600_000), /^21 Nov 14:02$/);
   t.end();
 });

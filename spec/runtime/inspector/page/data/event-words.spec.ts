@@ -1,15 +1,17 @@
 import t from 'tap';
-import { spellReason, spellTargets } from '../../../../../runtime/inspector/page/data/event-words.ts';
+import { formatReason, formatTargets } from '../../../../../runtime/inspector/page/data/event-words.ts';
 
-t.test('DLV-5 · a reason begins with its subject, a platform by the name that people write', (t) => {
-  for (const [reason, words] of [
-    ['slack: the platform does not know the place', 'Slack: the platform does not know the place'],
-    ['team_chat_a: the request timed out', 'Slack: the request timed out'],
-    ['filter: action equals "opened"', 'Filter: action equals "opened"'],
-    ['the signature does not match', 'The signature does not match'],
-    ['', ''],
+t.test('DLV-5 · a reason begins with the title of its own target, and never with that of another', (t) => {
+  for (const [reason, place, words] of [
+    ['slack: the platform does not know the place', 'Slack #deploys', 'Slack: the platform does not know the place'],
+    ['team_chat_a: the request timed out', 'Slack', 'Slack: the request timed out'],
+    ['jira: command not found', 'Slack #deploys', 'jira: command not found'],
+    ['jira: command not found', undefined, 'jira: command not found'],
+    ['filter: action equals "opened"', undefined, 'Filter: action equals "opened"'],
+    ['the signature does not match', 'Slack', 'The signature does not match'],
+    ['', undefined, ''],
   ] as const)
-    t.equal(spellReason(reason), words);
-  t.equal(spellTargets('slack, log, mine'), 'Slack, Log, mine');
+    t.equal(formatReason(reason, place), words);
+  t.equal(formatTargets('slack, log, mine'), 'Slack, Log, mine');
   t.end();
 });

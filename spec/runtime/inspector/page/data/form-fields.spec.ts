@@ -97,7 +97,7 @@ const refusals = [
   [{ type: 'string', format: 'date-time' }, 'soon', 'is no time'],
 ] as const;
 
-t.test('INS-2 · tells what cannot be read, by field', async (t) => {
+t.test('INS-2 · reports what cannot be read, by field', async (t) => {
   for (const [property, entry, problem] of refusals) {
     t.same(read(object({ it: property }), { it: entry }), { kind: 'refused', problems: { it: problem } });
   }

@@ -1,13 +1,13 @@
 import t from 'tap';
 import {
   counted,
+  formatClock,
+  formatCountdown,
+  formatEvent,
+  formatSpan,
+  formatStep,
+  formatWord,
   lastPart,
-  spellClock,
-  spellCountdown,
-  spellEvent,
-  spellSpan,
-  spellStep,
-  spellWord,
 } from '../../../../../runtime/inspector/page/data/format.ts';
 
 const hour = 3_600_000;
@@ -22,28 +22,29 @@ t.test('INS-2 · ages, steps and countdowns are short', async (t) => {
     [3 * hour + 1_200_000, '3 h 20 min'],
     [50 * hour, '2 d 2 h'],
   ] as const;
-  for (const [span, words] of spans) t.equal(spellSpan(span), words);
+  for (const [span, words] of spans) t.equal(formatSpan(span), words);
   const steps = [
     [0, '+0 ms'],
     [12.4, '+12 ms'],
     [1_440, '+1.4 s'],
     [70_000, '+1 min'],
   ] as const;
-  for (const [span, words] of steps) t.equal(spellStep(span), words);
+  for (const [span, words] of steps) t.equal(formatStep(span), words);
   const left = [
     [-1, '0:00'],
     [8_100, '0:09'],
     [750_000, '12:30'],
     [2 * hour, '2 h'],
   ] as const;
-  for (const [span, words] of left) t.equal(spellCountdown(span), words);
+  for (const [span, words] of left) t.equal(formatCountdown(span), words);
 });
 
-t.test('INS-2 · a time of another day names the day', async (t) => {
+t.test('INS-2 · a time of another day names the day, one of another year the year', async (t) => {
   const now = new Date(2026, 10, 21, 12, 0, 0).getTime();
-  t.equal(spellClock(now - hour, now), '11:00:00');
-  t.match(spellClock(now - 24 * hour, now), /20.*12:00:00/);
-  t.equal(spellClock('no time', now), '');
+  t.equal(formatClock(now - hour, now), '11:00:00');
+  t.equal(formatClock(now - 24 * hour, now), '20 Nov 12:00:00');
+  t.equal(formatClock(new Date(2025, 10, 21, 12, 0, 0).getTime(), now), '21 Nov 2025 12:00:00');
+  t.equal(formatClock('no time', now), '');
 });
 
 t.test('INS-2 · an actor is named by what its parent does not say', async (t) => {
@@ -55,15 +56,15 @@ t.test('INS-2 · an actor is named by what its parent does not say', async (t) =
 });
 
 t.test('INS-2 · words and counts read as people write them', async (t) => {
-  t.equal(spellWord('readingBody'), 'reading body');
+  t.equal(formatWord('readingBody'), 'reading body');
   t.equal(counted(1, 'tool'), '1 tool');
   t.equal(counted(10_000, 'tool'), '10,000 tools');
   t.equal(counted(2, 'delivery', 'deliveries'), '2 deliveries');
 });
 
-t.test('INS-1 · the interpreter’s own events are spelled by what they mean', async (t) => {
-  t.equal(spellEvent('xstate.done.actor.resumeWork'), 'resumeWork done');
-  t.equal(spellEvent('xstate.error.actor.connectServer'), 'connectServer error');
-  t.equal(spellEvent('xstate.after.retry.serverConnection.backingOff'), 'retry over');
-  t.equal(spellEvent('call.began'), 'call.began');
+t.test('INS-1 · the interpreter’s own events are named by what they mean', async (t) => {
+  t.equal(formatEvent('xstate.done.actor.resumeWork'), 'resumeWork done');
+  t.equal(formatEvent('xstate.error.actor.connectServer'), 'connectServer error');
+  t.equal(formatEvent('xstate.after.retry.serverConnection.backingOff'), 'retry over');
+  t.equal(formatEvent('call.began'), 'call.began');
 });

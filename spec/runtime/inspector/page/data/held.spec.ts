@@ -17,7 +17,7 @@ t.test('INS-2 · rows keep their places while news waits above them', async (t) 
   t.same(held(rows('c', 'b'), rows('c', 'b')), ['c b', 0]);
 });
 
-t.test('INS-2 · a row that changed is told anew where it stands', async (t) => {
+t.test('INS-2 · a changed row is updated in its place', async (t) => {
   const stood = [{ id: 'b', state: 'running' }, ...rows('a')];
   t.same(heldRows(stood, rows('c', 'b', 'a'), ({ id }) => id).shown, rows('b', 'a'));
 });

@@ -40,7 +40,7 @@ t.test('INS-2 · a view that fails at an event ends no stream: what follows is h
   t.equal(ended, 'lost', 'it ended as the daemon ended it');
   t.same(heard, ['whole']);
   t.match(failures, [{ message: 'a view is broken' }]);
-  t.equal(left.length, 1, 'and nobody came back for it');
+  t.equal(left.length, 1, 'and it is not opened again');
 });
 
 t.test('INS-2 · a stream that is not read to its end is left, so that none stays open beside the next', async (t) => {
@@ -63,7 +63,7 @@ t.test('INS-2 · a stream that is not read to its end is left, so that none stay
   await Promise.all(left);
 });
 
-t.test('INS-2 · a session that is not known is told from a daemon that is not there', async (t) => {
+t.test('INS-2 · an unknown session is distinguished from an unreachable daemon', async (t) => {
   const quiet = { take: () => {}, failed: () => {} };
   for (const [status, expected] of [
     [401, 'refused'],

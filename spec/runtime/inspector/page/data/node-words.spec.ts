@@ -4,6 +4,7 @@ import {
   commitWords,
   rateOfNode,
   rateWords,
+  recoveredOf,
   standbyWords,
   stateOfGone,
   stateOfNode,
@@ -74,5 +75,34 @@ t.test('SCA-3 · how long commits take, and who waits for them', (t) => {
   t.equal(standbyWords({ connected: 0 }), 'no standby');
   t.equal(standbyWords({ connected: 1, awaited: 'eu-b' }), '1 standby; commits wait for eu-b');
   t.equal(standbyWords({ connected: 2 }), '2 standbys');
+  t.end();
+});
+
+t.test('SCA-3 · recovered work is listed newest first, and no two rows have the same key', (t) => {
+  const work = {
+    at: '2026-01-01T00:00:00.000Z',
+    kind: 'delivery',
+    from: 'eu-9',
+    profile: 'default',
+    route: 'r',
+  } as const;
+  const twice = { ...work, event: 'e1', target: 'slack' };
+  const newer = { ...twice, at: '2026-01-02T00:00:00.000Z' };
+  const listed = recoveredOf([
+    row({ recovered: [twice, twice] }),
+    row({ recovered: [newer, twice] }, { node: 'eu-2' }),
+    row(),
+  ]);
+
+  t.same(
+    listed.map(({ at, by }) => [at, by]),
+    [
+      [newer.at, 'eu-2'],
+      [work.at, 'eu-1'],
+      [work.at, 'eu-1'],
+      [work.at, 'eu-2'],
+    ],
+  );
+  t.equal(new Set(listed.map(({ key }) => key)).size, 4);
   t.end();
 });

@@ -22,11 +22,11 @@ const rows = [
   ['up.recovering', ['working'], 'retrying'],
 ] as const;
 
-t.test('INS-2 · every state stands in one of six ways, by its tags and its name', async (t) => {
+t.test('INS-2 · every state has one of six standings, by its tags and its name', async (t) => {
   for (const [state, tags, standing] of rows) t.equal(standingOf({ state, tags }), standing, `${state} [${tags}]`);
 });
 
-t.test('INS-2 · what became of a delivery stands in the same words', async (t) => {
+t.test('INS-2 · the outcome of a delivery has the same standings', async (t) => {
   t.equal(standingOfStatus('running'), 'working');
   t.equal(standingOfStatus('delivered'), 'resting');
   t.equal(standingOfStatus('refused'), 'failed');

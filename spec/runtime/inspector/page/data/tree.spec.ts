@@ -37,7 +37,7 @@ t.test('INS-2 · puts every actor under its parent, named by the last part of it
   t.same(shown(house), ['supervisor', ' gateway', '  runs', '   r1', '   r2', ' servers']);
 });
 
-t.test('INS-2 · an actor whose parent is not among the rows stands at the top', async (t) => {
+t.test('INS-2 · an actor whose parent is not among the rows is at the top', async (t) => {
   t.same(shown(rowsOf(row('calls/c1', 'servers/calls'))), ['calls/c1']);
 });
 
@@ -81,7 +81,7 @@ t.test('INS-2 · what a person folds stays folded, and a crowd begins folded', a
   t.equal(shown(full, { ...everything, text: 'runs/29' }).length, 12, 'a filter unfolds it');
 });
 
-t.test('INS-2 · tells a reader of screens the place among the siblings', async (t) => {
+t.test('INS-2 · gives screen readers the position among the siblings', async (t) => {
   const [, , , first, second] = treeLines(house, everything, { folded: new Map(), nowMs: 0 });
   t.match(first, { position: 1, siblings: 2, depth: 3 });
   t.match(second, { position: 2, siblings: 2 });
@@ -98,7 +98,7 @@ t.test('INS-2 · offers the routes and servers that the living have', async (t) 
   t.same(valuesOf(house.values(), 'server'), []);
 });
 
-t.test('INS-2 · TRU-3 · what needs a person is counted by what is asked, whoever tells of it', async (t) => {
+t.test('INS-2 · TRU-3 · what needs a person is counted by question, whichever actor reports it', async (t) => {
   const needs = { tags: ['needsUser'] };
   const hub = { meta: { server: 'hub', profile: 'work' } };
   const counts = countStandings([

@@ -1,0 +1,103 @@
+/** The dialog in which a schedule or a subscription is made or edited: its own fields, then the prompt and the target. */
+
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useCell } from '../data/cell.ts';
+import { profiles } from '../data/live.ts';
+import { wordsOf } from '../data/rpc.ts';
+import { Field, Select } from '../parts/choice.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
+
+export interface Work {
+  readonly prompt: string;
+  readonly deliver: string;
+}
+
+export interface WorkDialogProps {
+  readonly title: string;
+  /** Verb and object: "Create schedule". */
+  readonly yes: string;
+  readonly isReady: boolean;
+  readonly change: Pick<ReturnType<typeof useChange>, 'busy' | 'refused'>;
+  readonly work: Work;
+  readonly promptHint: string;
+  readonly onWork: (work: Work) => void;
+  readonly onSave: () => Promise<void>;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+export function WorkDialog(props: WorkDialogProps): JSX.Element {
+  const { title, yes, isReady, change, work, promptHint, onWork, onSave, onClose, children } = props;
+  const { busy, refused } = change;
+  return (
+    <Dialog title={title} busy={busy} onClose={onClose}>
+      <WhyNot refused={refused} />
+      <form
+        class="pad stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void onSave();
+        }}
+      >
+        {children}
+        <Field
+          label="Prompt"
+          value={work.prompt}
+          onInput={(prompt) => onWork({ ...work, prompt })}
+          lines={4}
+          hint={promptHint}
+        />
+        <Field
+          label="Deliver to"
+          value={work.deliver}
+          onInput={(deliver) => onWork({ ...work, deliver })}
+          hint="A target such as slack, or log."
+        />
+        <div class="btns">
+          <button type="button" class="btn" disabled={busy} onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="btn primary" disabled={busy || !isReady}>
+            {yes}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The choice of a profile, where several are served. */
+export function ProfileField({
+  value,
+  onChoose,
+}: {
+  readonly value: string;
+  readonly onChoose: (profile: string) => void;
+}): JSX.Element | null {
+  const served = useCell(profiles) ?? [];
+  if (served.length < 2) return null;
+  return <Select label="Profile" value={value} options={served.map((name) => [name, name])} onChoose={onChoose} />;
+}
+
+/** Whether a change is under way, and why the last attempt was refused. */
+export function useChange() {
+  const [busy, setBusy] = useState(false);
+  const [refused, setRefused] = useState<Refusal>();
+  return {
+    busy,
+    refused,
+    async attempt(change: () => Promise<void>): Promise<void> {
+      setBusy(true);
+      setRefused(undefined);
+      try {
+        await change();
+      } catch (error) {
+        setRefused(wordsOf(error));
+      } finally {
+        setBusy(false);
+      }
+    },
+  };
+}
