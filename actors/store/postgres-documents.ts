@@ -5,7 +5,7 @@
 
 import type { DocumentRows } from '../shared-documents.ts';
 import { createListener } from './postgres-listener.ts';
-import { codeOf } from './postgres-reach.ts';
+import { codeOf } from './postgres-schema.ts';
 
 const changed = `select name, coalesce(d.version, 0) as version, d.text
   from agent_document d full join unnest($1::text[], $2::bigint[]) k(name, version) using (name)

@@ -16,7 +16,6 @@ import {
   answerTimeoutMs,
   type Backend,
   backendOf,
-  codeOf,
   connectTimeoutMs,
   endBackend,
   endUnanswered,
@@ -39,7 +38,15 @@ import {
   recordOf,
   touchedBy,
 } from './postgres-rows.ts';
-import { type Migrated, migrateSchema, placeOf, postgresFault, prepareSchema, readOnly } from './postgres-schema.ts';
+import {
+  codeOf,
+  type Migrated,
+  migrateSchema,
+  placeOf,
+  postgresFault,
+  prepareSchema,
+  readOnly,
+} from './postgres-schema.ts';
 import { createSessions, newsText, tellAll } from './postgres-sessions.ts';
 import { isLock } from './session-locks.ts';
 import { letters } from './work-index.ts';

@@ -5,6 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import { codeOf } from './postgres-schema.ts';
 
 export const connectTimeoutMs = 10_000;
 /**
@@ -83,9 +84,4 @@ export async function endBackend(client: Client, { pid, startedAt }: Backend): P
 /** Ends a connection by which a question was not answered: what is asked after it would wait behind it. */
 export function endUnanswered(client: Client, thrown: unknown): void {
   if (!isAnswer(thrown)) void client.end().catch(() => {});
-}
-
-export function codeOf(thrown: unknown): string {
-  if (thrown instanceof AggregateError) return codeOf(thrown.errors[0]);
-  return typeof thrown === 'object' && thrown !== null && 'code' in thrown ? String(thrown.code) : '';
 }

@@ -6,7 +6,6 @@
 
 import type { ClientBase } from 'pg';
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
-import { codeOf } from './postgres-reach.ts';
 
 /** Counts up with each change of the tables. */
 export const schemaVersion = 4;
@@ -204,4 +203,9 @@ export function postgresFault(place: string, thrown: unknown): Fault {
 /** Node's codes for certificates, and what the client says of a server without TLS. */
 function isOfTls(code: string, cause: string): boolean {
   return /CERT|^ERR_TLS|^ERR_SSL|^UNABLE_TO_|^EPROTO$/.test(code) || /\bSSL connection/.test(cause);
+}
+
+export function codeOf(thrown: unknown): string {
+  if (thrown instanceof AggregateError) return codeOf(thrown.errors[0]);
+  return typeof thrown === 'object' && thrown !== null && 'code' in thrown ? String(thrown.code) : '';
 }

@@ -79,7 +79,7 @@ export function compilePath(path: string): (root: Json) => Json | undefined {
 export interface Spelling {
   /** Characters (Unicode code points) after which the text stops, without a marker. */
   readonly limit?: number;
-  /** Spaces per level; none writes on one line. */
+  /** Spaces per level; 0 for everything on one line. */
   readonly indent?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * How long one timer can wait: beyond it a timer overflows and fires at once. Whoever waits longer looks again and continues;
- * what is configured stays below it.
+ * How long one timer can wait: beyond it a timer overflows and fires at once. A longer wait takes several
+ * timers; what is configured stays below it.
  * @see CFG-2 in docs/specification.md
  * @see [setTimeout](https://nodejs.org/docs/latest-v20.x/api/timers.html#settimeoutcallback-delay-args)
  */

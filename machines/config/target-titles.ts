@@ -3,6 +3,7 @@
  * @see DLV-1 in docs/specification.md
  */
 
+import type { DeliveryRecord } from '../webhook/record.ts';
 import { canonicalTarget } from './targets.ts';
 
 const titles: ReadonlyMap<string, string> = new Map([
@@ -39,4 +40,13 @@ const titles: ReadonlyMap<string, string> = new Map([
 /** Returns the platform's name as people write it; a name that no target has is returned unchanged. */
 export function targetTitle(name: string): string {
   return titles.get(canonicalTarget(name) ?? name) ?? name;
+}
+
+/** Returns the platform and the place, such as "Slack #deploys" or "GitHub acme/web#481". */
+export function placeWords({ target, chat, extra }: Pick<DeliveryRecord, 'target' | 'chat' | 'extra'>): string {
+  const title = targetTitle(target);
+  const { repo, pr_number: number } = extra;
+  if (typeof repo === 'string' && number !== undefined) return `${title} ${repo}#${String(number)}`;
+  const place = chat ?? extra.chat_id;
+  return place === undefined || place === null || place === '' ? title : `${title} ${String(place)}`;
 }

@@ -988,6 +988,8 @@ export interface EventSearch {
 export interface EventFound extends HistoryRow {
   /** Where it was delivered, or what it waits for; absent where the reason says it. */
   readonly result?: string;
+  /** The platform and place of its delivery, where there is a reason and that may be the delivery's. */
+  readonly place?: string;
   /** From the request to the delivery. */
   readonly took_ms?: number;
   readonly replay_of?: string;

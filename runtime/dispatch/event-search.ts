@@ -8,11 +8,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import { type ChipName, chipNames, chipOfStatus, readQuery, statusesOf } from '../../machines/base/event-query.ts';
 import { readRange, type TimeRange } from '../../machines/base/time-range.ts';
+import { placeWords } from '../../machines/config/target-titles.ts';
 import { isPassing, statusMark } from '../../machines/webhook/marks.ts';
 import { deliveryRow } from '../../machines/webhook/record.ts';
 import type { EventFound, EventNews, EventSearch, FoundEvents, SearchedEvents } from '../control/contract.ts';
 import { Refusal } from '../control/refusal.ts';
-import { placeWords } from '../inspector/event-attempts.ts';
 import { timeKey, timeOfKey } from '../system/ids.ts';
 import { alikeOf, type FoundEvent } from '../webhook/find-event.ts';
 import { type EventFacts, type FactsPorts, factsOf, tookOf } from './event-facts.ts';
@@ -255,6 +255,7 @@ function rowOf(facts: EventFacts): EventFound {
     key,
     status: status === 'retrying' ? status : row.status,
     ...(result === undefined ? {} : { result }),
+    ...(row.reason === undefined || delivery === undefined ? {} : { place: placeWords(delivery) }),
     ...(tookMs === undefined ? {} : { took_ms: tookMs }),
     ...(event.replayOf === undefined ? {} : { replay_of: event.replayOf }),
   };

@@ -6,6 +6,7 @@
 
 import type { Collection, Journal, Records } from '../../actors/store/journal.ts';
 import { cut } from '../../machines/base/json.ts';
+import { placeWords } from '../../machines/config/target-titles.ts';
 import {
   type FailureGrouping,
   failureGroupings,
@@ -16,7 +17,6 @@ import {
 import { statusMark } from '../../machines/webhook/marks.ts';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import type { BulkProgress, FailureChoice, FailureRow, Result } from '../control/contract.ts';
-import { placeWords } from '../inspector/event-attempts.ts';
 import { newestFirst } from './newest-first.ts';
 
 export interface FailureViewPorts {

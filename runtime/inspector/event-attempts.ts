@@ -3,7 +3,7 @@
  * @see DLV-4 and INS-4 in docs/specification.md
  */
 
-import { targetTitle } from '../../machines/config/target-titles.ts';
+import { placeWords } from '../../machines/config/target-titles.ts';
 import { type DeliveryRecord, isOver } from '../../machines/webhook/record.ts';
 import type { DeliveryAttempt, OpenedDelivery, Tone } from './event-wire.ts';
 import type { StorySources } from './story-sources.ts';
@@ -13,15 +13,6 @@ export type KnownDelivery = NonNullable<StorySources['delivery']>;
 /** The response, the further ones and the notices of an event. */
 export function deliveriesOf({ delivery, others = [], notices = [] }: StorySources): readonly KnownDelivery[] {
   return [delivery, ...others, ...notices].filter((one) => one !== undefined);
-}
-
-/** Returns the platform and the place, such as "Slack #deploys" or "comment on acme/web#481". */
-export function placeWords({ target, chat, extra }: Pick<DeliveryRecord, 'target' | 'chat' | 'extra'>): string {
-  const title = targetTitle(target);
-  const { repo, pr_number: number } = extra;
-  if (typeof repo === 'string' && number !== undefined) return `${title} ${repo}#${String(number)}`;
-  const place = chat ?? extra.chat_id;
-  return place === undefined || place === null || place === '' ? title : `${title} ${String(place)}`;
 }
 
 export function toneOfDelivery({ status }: Pick<DeliveryRecord, 'status'>): Tone {

@@ -4,8 +4,9 @@
  * @see INS-4 in docs/specification.md
  */
 
+import { placeWords } from '../../machines/config/target-titles.ts';
 import { isOver, type RunRecord } from '../../machines/webhook/record.ts';
-import { attemptsOf, deliveriesOf, type KnownDelivery, placeWords, toneOfDelivery } from './event-attempts.ts';
+import { attemptsOf, deliveriesOf, type KnownDelivery, toneOfDelivery } from './event-attempts.ts';
 import { callSpans, modelSpan, questionSpans } from './event-calls.ts';
 import type { Span, SpanPart } from './event-wire.ts';
 import { outcomeOf } from './story-request.ts';

@@ -4,9 +4,11 @@
  * @see INS-4 in docs/specification.md
  */
 
+import { placeWords } from '../../machines/config/target-titles.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
 import type { OutcomeKind } from '../../machines/webhook/reply.ts';
-import { attemptsOf, deliveriesOf, type KnownDelivery, placeWords } from './event-attempts.ts';
+import { attemptsOf, deliveriesOf, type KnownDelivery } from './event-attempts.ts';
+
 import type { Tone, Verdict } from './event-wire.ts';
 import { outcomeOf } from './story-request.ts';
 import type { StorySources } from './story-sources.ts';

@@ -48,7 +48,7 @@ export function createLog({ env, redactor, counted, sink }: LogSettings): Log {
     writeAll(fd, isTerminal ? clean : shownText(clean));
   }
 
-  /** A field that JSON cannot write is left out, and never the line. */
+  /** Where JSON cannot hold a field, the line is logged without the field. */
   function lineOf(level: LogLevel, message: string, fields: LogFields): string {
     try {
       return jsonLine(level, message, fields);

@@ -1,6 +1,6 @@
 /**
  * Wakes somebody once, later, and keeps nobody from stopping. For whoever waits in a table of its own, outside of every
- * chart; one that waits longer than a timer can looks again and continues.
+ * chart; one that waits longer than a timer can takes several.
  * @see INS-1 in docs/specification.md
  */
 

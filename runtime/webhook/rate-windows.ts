@@ -23,7 +23,7 @@ export function createRateWindows(limit: (nowMs: number) => number): RateWindows
     made ??= new LRUCache({ max: mostWindows });
     return made;
   };
-  /** Written once: a text that is written anew is hashed anew, three times a request. */
+  /** Each name is built once: a string that is built for each request is hashed for each, three times. */
   const names = new WeakMap<Route, string>();
   const nameOf = (route: Route): string => {
     const known = names.get(route);

@@ -657,7 +657,7 @@ export function sharedContract(t: Test, name: string, settings: SharedSettings):
     }
     await ended;
     t.same(got(await other.living()), [{ id: mine, owner: 'other' }]);
-    t.match(got(await other.take('runs', query)), [{ key: 'r', version: 2, from: dead }], 'and whose it was is told');
+    t.match(got(await other.take('runs', query)), [{ key: 'r', version: 2, from: dead }], 'with the session that had it');
     await other.close();
   });
 

@@ -18,6 +18,7 @@ const heavy = [
   'ajv',
   'nodemailer',
   'oauth4webapi',
+  'pg',
   'undici',
 ];
 

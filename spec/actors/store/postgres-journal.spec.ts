@@ -287,6 +287,11 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       const session = got(await journal.openSession('gw-1', 60_000));
       const older = schemaVersion - 1;
       await postgres.run(url, `update agent_meta set value = ${older} where name = 'schema'`);
+      const compression = `select case when 'lz4' = any(enumvals) then attcompression::text else 'l' end as by
+        from pg_settings, pg_attribute
+        where pg_settings.name = 'default_toast_compression' and attrelid = 'agent_record'::regclass and attname = 'value'`;
+      t.same(await postgres.run(url, compression), [{ by: 'l' }]);
+      await postgres.run(url, 'alter table agent_record alter column value set compression pglz');
       t.match(await openPostgresJournal({ url }), {
         ok: false,
         fault: { code: 'journal-version', message: /run `agent gateway migrate`/ },
@@ -296,6 +301,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await journal.close();
       const both = await Promise.all([migratePostgresJournal(url), migratePostgresJournal(url)]);
       t.ok(both.every((one) => one.ok && one.value.to === schemaVersion));
+      t.same(await postgres.run(url, compression), [{ by: 'l' }]);
       t.same(got(await migratePostgresJournal(url)), { from: schemaVersion, to: schemaVersion });
       await (await open(url)).close();
 

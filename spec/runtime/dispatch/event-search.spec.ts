@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Journal, Write } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
 import type { EventNews, FoundEvents } from '../../../runtime/control/contract.ts';
 import { createSearchEvents } from '../../../runtime/dispatch/event-search.ts';
 import { createEventStats } from '../../../runtime/dispatch/event-stats.ts';
@@ -134,6 +135,28 @@ t.test('INS-4 · a search finds words in payloads, ids, routes, types and reason
   t.match((await search('id:one')).rows, [{ result: 'All is well', took_ms: 1_000 }]);
   waiting.clear();
   t.same(idsOf(await search('status:waiting')), [], 'a question that is answered is noticed without a commit');
+});
+
+t.test('DLV-5 · INS-4 · a row names the platform and the place of its delivery as people do', async (t) => {
+  const { keeper, search } = await stage();
+  const sent = (key: string, more: Partial<DeliveryRecord>): readonly Write[] => [
+    { kind: 'put', collection: 'events', key, value: { ...plainEvent, deliveryId: key, work: key } },
+    {
+      kind: 'put',
+      collection: 'deliveries',
+      key,
+      value: { ...plainDelivery, chat: '#deploys', ...more } as DeliveryRecord,
+    },
+  ];
+  const [first, second] = [timeKey(begunMs - 2_000), timeKey(begunMs - 1_500)];
+  await keeper.commit([
+    ...sent(first, { status: 'failed', reason: 'slack: no such channel' }),
+    ...sent(second, { status: 'delivered' }),
+  ]);
+  t.match(
+    (await search('')).rows.filter(({ key }) => key === first || key === second),
+    [{ result: 'Slack #deploys' }, { reason: 'slack: no such channel', place: 'Slack #deploys' }],
+  );
 });
 
 t.test('INS-4 · pages follow each other without a gap, in any range, and what cannot be read is refused', async (t) => {

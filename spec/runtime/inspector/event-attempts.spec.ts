@@ -1,6 +1,7 @@
 import t from 'tap';
+import { placeWords } from '../../../machines/config/target-titles.ts';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
-import { attemptsOf, placeWords } from '../../../runtime/inspector/event-attempts.ts';
+import { attemptsOf } from '../../../runtime/inspector/event-attempts.ts';
 
 const record = {
   target: 'slack',

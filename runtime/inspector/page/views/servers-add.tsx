@@ -213,7 +213,7 @@ export function EditSheet({
       })
       .then(() => {});
   return (
-    <Dialog title={`Edit server ${server}`} sheet onClose={onClose}>
+    <Dialog title={`Edit server ${server}`} sheet busy={work.busy === 'Save changes'} onClose={onClose}>
       <form
         class="sheetform"
         onSubmit={(event) => {
