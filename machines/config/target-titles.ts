@@ -3,7 +3,7 @@
  * @see DLV-1 in docs/specification.md
  */
 
-import type { DeliveryRecord } from '../webhook/record.ts';
+import type { JsonObject } from '../base/json.ts';
 import { canonicalTarget } from './targets.ts';
 
 const titles: ReadonlyMap<string, string> = new Map([
@@ -42,8 +42,14 @@ export function targetTitle(name: string): string {
   return titles.get(canonicalTarget(name) ?? name) ?? name;
 }
 
+interface Addressed {
+  readonly target: string;
+  readonly chat?: string;
+  readonly extra: JsonObject;
+}
+
 /** Returns the platform and the place, such as "Slack #deploys" or "GitHub acme/web#481". */
-export function placeWords({ target, chat, extra }: Pick<DeliveryRecord, 'target' | 'chat' | 'extra'>): string {
+export function placeWords({ target, chat, extra }: Addressed): string {
   const title = targetTitle(target);
   const { repo, pr_number: number } = extra;
   if (typeof repo === 'string' && number !== undefined) return `${title} ${repo}#${String(number)}`;

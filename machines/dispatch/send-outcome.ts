@@ -40,7 +40,7 @@ export type Undelivered =
   | ({ readonly kind: 'rateLimited'; readonly retryAfterMs: number; readonly ofChat?: true } & Failure & MayDoubt)
   /** It did not arrive, and may another time. */
   | ({ readonly kind: 'transient' } & Failure & MayDoubt)
-  /** The request went out, and no answer told its outcome. */
+  /** The request went out, and no answer gave its outcome. */
   | ({ readonly kind: 'unknown' } & Failure);
 
 export type SendOutcome =

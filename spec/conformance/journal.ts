@@ -657,7 +657,11 @@ export function sharedContract(t: Test, name: string, settings: SharedSettings):
     }
     await ended;
     t.same(got(await other.living()), [{ id: mine, owner: 'other' }]);
-    t.match(got(await other.take('runs', query)), [{ key: 'r', version: 2, from: dead }], 'with the session that had it');
+    t.match(
+      got(await other.take('runs', query)),
+      [{ key: 'r', version: 2, from: dead }],
+      'with the session that had it',
+    );
     await other.close();
   });
 
