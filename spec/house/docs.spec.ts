@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import t from 'tap';
 import { pagesOf } from './pages.ts';
@@ -39,6 +39,19 @@ t.test('the rows of a table have as many cells as its head', (t) => {
     }
   }
   t.ok(found > 40, 'the tables are found');
+  t.end();
+});
+
+/** Files in the table of each journey: the ways that a request takes in turn, those that few take among them. */
+const mostFiles = { 'One webhook': 51, 'One tool call': 23, 'One login': 18, 'A reload': 14 };
+
+t.test('no journey leads through more files than it did', (t) => {
+  const sections = readFileSync('docs/ARCHITECTURE.md', 'utf8').split(/^## /m);
+  for (const [title, most] of Object.entries(mostFiles)) {
+    const rows = sections.find((section) => section.startsWith(title))?.match(/^\|.*$/gm) ?? [];
+    const files = new Set([...rows.join().matchAll(fullPath)].map(([path]) => path));
+    t.equal(files.size, most, `${title}: ${[...files].join(', ')}`);
+  }
   t.end();
 });
 
