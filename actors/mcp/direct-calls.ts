@@ -57,7 +57,7 @@ interface Waiting {
 const firstId = 1_000_000_000;
 const ignore = (): void => {};
 
-/** Takes the transport's messages from now on; what is no answer to a call is passed on to whoever took them before. */
+/** Takes the transport's messages from now on; those that answer no call go to the handler that was there before. */
 export function createDirectCalls(transport: Transport, timeoutMs: number, calls: OpenCalls): DirectCalls {
   const waiting = new Map<number, Waiting>();
   const take = transport.onmessage;

@@ -1,5 +1,5 @@
 /**
- * What an engine runs: a piece of work on the tables that is told its outcome. An object rather than a promise,
+ * What an engine runs: a piece of work on the tables, with a callback for its outcome. An object rather than a promise,
  * because a request's commit is one of tens of thousands a second and three promises each would cost it more than its
  * writes do.
  */

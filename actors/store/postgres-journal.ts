@@ -293,7 +293,8 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
   let waiting: (readonly Commit[])[] = [];
   let underWay: Promise<void> | undefined;
   let gathered: Commit[] | undefined;
-  let careful = 0;
+  /** So many further groups take nothing for new. */
+  let looksFor = 0;
   /** How long the last group waited for its rows. */
   let rowsWaitMs = 0;
   /** The collections of which a take may have held more than this gateway has heard of. */
@@ -379,12 +380,14 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
 
   /** Where another gateway wrote the same records at the same time, they are judged again by what it wrote. */
   async function judged(commits: readonly Commit[]): Promise<Verdicts> {
-    careful -= 1;
-    try {
-      if (careful < 0) return await transact(commits, true);
-    } catch (thrown) {
-      if (!overtaken.has(codeOf(thrown))) throw thrown;
-      careful = carefulGroups;
+    if (looksFor > 0) looksFor -= 1;
+    else {
+      try {
+        return await transact(commits, true);
+      } catch (thrown) {
+        if (!overtaken.has(codeOf(thrown))) throw thrown;
+        looksFor = carefulGroups;
+      }
     }
     return unlessOvertaken(() => transact(commits, false));
   }

@@ -31,7 +31,7 @@ export interface ExamRequest {
   readonly fix: boolean;
 }
 
-/** A finding as it is told: fixed, or with why it could not be. */
+/** A finding as it is reported: fixed, or with the reason why it could not be. */
 export type Told = Finding & { readonly mended?: true; readonly unmended?: string };
 
 /** A gateway that does not answer in this time hangs. */

@@ -15,19 +15,21 @@ export interface FaultSources {
 
 /**
  * @param profile whose faults are listed; undefined for all
- * @returns each fault once: the errors that were found, or what the gateway reports where there are none, then the journal's
+ * @returns each fault once: the errors that were found, what else the gateway reports, then the journal's
  */
 export function faultsOf({ findings, status }: FaultSources, profile: string | undefined): readonly string[] {
   // A server whose entry cannot be used is listed as a failing server.
   const errors = findings.filter(({ severity, scope }) => severity === 'error' && scope.kind !== 'server');
-  // The gateway reports the first error itself, so its report says nothing new where there is any, shown here or not.
-  const reported = errors.length > 0 ? [] : [status.config.fault, status.webhook.fault];
+  const words = (found: Diagnostic): string => printDiagnostic({ ...found, sourceLine: '' });
+  // The gateway reports the first of the errors too, which may be one that is not listed for this profile.
+  const reported = [status.config.fault, status.webhook.fault].filter(
+    (fault): fault is string => fault !== undefined && !errors.some((found) => fault.includes(words(found))),
+  );
   // An error of a platform stops the profile of that file alone; other errors stop the gateway or its webhooks.
-  const shown = errors.filter(
+  const listed = errors.filter(
     ({ scope, file }) =>
       profile === undefined || scope.kind !== 'platform' || file === configFile(profile as ProfileName),
   );
-  const all = [...shown.map((found) => printDiagnostic({ ...found, sourceLine: '' })), ...reported];
-  const faults = all.filter((fault) => fault !== undefined);
-  return [...new Set(status.journal === 'ready' ? faults : [...faults, status.journal])];
+  const journal = status.journal === 'ready' ? [] : [status.journal];
+  return [...new Set([...listed.map(words), ...reported, ...journal])];
 }

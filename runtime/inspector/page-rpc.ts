@@ -88,7 +88,7 @@ export async function answerPage(
   });
   if (response.destroyed) return;
   const answer = serialize();
-  // A subscription continues until the page leaves; what has no end of its own has told nobody to stop it yet.
+  // The response to a subscription stays open until the page leaves.
   if (streams && isSubscription(asked.method)) response.write(answer);
   else if (streams) response.end(answer);
   else end(response, 200, answer);

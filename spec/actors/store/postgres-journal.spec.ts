@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Journal, Put, Write } from '../../../actors/store/journal.ts';
+import type { Journal, News, Put, Write } from '../../../actors/store/journal.ts';
 import { migratePostgresJournal, openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
 import { reach } from '../../../actors/store/postgres-reach.ts';
 import { placeOf, postgresFault, schemaVersion } from '../../../actors/store/postgres-schema.ts';
@@ -72,6 +72,8 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       const one = await open(way.url(url));
       const session = got(await one.openSession('one', 60_000));
       t.equal(one.lostMs(), 0);
+      const heard: News[] = [];
+      one.watch((news) => heard.push(news));
       const locks = `from pg_locks where locktype = 'advisory' and granted
       and classid = hashtext('agent_session ' || current_schema)::oid`;
       const lose = async (): Promise<void> => {
@@ -83,6 +85,10 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await postgres.run(url, `alter table agent_session add check (owner <> 'refused')`);
       t.match(await one.openSession('refused', 60_000), { ok: false });
       await lose();
+      t.same(
+        heard.filter((news) => news === 'lost'),
+        ['lost'],
+      );
       await postgres.run(url, 'update agent_session set lost_at = 1');
       way.block(false);
       while (one.lostMs() > 0) await turn();

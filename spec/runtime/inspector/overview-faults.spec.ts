@@ -25,12 +25,16 @@ t.test('INS-4 · PRF-2 · an error of a platform is listed for its profile and f
   t.end();
 });
 
-t.test('INS-4 · the fault that the gateway reports is listed only where there is no error of any profile', (t) => {
-  const status = statusOf('profiles/work/config.yaml: no');
-  t.same(faultsOf({ findings: [ofWork], status }, 'default'), []);
-  t.same(faultsOf({ findings: [ofServer], status: { ...status, journal: 'the disk is full' } }, 'default'), [
-    'profiles/work/config.yaml: no',
-    'the disk is full',
-  ]);
-  t.end();
-});
+t.test(
+  'INS-4 · a fault that the gateway reports is listed unless it is an error that was found, of any profile',
+  (t) => {
+    const status = statusOf('profiles/work/config.yaml: no [of-work], and 1 more');
+    t.same(faultsOf({ findings: [ofWork], status }, 'default'), []);
+    const inUse = { ...status, webhook: { enabled: true, url: null, fault: 'webhook listener: the port is in use' } };
+    t.same(faultsOf({ findings: [ofWork, ofServer], status: { ...inUse, journal: 'the disk is full' } }, 'default'), [
+      'webhook listener: the port is in use',
+      'the disk is full',
+    ]);
+    t.end();
+  },
+);
