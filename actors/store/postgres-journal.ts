@@ -78,8 +78,7 @@ const idleInTransactionMs = 8_000;
 const outcomePatienceMs = 5_000;
 /** Other gateways take a session for ended soon after. */
 const sessionAnswerMs = 3_000;
-/** How many times as long the one question may take that reads every record, and a piece of a prune. */
-const sumPatience = 60;
+/** How many times as long a piece of a prune may take. */
 const prunePatience = 6;
 const outcomePauseMs = 50;
 
@@ -162,6 +161,9 @@ const askOutcome = `with
       order by r.collection, r.key for update of r)
   select (select count(*) from c) + (select count(*) from r) > 0 as is_found,
     case when $1::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) then 'aborted' else pg_xact_status($1::xid8) end as status`;
+
+/** Claims that are kept with events which are removed end by their time from here on. */
+const endByTime = `update agent_claim set event_key = null where event_key = any($1::text[])`;
 
 const markEvents = `update agent_record e set marks = e.marks || string_to_array(u.marks, '${markEnd}')
   from unnest($1::text[], $2::text[], $3::bool[]) u(work, marks, of_run)
@@ -415,6 +417,8 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
       } else {
         const isRecord = ({ at }: Change): boolean => at !== 'claims';
         const gone = removed.filter(isRecord);
+        const events = gone.filter(({ at }) => at === letters.events).map(({ key }) => key);
+        if (events.length > 0) await ask('end_by_time', endByTime, [events]);
         const { name, text, values } = writeRows({
           gone_r: [gone.map(({ at }) => at), gone.map(({ key }) => key)],
           gone_c: [removed.filter(({ at }) => at === 'claims').map(({ key }) => key)],
@@ -565,8 +569,8 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
           throw thrown;
         }
       }),
-    read(statement) {
-      const question = { text: statement, query_timeout: sumPatience * answerMs };
+    read(statement, values = []) {
+      const question = { text: statement, values: [...values], query_timeout: prunePatience * answerMs };
       return pool.query(question);
     },
   };

@@ -1,12 +1,15 @@
 /**
- * Prunes the history of a journal in Postgres, in pieces between its commits.
+ * Prunes the history of a journal in Postgres, in pieces between its commits. What it costs grows with what it removes, not
+ * with what is kept.
  * @see DUR-2 in docs/specification.md
  */
 
 import type { QueryResult } from 'pg';
 import type { Journal } from './journal.ts';
 
-const pieceSize = 1_000;
+const pieceSize = 500;
+/** Of more than so much of the table a random part is weighed. */
+const weighedBytes = 64 * 1024 * 1024;
 
 /** A record without a due time; an event only if the work that it led to has none either. */
 const finished = `r.collection in ('e', 'r', 'd', 't') and r.due_at is null and not (r.collection = 'e' and exists (
@@ -15,28 +18,45 @@ const finished = `r.collection in ('e', 'r', 'd', 't') and r.due_at is null and 
 /** One gateway prunes at a time; another one skips its turn. */
 const mayPrune = `(select pg_try_advisory_xact_lock(hashtext('agent_prune'), hashtext(current_schema)))`;
 
-const aged = `delete from agent_record where (collection, key) in (
-  select r.collection, r.key from agent_record r where ${mayPrune} and ${finished} and r.key < $1
-  limit ${pieceSize} for update of r skip locked)`;
+/** Removes records, and of what was kept with the events among them the claims whose time is over; the others end by their time. */
+const remove = (records: string): string => `with
+  now as materialized (select agent_now() as ms),
+  old as materialized (${records}),
+  gone as (delete from agent_record r using old o where r.collection = o.collection and r.key = o.key
+    returning r.collection, r.key, r.bytes),
+  ended as (delete from agent_claim where event_key = any(array(select key from gone where collection = 'e'))
+    and expires_at <= (select ms from now)),
+  left_over as (update agent_claim set event_key = null where event_key = any(array(select key from gone where collection = 'e'))
+    and expires_at > (select ms from now))
+  select count(*) as records, coalesce(sum(bytes), 0) as bytes from gone`;
+
+const aged = remove(`select r.collection, r.key from agent_record r where ${mayPrune} and ${finished} and r.key < $1
+  limit ${pieceSize} for update of r skip locked`);
 
 /** The oldest records until so many bytes are gone; each collection is read by its index, and none is sorted whole. */
-const oldest = `delete from agent_record where (collection, key) in (select collection, key from (
+const oldest = remove(`select collection, key from (
   select collection, key, bytes, sum(bytes) over (order by key, collection) as upto
   from (select o.* from unnest(array['e', 'r', 'd', 't']) c(name) cross join lateral (
       select * from agent_record r where ${mayPrune} and r.collection = c.name and ${finished}
         order by r.key limit ${pieceSize} for update of r skip locked) o
     order by o.key, o.collection limit ${pieceSize}) oldest) r
-  where upto - bytes < $1) returning bytes`;
+  where upto - bytes < $1`);
 
-const expired = `delete from agent_claim where name in (select name from agent_claim c where ${mayPrune} and expires_at <= agent_now()
-  and (event_key is null or not exists (select 1 from agent_record where collection = 'e' and key = c.event_key))
-  limit ${pieceSize} for update of c skip locked)`;
+const expired = `with gone as (
+  delete from agent_claim where name in (select name from agent_claim c
+    where ${mayPrune} and event_key is null and expires_at <= (select agent_now())
+    limit ${pieceSize} for update of c skip locked) returning 1)
+  select count(*) as records from gone`;
+
+/** The part of the table that is weighed, in percent. */
+const share = `select least(100, ${weighedBytes} * 100.0 / greatest(1, pg_relation_size('agent_record'))) as percent`;
+const weigh = `select round(coalesce(sum(bytes), 0) * 100 / $1::float8) as bytes from agent_record tablesample system ($1::float8)`;
 
 export interface PruneConnections {
   /** Runs a statement between two commits. */
   write(statement: string, values: readonly unknown[]): Promise<QueryResult>;
   /** Runs one beside them. */
-  read(statement: string): Promise<QueryResult>;
+  read(statement: string, values?: readonly unknown[]): Promise<QueryResult>;
 }
 
 /** Resolves with the number of records that were removed. Rejects as the client does. */
@@ -45,15 +65,20 @@ export async function pruneRows(
   { keepAfterKey, maxBytes }: Parameters<Journal['prune']>[0],
 ): Promise<number> {
   let removed = await removeAll(write, aged, [keepAfterKey]);
-  const { rows } = await read('select coalesce(sum(bytes), 0) as bytes from agent_record');
-  for (let excess = Number(rows[0]?.bytes) - maxBytes; excess > 0; ) {
-    const gone = (await write(oldest, [excess])).rows;
-    if (gone.length === 0) break;
-    removed += gone.length;
-    for (const { bytes } of gone) excess -= Number(bytes);
+  for (let excess = (await bytesOf(read)) - maxBytes; excess > 0; ) {
+    const [gone] = (await write(oldest, [excess])).rows;
+    if (Number(gone?.records) === 0) break;
+    removed += Number(gone?.records);
+    excess -= Number(gone?.bytes);
   }
   await removeAll(write, expired, []);
   return removed;
+}
+
+/** Exact for a small table; within a few percent for one that is weighed in part. */
+async function bytesOf(read: PruneConnections['read']): Promise<number> {
+  const percent = (await read(share)).rows[0]?.percent;
+  return Number((await read(weigh, [percent])).rows[0]?.bytes);
 }
 
 async function removeAll(
@@ -62,7 +87,7 @@ async function removeAll(
   values: readonly unknown[],
 ): Promise<number> {
   for (let removed = 0; ; ) {
-    const count = (await write(statement, values)).rowCount ?? 0;
+    const count = Number((await write(statement, values)).rows[0]?.records);
     removed += count;
     if (count < pieceSize) return removed;
   }

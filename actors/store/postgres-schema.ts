@@ -8,7 +8,7 @@ import type { ClientBase } from 'pg';
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 
 /** Counts up with each change of the tables. */
-export const schemaVersion = 4;
+export const schemaVersion = 5;
 
 /** Keys sort by their bytes. Values are text: Postgres's JSON types refuse some of what JSON can hold. */
 const tables = `
@@ -29,7 +29,15 @@ const tables = `
   create index if not exists agent_record_marks on agent_record using gin (marks);
   create table if not exists agent_claim (
     name text collate "C" primary key, value text not null, expires_at bigint not null, event_key text);
-  create index if not exists agent_claim_expiry on agent_claim (expires_at);
+  create index if not exists agent_claim_end on agent_claim (expires_at) where event_key is null;
+  create index if not exists agent_claim_event on agent_claim (event_key collate "C") where event_key is not null;
+  do $$ begin
+    if to_regclass('agent_claim_expiry') is not null then
+      update agent_claim c set event_key = null where event_key is not null
+        and not exists (select from agent_record where collection = 'e' and key = c.event_key);
+      drop index agent_claim_expiry;
+    end if;
+  end $$;
   create table if not exists agent_session (id text primary key, owner text not null, expires_at bigint not null);
   alter table agent_session add column if not exists number bigint not null default 0;
   alter table agent_session add column if not exists lost_at bigint;

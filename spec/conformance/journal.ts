@@ -7,6 +7,7 @@ import type { Test } from 'tap';
 import type { Anew, CommitVerdict, Journal, Put, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
 import type { Result } from '../../machines/base/fault.ts';
 import { claimOfEvent } from '../../machines/webhook/marks.ts';
+import { claimNames, signatureClaim } from '../../machines/webhook/record.ts';
 import { fc } from '../support/property.ts';
 import { checkHistory, histories } from './journal-model.ts';
 
@@ -577,6 +578,43 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     for (let n = 0; n < 450; n += 1) if ((await journal.claimed(`n${n}`)) !== undefined) left.push(`n${n}`);
     t.same(left, ['n1', ...Array.from({ length: 9 }, (_, n) => `n${441 + n}`)]);
   });
+
+  check(
+    'IDM-2 · DUR-2 · claims that are kept with an event end by their time once it is forgotten',
+    async (t, journal, clock) => {
+      const kept = (key: string, forMs: number): readonly Write[] => {
+        const event = { profile: 'default', route: 'r', deliveryId: key, signatureDigest: key };
+        const [ofId = '', ofSignature = ''] = claimNames(event);
+        const value = { eventKey: key };
+        return [
+          { kind: 'claim', name: ofId, value, forMs, event: key },
+          { kind: 'claim', name: ofSignature, value, forMs: forMs + 10, keptWith: key },
+          put(key, event),
+        ];
+      };
+      for (const writes of [kept('a1', 10), kept('a2', 90), kept('a3', 90), kept('b1', 10)])
+        await journal.commit(writes);
+      await clock.set(nowMs + 30);
+      t.equal((await journal.claims({ limit: 99 })).length, 8, 'as long as their events');
+      const all = { keepAfterKey: 'b', maxBytes: Number.MAX_SAFE_INTEGER };
+      await journal.commit([remove('a3')]);
+      t.equal(got(await journal.prune(all)), 2);
+
+      const left = async () => (await journal.claims({ limit: 99 })).map(({ value }) => value.eventKey).sort();
+      t.same(await left(), ['a2', 'a2', 'a3', 'a3', 'b1', 'b1']);
+      t.match(await journal.commit([claim(signatureClaim('default', 'a2'))]), {
+        kind: 'claimed',
+        holder: { eventKey: 'a2' },
+      });
+      await clock.set(nowMs + 100);
+      got(await journal.prune(all));
+      t.same(await left(), ['b1', 'b1']);
+      // An earlier time shows what is still in the store.
+      await clock.set(0);
+      t.same(await left(), ['b1', 'b1']);
+      t.equal((await journal.commit([claim(signatureClaim('default', 'a3'))])).kind, 'committed');
+    },
+  );
 
   check('DUR-1 · commits while it forgets', async (t, journal) => {
     const keys = Array.from({ length: 1000 }, (_, n) => `k${String(n).padStart(4, '0')}`);

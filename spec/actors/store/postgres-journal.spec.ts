@@ -298,6 +298,9 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
         where pg_settings.name = 'default_toast_compression' and attrelid = 'agent_record'::regclass and attname = 'value'`;
       t.same(await postgres.run(url, compression), [{ by: 'l' }]);
       await postgres.run(url, 'alter table agent_record alter column value set compression pglz');
+      // What an earlier release kept of events that are gone.
+      await postgres.run(url, 'create index agent_claim_expiry on agent_claim (expires_at)');
+      await postgres.run(url, `insert into agent_claim values ('c', '{}', 1, 'gone')`);
       t.match(await openPostgresJournal({ url }), {
         ok: false,
         fault: { code: 'journal-version', message: /run `agent gateway migrate`/ },
@@ -309,7 +312,10 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       t.ok(both.every((one) => one.ok && one.value.to === schemaVersion));
       t.same(await postgres.run(url, compression), [{ by: 'l' }]);
       t.same(got(await migratePostgresJournal(url)), { from: schemaVersion, to: schemaVersion });
-      await (await open(url)).close();
+      const migrated = await open(url);
+      got(await migrated.prune(all));
+      await migrated.close();
+      t.same(await postgres.run(url, 'select name from agent_claim'), []);
 
       t.same(got(await migratePostgresJournal(none)), { from: 0, to: schemaVersion });
       await migratePostgresJournal(newer);
@@ -433,6 +439,39 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     while ((await journal.commit([put('other')])).kind === 'unavailable') await journal.probe();
     t.match(await journal.get('runs', 'other'), { key: 'other' });
     await Promise.all([journal.close(), owner.end()]);
+  });
+
+  t.test('DUR-2 · SCA-1 · a prune reads what it removes, not what is kept', async (t) => {
+    const url = await postgres.url();
+    const journal = await open(url);
+    await postgres.run(
+      url,
+      `insert into agent_record select 'e', 'k' || lpad(n::text, 6, '0'), 1, null, null, null, '{}', 1000, repeat('x', 1900)
+        from generate_series(1, 40000) n;
+      insert into agent_claim select 'c' || n, '{}', 1, 'k' || lpad(n::text, 6, '0') from generate_series(1, 40000) n;
+      analyze agent_record; analyze agent_claim`,
+    );
+    const read = async (): Promise<Record<string, unknown> | undefined> => {
+      const [row] = await postgres.run(
+        url,
+        `select sum(seq_tup_read)::int as whole, sum(coalesce(idx_tup_fetch, 0))::int as found from pg_stat_user_tables
+          where relname = 'agent_claim' and schemaname = current_schema`,
+      );
+      return row;
+    };
+    const before = await read();
+    t.equal(got(await journal.prune({ keepAfterKey: 'k000011', maxBytes: 40_000_000 * 2 })), 10);
+    // The table is above the size that is weighed whole.
+    const gone = got(await journal.prune({ keepAfterKey: '', maxBytes: 20_000_000 }));
+    t.ok(gone > 18_000 && gone < 22_000, `${gone} are gone`);
+    await journal.close();
+    // A connection tells what it read when it ends.
+    const left = `select 1 from pg_stat_activity where application_name = 'agent'`;
+    while ((await postgres.run(url, left)).length > 0) await turn();
+    const after = await read();
+    t.equal(after?.whole, before?.whole, 'no claim is looked for one by one');
+    t.ok(Number(after?.found) - Number(before?.found) <= 3 * gone, `${after?.found} are found by an index`);
+    t.same(await postgres.run(url, 'select count(*)::int as kept from agent_claim'), [{ kept: 40_000 - 10 - gone }]);
   });
 
   t.test('DUR-1 · a database that restarts costs refusals, and nothing that was acknowledged', async (t) => {
