@@ -387,8 +387,8 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
 
   t.test('DUR-1 · a commit that the database lost as it crashed is not taken for another one', async (t) => {
     const way = await postgres.lossy();
-    // What is not committed is soon on disk otherwise, and with it the number of its transaction.
-    const restart = () => postgres.restart('wal_writer_delay=10000');
+    // What is not committed is soon on disk otherwise, and with it the number of its transaction, which nobody else is to get.
+    const restart = () => postgres.restart('wal_writer_delay=10000', 'autovacuum=off');
     await restart();
     for (const isGivenOutAgain of [true, false]) {
       const url = await postgres.url();
