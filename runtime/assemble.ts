@@ -136,6 +136,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     profiles: () => [...homes.inForce().profiles.keys()],
     load: webhooks.load,
     concurrency: () => settings().agent.concurrency,
+    askedElsewhere: () => host.nodes?.questionsOfOthers().length ?? 0,
     webhookEnabled: () => settings().webhook.enabled,
     redact: redactor.text,
     viewers: inspector.watching,

@@ -28,7 +28,10 @@ export interface PostgresSessions {
 
 /** A database that restarts cuts all connections: each gateway gets this long to come back. */
 const graceMs = 1_500;
-/** A gateway that has just come to the database does not know yet who else comes back to it. */
+/**
+ * A gateway that has just come back to the database does not know yet who else comes back to it, nor one that starts while
+ * the database has just begun.
+ */
 const quietMs = 5_000;
 const firstWaitMs = 100;
 const longestWaitMs = 1_000;
@@ -98,11 +101,15 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     client.on('end', lost);
     client.on('error', lost);
     try {
+      const isFirst = backend === undefined;
       // It may have the locks of own sessions still.
       if (backend !== undefined) await endBackend(client, backend);
       backend = await backendOf(client);
-      const { rows } = await client.query('select current_schema as name, agent_now() as now');
-      cameAtMs = Number(rows[0]?.now);
+      const { rows } = await client.query(
+        `select current_schema as name, agent_now() as now,
+          clock_timestamp() - pg_postmaster_start_time() > interval '${quietMs} ms' as is_steady`,
+      );
+      cameAtMs = isFirst && rows[0]?.is_steady === true ? Number.NEGATIVE_INFINITY : Number(rows[0]?.now);
       client.on('notification', ({ payload = '' }) => {
         const [schema, text] = payload.split(' ');
         const news = newsFrom(text);

@@ -714,6 +714,11 @@ export interface Nodes {
   ): Promise<Json>;
   /** The rows of a list at every other gateway that answers, each with the name of its gateway. */
   ofOthers<Row extends object>(method: string): Promise<readonly (Row & { readonly node: string })[]>;
+  /**
+   * The questions that wait for a person at the others, as they were known some seconds ago; asks them anew where need be.
+   * The same list as before where nothing has changed.
+   */
+  questionsOfOthers(): readonly ApprovalRow[];
   /** Answers what another gateway asks; does not reject. */
   answer(question: string): Promise<string>;
 }

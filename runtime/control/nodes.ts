@@ -4,6 +4,7 @@
  * @see SCA-3 and CLI-3 in docs/specification.md
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Neighbour, Neighbours } from '../../actors/store/postgres-neighbours.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
@@ -11,7 +12,7 @@ import { readJson } from '../../machines/base/read-json.ts';
 import { answerRequest } from './answer.ts';
 import type { Asker } from './audit.ts';
 import { type CommandHost, daemonOf, refuse } from './command.ts';
-import type { GatewayStatus, NodeRow, Nodes } from './contract.ts';
+import type { ApprovalRow, GatewayStatus, NodeRow, Nodes } from './contract.ts';
 import { type RpcRequest, readMessage, rpcCodes, spellError, spellRequest } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 
@@ -38,6 +39,8 @@ const isElsewhere: Readonly<Record<string, string>> = {
 };
 const unknownAsker: Asker = { who: 'another gateway', from: 'terminal' };
 const lookMs = 3_000;
+/** What is known of their questions is as old as this before they are asked again. */
+const questionsMs = 2_000;
 /** What changes something may take long, as all dead letters of a history do; a gateway that ends before is not waited for. */
 const actMs = 600_000;
 
@@ -115,6 +118,20 @@ export function createNodes(ports: NodesPorts): Nodes {
     return leader === undefined ? own() : askOne(asks, leader, request, asker);
   }
 
+  async function ofOthers<Row extends object>(method: string): Promise<readonly (Row & { readonly node: string })[]> {
+    const { asks, nodes } = await others().catch(() => ({ asks: undefined, nodes: [] }));
+    const found = await Promise.all(
+      nodes.map(async (one) => {
+        const rows = asks && (await askOne(asks, one, { method, params: {} }).catch(() => []));
+        return (Array.isArray(rows) ? rows : []).map((row) => ({ ...(row as object), node: one.node }));
+      }),
+    );
+    return found.flat() as (Row & { node: string })[];
+  }
+
+  let questions: readonly ApprovalRow[] = [];
+  let questionsAtMs = Number.NEGATIVE_INFINITY;
+
   return {
     async list() {
       const { asks, nodes } = await all();
@@ -158,15 +175,17 @@ export function createNodes(ports: NodesPorts): Nodes {
       }
     },
 
-    async ofOthers<Row extends object>(method: string) {
-      const { asks, nodes } = await others().catch(() => ({ asks: undefined, nodes: [] }));
-      const found = await Promise.all(
-        nodes.map(async (one) => {
-          const rows = asks && (await askOne(asks, one, { method, params: {} }).catch(() => []));
-          return (Array.isArray(rows) ? rows : []).map((row) => ({ ...(row as object), node: one.node }));
-        }),
-      );
-      return found.flat() as (Row & { node: string })[];
+    ofOthers,
+
+    questionsOfOthers() {
+      if (performance.now() - questionsAtMs > questionsMs) {
+        questionsAtMs = Number.POSITIVE_INFINITY;
+        void ofOthers<ApprovalRow>('approvals.list').then((rows) => {
+          if (!isDeepStrictEqual(rows, questions)) questions = rows;
+          questionsAtMs = performance.now();
+        });
+      }
+      return questions;
     },
 
     async answer(question) {

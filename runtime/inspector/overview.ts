@@ -77,7 +77,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const retrying = retryingByRoute(ports.root(), profile);
     const groups = await failures.groups(profile);
     const needs = needsOf({
-      approvals: ofProfile(await withRoutes(daemon)),
+      approvals: ofProfile(await withRoutes(daemon, host.nodes)),
       failures: groups,
       servers,
       targets,
@@ -145,8 +145,12 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const failures = openFailures(ports.keeper, nowMs);
     const forgetCommits = ports.keeper.watch(markAll);
     const forgetSteps = ports.onStep(markAll);
+    let questions: unknown;
     const beat = setInterval(() => {
       const atMs = performance.now();
+      const asked = ports.host().nodes?.questionsOfOthers();
+      if (asked !== questions) markAll();
+      questions = asked;
       for (const watched of all.values()) {
         if (watched.isReading || atMs < watched.nextMs) continue;
         if (watched.isDirty || atMs > watched.nextMs + longestRestMs) void refresh(watched);
@@ -193,10 +197,10 @@ export function createOverview(ports: OverviewPorts): OverviewService {
   };
 }
 
-/** Approvals of runs with the route and the event that they are for. */
-function withRoutes(daemon: DaemonView): Promise<NeedSources['approvals']> {
+/** Approvals of runs with the route and the event that they are for, those that wait at other gateways too. */
+function withRoutes(daemon: DaemonView, nodes: CommandHost['nodes']): Promise<NeedSources['approvals']> {
   return Promise.all(
-    daemon.mcp.approvals().map(async (row) => {
+    [...daemon.mcp.approvals(), ...(nodes?.questionsOfOthers() ?? [])].map(async (row) => {
       const run = row.run === undefined ? undefined : await daemon.run(row.run);
       return run === undefined ? row : { ...row, route: run.route, event: run.event };
     }),

@@ -26,6 +26,8 @@ export interface VitalsPorts {
   readonly profiles: () => readonly string[];
   readonly load: () => { readonly running: number; readonly waiting: number };
   readonly concurrency: () => number;
+  /** How many questions wait for a person at other gateways. */
+  readonly askedElsewhere: () => number;
   readonly webhookEnabled: () => boolean;
   readonly redact: (text: string) => string;
   readonly viewers: () => number;
@@ -119,7 +121,7 @@ export function createVitals(ports: VitalsPorts): VitalSigns {
         runs: { running, queued: waiting, concurrency: ports.concurrency() },
         actors: countActors(root()),
         servers: mcp.states(),
-        approvals: mcp.approvals().length,
+        approvals: mcp.approvals().length + ports.askedElsewhere(),
         requests: requests(),
         memoryBytes: process.memoryUsage.rss(),
         lagMs,

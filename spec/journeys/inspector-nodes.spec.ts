@@ -11,7 +11,8 @@ import {
   openInspector,
 } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
-import { eventually, startGateway, webhookSecret } from '../support/mcp/gateway.ts';
+import { entryOf, eventually, startGateway, webhookSecret } from '../support/mcp/gateway.ts';
+import { started } from '../support/mcp/plain-client.ts';
 import { startPostgres, withoutPostgres } from '../support/postgres.ts';
 import { postSigned } from '../support/sign.ts';
 
@@ -28,22 +29,19 @@ t.test(
     const browser = await openBrowser(t);
     const postgres = await startPostgres(t);
     const url = await postgres.url();
+    const peer = await started(t);
     const [first, second] = await Promise.all(
       ['eu-1', 'eu-2'].map((node) =>
-        startGateway(
-          t,
-          {},
-          {
-            config: {
-              inspector: { port: 0 },
-              gateway: { journal: 'postgres', node, postgres: { url: '${DATABASE_URL}' } },
-              platforms: {
-                webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret: webhookSecret, routes } },
-              },
+        startGateway(t, node === 'eu-2' ? { peer: entryOf(peer, { trust: 'untrusted' }) } : {}, {
+          config: {
+            inspector: { port: 0 },
+            gateway: { journal: 'postgres', node, postgres: { url: '${DATABASE_URL}' } },
+            platforms: {
+              webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret: webhookSecret, routes } },
             },
-            home: makeHome(t, { '.env': `DATABASE_URL='${url}'\n` }),
           },
-        ),
+          home: makeHome(t, { '.env': `DATABASE_URL='${url}'\n` }),
+        }),
       ),
     );
     if (first === undefined || second === undefined) return;
@@ -105,6 +103,22 @@ t.test(
       const rows = await first.control.ask('webhook.deliveries', {});
       t.same(rows.find(({ delivery_id: id }) => id === 'own')?.node, 'eu-1');
     });
+
+    await t.test(
+      'INS-2 · TRU-3 · a question at another gateway is counted, needs a person here, and is answered',
+      async (t) => {
+        await goTo(open, '#/overview');
+        const call = second.call('mcp__peer__write_note', { text: 'x' });
+        await page.getByRole('link', { name: /^Approvals 1 waiting/ }).waitFor();
+        await eventually(async () => (await page.title()).startsWith('(1) '));
+        const needs = page.getByRole('region', { name: 'Needs attention' });
+        await needs.getByText(/^Approve .*peer/).waitFor();
+        await needs.getByRole('link', { name: /^Review/ }).click();
+        await page.getByRole('button', { name: 'Approve', exact: true }).first().click();
+        t.match(await call, { isError: false });
+        await page.getByRole('link', { name: /^Approvals$/ }).waitFor();
+      },
+    );
 
     await t.test('SCA-3 · the shared journal is shown with its database and what a commit takes', async (t) => {
       await goTo(open, '#/nodes');

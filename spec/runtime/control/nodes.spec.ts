@@ -6,6 +6,7 @@ import type { Asker } from '../../../runtime/control/audit.ts';
 import type { Command, CommandHost } from '../../../runtime/control/command.ts';
 import { createNodes } from '../../../runtime/control/nodes.ts';
 import { Refusal } from '../../../runtime/control/refusal.ts';
+import { eventually } from '../../support/mcp/gateway.ts';
 
 interface Stage {
   readonly asker?: Asker;
@@ -148,13 +149,17 @@ t.test('SCA-3 · deliveries are the leader’s, a run and a question those of th
 
 t.test('SCA-3 · what does not answer is named, and keeps nobody from the others', async (t) => {
   const rows = [{ id: 'q' }];
-  const { ask, nodes } = stage({ 'approvals.list': rows as never }, { silent: 'b' });
+  const { ask, nodes, ran } = stage({ 'approvals.list': rows as never }, { silent: 'b' });
   t.match(
     await ask('a', 'gateway.status', { node: 'b' }),
     /^node-silent: gateway "b" gave no answer in 1 s, or has ended/,
   );
   t.match(await ask('a', 'deliveries.drop', { id: 'x' }), /^node-silent: gateway "b"/, 'the leader may still send it');
   t.same(await nodes?.ofOthers('approvals.list'), [{ id: 'q', node: 'c' }]);
+  t.same(nodes?.questionsOfOthers(), [], 'nothing is known yet');
+  await eventually(() => (nodes?.questionsOfOthers().length === 1 ? true : undefined));
+  t.same(nodes?.questionsOfOthers(), [{ id: 'q', node: 'c' }]);
+  t.equal(ran.filter((one) => one === 'c approvals.list {}').length, 2, 'they are not asked at every look');
   t.match(await nodes?.list(), [
     { node: 'a', self: true, leader: false, status: { pid: 'a' } },
     { node: 'b', self: false, leader: true, silent_ms: 7, error: /gave no answer/ },

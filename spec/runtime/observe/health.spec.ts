@@ -160,6 +160,7 @@ t.test('OBS-1 · a look at the page does not empty what the metrics tell of the 
     profiles: () => ['default'],
     load: () => ({ running: 0, waiting: 0 }),
     concurrency: () => 1,
+    askedElsewhere: () => 2,
     webhookEnabled: () => false,
     redact: (text) => text,
     viewers: () => 0,
@@ -178,5 +179,6 @@ t.test('OBS-1 · a look at the page does not empty what the metrics tell of the 
     return told() > 0.2 || undefined;
   });
   t.ok(signs.vitals().lagMs > 200);
+  t.equal(signs.vitals().approvals, 2, 'those of other gateways are counted too');
   t.ok(told() > 0.2, 'after a look too');
 });
