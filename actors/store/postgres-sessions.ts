@@ -30,7 +30,7 @@ export interface PostgresSessions {
 const graceMs = 1_500;
 /**
  * A gateway that has just come back to the database does not know yet who else comes back to it, nor one that starts while
- * the database has just begun.
+ * the database has just begun. Until then it judges only those that it has seen there.
  */
 const quietMs = 5_000;
 const firstWaitMs = 100;
@@ -72,6 +72,8 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
   let lostAtMs: number | undefined;
   /** By the engine's clock. */
   let cameAtMs = Number.POSITIVE_INFINITY;
+  /** The numbers of the sessions whose locks have been seen since then. */
+  const seen = new Set<string>();
   const listeners = new Set<(news: News) => void>();
 
   /** A connection that breaks, or gives no answer, is made anew with the next question. */
@@ -109,6 +111,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
         `select current_schema as name, agent_now() as now,
           clock_timestamp() - pg_postmaster_start_time() > interval '${quietMs} ms' as is_steady`,
       );
+      seen.clear();
       cameAtMs = isFirst && rows[0]?.is_steady === true ? Number.NEGATIVE_INFINITY : Number(rows[0]?.now);
       client.on('notification', ({ payload = '' }) => {
         const [schema, text] = payload.split(' ');
@@ -257,15 +260,22 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     lostMs: () => (lostAtMs === undefined ? 0 : performance.now() - lostAtMs),
     reap: () =>
       ask(async (client) => {
-        const { rows } = await client.query('select agent_now() as now');
-        if (Number(rows[0]?.now) < cameAtMs + quietMs) return 0;
+        const { rows } = await client.query(
+          `select agent_now() as now, array(select number from (${holders}) h) as here`,
+        );
+        const isQuiet = Number(rows[0]?.now) < cameAtMs + quietMs;
+        if (isQuiet) for (const number of rows[0]?.here ?? []) seen.add(number);
+        const judged = [isQuiet ? [...seen] : null];
         await client.query(
           `update agent_session s set lost_at = case when h.number is null then coalesce(s.lost_at, agent_now()) end
         from agent_session o left join (${holders}) h on h.number = o.number
-        where o.id = s.id and (h.number is null) <> (s.lost_at is not null)`,
+        where o.id = s.id and (h.number is null) <> (s.lost_at is not null) and ($1::bigint[] is null or s.number = any($1))`,
+          judged,
         );
         const { rowCount } = await client.query(
-          `delete from agent_session where expires_at <= agent_now() or lost_at + ${graceMs} <= agent_now()`,
+          `delete from agent_session where (expires_at <= agent_now() or lost_at + ${graceMs} <= agent_now())
+            and ($1::bigint[] is null or number = any($1))`,
+          judged,
         );
         if ((rowCount ?? 0) > 0) await client.query(tellAll, [['session']]);
         return rowCount ?? 0;

@@ -53,15 +53,20 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await postgres.setClock(url, nowMs);
       return got(await one.reap());
     };
-    t.equal(await reaped(5_999), 0, 'it looks at nobody so soon after it came back');
-    t.equal(await reaped(6_000), 0, 'and then notes who is away');
+    t.equal(await reaped(2_000), 0, 'it judges nobody who may still come back');
+    await other.close();
+    while ((await postgres.run(url, locked)).length === 2) await turn();
+    t.equal(await reaped(2_100), 0, 'and notes who came back and is away again');
+    t.equal(await reaped(3_599), 0);
+    t.equal(await reaped(3_600), 1);
+    const living = async () => got(await one.living()).map(({ id }) => id);
+    t.same(await living(), [sessions[0], 's99']);
+    t.equal(await reaped(5_999), 0);
+    t.equal(await reaped(6_000), 0, 'then it notes who never came back');
     t.equal(await reaped(7_499), 0);
     t.equal(await reaped(7_500), 1);
-    t.same(
-      got(await other.living()).map(({ id }) => id),
-      sessions,
-    );
-    await Promise.all([one.close(), other.close()]);
+    t.same(await living(), [sessions[0]]);
+    await one.close();
   });
 
   t.test(
