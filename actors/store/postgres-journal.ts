@@ -687,7 +687,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
 const afterAll = '\u{10ffff}';
 const mostRows = 1_000_000_000;
 const bounded = (limit: number): number => Math.min(limit, mostRows);
-/** A serialization failure, a deadlock, and an event that is there. What other new records meet is told as the first. */
+/** A serialization failure, a deadlock, and an event that is there already. Other new records that are there count as the first. */
 const overtaken: ReadonlySet<string> = new Set(['40001', '40P01', '23505']);
 const mostTries = 50;
 

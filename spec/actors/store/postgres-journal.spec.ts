@@ -53,7 +53,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await postgres.setClock(url, nowMs);
       return got(await one.reap());
     };
-    t.equal(await reaped(2_000), 0, 'it judges nobody who may still come back');
+    t.equal(await reaped(2_000), 0, 'it judges no one that may still come back');
     await other.close();
     while ((await postgres.run(url, locked)).length === 2) await turn();
     t.equal(await reaped(2_100), 0, 'and notes who came back and is away again');
@@ -427,7 +427,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
 
   t.test('DUR-1 · a commit that the database lost as it crashed is not taken for another one', async (t) => {
     const way = await postgres.lossy();
-    // What is not committed is soon on disk otherwise, and with it the number of its transaction, which nobody else is to get.
+    // What is not committed is soon on disk otherwise, and with it the number of its transaction, which no other is to get.
     const restart = () => postgres.restart('wal_writer_delay=10000', 'autovacuum=off');
     await restart();
     for (const isGivenOutAgain of [true, false]) {
