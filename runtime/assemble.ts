@@ -52,22 +52,22 @@ export interface AssemblyPorts {
   readonly redactor: Redactor;
   readonly metrics: Metrics;
   readonly log: Log;
-  /** Takes the home before something is written to it; resolves with what prevents that. */
+  /** Locks the home before anything is written to it; resolves with the fault that prevents it. */
   readonly hold: () => Promise<Fault | undefined>;
 }
 
 export type DaemonParts = Awaited<ReturnType<typeof assembleDaemon>>;
 
-/** News of a changed document may be lost: each gateway looks this often. */
+/** A notification of a changed document may be lost, so each gateway checks this often. */
 const documentsMs = 3_000;
-/** Steps that an actor remembers of itself. */
+/** Transitions that are kept per actor. */
 const trailLength = 24;
 
 export async function assembleDaemon(ports: AssemblyPorts) {
   const { source, documents, version, mostWaiting, paths, homes, redactor, metrics, log } = ports;
   const { home, env } = source;
   const nowMs = (): number => Date.now();
-  /** For waits and windows, which must not grow by what the clock is set back. */
+  /** For waits and windows: unaffected when the clock is set back. */
   const steadyMs = (): number => performance.now();
   const startedAtMs = nowMs();
   const rootOf = (): AnyActorRef => root;
@@ -100,7 +100,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     log,
   });
   const compiling = { now: nowMs, trail: trailLength, watched: inspector.watched };
-  /** Another gateway may have taken the home while its disk was full: then this one ends. */
+  /** Another gateway may have locked the home while its disk was full; then this one stops. */
   const hold = async (): Promise<Fault | undefined> => {
     const refused = await ports.hold();
     if (refused?.code === 'gateway-running') root.send({ type: 'daemon.stop' });
@@ -136,7 +136,10 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     profiles: () => [...homes.inForce().profiles.keys()],
     load: webhooks.load,
     concurrency: () => settings().agent.concurrency,
-    askedElsewhere: () => host.nodes?.questionsOfOthers().length ?? 0,
+    questionsElsewhere() {
+      const questions = host.nodes?.questionsOfOthers() ?? [];
+      return 'then' in questions ? undefined : questions.length;
+    },
     webhookEnabled: () => settings().webhook.enabled,
     redact: redactor.text,
     viewers: inspector.watching,
@@ -166,7 +169,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     nowMs,
   });
   const configHistory = createConfigHistory(homes.inForce(), nowMs);
-  /** Both move in their own time: neither keeps a configuration from coming into force. */
+  /** Both run on their own: neither delays a configuration. */
   const observe = (): void => {
     void inspector.apply(settings().inspector);
     void tracing.apply(settings().telemetry.otlpEndpoint);
@@ -175,7 +178,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   const reloadChart = wireReload({
     homes,
     begun: reloads.begun,
-    // A fault of the gateway is cleared by the gateway alone, so it reopens even if the address is unchanged.
+    // Only the gateway can clear its own fault, so it reopens even if the address is unchanged.
     listensAs: (wanted) => gatewayContext()?.fault == null && webhooks.listensAs(wanted),
     apply: () => {
       configHistory.applied(homes.inForce());

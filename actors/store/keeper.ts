@@ -1,6 +1,6 @@
 /**
- * Keeps the one open journal and this gateway's session on it, and stands in while there is none: a commit without a
- * journal is unavailable, never an exception. Knows no record.
+ * Keeps the open journal and this gateway's session on it. Without a journal a commit is `unavailable`, never an
+ * exception.
  * @see DUR-1 in docs/specification.md
  */
 
@@ -12,65 +12,65 @@ import { leaderLock, releaseLock, takeLock } from './session-locks.ts';
 
 export interface KeeperSettings {
   readonly open: () => Promise<Result<Journal>>;
-  /** Names the gateway that owns the session: the same after a crash, so that its old session ends at once. */
+  /** The name of the gateway that owns the session: the same after a crash, so that its old session ends at once. */
   readonly owner: string;
   readonly sessionTtlMs: number;
-  /** This machine's clock, by which work is due: one far from that of a shared journal is refused. */
+  /** This machine's clock, by which work is due. One far from the clock of a shared journal is refused. */
   readonly clock?: { readonly nowMs: () => number; readonly differs: (message: string) => void };
-  /** Milliseconds that only rise. */
+  /** Milliseconds of a clock that only rises. */
   readonly steadyMs?: () => number;
-  /** Hears of every refused commit. */
+  /** Called for every refused commit. */
   readonly refused: (reason: Fault) => void;
 }
 
 export interface JournalKeeper {
   /**
-   * Opens the store or, where it is open, asks whether it can write again, and renews its session. Resolves with the
-   * fault that stops it.
+   * Opens the store or, if it is open, checks whether it can write again, and renews its session. Resolves with the fault
+   * that stops it.
    */
   open(): Promise<Fault | undefined>;
   /**
-   * Begins another session: what the last one held, and nobody works on any more, is free to be taken up. Does nothing
-   * while no journal is open.
+   * Begins another session, so that work of the last one that is no longer in progress becomes free. Does nothing while
+   * no journal is open.
    */
   beginAnew(): Promise<Fault | undefined>;
-  /** Where other gateways use the journal: renews the session, which is short, and learns whose sessions live. */
+  /** On a shared journal: renews the session, which is short, and reads which sessions are live. */
   beat(): Promise<void>;
-  /** Where other gateways use the journal: ends the sessions of those that died. */
+  /** On a shared journal: ends the sessions of gateways that died. */
   reap(): Promise<void>;
-  /** Calls back with what other gateways do, until the returned function is called. */
+  /** Calls back with the activity of other gateways until the returned function is called. */
   heard(listener: (news: News) => void): () => void;
-  /** The owner of a session, where this gateway has seen it live. */
+  /** The owner of a session that this gateway has seen live. */
   ownerOf(session: SessionId): string | undefined;
-  /** Whether another living gateway holds a record, as far as this one knows. */
+  /** Whether another live gateway holds a record, as far as this one has read. */
   isElsewhere(heldBy: SessionId | undefined): boolean;
-  /** Whether other gateways may use the journal too. */
+  /** Whether other gateways may use the journal. */
   isShared(): boolean;
-  /** The name of this gateway, where others may use the journal too. */
+  /** The name of this gateway, if the journal is shared. */
   node(): string | undefined;
   /**
-   * Whether this gateway is the leader, which alone sends deliveries. False as soon as another could have taken over. Always
-   * true of a journal that is not shared.
+   * Whether this gateway is the leader, which alone sends deliveries. False as soon as another gateway could be the
+   * leader. Always true for an open journal that is not shared.
    */
   leads(): boolean;
-  /** Becomes the leader where none lives. Resolves with whether it has just become it. */
+  /** Becomes the leader if there is none. Resolves with whether it has just become the leader. */
   seekLead(): Promise<boolean>;
-  /** Lets another gateway become the leader, and is it never again. */
+  /** Lets another gateway become the leader, permanently. */
   giveLead(): Promise<void>;
-  /** The number of living gateways, and the place of this one among them, from 0, as far as it knows. */
+  /** The number of live gateways and this one's position among them, from 0, as last read. */
   place(): { readonly of: number; readonly at: number };
-  /** Another text once other gateways may have taken what this one held. */
+  /** Changes once other gateways may have taken what this one held. */
   life(): string | undefined;
-  /** Whether no other gateway can take this one's session for ended, now or very soon. */
+  /** Whether no other gateway can consider this one's session ended, now or very soon. */
   isSure(): boolean;
-  /** How far the journal's clock is ahead of this machine's, in milliseconds; 0 where it is the same. */
+  /** How far the journal's clock is ahead of this machine's, in milliseconds; 0 if it is the same clock. */
   aheadMs(): number;
-  /** Renews the session and forgets history. */
+  /** Renews the session and prunes the history. */
   keep(history: { readonly keepAfterKey: string; readonly maxBytes: number }): Promise<Fault | undefined>;
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
-  /** The same for the hot path: calls back exactly once, possibly before it returns. */
+  /** `commit` for the hot path: calls back exactly once, possibly before it returns. */
   submit(writes: readonly Write[], settled: Settled, anew?: Anew): void;
-  /** Calls back with the writes of every commit that has landed until the returned function is called. */
+  /** Calls back with the writes of every successful commit until the returned function is called. */
   watch(landed: (writes: readonly Write[]) => void): () => void;
   /** The commits submitted before `submitAll` returns are on disk together or not at all. */
   together(submitAll: () => void): void;
@@ -85,8 +85,8 @@ const notOpen = fault('journal-unavailable', 'journal: not open; nothing can be 
 const mostOwners = 1_000;
 const sureMarginMs = 3_000;
 /**
- * From when the database notices the loss of a gateway's connection, the others give it 1.5 seconds to come back
- * (`postgres-sessions.ts`). A connection that is cut without a word is lost here once an answer fails to come.
+ * When the database notices that a gateway's connection is lost, the others give it 1.5 seconds to return
+ * (`postgres-sessions.ts`). A silently cut connection is noticed here once an answer is overdue.
  */
 export const sureWhileLostMs = 500;
 const leadsWhileLostMs = 1_000;
@@ -99,22 +99,22 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   const watchers = new Set<(writes: readonly Write[]) => void>();
   const listeners = new Set<(news: News) => void>();
   let living: ReadonlySet<SessionId> = new Set();
-  /** The owners of the last sessions, ended ones too. */
+  /** The owners of the latest sessions, including ended ones. */
   const owners = new LRUCache<SessionId, string>({ max: mostOwners });
   let isReaping = false;
-  /** While it stands nothing is begun or written. */
+  /** While set, no work begins and nothing is written. */
   let offClock: Fault | undefined;
   const steadyMs = settings.steadyMs ?? (() => performance.now());
-  /** Until when no other gateway takes the session for ended, by the steady clock. */
+  /** Until then no other gateway considers the session ended, by the steady clock. */
   let sureUntilMs = Number.NEGATIVE_INFINITY;
-  /** The session as which this gateway became the leader. */
+  /** The session with which this gateway became the leader. */
   let leadsAs: SessionId | undefined;
   let leadHolder: string | undefined;
   let isLeaving = false;
   let seeking: Promise<unknown> = Promise.resolve();
   let lateRenewals = 0;
   let aheadMs = 0;
-  /** The journal, where other gateways may use it too. */
+  /** The journal, if it is shared. */
   const shared = (): Journal | undefined => (journal?.local === undefined ? journal : undefined);
 
   async function learnLiving(opened: Journal): Promise<void> {
@@ -139,7 +139,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     const steadyAtMs = steadyMs();
     const renewed = await opened.renewSession(standing, settings.sessionTtlMs);
     if (renewed.ok) {
-      // Another gateway may have become the leader since its time ran out.
+      // Another gateway may have become the leader since the session expired.
       if (steadyMs() >= sureUntilMs) {
         leadsAs = undefined;
         lateRenewals += 1;
@@ -151,7 +151,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       aheadMs = aheadOf(read, aheadMs);
       return offClock;
     }
-    // An ended session cannot be renewed; the next opening begins another. What it held is not elsewhere.
+    // An ended session cannot be renewed; the next `open` begins another. What it held is not elsewhere.
     if (renewed.fault.code === 'journal-session-ended') {
       session = undefined;
       living = new Set([...living].filter((one) => one !== standing));
@@ -181,10 +181,10 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   const commit = (writes: readonly Write[]): Promise<CommitVerdict> =>
     new Promise((resolve) => submit(writes, resolve));
   const lostMs = (): number => journal?.lostMs() ?? 0;
-  /** One that is not open yet may be shared. */
+  /** Without an open journal it is false, because the journal may be shared. */
   const leads = (): boolean => {
     if (shared() === undefined) return journal !== undefined;
-    // What it sends has been let go by then, so it becomes the leader anew.
+    // Its deliveries have been released by then, so it must become the leader anew.
     if (lostMs() >= leadsWhileLostMs) leadsAs = undefined;
     return leadsAs !== undefined && leadsAs === session && steadyMs() < sureUntilMs;
   };
@@ -210,12 +210,12 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
         const stopped = await journal.probe();
         if (stopped !== undefined) return stopped;
       }
-      // A store that fails again and again would never come to its heartbeat.
+      // A store that keeps failing would never reach its heartbeat.
       const unrenewed = session === undefined ? undefined : await renew(journal, session);
       if (unrenewed !== undefined && unrenewed.code !== 'journal-session-ended') return unrenewed;
       if (session !== undefined) return undefined;
       const unopened = await openSession(journal);
-      // The clocks are compared before anything is taken.
+      // The clocks are compared before any work is taken.
       return unopened ?? (shared() && session !== undefined ? renew(journal, session) : undefined);
     },
 
@@ -234,7 +234,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     async reap() {
       if (isReaping || session === undefined) return;
       isReaping = true;
-      // What keeps it from the database keeps the next renewal from it too.
+      // If the database is unreachable here, the next renewal reports it.
       await shared()?.reap();
       isReaping = false;
     },
@@ -310,7 +310,7 @@ interface ClockReading {
   readonly answeredAtMs: number;
 }
 
-/** Compares the clocks; the answer was under way for some of the time, which is no difference. */
+/** Compares the clocks. Differences within the duration of the request are not counted. */
 function clockFault(
   { askedAtMs, theirsMs, answeredAtMs }: ClockReading,
   { differs }: NonNullable<KeeperSettings['clock']>,
@@ -326,7 +326,7 @@ function clockFault(
   return undefined;
 }
 
-/** How far the journal's clock is ahead. What was known stays where this reading allows it, so that times do not jump about. */
+/** How far the journal's clock is ahead. Keeps the known value if this reading allows it, so that times do not jump. */
 function aheadOf({ askedAtMs, theirsMs, answeredAtMs }: ClockReading, knownMs: number): number {
   const [least, most] = [theirsMs - answeredAtMs, theirsMs - askedAtMs];
   return knownMs >= least && knownMs <= most ? knownMs : Math.round((least + most) / 2);

@@ -78,7 +78,7 @@ const idleInTransactionMs = 8_000;
 const outcomePatienceMs = 5_000;
 /** Other gateways take a session for ended soon after. */
 const sessionAnswerMs = 3_000;
-/** How many times as long a piece of a prune may take. */
+/** How many times as long a statement of a prune may take. */
 const prunePatience = 6;
 const outcomePauseMs = 50;
 
@@ -167,7 +167,7 @@ const askOutcome = `with
     case when $1::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) then 'aborted' else pg_xact_status($1::xid8) end as status`;
 
 /** Claims that are kept with events which are removed end by their time from here on. */
-const endByTime = `update agent_claim set event_key = null where event_key = any($1::text[])`;
+const endByTime = `update agent_claim set event_key = null where event_key = any(($1::text[]) collate "C")`;
 
 const markEvents = `update agent_record e set marks = e.marks || string_to_array(u.marks, '${markEnd}')
   from unnest($1::text[], $2::text[], $3::bool[]) u(work, marks, of_run)
@@ -301,8 +301,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
   let gathered: Commit[] | undefined;
   /** So many further groups take nothing for new. */
   let looksFor = 0;
-  /** The commits of the last group. */
-  let landed = 0;
+  let lastGroupSize = 0;
   /** The collections of which a take may have held more than this gateway has heard of. */
   const doubted = new Set<Collection>();
   /** What else writes, in turn with the commits: there is one connection. */
@@ -358,7 +357,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
 
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
-      if (landed >= busyGroup) await sleep(gatherMs);
+      if (lastGroupSize >= busyGroup) await sleep(gatherMs);
       await inTurn(landGroup);
     }
     underWay = undefined;
@@ -369,7 +368,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     let taken = 0;
     while (taken < waiting.length && group.length < groupSize) group.push(...(waiting[taken++] ?? []));
     waiting = waiting.slice(taken);
-    landed = group.length;
+    lastGroupSize = group.length;
     let verdicts: Verdicts | undefined;
     if (stopped === undefined) {
       try {

@@ -14,7 +14,7 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** `heard` gets each word that gateways of this schema tell each other; it may miss some. */
+/** Passes each message between gateways of this schema to `heard`; it may miss some. */
 export function createListener(url: string, place: string, heard: (word: string) => void): Listener {
   let connecting: Promise<Client> | undefined;
   let isClosed = false;

@@ -1,6 +1,6 @@
 /**
- * Prunes the history of a journal in Postgres, in pieces between its commits. What it costs grows with what it removes, not
- * with what is kept.
+ * Prunes the history of a journal in Postgres, in pieces between its commits. The cost grows with what is removed; the size
+ * of a large table is estimated from a sample of fixed size.
  * @see DUR-2 in docs/specification.md
  */
 
@@ -8,49 +8,52 @@ import type { QueryResult } from 'pg';
 import type { Journal } from './journal.ts';
 
 const pieceSize = 500;
-/** Of more than so much of the table a random part is weighed. */
-const weighedBytes = 64 * 1024 * 1024;
+/** The size of a larger table is estimated from a random sample of so many bytes. */
+const sampleBytes = 64 * 1024 * 1024;
 
 /** A record without a due time; an event only if the work that it led to has none either. */
 const finished = `r.collection in ('e', 'r', 'd', 't') and r.due_at is null and not (r.collection = 'e' and exists (
   select 1 from agent_record w where w.collection in ('r', 'd') and w.key = r.work and w.due_at is not null))`;
 
-/** One gateway prunes at a time; another one skips its turn. */
-const mayPrune = `(select pg_try_advisory_xact_lock(hashtext('agent_prune'), hashtext(current_schema)))`;
-
-/** Removes records, and of what was kept with the events among them the claims whose time is over; the others end by their time. */
+/**
+ * Deletes records. Expired claims of deleted events are deleted; the others expire by their time from then on. An event with a
+ * claim that a commit has locked is left for the next prune: a commit locks claims first, so waiting could be a deadlock.
+ */
 const remove = (records: string): string => `with
   now as materialized (select agent_now() as ms),
   old as materialized (${records}),
+  events as materialized (select array_agg(key) as keys from old where collection = 'e'),
+  locked as materialized (select name, event_key, expires_at from agent_claim
+    where event_key = any((select keys from events)::text[]) for update skip locked),
+  busy as materialized (select event_key from agent_claim c
+    where event_key = any((select keys from events)::text[]) and not exists (select from locked l where l.name = c.name)),
   gone as (delete from agent_record r using old o where r.collection = o.collection and r.key = o.key
-    returning r.collection, r.key, r.bytes),
-  ended as (delete from agent_claim where event_key = any(array(select key from gone where collection = 'e'))
-    and expires_at <= (select ms from now)),
-  left_over as (update agent_claim set event_key = null where event_key = any(array(select key from gone where collection = 'e'))
-    and expires_at > (select ms from now))
+    and (o.collection <> 'e' or o.key not in (select event_key from busy)) returning r.collection, r.key, r.bytes),
+  freed as (select name, expires_at <= (select ms from now) as is_over from locked where event_key in (select key from gone)),
+  ended as (delete from agent_claim where name = any(array(select name from freed where is_over))),
+  kept as (update agent_claim set event_key = null where name = any(array(select name from freed where not is_over)))
   select count(*) as records, coalesce(sum(bytes), 0) as bytes from gone`;
 
-const aged = remove(`select r.collection, r.key from agent_record r where ${mayPrune} and ${finished} and r.key < $1
+const aged = remove(`select r.collection, r.key from agent_record r where ${finished} and r.key < $1
   limit ${pieceSize} for update of r skip locked`);
 
 /** The oldest records until so many bytes are gone; each collection is read by its index, and none is sorted whole. */
 const oldest = remove(`select collection, key from (
   select collection, key, bytes, sum(bytes) over (order by key, collection) as upto
   from (select o.* from unnest(array['e', 'r', 'd', 't']) c(name) cross join lateral (
-      select * from agent_record r where ${mayPrune} and r.collection = c.name and ${finished}
+      select * from agent_record r where r.collection = c.name and ${finished}
         order by r.key limit ${pieceSize} for update of r skip locked) o
     order by o.key, o.collection limit ${pieceSize}) oldest) r
   where upto - bytes < $1`);
 
 const expired = `with gone as (
   delete from agent_claim where name in (select name from agent_claim c
-    where ${mayPrune} and event_key is null and expires_at <= (select agent_now())
+    where event_key is null and expires_at <= (select agent_now())
     limit ${pieceSize} for update of c skip locked) returning 1)
   select count(*) as records from gone`;
 
-/** The part of the table that is weighed, in percent. */
-const share = `select least(100, ${weighedBytes} * 100.0 / greatest(1, pg_relation_size('agent_record'))) as percent`;
-const weigh = `select round(coalesce(sum(bytes), 0) * 100 / $1::float8) as bytes from agent_record tablesample system ($1::float8)`;
+const samplePercent = `select least(100, ${sampleBytes} * 100.0 / greatest(1, pg_relation_size('agent_record'))) as percent`;
+const sampledBytes = `select round(coalesce(sum(bytes), 0) * 100 / $1::float8) as bytes from agent_record tablesample system ($1::float8)`;
 
 export interface PruneConnections {
   /** Runs a statement between two commits. */
@@ -75,10 +78,10 @@ export async function pruneRows(
   return removed;
 }
 
-/** Exact for a small table; within a few percent for one that is weighed in part. */
+/** Exact for a small table; within a few percent for a sampled one. */
 async function bytesOf(read: PruneConnections['read']): Promise<number> {
-  const percent = (await read(share)).rows[0]?.percent;
-  return Number((await read(weigh, [percent])).rows[0]?.bytes);
+  const percent = (await read(samplePercent)).rows[0]?.percent;
+  return Number((await read(sampledBytes, [percent])).rows[0]?.bytes);
 }
 
 async function removeAll(

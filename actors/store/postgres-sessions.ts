@@ -29,8 +29,9 @@ export interface PostgresSessions {
 /** A database that restarts cuts all connections: each gateway gets this long to come back. */
 const graceMs = 1_500;
 /**
- * A gateway that has just come back to the database does not know yet who else comes back to it, nor one that starts while
- * the database has just begun. Until then it judges only those that it has seen there.
+ * After the connections to the database were cut, as by a restart or a failover, gateways come back one after another. A
+ * gateway that has just connected judges for so long only the sessions whose lock it has seen since, unless another
+ * session's connection has lasted longer: then not all of them were cut.
  */
 const quietMs = 5_000;
 const firstWaitMs = 100;
@@ -41,6 +42,7 @@ const handOverPauseMs = 50;
 const forgottenAfterMs = 86_400_000;
 
 const lockClass = `hashtext('agent_session ' || current_schema)`;
+/** The numbers of the sessions whose lock is held, and the process at the database that holds it. */
 const holders = `select objid::bigint as number, pid from pg_locks where locktype = 'advisory' and granted
   and classid = ${lockClass}::oid and database = (select oid from pg_database where datname = current_database())`;
 
@@ -72,7 +74,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
   let lostAtMs: number | undefined;
   /** By the engine's clock. */
   let cameAtMs = Number.POSITIVE_INFINITY;
-  /** The numbers of the sessions whose locks have been seen since then. */
+  /** The numbers, as the client reads a bigint, of the sessions whose locks have been seen since then. */
   const seen = new Set<string>();
   const listeners = new Set<(news: News) => void>();
 
@@ -108,8 +110,9 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       if (backend !== undefined) await endBackend(client, backend);
       backend = await backendOf(client);
       const { rows } = await client.query(
-        `select current_schema as name, agent_now() as now,
-          clock_timestamp() - pg_postmaster_start_time() > interval '${quietMs} ms' as is_steady`,
+        `select current_schema as name, agent_now() as now, exists (
+          select 1 from (${holders}) h join pg_stat_activity a using (pid)
+          where extract(epoch from a.backend_start) * 1000 + ${quietMs} <= agent_now()) as is_steady`,
       );
       seen.clear();
       cameAtMs = isFirst && rows[0]?.is_steady === true ? Number.NEGATIVE_INFINITY : Number(rows[0]?.now);
@@ -263,7 +266,10 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
         const { rows } = await client.query(
           `select agent_now() as now, array(select number from (${holders}) h) as here`,
         );
-        const isQuiet = Number(rows[0]?.now) < cameAtMs + quietMs;
+        const nowMs = Number(rows[0]?.now);
+        // A clock that is set back must not prolong it.
+        cameAtMs = Math.min(cameAtMs, nowMs);
+        const isQuiet = nowMs < cameAtMs + quietMs;
         if (isQuiet) for (const number of rows[0]?.here ?? []) seen.add(number);
         const judged = [isQuiet ? [...seen] : null];
         await client.query(

@@ -1,6 +1,6 @@
 /**
- * Answers one request from the table of commands, for whoever carries the words: the control socket or the page's
- * listener. What is refused is told with its stable code, and no word leaves unredacted.
+ * Answers one request from the table of commands, for the control socket and the page's listener. Refusals carry their
+ * stable code, and all text is redacted.
  * @see CLI-3 in docs/specification.md
  */
 
@@ -15,8 +15,8 @@ import { Refusal } from './refusal.ts';
 const noOtherNode = 'gateway.journal is not postgres, so this gateway has no others; leave --node out';
 
 /**
- * Resolves with what serializes the line that answers, and does not throw; notifications go to the peer meanwhile. What a
- * person changes, the asker, is written down.
+ * Resolves with a function that serializes the answer and does not throw; notifications go to the peer meanwhile. Changes
+ * by `asker` are written to the audit log.
  */
 export async function answerRequest(
   { id, method, params }: RpcRequest,

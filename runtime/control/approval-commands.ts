@@ -1,6 +1,6 @@
 /**
- * The commands of the questions that wait for a person: what is asked and by whom, the answer, and what is remembered of it.
- * Part of the one table of the control socket.
+ * The commands for the questions that wait for a person: the question and its caller, the answer, and the rules made from
+ * it. Part of the table of the control socket.
  * @see TRU-3, SRV-1 and SEC-4 in docs/specification.md
  */
 
@@ -17,12 +17,12 @@ import { homeOf, profileOf } from './home-view.ts';
 import { mcpOf, ofServers } from './mcp-commands.ts';
 import { Refusal } from './refusal.ts';
 
-/** Characters of a reason, of a prompt, and of a body in which a person is looked for. */
+/** Maximum characters of a reason, of a prompt, and of a body that is searched for a person. */
 const longestNote = 1_000;
 const longestPrompt = 100_000;
 const longestBody = 1_000_000;
-/** How often the other gateways are asked for their questions while somebody watches. */
-const othersMs = 2_000;
+/** How often the questions of the other gateways are read for a watching peer. */
+const othersMs = 1_000;
 
 export const approvalCommands = {
   'approvals.list': {
@@ -80,9 +80,9 @@ export const approvalCommands = {
   },
 } satisfies Partial<Commands>;
 
-/** Returns what waits at other gateways now, and tells the peer what comes and goes there. */
+/** Returns the questions that wait at other gateways, and notifies the peer of later changes there. */
 async function watchOthers(nodes: Nodes, peer: CommandPeer): Promise<readonly ApprovalRow[]> {
-  const listed = async () => new Map((await nodes.ofOthers<ApprovalRow>('approvals.list')).map((row) => [row.id, row]));
+  const listed = async () => new Map((await nodes.questionsOfOthers()).map((row) => [row.id, row]));
   let timer: NodeJS.Timeout | undefined;
   let hasLeft = false;
   peer.onEnd(() => {
@@ -119,7 +119,7 @@ function rememberIn({ remember = 'call' }: JsonObject): Remember {
   throw new Refusal('params-missing', 'remember is "call", "run" or "always"');
 }
 
-/** Writes the rule that lets further calls of the tool run, before this one is let. */
+/** Writes the rule that allows further calls of the tool, before this call is allowed. */
 async function writeRule(id: string, where: unknown, host: CommandHost): Promise<void> {
   const mcp = mcpOf(host);
   const row = mcp.approval(id) ?? refuseApproval(id);
@@ -138,7 +138,7 @@ async function writeRule(id: string, where: unknown, host: CommandHost): Promise
   }
 }
 
-/** With who asked, and what the asker was told and said. */
+/** Adds the run that asked, with its prompt and the text of its call. */
 async function withAsker(row: ApprovalDetail, host: CommandHost): Promise<ApprovalDetail> {
   const call = mcpOf(host).askedCall(row.id);
   const hints = call === undefined ? {} : hintsOf(call.definition);
@@ -161,7 +161,7 @@ async function withAsker(row: ApprovalDetail, host: CommandHost): Promise<Approv
   return { ...more, asked_by, prompt: cut(run.prompt, longestPrompt) };
 }
 
-/** The hints of the tool as its server gives them; only `true` and `false` count. */
+/** The boolean hints of the tool, as its server gives them. */
 function hintsOf(definition: object): Pick<ApprovalDetail, 'hints'> {
   const { annotations } = definition as { readonly annotations?: unknown };
   const given = annotations as Readonly<Record<string, unknown>> | undefined;
@@ -190,14 +190,14 @@ function personIn(body: string): string | undefined {
   try {
     return payloadPerson(JSON.parse(body));
   } catch {
-    // A form, or what is no JSON.
+    // A form, or not JSON.
     return undefined;
   }
 }
 
 /**
- * The open question that `latest` or the letters of an id mean. With a part of its number none is meant: the question 1 that
- * has ended must not be taken for 12. Answers take the complete id, since another question may be open by then.
+ * The id of the open question that `latest` or the letters of an id identify. Part of a number identifies none: 1, which
+ * has ended, must not match 12. Answers require the complete id, since another question may be open by then.
  */
 function meantApproval(asked: string, open: readonly ApprovalRow[]): string | undefined {
   const ids = open.map(({ id }) => id);

@@ -1,9 +1,9 @@
 /**
- * The audit log: who changed what through the command line or the page, and how that ended, as lines of JSON in
- * `logs/audit.log`. A line names what was changed and never with which text: a prompt, a secret or a payload is in none.
- * Refused sign-ins, those by a link that is over too, have a file of their own, `logs/refused-sign-ins.log`, since anybody who
- * reaches the page can make them.
- * What agents do has its own records, so a run's calls are not here. Knows which methods only read, too.
+ * The audit log: who changed what through the command line or the page, and the outcome, as lines of JSON in
+ * `logs/audit.log`. A line names what was changed, and never contains the text: no prompt, secret or payload. Refused
+ * sign-ins, also those by an expired link, have their own file, `logs/refused-sign-ins.log`, since anyone who reaches the
+ * page can cause them. Calls of runs are not here, because agents have their own records. Also defines which methods only
+ * read.
  * @see SEC-1 in docs/specification.md
  */
 
@@ -14,16 +14,16 @@ import { readJson } from '../../machines/base/read-json.ts';
 import type { AuditRow, Method } from './contract.ts';
 import { createRepeats } from './repeats.ts';
 
-/** Who asks: a person at a terminal, or on the page. */
+/** The author of a change: a person at a terminal, or on the page. */
 export type Asker = Pick<AuditRow, 'who' | 'from'>;
 
-/** What the daemon's own listeners say of those who reach the socket: all are the home's owner. */
+/** The author for requests on the daemon's control socket: all its clients are the home's owner. */
 export const atTerminal: Asker = { who: 'owner', from: 'terminal' };
 
 /** A sign-in or a sign-out of the page. */
 export interface SessionChange {
   readonly what: 'signed in' | 'signed out';
-  /** A user of the configuration. Another name is not written down: it may be a password in the wrong field. */
+  /** A configured user. Other names are not recorded: such a text may be a password in the wrong field. */
   readonly who?: string | undefined;
   readonly sender?: string;
   /** Absent for a password. */
@@ -32,45 +32,45 @@ export interface SessionChange {
 }
 
 export interface AuditLog {
-  /** Writes down what a request came to, unless its method only reads. `thrown`: why it was refused or failed. */
+  /** Records a request and its outcome, unless its method only reads. `thrown`: why it was refused or failed. */
   add(asker: Asker, request: { readonly method: string; readonly params: JsonObject }, thrown?: unknown): void;
-  /** The same for one who may only read, once an hour by name and method: it must not push the rows of others out. */
+  /** The same for a read-only user, once an hour by name and method, so that it cannot evict other rows. */
   addReader(asker: Asker, method: string, thrown: unknown): void;
-  /** Writes down a sign-in, by password or link, or a sign-out; equal ones within a minute are counted. */
+  /** Records a sign-in, by password or link, or a sign-out; equal ones within a minute are counted. */
   addSession(change: SessionChange): void;
-  /** Resolves when what was written down is on the disk, or cannot be. */
+  /** Resolves when all records are on disk, or have failed. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Whether a method changes nothing. One that is unknown may. */
+/** Whether a method changes nothing; false for an unknown method. */
 export function onlyReads(method: string): boolean {
   return Object.hasOwn(kinds, method) && kinds[method as Method] === 'reads';
 }
 
 const changes = 'audit';
 const refusedSignIns = 'refused-sign-ins';
-/** No user's name has a space. */
+/** Unambiguous, because user names have no spaces. */
 const unknownUser = 'unknown user';
 const sessionMethods = { 'signed in': 'page.signIn', 'signed out': 'page.signOut' } as const;
-/** What anybody may send makes at most this many different rows a minute; beyond it, rows name no sender. */
+/** Different rows a minute that unauthenticated requests can cause; further rows omit the sender. */
 const mostCounted = 1_000;
 const longestSender = 64;
 const longestValue = 200;
 const longestList = 20;
 const mostListBytes = 1_024;
-/** Of all that a row says of the parameters, so that no command can push out many rows of others. */
+/** Size limit for the parameters of a row, so that no command can evict many rows of others. */
 const mostOnBytes = 4_096;
 const mostLogBytes = 4 * 1_048_576;
 const readerAgainMs = 3_600_000;
 
-/** What is said of a method's parameters: names, ids and choices, no text that somebody wrote to an agent. */
+/** The recorded parameters: names, ids and choices, never text that was written to an agent. */
 const named = new Set([
   ...['id', 'ids', 'name', 'names', 'server', 'route', 'job', 'target', 'session', 'program', 'profile', 'grant'],
   ...['remember', 'reason', 'force', 'to', 'dry', 'sample', 'checks_only', 'key', 'status', 'flow', 'as', 'read_only'],
 ]);
 
-/** `reads`: changes nothing. `calls`: has a record of its own. Otherwise what the line says was done. */
+/** `reads`: changes nothing. `calls`: has its own record. Otherwise the action, as the line reports it. */
 const kinds: Readonly<Record<Method, string>> = {
   'approvals.answer': 'answered a question',
   'approvals.answered': 'reads',
@@ -191,7 +191,7 @@ export function createAuditLog(folder: string, redact: (text: string) => string,
     add({ who, from }, { method, params }, thrown) {
       const what = Object.hasOwn(kinds, method) ? kinds[method as Method] : undefined;
       if (what === undefined || what === 'reads' || what === 'calls') return;
-      // Only whether a server could be added, or changed so.
+      // A dry run only checks whether a server could be added or changed.
       if (params.dry === true && method.startsWith('mcp.')) return;
       const refused = thrown === undefined ? {} : { refused: cut(causeOf(thrown), longestValue) };
       write(changes, { who, from, what, method, on: namedOf(params), ...refused });
@@ -219,7 +219,7 @@ export function createAuditLog(folder: string, redact: (text: string) => string,
   return self;
 }
 
-/** The named parameters, as far as a row has room for them; `omitted` names the others. */
+/** The parameters to record, as far as a row has room; `omitted` names the rest. */
 function namedOf(params: JsonObject): JsonObject {
   const on: Record<string, Json> = {};
   const omitted: string[] = [];
@@ -249,14 +249,14 @@ function shortened(value: Json): Json {
   return typeof value === 'string' ? cut(value, longestValue) : value;
 }
 
-/** As a line of the log holds it. */
+/** The size of a value as JSON in the log. */
 function bytesOf(value: Json): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
 /**
- * The rows since a time that have the words, newest first, at most so many; the rest of the files is not looked at. Refused
- * sign-ins are half of them at most while there are changes for the other half.
+ * The newest rows since a time that contain the words, up to `limit`; older lines are not searched. While there are
+ * enough changes, refused sign-ins make up half of the rows at most.
  */
 export async function readAudit(
   folder: string,

@@ -1,5 +1,5 @@
 /**
- * The commands of a chat in the terminal: open, say, cancel, forget, list the tools. Part of the one table of the control
+ * The commands of a chat in the terminal: open, say, cancel, clear, list the tools. Part of the table of the control
  * socket.
  * @see CLI-3 and CLI-4 in docs/specification.md
  */

@@ -1,6 +1,6 @@
 /**
- * The other end of the control socket, for the command line: one connection, requests by number, notifications as they
- * come.
+ * The client of the control socket, for the command line: one connection, numbered requests, and notifications as they
+ * arrive.
  * @see CLI-3 in docs/specification.md
  */
 
@@ -13,7 +13,7 @@ import { type RpcError, readMessage, spellRequest } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
-/** There is no answer, because the connection is closed. */
+/** The connection closed before the answer arrived. */
 export class ConnectionLost extends Refusal {
   /** Whether the gateway may have read the request. */
   readonly wasSent: boolean;
@@ -26,20 +26,21 @@ export class ConnectionLost extends Refusal {
 
 export interface ControlClient {
   readonly ask: Ask;
-  /** The same for a method that is known at run time only. */
+  /** The same for a method that is known only at run time. */
   call(method: string, params?: JsonObject): Promise<Json>;
-  /** Calls back with each notification of a name. */
+  /** Calls back with each notification of this name. */
   on<Name extends keyof Notices>(name: Name, listener: (params: Notices[Name]) => void): void;
-  /** Calls back with each notification of any name. */
+  /** Calls back with each notification. */
   onNotification(listener: (method: string, params: JsonObject) => void): void;
-  /** Resolves when the daemon closed the connection. */
+  /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
   close(): void;
 }
 
 /**
- * Connects; undefined where no daemon listens. With a node, requests are for that gateway of the same database. A signal ends the connection, and with it what waits for an answer. Rejects
- * where the socket's folder is another user's, or this user may not open the socket.
+ * Connects; resolves with undefined if no daemon listens. With a node, requests go to that gateway of the same database.
+ * A signal closes the connection and rejects pending requests. Rejects if the socket's folder belongs to another user, or
+ * this user may not open the socket.
  */
 export async function connectControl(
   path: string,
@@ -55,7 +56,7 @@ function open(path: string, signal: AbortSignal | undefined): Promise<Socket | u
     const socket = connect({ path, ...(signal === undefined ? {} : { signal }) });
     socket.once('connect', () => resolve(socket));
     socket.once('error', ({ code }: NodeJS.ErrnoException) => {
-      // Whether a gateway listens cannot be known, and what the home holds cannot be read either.
+      // Without permission, neither the gateway's state nor the home's content can be read.
       if (code !== 'EACCES') return resolve(undefined);
       const cure = 'run the command as the user that runs the gateway, or set AGENT_HOME to a home of your own';
       reject(new Refusal('socket-foreign', `${path}: this user may not open the control socket; ${cure}`));
@@ -79,12 +80,12 @@ function clientOf(socket: Socket, always: JsonObject): ControlClient {
     act(one);
   };
   const refuse = (id: string | number | null, why: Refusal): void => {
-    // The id of a line that was not read is unknown; it is clear only if one request waits.
+    // The id of an unreadable line is unknown, so it is assigned only if a single request waits.
     const [only, ...others] = waiting.keys();
     settle(id ?? (others.length === 0 ? (only ?? null) : null), ({ reject }) => reject(why));
   };
   const lines = createLineSplitter(
-    // The daemon's answers have no limit but that of the language.
+    // The daemon's answers have no limit except that of JavaScript.
     constants.MAX_STRING_LENGTH,
     (line) => {
       const message = readMessage(line);
@@ -118,7 +119,7 @@ function clientOf(socket: Socket, always: JsonObject): ControlClient {
     });
   return {
     call,
-    // What comes over the socket has the type that the contract gives it.
+    // Results are trusted to have the contract's types.
     ask: call as Ask,
     on: (name, listener) => {
       listeners.push((method, params) => method === name && listener(params as never));

@@ -1,5 +1,5 @@
 /**
- * What a command of the control socket is: a handler whose result is that of its method in the contract, and the checks of
+ * The type of a command of the control socket, a handler with the result of its method in the contract, and the checks of
  * parameters that handlers share.
  * @see CLI-3 and CLI-5 in docs/specification.md
  */
@@ -15,35 +15,35 @@ import type { DaemonView } from './view.ts';
 
 export interface CommandHost {
   readonly source: HomeSource;
-  /** Of this program. */
+  /** The version of this program. */
   readonly version?: string;
-  /** Absent where the command line runs a command of the home by itself. */
+  /** Absent if the command line runs a command of the home by itself. */
   readonly daemon?: DaemonView;
-  /** The home that the daemon has in force; absent likewise. */
+  /** The home that the daemon has in force; absent without a daemon. */
   readonly desk?: () => HomeDesk;
-  /** Absent where nothing is written down. */
+  /** Absent if changes are not recorded. */
   readonly audit?: AuditLog;
-  /** Absent where the journal is this gateway's alone. */
+  /** Absent unless the journal is shared. */
   readonly nodes?: Nodes;
-  /** Finds the command of a method; in the whole table unless given. */
+  /** Finds the command of a method; by default in the complete table. */
   readonly commandOf?: (method: string) => Command | undefined;
 }
 
-/** The one who asked, for subscriptions. */
+/** The connection of the caller, for subscriptions. */
 export interface CommandPeer {
-  /** Params that are a text are JSON already. */
+  /** Params that are a string are already JSON. */
   notify(method: string, params: object | string): void;
-  /** Calls back once who asked has left; returns what takes that back. */
+  /** Calls back once when the peer has left; returns a function that cancels this. */
   onEnd(end: () => void): () => void;
 }
 
 export interface Command<Answer = unknown> {
-  /** Commands of the home need no daemon and can be run by the command line itself. */
+  /** `home` commands need no daemon and can be run by the command line itself. */
   readonly access: 'home' | 'daemon';
   readonly run: (params: JsonObject, host: CommandHost, peer: CommandPeer) => Promise<Answer>;
 }
 
-/** The commands of all methods, each with the result that the contract names. */
+/** The commands of all methods, each with the result type of the contract. */
 export type Commands = { readonly [M in Method]: Command<Result<M>> };
 
 export function ofHome<Answer>(
@@ -62,13 +62,13 @@ export function daemonOf({ daemon }: CommandHost): DaemonView {
   return daemon ?? refuse('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
 }
 
-/** A parameter that is a text; undefined where it is empty, of another type or missing. */
+/** A string parameter; undefined if it is empty, of another type or missing. */
 export function optionalText(params: JsonObject, name: string): string | undefined {
   const value = params[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Throws a Refusal where the parameter is no text, or an empty one. */
+/** Throws a Refusal if the parameter is not a string, or empty. */
 export function textOf(params: JsonObject, name: string): string {
   return optionalText(params, name) ?? refuse('params-missing', `the parameter "${name}" is missing`);
 }

@@ -1,6 +1,6 @@
 /**
- * The table of commands that the control socket answers. Commands of the home need no daemon and can be run by the command
- * line itself; commands of the daemon ask the living one.
+ * The table of commands of the control socket. Commands of the home need no daemon and can be run by the command line
+ * itself; commands of the daemon read the running one.
  * @see CLI-3 and CLI-5 in docs/specification.md
  */
 
@@ -176,7 +176,7 @@ const table: Commands = {
 
 export const commands: ReadonlyMap<string, Command> = new Map(Object.entries(table));
 
-/** Asks the daemon, or the journal on disk where none runs; a `note` then says so. */
+/** Reads the history from the daemon, or without one from the journal on disk; a `note` then says so. */
 function ofRuns<Answer>(ask: (runs: RunHistory, params: JsonObject) => Promise<Answer>): Command<Answer> {
   return {
     access: 'home',
@@ -193,8 +193,8 @@ function ofRuns<Answer>(ask: (runs: RunHistory, params: JsonObject) => Promise<A
 }
 
 /**
- * Signs a payload or a sample as the route verifies, and posts it to the gateway itself; where only the sender can sign, it is
- * handed in without its signature.
+ * Signs a payload or a sample by the route's scheme and posts it to the gateway; if only the sender can sign, it is
+ * submitted without a signature.
  */
 async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<'webhook.test'>> {
   const asked = askedRoute(params);
@@ -216,7 +216,7 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<
     return { ...answer, note: `Only ${signer} can sign this event, so it was handed in without its signature.` };
   }
   if (checksOnly) return daemon.sendOwn({ path, query, headers, body, checksOnly });
-  // The same test may be sent as often as its owner likes; a sample has the same body, and so the same signature, each time.
+  // A sample has the same body and so the same signature each time, and the owner may repeat the test.
   const { verify, body: rule, claimedBy } = compileRoute({ route, secret });
   const payload = (): JsonObject | undefined => {
     const parsed = parseBody(body, headers, rule);
@@ -294,7 +294,7 @@ async function cancelRun(daemon: DaemonView, asked: string): Promise<Result<'run
   }
 }
 
-/** Runs a command of a home in which no gateway runs, and writes down what it changed or was refused. */
+/** Runs a command of a home without a running gateway, and records in the audit log what it changed or was refused. */
 export async function runAtHome(
   method: string,
   params: JsonObject,

@@ -1,6 +1,6 @@
 /**
- * The source of a profile's config.yaml as it is on disk and as it is in force, with its findings and the variables that it
- * refers to. Secrets are masked by their keys and by their values.
+ * The source of a profile's config.yaml on disk and in force, with its findings and the variables that it refers to.
+ * Secrets are masked by their keys and by their values.
  * @see CFG-2, CFG-3 and INS-4 in docs/specification.md
  */
 
@@ -19,7 +19,7 @@ import { configFile } from './config-view.ts';
 import type { ConfigSource } from './contract.ts';
 import { notServed, profileOf } from './home-view.ts';
 
-/** For private use, so no text has it. */
+/** A private-use character, which texts do not contain. */
 const noQuote = '\ue000';
 
 export async function showSource({ source, desk, daemon }: CommandHost, params: JsonObject): Promise<ConfigSource> {
@@ -32,8 +32,8 @@ export async function showSource({ source, desk, daemon }: CommandHost, params: 
   learnSecrets(onDisk, redactor);
   const standing = desk?.().home;
   if (standing !== undefined) learnSecrets(standing, redactor);
-  // A longer secret may be cut by a line's end, so the lines are redacted together; without their quotes, so that a
-  // reference below a secret's name is not taken for a member of JSON.
+  // A secret may span lines, so the lines are redacted together. Quotes are replaced meanwhile, so that a reference after
+  // a secret's name is not taken for a member of JSON.
   const shown = (text: string): readonly string[] => {
     const masked = maskSource(text.replace(/\r?\n$/, '')).join('\n');
     return redactor.text(masked.replaceAll('"', noQuote)).replaceAll(noQuote, '"').split('\n');

@@ -1,5 +1,5 @@
 /**
- * The settings of a profile as its files have them. Secrets that are known by their values are masked too.
+ * The settings of a profile as its files define them. Secrets with known values are masked too.
  * @see CLI-6 in docs/specification.md
  */
 
@@ -32,12 +32,12 @@ export async function showConfig(source: HomeSource, profile: ProfileName): Prom
   };
 }
 
-/** How findings name the file of a profile. */
+/** The name of a profile's file in findings. */
 export function configFile(profile: ProfileName): string {
   return profile === defaultProfile ? 'config.yaml' : `profiles/${profile}/config.yaml`;
 }
 
-/** The home as it would be with another text in a profile's config.yaml. */
+/** The home as it would be with this text as a profile's config.yaml. */
 export function withDraft(source: HomeSource, profile: ProfileName, text: unknown) {
   if (typeof text !== 'string') return source;
   return { ...source, drafts: new Map([[profilePaths(source.home, profile).config, text]]) };

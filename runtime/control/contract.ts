@@ -1,7 +1,7 @@
 /**
- * The contract of the control socket: the parameters and the result of every method, and the queries that the rooms below
- * answer. Types only, shared by the handlers, the client, the command line, the inspector's page and the specs. Parameters
- * come from outside, so handlers check them at run time all the same. Times are ISO 8601 unless a name ends in `Ms`.
+ * The contract of the control socket: the parameters and the result of every method, and the interfaces that answer them.
+ * Types only, shared by the handlers, the client, the command line, the inspector's page and the specs. Parameters are
+ * untrusted, so handlers still check them at run time. Times are ISO 8601 unless a name ends in `Ms`.
  * @see CLI-3, CON-4 and INS-2 in docs/specification.md
  */
 
@@ -36,18 +36,18 @@ import type {
   TimerRow,
 } from '../inspector/wire.ts';
 
-/** What each method takes and answers. */
+/** The parameters and the result of each method. */
 export interface Contract {
   'approvals.answer': {
     params: ById & {
       readonly grant?: boolean;
       readonly by?: string;
       readonly values?: JsonObject;
-      /** Reaches the caller as the reason of a denial. */
+      /** Passed to the caller as the reason of a denial. */
       readonly note?: string;
-      /** What a yes covers: this call unless given. */
+      /** The scope of an approval: this call unless given. */
       readonly remember?: Remember;
-      /** Limits what is always allowed to these values of arguments, by path. */
+      /** Limits `always` to these argument values, by path. */
       readonly where?: JsonObject;
     };
     result: { readonly answered: string };
@@ -56,7 +56,7 @@ export interface Contract {
   'approvals.list': { params: object; result: readonly ApprovalRow[] };
   'approvals.show': { params: ById; result: ApprovalDetail };
   'approvals.watch': { params: object; result: { readonly pending: readonly ApprovalRow[] } };
-  /** What people changed, newest first. */
+  /** Changes by people, newest first. */
   'audit.list': {
     params: { readonly limit?: number; readonly since?: string; readonly search?: string };
     result: readonly AuditRow[];
@@ -66,7 +66,7 @@ export interface Contract {
   'chat.open': { params: InProfile; result: ChatOpened };
   'chat.say': { params: InChat & { readonly text: string }; result: TurnResult };
   'chat.tools': { params: InChat; result: readonly ToolSummary[] };
-  /** With a text: the findings if that were the config.yaml of the profile. */
+  /** With a text: the findings as if it were the profile's config.yaml. */
   'config.check': { params: InProfile & { readonly text?: string }; result: readonly Diagnostic[] };
   'config.hints': { params: object; result: readonly string[] };
   'config.schema': { params: object; result: object };
@@ -92,14 +92,14 @@ export interface Contract {
     result: { readonly run: string; readonly profile: string };
   };
   'cron.show': { params: JobChoice & { readonly limit?: number }; result: JobDetail };
-  /** An unconfirmed delivery arrived, as a person has seen at the target. */
+  /** A person has seen at the target that an unconfirmed delivery arrived. */
   'deliveries.confirm': { params: BulkChoice & { readonly reason?: string }; result: Bulk };
   'deliveries.drop': {
     params: (SendingChoice | BulkChoice) & { readonly reason?: string };
     result: OutgoingRow | Swept | Bulk;
   };
   'deliveries.list': { params: Partial<SendingQuery>; result: readonly OutgoingRow[] };
-  /** How far several deliveries are. */
+  /** The progress of several deliveries. */
   'deliveries.progress': { params: { readonly ids: readonly string[] }; result: BulkProgress };
   'deliveries.retry': {
     params: (SendingChoice | BulkChoice) & { readonly force?: boolean };
@@ -109,7 +109,7 @@ export interface Contract {
   'deliveries.targets': { params: object; result: readonly TargetRow[] };
   /** A shell command that sends the event's payload, signed with `$SECRET`. */
   'events.curl': { params: EventChoice & ById; result: { readonly curl: string } };
-  /** With `whole` the complete payload, not its first 64 KB. */
+  /** With `whole` the complete payload, not just its first 64 KB. */
   'events.open': { params: EventChoice & ById & { readonly whole?: boolean }; result: OpenedEvent };
   'failures.groups': {
     params: Partial<FailureChoice> & { readonly by?: FailureGrouping };
@@ -121,11 +121,11 @@ export interface Contract {
   };
   'events.follow': { params: EventSearch; result: EventNews };
   'events.search': { params: EventSearch & { readonly cursor?: string; readonly limit?: number }; result: FoundEvents };
-  /** Refused with `journal-local` where the journal is not in Postgres. */
+  /** Refused with `journal-local` unless the journal is in Postgres. */
   'gateway.database': { params: object; result: DatabaseShown };
-  /** The versions of the tables before, 0 where there were none, and now. */
+  /** The table versions before (0 for none) and now. */
   'gateway.migrate': { params: object; result: { readonly from: number; readonly to: number } };
-  /** The living gateways of the database, by their names; this one alone where the journal is its own. */
+  /** The running gateways of the database by name; only this one if the journal is not shared. */
   'gateway.nodes': { params: object; result: readonly NodeRow[] };
   'gateway.reload': { params: object; result: { readonly reloaded: true } };
   'gateway.status': { params: object; result: GatewayStatus };
@@ -133,17 +133,17 @@ export interface Contract {
   'inspect.chart': { params: { readonly machine: string }; result: Chart };
   'inspect.endSessions': { params: object; result: { readonly ended: number } };
   'inspect.follow': { params: FollowQuery; result: { readonly snapshot: ActorNode } };
-  /** `as`: whose session the link opens, `owner` unless given. */
+  /** `as`: the user of the session that the link opens, `owner` unless given. */
   'inspect.link': {
     params: { readonly as?: string; readonly read_only?: boolean };
     result: { readonly url: string };
   };
-  /** `node`: another gateway of the database, as `gateway.nodes` names it. */
+  /** `node`: another gateway of the database, by its name in `gateway.nodes`. */
   'inspect.show': { params: { readonly actor: string; readonly node?: string }; result: ActorShown };
   'inspect.tree': { params: { readonly node?: string }; result: ActorNode };
   'inspect.watch': { params: object; result: SnapshotMessage };
   'inspect.why': { params: EventChoice & ById; result: Story };
-  /** What the verified copy holds, and how many documents were written into the home. */
+  /** The record counts of the verified copy, and the number of documents written into the home. */
   'journal.copy': {
     params: { readonly to: 'postgres' | 'lmdb' };
     result: { readonly records: number; readonly claims: number; readonly documents: number };
@@ -153,13 +153,13 @@ export interface Contract {
     result: { readonly added: string; readonly profile: string };
   };
   'link.read': { params: InProfile & { readonly url: string }; result: LinkReading };
-  /** The secrets of the entry go into `.env`; with `values: 'all'` every literal of `env` and `headers` does. */
+  /** Writes the secrets of the entry into `.env`; with `values: 'all'` every literal of `env` and `headers`. */
   'mcp.add': {
     params: ServerChoice & {
       readonly entry: JsonObject;
       readonly force?: boolean;
       readonly values?: 'all';
-      /** Only whether it could be added. */
+      /** Only checks whether it could be added. */
       readonly dry?: boolean;
     };
     result: { readonly added: string } & ChangedServer;
@@ -171,14 +171,14 @@ export interface Contract {
   /** The last calls of a server since the daemon started, newest first. */
   'mcp.calls': { params: ServerChoice & { readonly limit?: number }; result: readonly ServerCall[] };
   'mcp.disable': { params: ServerChoice; result: { readonly disabled: string } & ChangedServer };
-  /** Changes the keys that are given; null takes one out. */
+  /** Changes the given keys; null removes a key. */
   'mcp.edit': {
     params: ServerChoice & { readonly changes: JsonObject; readonly values?: 'all'; readonly dry?: boolean };
     result: { readonly edited: string } & ChangedServer;
   };
   'mcp.enable': { params: ServerChoice; result: { readonly enabled: string } & ChangedServer };
   'mcp.getPrompt': { params: Caller & { readonly name: string; readonly arguments?: JsonObject }; result: Offered };
-  /** Adds servers of other agent programs, by the names under which `mcp.importable` offers them. */
+  /** Adds servers of other agent programs, by their names in `mcp.importable`. */
   'mcp.import': {
     params: InProfile & { readonly names: readonly string[] };
     result: {
@@ -222,7 +222,7 @@ export interface Contract {
   'runs.cancel': { params: ById; result: { readonly cancelled: string } | { readonly cancelling: string } };
   'runs.list': { params: Partial<HistoryQuery>; result: readonly RunRow[] };
   'runs.show': { params: ById & { readonly transcript?: boolean }; result: RunDetail };
-  /** Writes which agent program runs. */
+  /** Writes the agent program into the configuration. */
   'setup.agent': {
     params: InProfile & { readonly program: string };
     result: { readonly file: string; readonly command: readonly string[] };
@@ -235,7 +235,7 @@ export interface Contract {
   };
   'setup.webhooks': { params: InProfile; result: { readonly file: string; readonly url: string | null } };
   'webhook.deliveries': { params: Partial<HistoryQuery>; result: readonly HistoryRow[] };
-  /** With `handshake` the text of one is complete, though it may be a secret. */
+  /** With `handshake` the text of a handshake is complete, even if it may be a secret. */
   'webhook.delivery': { params: EventChoice & ById & { readonly handshake?: boolean }; result: HistoryDetail };
   'webhook.doctor': {
     params: RouteChoice;
@@ -254,11 +254,11 @@ export interface Contract {
   'webhook.show': { params: RouteChoice; result: RouteDetail };
   'webhook.subscribe': {
     params: RouteChoice & { readonly record?: JsonObject; readonly force?: boolean };
-    /** `url` is complete, with the secret where the provider shows it there. */
+    /** `url` is complete, and contains the secret if the provider expects it there. */
     result: RouteRow & {
-      /** The listener's own address, where `url` is another one. */
+      /** The listener's own address, if `url` is a different one. */
       readonly local_url?: string;
-      /** Absent where the provider sends it later. */
+      /** Absent if the provider sends it later. */
       readonly secret?: string;
       readonly verify_token?: string;
       readonly provider?: ProviderWords;
@@ -270,12 +270,12 @@ export interface Contract {
       readonly checks_only?: boolean;
       readonly by?: string;
     };
-    /** `note` says where the event was handed in without a signature. */
+    /** `note` is given if the event was submitted without a signature. */
     result: { readonly status: number; readonly body: string; readonly note?: string };
   };
 }
 
-/** What the daemon sends unasked to a peer that subscribed or waits for an answer. */
+/** Notifications to a peer that has subscribed or waits for an answer. */
 export interface Notices {
   'approvals.answered': AnsweredRow;
   'approvals.asked': ApprovalRow;
@@ -292,18 +292,18 @@ export interface Notices {
 export type Method = keyof Contract;
 export type Params<M extends Method> = Contract[M]['params'];
 export type Result<M extends Method> = Contract[M]['result'];
-/** The methods that need no parameter. */
+/** The methods without required parameters. */
 export type PlainMethod = { [M in Method]: object extends Params<M> ? M : never }[Method];
 
-/** Asks the daemon; resolves with the result of the method, rejects with a Refusal where the daemon refuses. */
+/** Calls a method; resolves with its result, rejects with a Refusal if the daemon refuses. */
 export interface Ask {
   <M extends Method>(method: M, params: Params<M>): Promise<Result<M>>;
   <M extends PlainMethod>(method: M): Promise<Result<M>>;
 }
 
-/** Why a request was refused; of a route's, the newest first. */
+/** Why a request was refused; for a route, the newest first. */
 export interface Diagnosis {
-  /** Of its row in the history. */
+  /** The key of its row in the history. */
   readonly key: string;
   readonly received_at: string;
   readonly outcome: string;
@@ -313,22 +313,22 @@ export interface Diagnosis {
 export interface AuditRow {
   readonly at: string;
   /**
-   * The user who signed in, or the name that a link was made for; `owner` for other links and at the terminal, and
-   * `unknown user` for a refused sign-in that names no user.
+   * The user who signed in, or for whom a link was made; `owner` for other links and at the terminal, and `unknown user`
+   * for a refused sign-in without a known user.
    */
   readonly who: string;
   readonly from: 'terminal' | 'page';
-  /** `dropped deliveries`. */
+  /** For example `dropped deliveries`. */
   readonly what: string;
   readonly method: string;
-  /** The parameters that name what was changed and how. */
+  /** The parameters that identify the change. */
   readonly on: JsonObject;
-  /** Why it was not done. */
+  /** Why it was refused or failed. */
   readonly refused?: string;
 }
 
 export interface InProfile {
-  /** Absent: the default profile or, in a list, all of them. */
+  /** Absent: the default profile or, in a list, all profiles. */
   readonly profile?: string;
 }
 
@@ -353,56 +353,56 @@ export interface ServerChoice extends InProfile {
   readonly server: string;
 }
 
-/** On whose behalf a tool is called or an offer read. */
+/** The caller of a tool or reader of an offer. */
 export interface Caller extends InProfile {
   readonly caller?: string;
   readonly program?: string;
   readonly run?: string;
-  /** As W3C Trace Context serializes it. */
+  /** In the format of W3C Trace Context. */
   readonly traceparent?: string;
-  /** Globs that narrow what the caller may use, separated by commas. */
+  /** Globs that limit the caller's tools, separated by commas. */
   readonly toolsets?: string;
   /** The toolsets of the caller's run. */
   readonly lent?: readonly string[];
 }
 
-/** Which of the events that came under one id is meant: an id is its sender's, and is told apart by route alone. */
+/** Selects among events with the same id, since a sender's id is unique only per route. */
 export interface EventChoice {
   readonly route?: string;
   readonly profile?: string;
 }
 
-/** What a person changes of an event that is replayed; what is absent stays. */
+/** The changes to a replayed event; absent fields stay as they were. */
 export interface ReplayEdit {
-  /** As a sender would write it. */
+  /** In the sender's format. */
   readonly payload?: string;
   /** The event type. */
   readonly event?: string;
   /** Another route of its profile. */
   readonly to?: string;
-  /** Runs as usual and delivers nothing; the response is kept with the event. */
+  /** Runs as usual but delivers nothing; the response is kept with the event. */
   readonly dry?: boolean;
 }
 
 export interface HistoryQuery extends EventChoice {
-  /** The most rows to answer. */
+  /** Maximum number of rows. */
   readonly limit: number;
   readonly status?: string;
-  /** Only rows before this key: the next page. */
+  /** Only rows before this key, for the next page. */
   readonly before?: string;
-  /** Only rows of events that came since this time. */
+  /** Only rows of events received since this time. */
   readonly since?: string;
 }
 
 export interface SendingQuery extends HistoryQuery {
-  /** By any of its names. */
+  /** Any name of the target. */
   readonly target?: string;
 }
 
-/** Which of the dead letters. */
+/** Selects dead letters. */
 export type DeadLetterQuery = Pick<SendingQuery, 'route' | 'profile' | 'target'>;
 
-/** One delivery by its id, or with `all` every dead letter that fits. */
+/** One delivery by its id, or with `all` every matching dead letter. */
 export type SendingChoice = ById | (DeadLetterQuery & { readonly all: true });
 
 /** Several deliveries: by their ids, or all open failures of a group. */
@@ -410,7 +410,7 @@ export type BulkChoice = { readonly ids: readonly string[] } | (InProfile & { re
 
 /** The outcome of an action on several deliveries. */
 export interface Bulk {
-  /** The ids of those that the action was applied to. */
+  /** The ids to which the action was applied. */
   readonly done: readonly string[];
   readonly skipped: readonly { readonly id: string; readonly why: string }[];
 }
@@ -418,13 +418,13 @@ export interface Bulk {
 export interface BulkProgress {
   readonly delivered: number;
   readonly failed: number;
-  /** An attempt failed, and another follows. */
+  /** Deliveries with a failed attempt and another one planned. */
   readonly retrying: number;
-  /** Queued, or being sent. */
+  /** Deliveries that are queued or in progress. */
   readonly waiting: number;
 }
 
-/** Failed deliveries: those that wait for a person, or those that a person dropped. */
+/** Selects failed deliveries: those that wait for a person, or those that a person dropped. */
 export interface FailureChoice extends InProfile {
   readonly state: 'open' | 'dropped';
 }
@@ -432,7 +432,7 @@ export interface FailureChoice extends InProfile {
 export interface FailureGroupRow extends Omit<FailureGroup, 'firstMs' | 'lastMs'> {
   readonly first: string;
   readonly last: string;
-  /** Failures over time, from the first of all groups until now. */
+  /** Failures over time, from the earliest failure of all groups until now. */
   readonly buckets: readonly number[];
 }
 
@@ -442,7 +442,7 @@ export interface FailureRow {
   readonly event_key: string;
   readonly route: string;
   readonly event: string;
-  /** The platform and the place. */
+  /** The platform and the place, such as a channel. */
   readonly place: string;
   readonly status: DeliveryRecord['status'];
   /** The beginning of the text. */
@@ -453,7 +453,7 @@ export interface FailureRow {
   readonly last_attempt_at: string;
 }
 
-/** Only records that fit all that is given. */
+/** Selects the records that match all given fields. */
 export interface FollowQuery {
   /** Part of the actor's address. */
   readonly actor?: string;
@@ -461,7 +461,7 @@ export interface FollowQuery {
   readonly route?: string;
   readonly server?: string;
   readonly delivery?: string;
-  /** Events received and whole snapshots too, as the tools of Stately want them; else spawns and steps. */
+  /** Also events received and complete snapshots, as Stately's tools require; else only spawns and steps. */
   readonly full?: boolean;
 }
 
@@ -476,39 +476,39 @@ export interface ApprovalRow {
   readonly message: string;
   readonly asked_at: string;
   readonly expires_at: string;
-  /** The gateway where it waits, if that is another one. */
+  /** The gateway where it waits, if it is another one. */
   readonly node?: string;
 }
 
 export interface ApprovalDetail extends ApprovalRow {
   /** The arguments of the call, or the schema of the form. */
   readonly detail: Json;
-  /** The hints of the tool, as its server gives them. */
+  /** The tool's hints, as its server gives them. */
   readonly hints?: { readonly destructive?: boolean; readonly idempotent?: boolean; readonly open_world?: boolean };
-  /** What the model said when it asked for the call. */
+  /** The model's text with the call. */
   readonly said?: string;
   readonly asked_by?: AskedBy;
-  /** The prompt of the run that asks. */
+  /** The prompt of the run with the question. */
   readonly prompt?: string;
 }
 
-/** The run that asks, and what led to it. */
+/** The run with the question, and its cause. */
 export interface AskedBy {
-  /** The program or the model. */
+  /** The name of the program or the model. */
   readonly agent?: string;
   readonly route: string;
   readonly event: string;
   readonly delivery_id: string;
   readonly event_key?: string;
-  /** Who caused the event, as its sender says. */
+  /** The person who caused the event, according to its sender. */
   readonly person?: string;
 }
 
-/** A question that is over. */
+/** A question that has ended. */
 export interface AnsweredRow extends ApprovalRow {
   readonly verdict: 'approved' | 'denied' | 'timedOut';
   readonly answered_at: string;
-  /** Who answered: `cli`, `page`, `chat`; absent where no answer came in time. */
+  /** The surface of the answer: `cli`, `page`, `chat`; absent after a timeout. */
   readonly by?: string;
   readonly remember?: Remember;
   readonly note?: string;
@@ -518,7 +518,7 @@ export interface ChatOpened extends InChat {
   readonly profile: string;
   readonly provider: string;
   readonly model: string;
-  /** How many the model is offered. */
+  /** Number of tools that are offered to the model. */
   readonly tools: number;
 }
 
@@ -526,7 +526,7 @@ export interface TurnResult {
   readonly outcome: string;
   readonly text?: string;
   readonly reason?: string;
-  /** Questions to the model. */
+  /** Requests to the model. */
   readonly steps?: number;
   readonly input_tokens?: number;
   readonly output_tokens?: number;
@@ -538,7 +538,7 @@ export interface ToolSummary {
   readonly description: string;
 }
 
-/** A job; or an entry of `jobs.json` that is none, or that file where it cannot be read. */
+/** A job; or an invalid entry of `jobs.json`, or that file if it cannot be read. */
 export interface JobRow {
   readonly id: string;
   readonly name: string;
@@ -583,7 +583,7 @@ export interface FiringRow {
 
 /** A delivery to a target. */
 export interface OutgoingRow extends SendingRow {
-  /** The platform asks for a pause until then. */
+  /** The platform has requested a pause until then. */
   readonly paused_until?: string;
   readonly pause_reason?: string;
 }
@@ -596,7 +596,7 @@ export interface OutgoingDetail extends OutgoingRow {
 export interface Sweep {
   readonly done: number;
   readonly left: number;
-  /** Why, for the first of those that are left. */
+  /** The reasons for the first of the remaining ones. */
   readonly refusals: readonly { readonly id: string; readonly code: string; readonly error: string }[];
 }
 
@@ -608,7 +608,7 @@ export interface Swept extends Omit<Sweep, 'done'> {
 export interface TargetRow {
   readonly name: string;
   readonly target: string;
-  /** The platform's name as people write it: `Slack`. */
+  /** The platform's display name, such as `Slack`. */
   readonly title: string;
   readonly profile: string;
   readonly state: string;
@@ -617,7 +617,7 @@ export interface TargetRow {
   readonly home_channel?: string;
   /** Deliveries in its queue. */
   readonly waiting?: number;
-  /** The platform asks for a pause until then. */
+  /** The platform has requested a pause until then. */
   readonly paused_until?: string;
   readonly pause_reason?: string;
   readonly note?: string;
@@ -642,84 +642,84 @@ export interface GatewayStatus {
   readonly journal: string;
   /** MCP connections by state. */
   readonly servers: Readonly<Record<string, number>>;
-  /** Living actors by machine. */
+  /** Running actors by machine. */
   readonly actors: Readonly<Record<string, number>>;
   /**
-   * Requests to its routes in each of the last 60 minutes, the running one last; counted since its start. Absent where a
-   * gateway of an earlier version answers.
+   * Requests to its routes in each of the last 60 minutes, the current one last; counted since its start. Absent from a
+   * gateway of an earlier version.
    */
   readonly requests_by_minute?: readonly number[];
-  /** How long the commits of the last hour took, where the journal is shared and there were some. */
+  /** Commit durations of the last hour; absent if there were none or the journal is not shared. */
   readonly commit_ms?: { readonly median: number; readonly p95: number };
-  /** The last work that it took from other gateways that had ended, newest first; absent where there was none. */
+  /** The last work that was adopted from stopped gateways, newest first; absent if there is none. */
   readonly recovered?: readonly RecoveredWork[];
 }
 
 export interface RecoveredWork {
   readonly at: string;
   readonly kind: 'batch' | 'delivery' | 'run';
-  /** The gateway that had it. */
+  /** The gateway that held it before. */
   readonly from: string;
   readonly profile: string;
   readonly route: string;
   /** The key of its newest event. */
   readonly event: string;
-  /** The platform of a delivery, as it is configured. */
+  /** The platform of a delivery, by its configured name. */
   readonly target?: string;
 }
 
 /** The database of a shared journal. */
 export interface DatabaseShown {
-  /** Its host and name. */
+  /** Host and name of the database. */
   readonly place: string;
   /** The release of Postgres. */
   readonly server: string;
-  /** The version of its tables. */
+  /** The version of the tables. */
   readonly tables: number;
-  /** To the server, of all databases and programs. */
+  /** Connections to the server, over all databases and programs. */
   readonly connections: { readonly used: number; readonly most: number };
   readonly synchronous_commit: string;
-  /** `awaited`: for which of them a commit waits, as `synchronous_standby_names` says; absent for none. */
+  /** `awaited`: the standbys that a commit waits for, from `synchronous_standby_names`; absent for none. */
   readonly standbys: { readonly connected: number; readonly awaited?: string };
-  /** What may lose something or soon keep a gateway from using it, as `agent doctor` finds it. */
+  /** What may lose data, or will soon keep a gateway from using it; the same as the findings of `agent doctor`. */
   readonly risks: readonly { readonly what: string; readonly cure: string }[];
 }
 
 /** A gateway of the database. */
 export interface NodeRow {
-  /** `gateway.node` of its configuration, or its host and home. */
+  /** Its configured `gateway.node`, or its host and home. */
   readonly node: string;
   readonly session: string;
-  /** Whether it sends the deliveries of all. */
+  /** Whether it sends the deliveries of all gateways. */
   readonly leader: boolean;
-  /** Whether it is the gateway that was asked. */
+  /** Whether it is the gateway that answers this request. */
   readonly self: boolean;
-  /** How long ago it renewed its session, in milliseconds. */
+  /** Milliseconds since it renewed its session. */
   readonly silent_ms: number;
-  /** Absent where it gave none. */
+  /** Absent if it did not answer. */
   readonly status?: GatewayStatus;
-  /** Why it gave none. */
+  /** Why it did not answer. */
   readonly error?: string;
 }
 
-/** The gateways of one database, as the commands of one of them see them. */
+/** The gateways of one database, for the commands of one of them. */
 export interface Nodes {
-  /** Rejects with a refusal where the database cannot be asked. */
+  /** Rejects with a Refusal if the database cannot be queried. */
   list(): Promise<readonly NodeRow[]>;
-  /** Has a request answered where it belongs; `own` answers it here. */
+  /** Passes a request to the gateway that it concerns; `own` answers it here. */
   routed(
     request: { readonly method: string; readonly params: JsonObject },
     asker: Pick<AuditRow, 'who' | 'from'> | undefined,
     own: () => Promise<Json>,
   ): Promise<Json>;
-  /** The rows of a list at every other gateway that answers, each with the name of its gateway. */
+  /** The rows of a list from every other gateway that answers, each with the name of its gateway. */
   ofOthers<Row extends object>(method: string): Promise<readonly (Row & { readonly node: string })[]>;
   /**
-   * The questions that wait for a person at the others, as they were known some seconds ago; asks them anew where need be.
-   * The same list as before where nothing has changed.
+   * Open questions at other gateways, at most ten seconds old, or a promise of them if they are not known; never rejects.
+   * Refreshes in the background. Returns the same array if nothing has changed; a silent gateway keeps its last answer.
    */
-  questionsOfOthers(): readonly ApprovalRow[];
-  /** Answers what another gateway asks; does not reject. */
+  questionsOfOthers(): readonly ApprovalRow[] | Promise<readonly ApprovalRow[]>;
+  /** Answers a question of another gateway; never rejects. */
   answer(question: string): Promise<string>;
 }
 
@@ -729,11 +729,11 @@ export interface ActorNode {
   readonly state: string;
   readonly since: string;
   readonly children: readonly ActorNode[];
-  /** How many children a ward has beyond those listed. */
+  /** Number of further children of a pool that are not listed. */
   readonly more?: number;
 }
 
-/** As the page's `GET /actor/<id>`, with times as people and scripts read them. */
+/** The same as `GET /actor/<id>` of the page, with times as text. */
 export interface ActorShown extends Omit<ActorDetails, 'since' | 'timers' | 'steps' | 'events'> {
   readonly since: string;
   readonly timers: readonly (Omit<TimerRow, 'started' | 'due'> & { readonly started: string; readonly due: string })[];
@@ -741,16 +741,16 @@ export interface ActorShown extends Omit<ActorDetails, 'since' | 'timers' | 'ste
   readonly events: readonly (Omit<EventRow, 'at'> & { readonly at: string })[];
 }
 
-/** A link as it was read for one profile. */
+/** A link, parsed for one profile. */
 export interface LinkReading {
   readonly name: string;
   readonly kind: 'command' | 'url';
   readonly config: JsonObject;
-  /** A sentence for each setting of the entry that lowers a guard. */
+  /** A sentence for each setting of the entry that weakens a protection. */
   readonly lowers: readonly string[];
-  /** The profile has a server of that name. */
+  /** The profile already has a server of that name. */
   readonly taken: boolean;
-  /** The profiles that it may be added to. */
+  /** The profiles to which it may be added. */
   readonly profiles: readonly string[];
 }
 
@@ -768,37 +768,37 @@ export interface ServerRow {
   readonly state: string;
   readonly transport: string;
   readonly era: string | null;
-  /** How many are registered. */
+  /** Number of registered tools. */
   readonly tools: number;
   readonly since: string;
-  /** Attempts and sessions that failed in a row. */
+  /** Consecutive failed attempts and sessions. */
   readonly failures?: number;
-  /** When it is tried again, where that is planned. */
+  /** The time of the next attempt, if one is planned. */
   readonly next_at?: string;
   readonly error?: string;
-  /** Which of its tools, and why. */
+  /** The tools that are left out, and why. */
   readonly left_out?: readonly string[];
 }
 
 export interface ConfigSource {
   readonly file: string;
   readonly profile: string;
-  /** All that are served. */
+  /** All served profiles. */
   readonly profiles: readonly string[];
-  /** The lines of the file; references are as they are written. */
+  /** The lines of the file, with references unresolved. */
   readonly disk: readonly string[];
   readonly saved_at?: string;
-  /** Of this file. */
+  /** Findings of this file. */
   readonly findings: readonly Diagnostic[];
   /** Absent without a daemon. */
   readonly in_force?: {
     readonly lines: readonly string[];
     readonly since: string;
-    /** Why the file on disk is not in force; absent where it is. */
+    /** Why the file on disk is not in force; absent if it is. */
     readonly refused?: string;
-    /** Settings that the file changes and that count from the next start only. */
+    /** Changed settings that take effect only at the next start. */
     readonly restart_for: readonly string[];
-    /** Since the daemon started, newest first. */
+    /** Changes since the daemon started, newest first. */
     readonly changes: readonly {
       readonly at: string;
       readonly kind: 'applied' | 'refused';
@@ -812,15 +812,15 @@ export interface ConfigSource {
 /** The outcome of a change of config.yaml. */
 export interface ChangedServer {
   readonly profile: string;
-  /** Written into `.env`, by name. */
+  /** Names of the variables that were written into `.env`. */
   readonly variables: readonly string[];
-  /** Variables of `.env` to which nothing refers any more. */
+  /** Variables of `.env` without a reference left. */
   readonly unused: readonly string[];
-  /** Why the file as it is now does not come into force; absent where it does, or no daemon runs. */
+  /** Why the current file is not applied; absent if it is, or no daemon runs. */
   readonly not_in_force?: string;
 }
 
-/** An entry as the file has it, secrets masked. */
+/** An entry as written in the file, secrets masked. */
 export interface ServerDetail {
   readonly name: string;
   readonly profile: string;
@@ -828,13 +828,13 @@ export interface ServerDetail {
   readonly line: number;
   readonly entry: JsonObject;
   readonly enabled: boolean;
-  /** Where its command starts. */
+  /** The working folder of its command. */
   readonly cwd?: string;
   readonly variables: readonly { readonly name: string; readonly from: VariableSource }[];
   readonly findings: readonly Diagnostic[];
-  /** A sentence for each setting that lowers a guard. */
+  /** A sentence for each setting that weakens a protection. */
   readonly lowers: readonly string[];
-  /** Variables of `.env` to which only this entry refers. */
+  /** Variables of `.env` that only this entry refers to. */
   readonly own_variables: readonly string[];
 }
 
@@ -843,7 +843,7 @@ export interface ServerCall {
   /** The registered name. */
   readonly tool: string;
   readonly caller: string;
-  /** `result`, `error` where the tool says so, or the code of why there is none. */
+  /** `result`, `error` if the tool reports one, or the code of the fault. */
   readonly outcome: string;
   readonly why?: string;
   readonly started_at: string;
@@ -851,20 +851,20 @@ export interface ServerCall {
   readonly tries: number;
 }
 
-/** A server of another agent program; no value of a variable is in it. */
+/** A server of another agent program, without the values of its variables. */
 export interface ImportableServer {
   readonly name: string;
   readonly program: string;
   readonly file: string;
   readonly foreign_name: string;
   readonly entry: JsonObject;
-  /** That are written into `.env`. */
+  /** Variables that are written into `.env`. */
   readonly variables: readonly string[];
-  /** That are set nowhere yet. */
+  /** Variables that are not set yet. */
   readonly missing: readonly string[];
-  /** Sentences for the person who is asked. */
+  /** Sentences for the person who decides. */
   readonly notes: readonly string[];
-  /** `new` and `taken` can be added, `taken` under the name given here. */
+  /** `new` and `taken` can be added, `taken` under the given name. */
   readonly standing: 'new' | 'same' | 'taken' | 'unusable';
   readonly why?: string;
 }
@@ -883,7 +883,7 @@ export interface ToolRow {
   readonly _meta?: JsonObject;
 }
 
-/** What a connection of its own found; where none was asked for, that the entry can be read. */
+/** The result of a separate connection; with `connect: false`, whether the entry is valid. */
 export type ProbeReport =
   | {
       readonly ok: true;
@@ -898,13 +898,13 @@ export type ProbeReport =
         readonly asks: boolean;
         readonly read_only: boolean;
       }[];
-      /** Tools that the filter leaves out. */
+      /** Number of tools that the filter leaves out. */
       readonly filtered?: number;
-      /** Which of its tools are left out, and why. */
+      /** The tools that are left out, and why. */
       readonly left_out?: readonly string[];
       readonly instructions?: string;
     }
-  /** With `needs_login` it was reached, and only a person can continue. */
+  /** With `needs_login` the server was reached, and only a person can continue. */
   | {
       readonly ok: false;
       readonly error: string;
@@ -916,23 +916,23 @@ export type ProbeReport =
 export interface RunDetail extends RunRow {
   readonly prompt: string;
   readonly response: string | null;
-  /** Questions to the model. */
+  /** Requests to the model. */
   readonly steps?: number;
   readonly input_tokens?: number;
   readonly output_tokens?: number;
   readonly cost?: number;
   readonly delivery?: DeliveryRecord;
-  /** All of them, where its response has several. */
+  /** All deliveries, if the response has several. */
   readonly deliveries?: readonly DeliveryRecord[];
-  /** The notice that it failed. */
+  /** The delivery of the notice about the failure. */
   readonly notice?: DeliveryRecord;
-  /** Where it is asked for. */
+  /** Present if requested. */
   readonly transcript?: Json;
 }
 
 /** An event of the history. */
 export interface HistoryRow extends DeliveryRow {
-  /** The journal's key, which is unique where delivery ids repeat. */
+  /** The journal's key, which is unique even if delivery ids repeat. */
   readonly key: string;
 }
 
@@ -940,9 +940,9 @@ export interface HistoryDetail extends HistoryRow {
   readonly record: EventRecord;
   readonly run?: RunRecord;
   readonly delivery?: DeliveryRecord;
-  /** All of them, where its response has several. */
+  /** All deliveries, if the response has several. */
   readonly deliveries?: readonly DeliveryRecord[];
-  /** That its run failed, as it was sent to `on_failure`. */
+  /** The delivery of the notice about its failed run, sent to `on_failure`. */
   readonly notice?: DeliveryRecord;
 }
 
@@ -951,21 +951,21 @@ export type EventCounts = Readonly<Record<EventOutcome, number>>;
 
 /** The events of a span of time. */
 export interface EventBucket extends EventCounts {
-  /** Its beginning. */
+  /** The start of the span. */
   readonly at: string;
-  /** From the request to the delivery, of the events that were delivered, within one percent. */
+  /** From the request to the delivery, of the delivered events, within one percent. */
   readonly median_ms?: number;
   readonly p95_ms?: number;
 }
 
 /** Events over a range of time, in at most 60 spans of equal length. Equal refused requests are one row and count once. */
 export interface CountedEvents {
-  /** As it was asked for. */
+  /** As requested. */
   readonly from: string;
   /** The end of the last span. */
   readonly to: string;
   readonly bucket_ms: number;
-  /** Where the reading has not yet come to the beginning of the range: since when events are counted. */
+  /** Since when events are counted, if the count has not reached the start of the range yet. */
   readonly counted_from?: string;
   readonly total: number;
   readonly counts: EventCounts;
@@ -974,33 +974,33 @@ export interface CountedEvents {
   readonly p95_ms?: number;
 }
 
-/** The events of one route among them. */
+/** The counts of one route. */
 export interface CountedRoute extends Omit<CountedEvents, 'from' | 'to' | 'bucket_ms' | 'counted_from'> {
   readonly route: string;
   readonly profile: string;
-  /** When its last event of the range came. */
+  /** The time of its last event in the range. */
   readonly last_at: string;
 }
 
 export interface EventSearch {
-  /** Words, phrases in quotes, and filters such as `route:stripe`; empty: all events. */
+  /** Words, phrases in quotes, and filters such as `route:stripe`; empty matches all events. */
   readonly q?: string;
   /** `15m`, `1h`, `24h`, `7d`, `<time>..<time>`, `<time>..`, or `all`, which is the default. */
   readonly range?: string;
 }
 
-/** An event that a search found. */
+/** An event that matches a search. */
 export interface EventFound extends HistoryRow {
-  /** Where it was delivered, or what it waits for; absent where the reason says it. */
+  /** Where it was delivered, or what it waits for; absent if the reason says so. */
   readonly result?: string;
-  /** The platform and place of its delivery, where there is a reason and that may be the delivery's. */
+  /** The platform and place of its delivery; given with a reason that may be the delivery's. */
   readonly place?: string;
   /** From the request to the delivery. */
   readonly took_ms?: number;
   readonly replay_of?: string;
 }
 
-/** What a search counts. A filter by status narrows the total and the buckets, not the chips. */
+/** The counts of a search. A filter by status narrows the total and the buckets, not the chips. */
 export interface SearchedEvents extends CountedEvents {
   readonly chips: Readonly<Record<ChipName, number>>;
 }
@@ -1008,28 +1008,28 @@ export interface SearchedEvents extends CountedEvents {
 export interface FoundEvents extends SearchedEvents {
   /** Newest first. */
   readonly rows: readonly EventFound[];
-  /** What to ask with for older rows; absent where there are none. */
+  /** The cursor for older rows; absent if there are none. */
   readonly cursor?: string;
-  /** When the oldest event of the history came. */
+  /** The time of the oldest event of the history. */
   readonly oldest_at?: string;
 }
 
-/** What has changed of the events that a search finds. */
+/** Changes to the events that match a search. */
 export interface EventNews extends SearchedEvents {
-  /** New ones, and those that changed among the newest and the unfinished ones. */
+  /** New rows, and changed ones among the newest and the unfinished rows. */
   readonly rows: readonly EventFound[];
 }
 
-/** What a person needs at the provider whose webhook leads to a route (SUB-1). */
+/** What a person needs to set up a route at its provider (SUB-1). */
 export interface ProviderWords {
   readonly title: string;
-  /** The provider's page on how it signs. */
+  /** The provider's documentation of its signature. */
   readonly page: string;
-  /** Which secret the provider knows. */
+  /** A description of the secret. */
   readonly secret: string;
-  /** Whether the owner types the secret there; else the provider made it. */
+  /** Whether the owner enters the secret there; otherwise the provider generates it. */
   readonly typed: boolean;
-  /** The provider sends it in its handshake. */
+  /** The provider sends the secret in its handshake. */
   readonly sent?: true;
   /** A recorded event to try the route with. */
   readonly sample?: string;
@@ -1037,24 +1037,24 @@ export interface ProviderWords {
 
 export interface OverviewChoice {
   readonly range: NamedRange;
-  /** Absent: of all profiles. */
+  /** Absent: all profiles. */
   readonly profile?: string;
 }
 
 /** The overview, read once or watched. */
 export interface OverviewService {
   read(choice: OverviewChoice): Promise<Overview>;
-  /** Calls back with the overview, at once and whenever it has changed, until the returned function is called. */
+  /** Calls back with the overview, at once and after each change, until the returned function is called. */
   watch(choice: OverviewChoice, heard: (overview: Overview) => void): () => void;
 }
 
-/** What the page's overview shows, as aggregates: it costs the same at one event a minute and at a hundred a second. */
+/** The aggregates of the page's overview: they cost the same at one event a minute and at a hundred a second. */
 export interface Overview {
   readonly at: string;
   readonly range: NamedRange;
   /** No profile has a route: the page shows the first steps. */
   readonly routeless: boolean;
-  /** What needs a person: the first rows, and how many there are. */
+  /** What needs a person: the first rows, and their number. */
   readonly needs: Top<Need>;
   readonly events: CountedEvents;
   readonly open: OpenCounts;
@@ -1063,7 +1063,7 @@ export interface Overview {
   readonly targets: Top<TargetHealth>;
 }
 
-/** The first rows of a table in their order, and the number of all. */
+/** The first rows of a table in order, and the number of all rows. */
 export interface Top<Row> {
   readonly total: number;
   readonly rows: readonly Row[];
@@ -1072,7 +1072,7 @@ export interface Top<Row> {
 export type NeedKind = 'approval' | 'failures' | 'unconfirmed' | 'server' | 'target' | 'login' | 'config';
 
 export interface Need {
-  /** Unique among the needs, and the same while the need lasts. */
+  /** Unique among the needs, and stable while the need lasts. */
   readonly id: string;
   readonly kind: NeedKind;
   readonly title: string;
@@ -1080,7 +1080,7 @@ export interface Need {
   readonly since?: string;
   /** An approval's deadline. */
   readonly until?: string;
-  /** The one button that resolves it: its text, and the place of the page that it leads to, without `#/`. */
+  /** The button that resolves it: its text, and its target on the page, without `#/`. */
   readonly action: { readonly label: string; readonly place: string };
 }
 
@@ -1091,7 +1091,7 @@ export interface OpenCounts {
   readonly batching: number;
   /** Runs that wait for a person. */
   readonly waiting: number;
-  /** Deliveries that wait for their next try. */
+  /** Deliveries that wait for their next attempt. */
   readonly retrying: number;
   readonly queued: number;
 }
@@ -1109,17 +1109,17 @@ export interface RouteHealth extends HealthRow {
   readonly source: string;
   readonly events: number;
   readonly failed: number;
-  /** By time, each with all events and those that failed. */
+  /** By time: the number of events and of failed ones. */
   readonly trend: readonly (readonly [events: number, failed: number])[];
   readonly median_ms?: number;
   readonly last_at?: string;
 }
 
 export interface ServerHealth extends HealthRow {
-  /** Of its connection. */
+  /** The state of its connection. */
   readonly state: string;
   readonly tools: number;
-  /** Calls that ended in the range, since the gateway started. */
+  /** Calls that ended in the range, counted since the gateway started. */
   readonly calls: number;
   readonly median_ms?: number;
   readonly error?: string;
@@ -1127,10 +1127,10 @@ export interface ServerHealth extends HealthRow {
 
 export interface TargetHealth extends HealthRow {
   readonly title: string;
-  /** Of its connection. */
+  /** The state of its connection. */
   readonly state: string;
   readonly account?: string;
-  /** Deliveries that ended in the range, since the gateway started. */
+  /** Deliveries that ended in the range, counted since the gateway started. */
   readonly sent: number;
   readonly failed: number;
   /** Deliveries that wait for a person. */
@@ -1139,7 +1139,7 @@ export interface TargetHealth extends HealthRow {
   readonly error?: string;
 }
 
-/** What a home and its computer have of what the first steps set up. */
+/** Which of the first steps a home and its computer have completed. */
 export interface Setup {
   /** The base URL of the webhooks; null while nothing listens. */
   readonly url: string | null;
@@ -1170,21 +1170,21 @@ export interface Setup {
 export interface SourceChoice {
   readonly name: string;
   readonly title: string;
-  /** The provider's page on how it signs. */
+  /** The provider's documentation of its signature. */
   readonly page: string;
-  /** Which secret the provider knows. */
+  /** A description of the secret. */
   readonly secret: string;
-  /** The provider makes the secret; otherwise one is generated where none is given. */
+  /** The provider generates the secret; otherwise one is generated if none is given. */
   readonly secret_needed: boolean;
   /** A recorded event to try a route with. */
   readonly sample?: string;
 }
 
-/** A route; or what cannot be used: a route, a file or a line of one, without source, profile and state. */
+/** A route; or an invalid route, file or line of a file, without source, profile and state. */
 export interface RouteRow {
   readonly name: string;
   readonly url: string;
-  /** Empty accepts all. */
+  /** Empty accepts all event types. */
   readonly events: readonly string[];
   readonly deliver: string;
   readonly description: string;
@@ -1192,7 +1192,7 @@ export interface RouteRow {
   readonly profile?: string;
   readonly enabled?: boolean;
   readonly problem?: string;
-  /** How it stands, where a daemon runs. */
+  /** The state of the route; absent without a daemon. */
   readonly mark?: RouteMark;
   readonly last_event_at?: string;
   /** Events of the last hour. */
@@ -1220,16 +1220,19 @@ export interface RouteDetail extends RouteRow {
 }
 
 /**
- * A run's record as it is shown: one that a crash cut off waits, whatever the disk still says. `heldBy` is the session
- * that holds it there: what another gateway runs is no cut-off run.
+ * A run's record for display: an interrupted run is shown as waiting, whatever the disk says. `heldBy` is the session
+ * that holds it: a run of another gateway is not interrupted.
  */
 export type SeenRun = (key: string, record: RunRecord, heldBy: string | undefined) => RunRecord;
 
 /** The agent runs of a journal. */
 export interface RunHistory {
-  /** The rows of the runs that fit, newest first. */
+  /** The rows of the matching runs, newest first. */
   runs(query: HistoryQuery): Promise<readonly RunRow[]>;
-  /** One run with its prompt, response and delivery, by its id, a unique prefix of that or `latest`; undefined if none fits. */
+  /**
+   * One run with its prompt, response and delivery, by its id, a unique prefix of the id or `latest`; undefined if none
+   * matches.
+   */
   run(id: string, more?: { readonly transcript?: boolean }): Promise<RunDetail | undefined>;
 }
 
@@ -1237,20 +1240,23 @@ export type LinkVerdict =
   | { readonly kind: 'link'; readonly url: string }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** Deliveries to targets. Refuses what is not known and what must not be. */
+/** Deliveries to targets. Rejects with a Refusal for unknown ids and forbidden actions. */
 export interface DeliveryDesk {
   list(query: SendingQuery): Promise<readonly OutgoingRow[]>;
   /** One by its id, or by the id of its event. */
   show(id: string): Promise<OutgoingDetail>;
-  /** One by its id, or by the id of its event all of it that have ended and not arrived; a sweep where those are several. */
+  /**
+   * Retries one delivery by its id, or by an event's id all of its deliveries that ended without arriving; returns a
+   * Sweep for several.
+   */
   retry(id: string, how: { readonly force: boolean }): Promise<OutgoingRow | Sweep>;
-  /** @param note why, kept with the record */
+  /** @param note the reason, stored with the record */
   drop(id: string, note?: string): Promise<OutgoingRow | Sweep>;
   retryEach(ids: readonly string[], how: { readonly force: boolean }): Promise<Bulk>;
   dropEach(ids: readonly string[], note?: string): Promise<Bulk>;
-  /** Each is unconfirmed and arrived, as a person has seen. */
+  /** Marks unconfirmed deliveries as arrived, because a person has seen them at the target. */
   confirmEach(ids: readonly string[], note?: string): Promise<Bulk>;
-  /** All dead letters that fit, the oldest first; one that cannot be touched holds up no other. */
+  /** Retries all matching dead letters, the oldest first; one that cannot be retried does not block the others. */
   retryAll(query: DeadLetterQuery): Promise<Sweep>;
   dropAll(query: DeadLetterQuery): Promise<Sweep>;
   /** The configured targets with the state of their connections. */

@@ -1,6 +1,6 @@
 /**
- * The commands of the cron jobs. All but `cron.run` need only the home: they change and read `cron/jobs.json`, and a
- * running daemon adds how the jobs stand and the outcome of their firings.
+ * The commands of the cron jobs. All except `cron.run` need only the home: they change and read `cron/jobs.json`. A
+ * running daemon adds the jobs' states and the outcomes of their firings.
  * @see CRN-1 and CLI-3 in docs/specification.md
  */
 
@@ -80,7 +80,7 @@ async function showJob(host: CommandHost, params: JsonObject): Promise<JobDetail
   });
 }
 
-/** The record is held to its rules before it is written; all findings come at once. */
+/** Checks the record before it is written; all findings are reported at once. */
 async function addJob(host: CommandHost, params: JsonObject): Promise<ChangedJob> {
   const home = homeOf(host);
   const profile = served(home, profileOf(params.profile));
@@ -90,7 +90,7 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<ChangedJob
     ...given,
     id: randomBytes(idBytes).toString('hex'),
     name: textOf(params, 'name'),
-    // Written down, so that every gateway and every later start means the same times.
+    // Stored, so that every gateway and every later start uses the same times.
     ...(scheduled && given.timezone === undefined ? { timezone: hostZone() } : {}),
     // In whole seconds: intervals are counted from here.
     created_at: iso(Math.floor(Date.now() / 1_000) * 1_000),
@@ -116,7 +116,7 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<ChangedJob
       refusal = ambiguousJob(String(record.name), profile, ids);
       return undefined;
     }
-    // Routes name jobs by id, too: a job that is replaced keeps it.
+    // Routes may name a job by its id, so a replaced job keeps it.
     whole = standing === undefined ? record : { ...record, id: standing.id };
     return putJob(text, whole);
   });
@@ -125,7 +125,7 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<ChangedJob
   return answer(host, profile, store, String(whole.id));
 }
 
-/** A pause that is ended says when: nothing that was due within is made up for. */
+/** A resumed job stores the time: due times during the pause are not caught up. */
 async function setPaused(host: CommandHost, params: JsonObject, paused: boolean): Promise<ChangedJob> {
   const { profile, store, job } = findJob(host, params);
   const changes: Record<string, Json | undefined> = paused
@@ -184,7 +184,7 @@ async function change(store: JobsStore, edit: (text: string) => string | undefin
   if (updated.kind === 'failed') throw new Refusal('cron-jobs-unwritable', updated.problem);
 }
 
-/** The job as it stands after a change, the daemon told of it. */
+/** The job after a change, of which the daemon is notified. */
 function answer(host: CommandHost, profile: ProfileName, store: JobsStore, id: string): ChangedJob {
   const view = host.daemon?.cron;
   view?.look();
@@ -192,12 +192,12 @@ function answer(host: CommandHost, profile: ProfileName, store: JobsStore, id: s
   return job === undefined ? { id, profile } : shown(host, rowOf(job, profile, view));
 }
 
-/** What leaves the daemon passes its judge of secrets; without one, people read their own file. */
+/** The daemon redacts its answers; without one, people read their own file. */
 function shown<Row extends object>({ daemon }: CommandHost, row: Row): Row {
   return daemon === undefined ? row : daemon.cron.redact(row);
 }
 
-/** In a daemon the chart says how the job stands; without one its record does. */
+/** In a daemon the chart has the job's state; without one it follows from the record. */
 function rowOf(job: CronJob, profile: ProfileName, view: CronView | undefined): JobRow {
   const timing = timingOf(job, knowsZone);
   const [first] = nextTimes(job, timing, Date.now(), { nextDue, count: 1 });
@@ -229,7 +229,7 @@ function rowOf(job: CronJob, profile: ProfileName, view: CronView | undefined): 
   };
 }
 
-/** What passes in milliseconds is of no interest to people. */
+/** `planning` lasts milliseconds, so it is not shown. */
 function stateOf(standing: JobStanding | undefined, timing: string): string {
   if (standing === undefined || standing.state === 'planning') return timing === 'none' ? 'idle' : 'scheduled';
   return standing.state;
@@ -254,7 +254,7 @@ function findJob(host: CommandHost, params: JsonObject): Found {
   throw problem === undefined ? unknownJob(ref, profile) : new Refusal('cron-jobs-corrupt', problem);
 }
 
-/** The daemon's own, with the last good jobs of a file that is corrupt; without one, the file is read here. */
+/** The daemon's store, which keeps the last valid jobs of a corrupt file; without a daemon, the file is read here. */
 function storeOf({ profiles, main, documents }: LoadedHome, profile: ProfileName, { daemon }: CommandHost): JobsStore {
   const { paths } = profiles.get(profile) ?? main;
   return daemon?.cron.store(profile) ?? createJobsStore({ document: documents.at(paths.jobs) });

@@ -1,5 +1,5 @@
 /**
- * Answers what the commands ask of the running daemon: from the living tree, the journal and the last refusals.
+ * Answers the commands about the running daemon: from the actor tree, the journal and the last refusals.
  * @see CON-4, DUR-2 and INS-1 in docs/specification.md
  */
 
@@ -58,7 +58,7 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly sendings: (keyOf: (id: string) => Promise<string | undefined>) => DeliveryDesk;
-  /** Answers a request as its sender would be answered; nothing of it is claimed or run. */
+  /** Sends a request of the owner; resolves with the answer that its sender would get. */
   readonly sendOwn: (request: OwnRequest) => Promise<Reply>;
   readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly seenRun: SeenRun;
@@ -73,15 +73,15 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly recovered: () => readonly RecoveredWork[];
   readonly url: () => string | undefined;
   readonly webhookEnabled: () => boolean;
-  /** Why the front does not stand where the configuration wants it; undefined while it does. */
+  /** Why the HTTP server does not listen as configured; undefined while it does. */
   readonly webhookFault: () => string | undefined;
-  /** Why the configuration on disk is not the one in force; undefined where it is. */
+  /** Why the configuration on disk is not in force; undefined if it is. */
   readonly configFault: () => string | undefined;
   readonly configHistory: ConfigHistory;
-  /** The judge of what is secret, for the records that people read. */
+  /** Redacts secrets in the records that people read. */
   readonly redact: <Given extends object>(record: Given) => Given;
   readonly redactText: (text: string) => string;
-  /** Resolves when the reload that it asked for has ended. */
+  /** Resolves when the requested reload has ended. */
   readonly reload: () => Promise<void>;
   readonly startedAtMs: number;
   readonly nowMs: () => number;
@@ -196,7 +196,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
   };
 }
 
-/** With times as people and scripts read them. */
+/** The details of an actor, with times as text. */
 function spellActor(details: ActorDetails | undefined): ActorShown | undefined {
   if (details === undefined) return undefined;
   const { since, steps, events, timers, ...rest } = details;
@@ -219,7 +219,7 @@ function iso(atMs: number): string {
   return new Date(atMs).toISOString();
 }
 
-/** As many of the refused as a listing takes. */
+/** The matching refused requests, up to the limit of the listing. */
 function refusedRows({ refused }: Decisions, query: HistoryQuery) {
   const rows: { key: string; row: DeliveryRow; run: undefined; alike: Alike | undefined }[] = [];
   const sinceMs = query.since === undefined ? 0 : Date.parse(query.since);

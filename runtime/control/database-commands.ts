@@ -1,5 +1,5 @@
 /**
- * The commands of the journal's database: bring its tables to this release, copy a journal into it or out of it.
+ * The commands of the journal's database: migrate its tables to this release, copy a journal into it or out of it.
  * @see SCA-1 in docs/specification.md
  */
 
@@ -21,7 +21,7 @@ export const databaseCommands = {
   'journal.copy': { access: 'home', run: copy },
 } satisfies Partial<Commands>;
 
-/** The database as it is now, with what is wrong in it. */
+/** The current state of the database, with its risks. */
 async function examine(_: JsonObject, host: CommandHost): Promise<Result<'gateway.database'>> {
   const url = sharedUrl(host);
   const { examineDatabase } = await import('../../actors/store/postgres-examination.ts');
@@ -44,7 +44,7 @@ async function migrate(_: JsonObject, host: CommandHost): Promise<Result<'gatewa
   return got(await migratePostgresJournal(url));
 }
 
-/** @throws Refusal where the journal is not in Postgres */
+/** @throws Refusal unless the journal is in Postgres */
 function sharedUrl(host: CommandHost): string {
   const { journal, postgres } = homeOf(host).main.settings.gateway;
   return journal === 'postgres'
@@ -54,7 +54,7 @@ function sharedUrl(host: CommandHost): string {
 
 const noteEvery = 100_000;
 
-/** Opens both journals for as long as the copy takes, with the home locked against a gateway. */
+/** Opens both journals for the duration of the copy, with the home locked against a gateway. */
 async function copy({ to }: JsonObject, host: CommandHost, peer: CommandPeer): Promise<Result<'journal.copy'>> {
   if (to !== 'postgres' && to !== 'lmdb') refuse('params-missing', 'the parameter "to" is "postgres" or "lmdb"');
   const { home, env } = host.source;

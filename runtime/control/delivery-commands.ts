@@ -1,5 +1,5 @@
 /**
- * The commands about deliveries to targets: looking at them, trying them again, giving them up, and the targets themselves.
+ * The commands about deliveries to targets: list, retry and drop them, and list the targets.
  * @see CLI-2 and DLV-4 in docs/specification.md
  */
 
@@ -66,7 +66,7 @@ function sendingQueryOf(params: JsonObject): SendingQuery {
   return { ...queryOf(params), ...(typeof target === 'string' ? { target } : {}) };
 }
 
-/** Of the ids or the key that is given; undefined where neither is. */
+/** The given ids, or those of the given failure group; undefined if neither is given. */
 async function chosenIds(failures: FailureView, params: JsonObject): Promise<readonly string[] | undefined> {
   if (params.ids !== undefined) return idsOf(params.ids);
   const key = optionalText(params, 'key');
@@ -78,7 +78,7 @@ function idsOf(ids: Json | undefined): readonly string[] {
   return refuse('params-missing', 'the parameter "ids" must be a list of ids');
 }
 
-/** Shown with the record; as long as a person types. */
+/** Stored and shown with the record; long enough for typed text. */
 const longestReason = 500;
 
 function reasonOf(params: JsonObject): string | undefined {

@@ -1,4 +1,4 @@
-/** Which of the events, runs or deliveries a command means, as its parameters say it. @see DUR-2 in docs/specification.md */
+/** Parses the parameters that select events, runs or deliveries. @see DUR-2 in docs/specification.md */
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
@@ -12,7 +12,7 @@ export function choiceOf({ route, profile }: JsonObject): EventChoice {
   };
 }
 
-/** What a list is narrowed by. @throws Refusal `params-missing` if `since` is no time */
+/** The filters of a list. @throws Refusal `params-missing` if `since` is not a time */
 export function queryOf(params: JsonObject): HistoryQuery {
   const { limit, before, status, since } = params;
   if (since !== undefined && Number.isNaN(Date.parse(String(since)))) {
@@ -27,7 +27,7 @@ export function queryOf(params: JsonObject): HistoryQuery {
   };
 }
 
-/** The id with what it was narrowed by, for messages. */
+/** The id with its filters, for messages. */
 export function spellChoice(id: string, { route, profile }: EventChoice): string {
   const ofRoute = route === undefined ? '' : ` of route "${route}"`;
   return `"${id}"${ofRoute}${profile === undefined ? '' : ` of profile "${profile}"`}`;

@@ -1,5 +1,5 @@
 /**
- * The commands that search the history of events and follow what a search finds.
+ * The commands that search the history of events and follow the matches of a search.
  * @see INS-4 and CLI-3 in docs/specification.md
  */
 

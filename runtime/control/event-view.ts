@@ -1,6 +1,6 @@
 /**
- * Answers what the commands ask about one event: its timeline, what `events.open` shows, and a replay. Reads the records and
- * what is known about the actors; what follows from them is composed by the pure rules of `runtime/inspector/`.
+ * Answers the commands about one event: its timeline, the details for `events.open`, and a replay. Reads the records and
+ * the state of the actors; pure rules of `runtime/inspector/` compose the result.
  * @see DUR-2, INS-2 and INS-4 in docs/specification.md
  */
 
@@ -29,18 +29,18 @@ export interface EventViewPorts {
   readonly keeper: Pick<JournalKeeper, 'journal'>;
   readonly replay: ReplayPorts;
   readonly pauseOf: Platforms['pauseOf'];
-  /** What the servers' half knows of a run. */
+  /** The calls and questions of a run. */
   readonly workOf: (run: string) => WorkOfRun;
-  /** The judge of what is secret, for the records that people read. */
+  /** Redacts secrets in the records that people read. */
   readonly redact: <Given extends object>(record: Given) => Given;
   readonly find: FindEvent;
   readonly get: <In extends Collection>(collection: In, key: string | undefined) => Promise<Records[In] | undefined>;
   readonly runOf: (key: string | undefined) => Promise<RunRecord | undefined>;
 }
 
-/** Events of a batch, and replays of an event, that are listed. */
+/** Maximum events of a batch, and replays of an event, in the answer. */
 const mostListed = 200;
-/** How long the row of a replay is waited for: half a second, more than a commit takes. */
+/** How often the row of a replay is looked up: half a second in total, longer than a commit takes. */
 const mostLooks = 50;
 const lookMs = 10;
 
@@ -77,7 +77,7 @@ export function createEventView(ports: EventViewPorts): EventView {
       ...(delivery === undefined ? {} : { delivery }),
       ...(others.length === 0 ? {} : { others }),
       ...(notices.length === 0 ? {} : { notices }),
-      // A group's record outlives a burst; the one that gathers now may be the next.
+      // The record of a batch key outlives a batch, so it may already belong to the next one.
       ...(group?.burst.id === event.work && group !== undefined && groupAt !== undefined
         ? { group: { key: groupAt, record: group } }
         : {}),
@@ -88,7 +88,7 @@ export function createEventView(ports: EventViewPorts): EventView {
     };
   }
 
-  /** When each event of a batch came, oldest first; none where it was no batch. */
+  /** The arrival times of a batch's events, oldest first; empty without a batch. */
   async function joinedOf({ work, told }: EventRecord): Promise<readonly number[]> {
     if (work === undefined || told?.groupKey === undefined) return [];
     const question = { collection: 'events', limit: mostListed, marks: [[workMark(work)]] } as const;
@@ -128,7 +128,7 @@ export function createEventView(ports: EventViewPorts): EventView {
       const found = await find(id, choice, true);
       if (found === undefined || (found.event.body === '' && changes.payload === undefined)) return undefined;
       const { status, body, key } = await replayEvent(found.key, found.event, changes, ports.replay);
-      // The row of an event that led to no work is written after its answer.
+      // The row of an event without work is written after its answer.
       for (let tries = 0; tries < mostLooks && (await find(key)) === undefined; tries += 1) await wait(lookMs);
       return { status, body, key };
     },

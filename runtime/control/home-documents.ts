@@ -1,6 +1,6 @@
 /**
- * The documents of a home in which no gateway answers, for a command that works on the home itself. Where they are in a
- * database, it is asked only if the command reads or changes them.
+ * The documents of a home without a running gateway, for a command that works on the home itself. Documents in a database
+ * are read only if the command reads or changes them.
  * @see CLI-2 and SUB-1 in docs/specification.md
  */
 
@@ -10,7 +10,7 @@ import { Refusal } from './refusal.ts';
 
 const ofDocuments = /^(webhook\.(list|show|subscribe|remove|edit|enable|disable|samples)|cron\.\w+|mcp\.test)$/;
 
-/** @throws Refusal where the database cannot be read */
+/** @throws Refusal if the database cannot be read */
 export async function withHomeDocuments<Answer>(
   source: HomeSource,
   method: string,

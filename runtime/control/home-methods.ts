@@ -1,6 +1,6 @@
 /**
- * The methods that need a home and no daemon. The command line asks here before it loads their code, so that a command of
- * the daemon says at once that none runs.
+ * The methods that need a home and no daemon. The command line checks this before it loads their code, so that a command
+ * of the daemon reports at once that none runs.
  * @see CLI-2 in docs/specification.md
  */
 

@@ -1,6 +1,6 @@
 /**
- * What the commands may do to a home: tell its routes, change its subscriptions. While a daemon runs, the home is the one
- * in force and its stores are the daemon's own; without one, the files are read here.
+ * The commands on a home: list its routes, change its subscriptions. While a daemon runs, the home is the one in force
+ * and its stores are the daemon's own; without one, the files are read here.
  * @see SUB-1, SUB-2 and CLI-5 in docs/specification.md
  */
 
@@ -25,18 +25,18 @@ import type { RouteSources } from '../webhook/route-table.ts';
 import type { ProviderWords, Result, RouteDetail, RouteRow } from './contract.ts';
 import { Refusal } from './refusal.ts';
 
-/** A home with its routes: the one in force, or the files where no daemon runs. */
+/** A home with its routes: the one in force, or the files if no daemon runs. */
 export interface HomeDesk {
   readonly home: LoadedHome;
   readonly sources: RouteSources;
-  /** Findings of the files as they stand, which keep the adapter from starting with them. */
+  /** Current findings of the files, which would block the adapter. */
   readonly problems: readonly Diagnostic[];
 }
 
 export interface SubscriptionRequest {
   readonly name: string;
   readonly profile: ProfileName;
-  /** The record as it is written; without a secret it gets one. */
+  /** The record as written; without a secret it gets one. */
   readonly record: JsonObject;
   /** Replaces a subscription of the same name. */
   readonly force: boolean;
@@ -46,7 +46,7 @@ export interface SubscriptionRequest {
 const secretBytes = 32;
 const quiet: Logger = { log: () => {}, warnOnce: () => {} };
 
-/** The home in force, or the files where no daemon runs. */
+/** The home in force, or the files if no daemon runs. */
 export function homeOf({ desk, source }: { readonly desk?: () => HomeDesk; readonly source: HomeSource }): LoadedHome {
   return desk?.().home ?? loadHome(source);
 }
@@ -59,7 +59,7 @@ export function readDesk(source: HomeSource): HomeDesk {
 }
 
 /**
- * The rows of `webhook list`: static and dynamic routes, and what cannot be used.
+ * The rows of `webhook list`: static and dynamic routes, and invalid ones.
  * @param listener the base URL of the listener; undefined while nothing listens
  */
 export function listRoutes(
@@ -85,7 +85,7 @@ export function listRoutes(
   return rows;
 }
 
-/** One route with everything but its secret. */
+/** One route, without its secret. */
 export function showRoute(desk: HomeDesk, asked: AskedRoute, listener: string | undefined): RouteDetail {
   const entry = askedRouteOf(desk, asked);
   return {
@@ -99,7 +99,10 @@ export function askedRouteOf(desk: HomeDesk, asked: AskedRoute): RouteWithSecret
   return knownRouteOf(desk, asked) ?? unknownRoute(desk, asked);
 }
 
-/** Creates a subscription with a fresh secret; every rule of a route holds for it before it is written. */
+/**
+ * Creates a subscription, with a generated secret if none is given; the record is checked by the rules of routes before
+ * it is written.
+ */
 export async function subscribe(
   { home, sources }: HomeDesk,
   request: SubscriptionRequest,
@@ -151,7 +154,7 @@ interface Secrets {
   readonly verify_token?: string;
 }
 
-/** The keys of the record that hold its secrets, and what a person is shown of them: what is not given is made here. */
+/** The record's keys with secrets, and those that a person is shown; missing secrets are generated. */
 function secretsOf(
   { secret, verify_token: token }: JsonObject,
   sender: Source | undefined,
@@ -164,7 +167,7 @@ function secretsOf(
     const made = typedToken ?? given ?? fresh();
     return { keys: { verify_token: made }, shown: { secret: made } };
   }
-  // Until the provider has sent the secret, there is a random one that is never shown.
+  // Until the provider sends the secret, a random one is stored and never shown.
   if (given === undefined && sender?.secret.sent === true)
     return { keys: { secret: fresh(), verify_token: typedToken ?? fresh() }, shown: {} };
   if (given === undefined && sender !== undefined && sender.secret.typed !== true) {
@@ -175,13 +178,13 @@ function secretsOf(
     );
   }
   const made = given ?? fresh();
-  // Meta repeats a text of the owner's when it asks for the address.
+  // Meta echoes a text chosen by the owner when it verifies the address.
   const second = typedToken ?? (sender?.handshake === 'meta' ? fresh() : undefined);
   const both = second === undefined ? { secret: made } : { secret: made, verify_token: second };
   return { keys: both, shown: both };
 }
 
-/** Behind the address that is pasted: Event Grid shows the secret there, and Notion what its handshake is known by. */
+/** The query of the address to paste: for Event Grid the secret, for Notion the code that identifies its handshake. */
 function queryOf(sender: Source | undefined, { secret = '', verify_token: code = '' }: Secrets): string {
   const at = sender?.schemes[0]?.at;
   if (at !== undefined && 'query' in at) return `?${new URLSearchParams({ [at.query]: secret })}`;
@@ -223,13 +226,13 @@ export function profileOf(text: unknown): ProfileName {
   return profileName(String(text)) ?? refuse('profile-name', `"${String(text)}" is no profile name`);
 }
 
-/** That a profile is not served, and how it would be. */
+/** The refusal for a profile that is not served, with the fix. */
 export function notServed(profile: ProfileName): Refusal {
   const cure = `set gateway.multiplex_profiles: true and make profiles/${profile}`;
   return new Refusal('profile-unknown', `profile "${profile}" is not served; ${cure}`);
 }
 
-/** A route by its name, and by its profile where one is named. */
+/** A route by its name, and by its profile if one is given. */
 export interface AskedRoute {
   readonly name: string;
   readonly profile?: ProfileName;
@@ -247,7 +250,7 @@ function checkCronJob({ main, documents }: LoadedHome, profile: ProfileName, job
   );
 }
 
-/** Without a profile the default one's route is meant, else the only one of that name. */
+/** Without a profile: the route of the default profile, else the only one of that name. */
 export function knownRouteOf(desk: HomeDesk, { name, profile }: AskedRoute): RouteWithSecret | undefined {
   const named = allRoutes(desk).filter(({ route }) => route.name === name);
   const wanted = profile ?? defaultProfile;
@@ -278,7 +281,7 @@ function refuse(code: FaultCode, message: string): never {
   throw new Refusal(code, message);
 }
 
-/** Formats routes as rows, each with what it names that is not there now, whatever stood when the home was read. */
+/** Returns a function that formats a route as a row; missing things that the route names are checked now. */
 function routeRows(home: LoadedHome, listener: string | undefined): (entry: RouteWithSecret) => RouteRow {
   const base = publicBase(home, listener);
   const looseEndsOf = findLooseEnds(home);
@@ -308,7 +311,7 @@ export function routeUrl(base: string, route: { readonly profile: string; readon
   return `${base}${route.profile === defaultProfile ? '' : `/p/${route.profile}`}/webhooks/${name}`;
 }
 
-/** What the addresses that people read and paste begin with: `public_url`, else the listener's own. */
+/** The base of addresses that people read and paste: `public_url`, else the listener's own. */
 export function publicBase(home: LoadedHome, listener: string | undefined): string {
   return home.main.settings.webhook.publicUrl ?? listener ?? configuredUrl(home);
 }

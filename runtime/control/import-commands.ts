@@ -1,6 +1,6 @@
 /**
- * The commands that add MCP servers of other agent programs, for the page: what their files of this user hold, and what a
- * person has chosen of it. A file of a checkout is not read; `agent mcp import` asks about those.
+ * The commands that add MCP servers of other agent programs, for the page: list those in this user's files, and add the
+ * chosen ones. Files of a checkout are not read; `agent mcp import` asks about those.
  * @see CLI-5, INS-4 and SEC-2 in docs/specification.md
  */
 
@@ -51,7 +51,7 @@ async function importServers({ source, daemon }: CommandHost, params: JsonObject
 
 async function planFor({ home, env }: HomeSource, profile: ProfileName): Promise<readonly ImportItem[]> {
   const userHome = env.HOME ?? homedir();
-  // The daemon's own folder is no project.
+  // The daemon's working folder is not a project.
   const places = { platform: process.platform, userHome, folder: userHome, env };
   const plan = await planForeign(await readForeignConfigs(places), { paths: profilePaths(home, profile), places });
   return plan.filter(({ isProject }) => !isProject);

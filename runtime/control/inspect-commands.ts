@@ -1,6 +1,6 @@
 /**
  * The commands of the inspector: the tree, one actor, the stream, a chart, and the link that opens the page. Part of the
- * one table of the control socket.
+ * table of the control socket.
  * @see INS-2, SEC-1 and CLI-3 in docs/specification.md
  */
 
@@ -84,7 +84,7 @@ export const inspectCommands = {
     access: 'daemon',
     run: (_, host, peer) => {
       const daemon = daemonOf(host);
-      // Followed before the snapshot is taken, so that nothing falls between the two.
+      // Followed before the snapshot is taken, so that no change in between is lost.
       peer.onEnd(daemon.feed.follow((delta) => peer.notify('inspect.delta', delta)));
       return Promise.resolve(daemon.feed.snapshot());
     },
@@ -97,14 +97,14 @@ export const inspectCommands = {
       const query = queryOf(params);
       const tell = (record: JsonObject | string): void => peer.notify('inspect.record', record);
       peer.onEnd(daemon.follow(query, tell));
-      // A tool that comes late meets the living before it hears of their steps.
+      // A client that connects late gets the running actors before their steps.
       if (query.full === true) for (const record of daemon.introduce(query)) tell(record);
       return Promise.resolve({ snapshot: daemon.tree() });
     },
   },
 } satisfies Partial<Commands>;
 
-/** Ends the sessions in their file, where no daemon has them in memory. */
+/** Ends the sessions in their file, because without a daemon none are in memory. */
 async function endKeptSessions(home: string): Promise<EndedSessions> {
   const path = sessionsPath(home);
   if (!existsSync(path)) return { count: 0, isKept: true };

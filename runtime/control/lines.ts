@@ -8,7 +8,7 @@ export function createLineSplitter(longest: number, line: (text: string) => void
   let waiting: Buffer[] = [];
   let size = 0;
   const put = (chunk: Buffer, from: number, end: number): void => {
-    // Most lines lie in one chunk. One without a character costs no text.
+    // Most lines are in one chunk. A blank one is skipped without decoding.
     if (waiting.length === 0 && isBlank(chunk, from, end)) return;
     const text =
       waiting.length === 0

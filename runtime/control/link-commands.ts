@@ -1,6 +1,6 @@
 /**
- * The commands of add-server links, for surfaces that ask in steps of their own: one reads a link and writes nothing, one
- * adds what a person has seen and confirmed. The dialog's chart decides; an existing name is never overwritten.
+ * The commands of add-server links, for clients with their own dialogs: one reads a link and writes nothing, one adds
+ * what a person has seen and confirmed. The dialog's chart decides; an existing name is never overwritten.
  * @see LNK-1, LNK-2, LNK-3 and SEC-2 in docs/specification.md
  */
 
@@ -31,7 +31,7 @@ async function readLink(params: JsonObject, host: CommandHost): Promise<LinkRead
   };
 }
 
-/** The person has seen the link's config: it is taken from the link, never from the answer. */
+/** The config comes from the link that the person has seen, never from the parameters of the answer. */
 async function addLink(params: JsonObject, { source }: CommandHost): Promise<Result<'link.add'>> {
   const link = linkOf(params);
   const wanted = typeof params.name === 'string' && params.name !== '' ? params.name : link.name;

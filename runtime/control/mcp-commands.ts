@@ -1,5 +1,5 @@
 /**
- * The commands of the servers' half: servers, tools, calls. Part of the one table of the control socket.
+ * The commands of the servers' half: servers, tools, calls. Part of the table of the control socket.
  * @see CLI-3, CLI-5 and TRU-3 in docs/specification.md
  */
 
@@ -155,7 +155,7 @@ export function ofServers<Answer>(
   return { access: 'daemon', run: async (params, host) => run(mcpOf(host), params) };
 }
 
-/** Work that ends early when whoever asked for it leaves. */
+/** Runs work whose signal aborts when the peer leaves. */
 export async function whileAsked<Value>(
   peer: CommandPeer,
   work: (signal: AbortSignal) => Promise<Value>,
@@ -165,14 +165,14 @@ export async function whileAsked<Value>(
   try {
     return await work(gone.signal);
   } finally {
-    // One connection may ask thousands of times.
+    // One connection may send thousands of requests, so the listener is removed.
     forget();
   }
 }
 
 /**
- * The caller of a call or an offer, with the run that started it where the parameters name one. Its peer is notified of
- * progress, and of each approval that the request waits for.
+ * The caller of a call or an offer, with its run if the parameters name one. Its peer is notified of progress, and of
+ * each approval that the request waits for.
  */
 export function callerOf(
   params: JsonObject,
@@ -192,13 +192,13 @@ export function callerOf(
   };
 }
 
-/** Tells which tools a caller that is bound to toolsets may see; one that is not may see all. */
+/** Returns which tools the caller may see; without toolsets, all. */
 export function allowedBy(params: JsonObject): (tool: ServerTool) => boolean {
   const filters = filtersOf(params);
   return (tool) => filters.every((allows) => allows(tool));
 }
 
-/** The toolsets that a caller asks for, and those that its run is lent: a tool must be in both. */
+/** The toolsets of the request, and those of the caller's run: a tool must be in both. */
 function filtersOf(params: JsonObject): readonly ((tool: ServerTool) => boolean)[] {
   const asked = optionalText(params, 'toolsets');
   const lent = lentIn(params);
@@ -208,7 +208,7 @@ function filtersOf(params: JsonObject): readonly ((tool: ServerTool) => boolean)
   ];
 }
 
-/** The toolsets of the run that asks; undefined where no run does. */
+/** The toolsets of the calling run; undefined outside of a run. */
 function lentIn({ lent }: JsonObject): readonly string[] | undefined {
   return Array.isArray(lent) ? lent.map(String) : undefined;
 }
@@ -222,8 +222,8 @@ export function mcpOf(host: CommandHost): McpView {
 }
 
 /**
- * Connects once, to a configured server or to the entry that is given; or only reads that. Lives apart from the daemon's
- * connections.
+ * Connects once, to a configured server or to the given entry; with `connect: false` only validates the entry.
+ * Independent of the daemon's connections.
  */
 async function testServer(
   params: JsonObject,
@@ -239,7 +239,7 @@ async function testServer(
     ? givenEntry(name, entry, { profile, source })
     : configured(name, profile, source);
   if (params.connect === false) return { ok: true };
-  // The protocol's client costs more than everything else here, and only this needs it.
+  // The protocol's client is expensive to load, and only this needs it.
   const { probeServer } = await import('../mcp/probe.ts');
   const { home, tokens } = profilePaths(source.home, profile);
   const loaded = loadHome(source);
@@ -253,7 +253,7 @@ async function testServer(
   return redactor.record(report);
 }
 
-/** What a server was given and could write back. Of an entry that is only tried, any value may be a secret. */
+/** Values passed to a server that it could echo. In an entry that is only tried, any value may be a secret. */
 function secretTexts({ transport }: ServerSettings, isTried: boolean): readonly string[] {
   if (transport.kind !== 'stdio') return Object.values(transport.headers);
   return Object.entries(transport.env).flatMap(([name, value]) => (isTried || isSecret(name, value) ? [value] : []));
@@ -300,7 +300,7 @@ function disabledServer(name: string): Refusal {
   return new Refusal('server-disabled', `mcp server "${name}" is disabled; run \`agent mcp enable ${name}\``);
 }
 
-/** @param lent to a run with these toolsets a server of which it is lent no tool is an unknown one */
+/** @param lent with a run's toolsets, a server without any of their tools counts as unknown */
 function knownIn(mcp: McpView, profile: string, server: string, lent?: readonly string[]): 'enabled' | 'disabled' {
   const of = (names: readonly string[]) => (lent === undefined ? names : serversOf(lent, names));
   const standing = of([server]).length === 0 ? 'unknown' : mcp.standing(profile, server);
@@ -308,7 +308,7 @@ function knownIn(mcp: McpView, profile: string, server: string, lent?: readonly 
   return standing;
 }
 
-/** The profile that is meant, which must be one that the daemon serves. */
+/** The profile of the request, which the daemon must serve. */
 export function profileIn(mcp: McpView, params: JsonObject): ProfileName {
   const profile = profileOf(params.profile);
   if (!mcp.serves(profile)) throw notServed(profile);

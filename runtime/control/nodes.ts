@@ -1,6 +1,6 @@
 /**
- * The gateways of one database as their commands see them: lists them, and has a request answered by the gateway that it is
- * about: one that is named, the leader for deliveries, whichever has the run or the question.
+ * The gateways of one database, for their commands: lists them, and routes a request to the gateway that it concerns: a
+ * named one, the leader for deliveries, or the one that has the run or the question.
  * @see SCA-3 and CLI-3 in docs/specification.md
  */
 
@@ -22,16 +22,18 @@ export interface NodesPorts {
   readonly leads: () => boolean;
   readonly host: () => CommandHost;
   readonly redact: (text: string) => string;
+  /** A clock that only rises. */
+  readonly steadyMs?: () => number;
 }
 
-/** What another gateway may be asked: to look, and what people do about runs, deliveries and questions. */
+/** Methods that another gateway may be sent: reads, and people's actions on runs, deliveries and questions. */
 const askable: ReadonlySet<string> = new Set([
   ...['approvals.answer', 'approvals.answered', 'approvals.list', 'approvals.show'],
   ...['deliveries.confirm', 'deliveries.drop', 'deliveries.retry', 'deliveries.targets'],
   ...['gateway.status', 'inspect.show', 'inspect.tree', 'inspect.why', 'mcp.list', 'runs.cancel'],
 ]);
 const ofLeader: ReadonlySet<string> = new Set(['deliveries.confirm', 'deliveries.drop', 'deliveries.retry']);
-/** What a gateway refuses with where another one has the thing. */
+/** The refusal codes of a gateway that does not have the record, by method. */
 const isElsewhere: Readonly<Record<string, string>> = {
   'approvals.answer': 'approval-unknown',
   'approvals.show': 'approval-unknown',
@@ -39,12 +41,15 @@ const isElsewhere: Readonly<Record<string, string>> = {
 };
 const unknownAsker: Asker = { who: 'another gateway', from: 'terminal' };
 const lookMs = 3_000;
-/** What is known of their questions is as old as this before they are asked again. */
+/** The age at which known questions are requested again, and the age from which they are not shown any more. */
 const questionsMs = 2_000;
-/** What changes something may take long, as all dead letters of a history do; a gateway that ends before is not waited for. */
+const outdatedMs = 10_000;
+/** An action may take long, for example on all dead letters of a history; a gateway that ends is not waited for. */
 const actMs = 600_000;
 
 export function createNodes(ports: NodesPorts): Nodes {
+  const { steadyMs = () => performance.now() } = ports;
+
   async function all(): Promise<{ readonly asks: Neighbours; readonly nodes: readonly Neighbour[] }> {
     const asks = await ports.neighbours();
     try {
@@ -67,10 +72,10 @@ export function createNodes(ports: NodesPorts): Nodes {
   ): Promise<Json> {
     const waitMs = isElsewhere[method] === undefined && !ofLeader.has(method) ? lookMs : actMs;
     const question = JSON.stringify({ request: spellRequest({ id: 1, method, params }), asker });
-    const beganMs = performance.now();
+    const beganMs = steadyMs();
     const answer = await asks.ask(session, question, waitMs);
     if (answer === undefined) {
-      const seconds = Math.ceil((performance.now() - beganMs) / 1_000);
+      const seconds = Math.ceil((steadyMs() - beganMs) / 1_000);
       refuse(
         'node-silent',
         `gateway "${node}" gave no answer in ${seconds} s, or has ended; \`agent gateway nodes\` lists those that live`,
@@ -123,14 +128,36 @@ export function createNodes(ports: NodesPorts): Nodes {
     const found = await Promise.all(
       nodes.map(async (one) => {
         const rows = asks && (await askOne(asks, one, { method, params: {} }).catch(() => []));
-        return (Array.isArray(rows) ? rows : []).map((row) => ({ ...(row as object), node: one.node }));
+        return Array.isArray(rows) ? rowsOf<Row>(one, rows) : [];
       }),
     );
-    return found.flat() as (Row & { node: string })[];
+    return found.flat();
   }
 
+  /** The last answer of each living gateway: one that is silent for a moment keeps its questions. */
+  const questionsBy = new Map<string, readonly ApprovalRow[]>();
   let questions: readonly ApprovalRow[] = [];
   let questionsAtMs = Number.NEGATIVE_INFINITY;
+  let asking: Promise<readonly ApprovalRow[]> | undefined;
+
+  function setQuestions(session: string, rows: readonly ApprovalRow[] | undefined): void {
+    if (rows === undefined) questionsBy.delete(session);
+    else questionsBy.set(session, rows);
+    const all = [...questionsBy.values()].flat();
+    if (!isDeepStrictEqual(all, questions)) questions = all;
+  }
+
+  async function askQuestions(): Promise<void> {
+    const { asks, nodes } = await others();
+    const sessions = new Set(nodes.map(({ session }) => session));
+    for (const session of questionsBy.keys()) if (!sessions.has(session)) setQuestions(session, undefined);
+    await Promise.all(
+      nodes.map(async (one) => {
+        const rows = await askOne(asks, one, { method: 'approvals.list', params: {} }).catch(() => undefined);
+        if (Array.isArray(rows)) setQuestions(one.session, rowsOf<ApprovalRow>(one, rows));
+      }),
+    );
+  }
 
   return {
     async list() {
@@ -142,7 +169,7 @@ export function createNodes(ports: NodesPorts): Nodes {
           try {
             if (row.self) return { ...row, status: daemonOf(ports.host()).status() };
             const answer = await askOne(asks, one, { method: 'gateway.status', params: {} });
-            // What another gateway answers has the type that the contract gives it.
+            // The answer of another gateway is trusted to have the contract's type.
             return { ...row, status: answer as unknown as GatewayStatus };
           } catch (thrown) {
             return { ...row, error: causeOf(thrown) };
@@ -162,11 +189,14 @@ export function createNodes(ports: NodesPorts): Nodes {
         const { asks, nodes } = await others().catch(() => {
           throw thrown;
         });
-        // One that does not answer keeps nobody from the one that has it.
+        // A gateway that does not answer does not stop the search.
         let failure: unknown = thrown;
         for (const one of nodes) {
           try {
-            return await askOne(asks, one, request, asker);
+            const answer = await askOne(asks, one, request, asker);
+            const left = questionsBy.get(one.session)?.filter(({ id }) => id !== params.id);
+            if (method === 'approvals.answer' && left !== undefined) setQuestions(one.session, left);
+            return answer;
           } catch (refused) {
             if (!(refused instanceof Refusal && refused.code === thrown.code)) failure = refused;
           }
@@ -178,14 +208,17 @@ export function createNodes(ports: NodesPorts): Nodes {
     ofOthers,
 
     questionsOfOthers() {
-      if (performance.now() - questionsAtMs > questionsMs) {
-        questionsAtMs = Number.POSITIVE_INFINITY;
-        void ofOthers<ApprovalRow>('approvals.list').then((rows) => {
-          if (!isDeepStrictEqual(rows, questions)) questions = rows;
-          questionsAtMs = performance.now();
-        });
+      const ageMs = steadyMs() - questionsAtMs;
+      if (ageMs > questionsMs) {
+        asking ??= askQuestions()
+          .catch(() => {})
+          .then(() => {
+            asking = undefined;
+            questionsAtMs = steadyMs();
+            return questions;
+          });
       }
-      return questions;
+      return ageMs > outdatedMs && asking !== undefined ? asking : questions;
     },
 
     async answer(question) {
@@ -193,7 +226,7 @@ export function createNodes(ports: NodesPorts): Nodes {
       const message = readMessage(typeof asked?.request === 'string' ? asked.request : '');
       const request = message.kind === 'request' ? message.request : { id: 1, method: '', params: {} };
       const { method } = request;
-      // One that is asked asks nobody else.
+      // A request from another gateway is not passed on.
       const { nodes: _, ...host } = ports.host();
       const peer = {
         notify: () => {},
@@ -203,7 +236,7 @@ export function createNodes(ports: NodesPorts): Nodes {
       };
       if (!askable.has(method))
         return spellError(request.id, { code: rpcCodes.method, message: `no method "${method}" for another gateway` });
-      // A rule for all further calls is written into the home of this gateway.
+      // A rule for further calls is written into the home of this gateway.
       if (request.params.remember === 'always')
         return spellError(request.id, {
           code: rpcCodes.refused,
@@ -214,4 +247,9 @@ export function createNodes(ports: NodesPorts): Nodes {
       return (await answerRequest(request, host, peer))();
     },
   };
+}
+
+/** The rows that a gateway answered, each with its name. They are trusted to have the contract's type. */
+function rowsOf<Row extends object>({ node }: Neighbour, rows: readonly Json[]): (Row & { readonly node: string })[] {
+  return rows.map((row) => ({ ...(row as object), node }) as Row & { node: string });
 }

@@ -1,6 +1,6 @@
 /**
- * The commands for what servers offer beside their tools: instructions, resources and prompts, bound to the toolsets of
- * the caller as its calls are. Part of the one table of the control socket.
+ * The commands for what servers offer beside their tools: instructions, resources and prompts, limited to the toolsets of
+ * the caller like its calls. Part of the table of the control socket.
  * @see CLI-3 and CLI-5 in docs/specification.md
  */
 

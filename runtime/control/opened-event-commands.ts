@@ -1,6 +1,5 @@
 /**
- * The commands about one event: everything that is known about it, the curl command that sends it, and a replay, with changes
- * where a person makes some.
+ * The commands about one event: its details, the curl command that sends it, and a replay, optionally with changes.
  * @see DUR-2, INS-4 and CLI-3 in docs/specification.md
  */
 

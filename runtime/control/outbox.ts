@@ -1,7 +1,7 @@
 /**
  * Writes the messages of one control connection at the pace of its reader: answers of any size, and the notifications of
- * subscriptions, in the order in which they came. The queue holds answers unserialized, so that a reader that falls behind
- * costs one serialized answer and a bounded stretch of notifications.
+ * subscriptions, in order. The queue holds answers unserialized, so that a slow reader costs one serialized answer and a
+ * bounded amount of notifications.
  * @see CLI-3 and LIF-13 in docs/specification.md
  */
 
@@ -10,19 +10,19 @@ import type { Socket } from 'node:net';
 export interface Outbox {
   /** Registers a request; the returned function queues its answer. */
   expect(): (answer: () => string) => void;
-  /** Queues a notification, given in parts. Notifications of one turn leave together. */
+  /** Queues a notification, given in parts. Notifications within a short time are written together. */
   notify(parts: readonly string[]): void;
-  /** Writes out what waits, then closes the connection; sooner if the reader takes nothing for `stallMs`. */
+  /** Writes what is queued, then closes the connection; sooner if the reader reads nothing for `stallMs`. */
   finish(stallMs: number): void;
-  /** Drops what waits: the connection is closed. */
+  /** Drops the queue: the connection is closed. */
   closed(): void;
 }
 
-/** Written at once. The reader has made progress when it has taken this much. */
+/** Size of one write. A reader that has read this much has made progress. */
 const pieceLength = 65_536;
-/** A reader that takes nothing for so long is cut off. */
+/** A reader that reads nothing for this long is disconnected. */
 const longestStallMs = 30_000;
-/** A reader of a stream that lets more than this wait is cut off: it subscribes again and gets a fresh snapshot. */
+/** A reader of a stream with more queued characters is disconnected: it subscribes again and gets a fresh snapshot. */
 const maxStreamLength = 4 * 1_048_576;
 /** Imperceptible to a person; a thousand notifications then cost one write. */
 const notifyWithinMs = 20;
@@ -30,16 +30,16 @@ const maxTogether = 65_536;
 
 /** @param cutOff closes the connection and logs the reason */
 export function createOutbox(socket: Socket, cutOff: (reason: string) => void): Outbox {
-  /** Texts are notifications. */
+  /** Strings are notifications, functions are answers. */
   const queue: (string | (() => string))[] = [];
-  /** What is left of the message that is being written. */
+  /** The rest of the message that is being written. */
   let rest: Buffer | undefined;
-  /** Notifications of this turn. */
+  /** Notifications that are collected for one write. */
   let together: string[] = [];
   let togetherLength = 0;
   /** Characters of the notifications in the queue. */
   let streamLength = 0;
-  /** Requests without an answer, and answers that are not yet with the operating system. */
+  /** Requests without an answer, and answers that are not fully written. */
   let answersDue = 0;
   let isAnswering = false;
   let isBlocked = false;
@@ -92,7 +92,7 @@ export function createOutbox(socket: Socket, cutOff: (reason: string) => void): 
 
   function block(): void {
     isBlocked = true;
-    // Further requests wait in the socket: their answers would only pile up.
+    // Further requests wait in the socket: their answers would only accumulate.
     socket.pause();
     watch();
   }
@@ -123,7 +123,7 @@ export function createOutbox(socket: Socket, cutOff: (reason: string) => void): 
     notify(parts) {
       if (isBehind || socket.destroyed) return;
       if (streamLength > maxStreamLength) {
-        // An answer is never lost for the sake of a stream: the reader is cut off once it has all answers.
+        // An answer is never lost because of a stream: the reader is disconnected once it has all answers.
         isBehind = true;
         if (answersDue === 0) cutOff('a reader is too slow');
         return;

@@ -1,5 +1,5 @@
 /**
- * The words of the control socket: JSON-RPC 2.0, one message a line. Frames only; knows no command.
+ * The format of the control socket: JSON-RPC 2.0, one message per line. Framing only, without commands.
  * @see CLI-3 in docs/specification.md
  * @see [JSON-RPC 2.0](https://www.jsonrpc.org/specification)
  */
@@ -15,7 +15,7 @@ export interface RpcRequest {
 export interface RpcError {
   readonly code: number;
   readonly message: string;
-  /** Our own stable code, for scripts. */
+  /** The gateway's own stable code, for scripts. */
   readonly data?: { readonly code: string };
 }
 
@@ -24,10 +24,10 @@ export type RpcMessage =
   | { readonly kind: 'result'; readonly id: string | number | null; readonly result: Json }
   | { readonly kind: 'error'; readonly id: string | number | null; readonly error: RpcError }
   | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject }
-  /** With the id of the request where that can be told. */
+  /** With the id of the request if it is readable. */
   | { readonly kind: 'malformed'; readonly id: string | number | null; readonly error: RpcError };
 
-/** Codes that the JSON-RPC specification reserves, and ours for a refused command. */
+/** Codes that the JSON-RPC specification reserves, and the gateway's own for a refused command. */
 export const rpcCodes = {
   parse: -32_700,
   request: -32_600,
@@ -35,7 +35,7 @@ export const rpcCodes = {
   params: -32_602,
   refused: -32_000,
 } as const;
-/** A longer request is refused. Answers have no limit of their own. */
+/** A longer request is refused. Answers have no such limit. */
 export const longestLine = 8 * 1_048_576;
 
 export function spellResult(id: RpcRequest['id'], result: Json): string {
@@ -50,12 +50,12 @@ export function spellRequest({ id, method, params }: RpcRequest): string {
   return `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
 }
 
-/** Params that are a text are JSON already. */
+/** Params that are a string are already JSON. */
 export function spellNotification(method: string, params: object | string): string {
   return notificationParts(method, params).join('');
 }
 
-/** The few methods that notify, with what each of their lines begins with. */
+/** For each of the few notifying methods, the beginning of its lines. */
 const beginnings = new Map<string, string>();
 
 /** A notification in parts, for a stream that joins many of them at once. */
@@ -68,7 +68,7 @@ export function notificationParts(method: string, params: object | string): read
   return [beginning, typeof params === 'string' ? params : JSON.stringify(params), '}\n'];
 }
 
-/** Reads one line; whatever it holds, the answer is a message. */
+/** Parses one line; never throws, an invalid line is a `malformed` message. */
 export function readMessage(line: string): RpcMessage {
   const value = parse(line);
   if (value === undefined) return malformed(null, rpcCodes.parse, 'the line is not JSON');
@@ -97,7 +97,7 @@ export function readMessage(line: string): RpcMessage {
   return { kind: 'result', id, result: value.result ?? null };
 }
 
-/** The peer is trusted to say what went wrong, not to say it in the shape that is asked of it. */
+/** Any error is accepted, even without the required fields. */
 function rpcErrorOf({ code, message, data }: JsonObject): RpcError {
   return {
     code: typeof code === 'number' ? code : rpcCodes.refused,

@@ -1,10 +1,10 @@
-/** A command that is refused: thrown by handlers, carried over the socket with its stable code. */
+/** The error of a refused command: thrown by handlers, sent over the socket with its stable code. */
 
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 
 export class Refusal extends Error {
   readonly code: string;
-  /** What was given and is at fault, such as `server` or `env.TOKEN`. */
+  /** The faulty parameter, such as `server` or `env.TOKEN`. */
   readonly field: string | undefined;
 
   constructor(code: FaultCode, message: string, field?: string) {
@@ -14,7 +14,7 @@ export class Refusal extends Error {
     this.field = field;
   }
 
-  /** With a code that came from elsewhere: from the socket, or from a finding about what was given. */
+  /** With a code from elsewhere: from the socket, or from a finding about the parameters. */
   static carrying(code: string, message: string, field?: string): Refusal {
     return new Refusal(code as FaultCode, message, field);
   }

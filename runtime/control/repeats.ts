@@ -1,20 +1,20 @@
 /**
- * Counts what is repeated: the first of equal things is passed on at once, and those that follow within a minute together
- * at its end, so that what anybody may repeat takes little of a log.
+ * Counts repetitions: the first of equal things is passed on at once, and those of the following minute together at its
+ * end, so that repetitions by third parties take little of a log.
  * @see SEC-1 in docs/specification.md
  */
 
 export interface Repeats<Thing> {
-  /** How many different things are being counted. */
+  /** How many different things are counted at present. */
   readonly size: number;
   add(key: string, thing: Thing): void;
-  /** Passes on what has been counted so far. */
+  /** Passes on the counts so far. */
   flush(): void;
 }
 
 const windowMs = 60_000;
 
-/** @param pass is given a thing with how many of it there were. */
+/** @param pass receives a thing and how many of it there were. */
 export function createRepeats<Thing>(pass: (thing: Thing, times: number) => void): Repeats<Thing> {
   const counted = new Map<string, { readonly end: () => void; times: number }>();
   return {

@@ -1,5 +1,5 @@
 /**
- * The commands that show a route completely, disable and enable it, and edit a subscription. Part of the one table of the
+ * The commands that show a route in full, disable and enable it, and edit a subscription. Part of the table of the
  * control socket.
  * @see INS-4, SUB-1, SUB-4 and HOME-4 in docs/specification.md
  */
@@ -66,7 +66,7 @@ export const routeCommands = {
   }),
 } satisfies Partial<Commands>;
 
-/** Where a static route is: in the file of its profile, or in that of the home, which may have routes of profiles. */
+/** Finds a static route: in the file of its profile, or in that of the home, which may define routes of profiles. */
 async function findRoute({ name, profile }: Route, { source }: CommandHost) {
   for (const one of new Set<ProfileName>([profile, defaultProfile])) {
     const text = (await readText(profilePaths(source.home, one).config)) ?? '';
@@ -77,7 +77,7 @@ async function findRoute({ name, profile }: Route, { source }: CommandHost) {
   return undefined;
 }
 
-/** Its file and line, and where its secret comes from; never the secret. */
+/** The route's file and line, and the origin of its secret; never the secret. */
 async function originOf({ route, secret }: RouteWithSecret, host: CommandHost): Promise<Partial<RouteDetail>> {
   const verifies = secret.kind === 'shared';
   if (route.source === 'dynamic') {

@@ -1,5 +1,5 @@
 /**
- * The state of each route, by its events of the last 24 hours and its deliveries that wait for another try.
+ * The state of each route, from its events of the last 24 hours and its deliveries that wait for another attempt.
  * @see INS-4 in docs/specification.md
  */
 
@@ -11,7 +11,7 @@ import type { DaemonView } from './view.ts';
 export type Standings = (row: Pick<RouteRow, 'name' | 'profile' | 'enabled'>) => RouteStanding;
 export type RouteStanding = Pick<RouteRow, 'mark' | 'last_event_at' | 'last_hour' | 'last_24h'>;
 
-/** A route is failing where so many of its last events failed, or this share of those of the last ten minutes. */
+/** A route is failing if this many of its last events all failed, or this share of those of the last ten minutes. */
 const lastEvents = 5;
 const failingShare = 0.5;
 const recentMs = 600_000;

@@ -1,6 +1,6 @@
 /**
- * The control socket of one run, which shows its program what the run may use and nothing else. It lies in the run's own
- * folder and goes with the run.
+ * The control socket of one run, which gives its program access to what the run may use and nothing else. It is in the
+ * run's own folder and is removed with the run.
  * @see SEC-4 in docs/specification.md
  */
 
@@ -11,13 +11,16 @@ import { commandsOfRun, type RunBounds } from './run-view.ts';
 import { type ControlSettings, freePath, listenAt, serveConnection } from './server.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
-/** Listens. Rejects where the path cannot be bound, or its folder is another user's. Returns what ends it, which never throws. */
+/**
+ * Listens. Returns a function that closes the socket and never throws. Rejects if the path cannot be bound, or its folder
+ * belongs to another user.
+ */
 export async function openRunSocket(
   path: string,
   bounds: RunBounds,
   { host, log, redact }: Omit<ControlSettings, 'path' | 'hold'>,
 ): Promise<() => void> {
-  // A run asks its own gateway alone.
+  // A run may use only its own gateway.
   const { nodes: _, ...own } = host;
   const hostOfRun = { ...own, commandOf: commandsOfRun(bounds) };
   const sockets = new Set<Socket>();
@@ -26,7 +29,7 @@ export async function openRunSocket(
     socket.on('close', () => sockets.delete(socket));
     serveConnection(socket, hostOfRun, { log, redact });
   });
-  // A connection that cannot be accepted for want of descriptors is an error event too.
+  // An accept that fails for lack of descriptors is an error event too.
   server.on('error', () => {});
   demandOwnFolder(path);
   await ensurePrivateFolder(dirname(path));

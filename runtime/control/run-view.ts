@@ -1,7 +1,7 @@
 /**
- * The commands that the program of a run may use: those for the tools of its toolsets, and the one that shows its own run.
- * Any other method is refused. The profile, the toolsets, the run and the caller of a request are the run's, whatever its
- * parameters say.
+ * The commands that the program of a run may use: those for the tools of its toolsets, and the one that shows its own
+ * run. Any other method is refused. The profile, the toolsets, the run and the caller of a request are always those of
+ * the run, whatever the parameters contain.
  * @see SEC-4 in docs/specification.md
  */
 
@@ -13,7 +13,7 @@ import { commands } from './commands.ts';
 import { mcpOf, toolIn } from './mcp-commands.ts';
 import { Refusal } from './refusal.ts';
 
-/** A run, as its socket serves it. */
+/** The run of a socket. */
 export interface RunBounds {
   readonly runId: string;
   readonly profile: string;
@@ -21,7 +21,7 @@ export interface RunBounds {
   readonly traceparent?: string;
 }
 
-/** Returns the parameters that a request has in a run; throws a Refusal where it asks for more. */
+/** Returns a request's parameters bound to the run; throws a Refusal if they exceed its rights. */
 type Bind = (params: JsonObject, bounds: RunBounds, host: CommandHost) => JsonObject;
 
 const bound: ReadonlyMap<string, Bind> = new Map([
@@ -37,7 +37,7 @@ const bound: ReadonlyMap<string, Bind> = new Map([
   ['runs.show', ofOwnRun],
 ]);
 
-/** Returns how a run's socket finds a command. One that the run may not use is found, and refuses. */
+/** Returns the lookup of commands for a run's socket. A forbidden command is found, and refuses. */
 export function commandsOfRun(bounds: RunBounds): (method: string) => Command | undefined {
   return (method) => {
     const command = commands.get(method);
@@ -58,7 +58,7 @@ export function commandsOfRun(bounds: RunBounds): (method: string) => Command | 
   };
 }
 
-/** @param chosen the parameters that the program chooses */
+/** @param chosen the parameters that the program may set */
 function ofTools(...chosen: readonly string[]): Bind {
   return (params, bounds, host) => {
     const { runId, profile, toolsets, traceparent } = bounds;
@@ -85,7 +85,7 @@ function ofTools(...chosen: readonly string[]): Bind {
   };
 }
 
-/** Tells whether the toolsets that a program asks for name more than its run is lent. */
+/** Whether the requested toolsets exceed those of the run. */
 function reachBeyond(asked: string, { profile, toolsets }: RunBounds, host: CommandHost): boolean {
   if (asked === '') return false;
   const tools = mcpOf(host).tools(profile).map(toolIn).filter(toolFilter(toolsets));

@@ -1,6 +1,6 @@
 /**
- * The commands that change the servers of config.yaml and show an entry as it is written: for the command line and the
- * page alike. What is written is checked before, and is in force when the answer comes.
+ * The commands that change the servers of config.yaml and show an entry as written: for the command line and the page. A
+ * change is checked before it is written, and is in force when the answer arrives.
  * @see CLI-5, HOME-4, INS-4 and SEC-1 in docs/specification.md
  */
 
@@ -88,12 +88,12 @@ async function change(
   };
 }
 
-/** What was planned, and writes nothing. */
+/** The plan of a dry run, which writes nothing. */
 function dryOf(plan: EntryPlan | EntryRefusal): EntryPlan | EntryRefusal {
   return plan.kind === 'refused' ? plan : { ...plan, edits: [], variables: [] };
 }
 
-/** The daemon would see the change by itself; the answer waits until the change is in force. */
+/** The daemon would detect the change by itself; the answer waits until it is in force. */
 async function applied({
   source,
   daemon,
@@ -147,7 +147,7 @@ async function showServer({ source }: CommandHost, params: JsonObject): Promise<
   };
 }
 
-/** A name that says it is secret hides no reference, so each text is redacted alone. */
+/** A secret-looking name must not mask a reference, so each text is redacted alone. */
 function eachText(value: Json, change: (text: string) => string): Json {
   if (typeof value === 'string') return change(value);
   if (Array.isArray(value)) return value.map((one) => eachText(one, change));

@@ -1,6 +1,6 @@
 /**
- * The control socket: answers JSON-RPC requests from the command table and streams subscriptions. Other users are kept
- * out by the socket's mode and its folder's; Node tells no peer's user id, so the file system is the judge.
+ * The control socket: answers JSON-RPC requests from the command table and streams subscriptions. File modes of the
+ * socket and its folder keep other users out, since Node does not report a peer's user id.
  * @see CLI-3 in docs/specification.md
  */
 
@@ -23,28 +23,31 @@ import { demandOwnFolder } from './socket-folder.ts';
 export interface ControlSettings {
   readonly path: string;
   readonly host: CommandHost;
-  /** Resolves with what keeps the home from being this gateway's: until then the path is another's. Absent: it is. */
+  /**
+   * Resolves with the fault that keeps this gateway from owning the home; the path is another gateway's then. Absent: it
+   * owns the home.
+   */
   readonly hold?: () => Promise<Fault | undefined>;
   readonly log: Logger;
-  /** The judge of what is secret, for the words of an error. */
+  /** Redacts secrets in the text of an error. */
   readonly redact: (text: string) => string;
 }
 
 export interface ControlServer {
-  /** Takes no further callers and frees the path; who is connected stays so. */
+  /** Accepts no further connections and frees the path; open connections stay. */
   stopListening(): void;
-  /** Hangs up. Who asked for the stop takes that for its end, so the home must be free by then. */
+  /** Closes the connections. A client that requested the stop takes this as its end, so the home must be free by then. */
   close(): Promise<void>;
 }
 
 const listenAgainMs = 5_000;
-/** A reader that stands still keeps no daemon from ending, and a slow one not for longer than this. */
+/** How long a stalled reader may delay the daemon's end, and how long a slow one may. */
 const lastWordsMs = 1_000;
 const longestGoodbyeMs = 10_000;
 
 /**
- * Listens; a socket file that a dead daemon left is removed, for the lock proves that it is dead. On a full or read-only disk
- * it resolves all the same and tries again every few seconds. The path is touched only while the home is held.
+ * Listens. Removes the socket file of a dead daemon: the lock proves that it is dead. On a full or read-only disk it
+ * resolves all the same and retries every few seconds. The path is touched only while the home is held.
  */
 export async function createControlServer({ path, host, hold, log, redact }: ControlSettings): Promise<ControlServer> {
   const sockets = new Map<Socket, Outbox>();
@@ -52,7 +55,7 @@ export async function createControlServer({ path, host, hold, log, redact }: Con
     socket.on('close', () => sockets.delete(socket));
     sockets.set(socket, serveConnection(socket, host, { log, redact, asker: atTerminal }));
   });
-  // A connection that cannot be accepted for want of descriptors is an error event too.
+  // An accept that fails for lack of descriptors is an error event too.
   server.on('error', () => {});
   let again: NodeJS.Timeout | undefined;
   let closed: Promise<void> | undefined;
@@ -102,8 +105,8 @@ export async function createControlServer({ path, host, hold, log, redact }: Con
 }
 
 /**
- * Makes a socket in the place of what lies at its path. Its folder is private already, which keeps other users from the
- * socket until it has its mode. A umask would do that too, for all that the process makes meanwhile on its other threads.
+ * Creates a socket in place of any file at its path. Its folder is already private, which keeps other users out until the
+ * socket has its mode. A umask would affect everything that the process creates meanwhile on other threads.
  */
 export async function listenAt(server: Server, path: string): Promise<void> {
   rmSync(path, { force: true });
@@ -115,19 +118,19 @@ export async function listenAt(server: Server, path: string): Promise<void> {
     });
   });
   server.listen(path);
-  // The path is bound before `listen` returns, and no connection is accepted before this function waits.
+  // The path is bound when `listen` returns, and no connection is accepted before this function awaits.
   if (server.listening) chmodSync(path, privateFile);
   await listening;
 }
 
-/** Removes a socket, and the folder outside of its home that was made for it alone. */
+/** Removes a socket, and its own folder if the socket is outside the home. */
 export function freePath(path: string): void {
   rmSync(path, { force: true });
   if (!liesAside(path)) return;
   try {
     rmdirSync(dirname(path));
   } catch {
-    // It is gone already, or holds something else.
+    // The folder is already removed, or not empty.
   }
 }
 

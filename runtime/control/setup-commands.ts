@@ -1,6 +1,6 @@
 /**
- * The commands of the first steps: what this home and this computer have already, and two changes of config.yaml that keep
- * its comments: which agent program runs, and which platform results go to.
+ * The commands of the first steps: what this home and this computer already have, and changes of config.yaml that keep
+ * its comments, such as which agent program runs and which platform results go to.
  * @see INS-4, HOME-4 and SEC-2 in docs/specification.md
  */
 
@@ -27,7 +27,7 @@ export const setupCommands = {
   'setup.webhooks': ofHome(enableWebhooks),
 } satisfies Partial<Commands>;
 
-/** Platforms that need a token and a channel only. */
+/** Platforms that need only a token and a channel. */
 export const simpleTargets = ['slack', 'telegram', 'discord'] as const;
 
 async function readSetup(host: CommandHost, params: JsonObject): Promise<Result<'setup.read'>> {
@@ -108,7 +108,7 @@ async function chooseTarget(host: CommandHost, params: JsonObject): Promise<Resu
     ...(channel === undefined ? [] : [{ path: ['platforms', target, 'home_channel'], value: channel }]),
   ];
   await demandEditable(host, profile, edits);
-  // First the variable: a reference to it must not be there before it is.
+  // The variable first: a reference must not exist before it.
   await updateFileLocked(env, (text) => editVariable(text ?? '', variable, token));
   return { file: await write(host, profile, edits), variable };
 }
@@ -120,7 +120,7 @@ async function enableWebhooks(host: CommandHost, params: JsonObject): Promise<Re
   return { file, url: addressOf(host, homeOf(host)) };
 }
 
-/** What senders post to, while the gateway listens. */
+/** The address for senders, while the gateway listens. */
 function addressOf({ daemon }: CommandHost, home: LoadedHome): string | null {
   const listener = daemon?.url();
   return listener === undefined ? null : publicBase(home, listener);
@@ -132,7 +132,7 @@ async function demandEditable(host: CommandHost, profile: ProfileName, edits: re
   if (editConfig((await readText(config)) ?? '', edits) === undefined) refuseEdit(config);
 }
 
-/** Writes what differs, and resolves once it is in force. */
+/** Writes the differences, and resolves once they are in force. */
 async function write(host: CommandHost, profile: ProfileName, edits: readonly ConfigEdit[]): Promise<string> {
   await demandEditable(host, profile, edits);
   const { config } = profilePaths(host.source.home, profile);

@@ -1,6 +1,6 @@
 /**
- * Judges the folder of a socket that lies outside its home. Its name can be worked out and anybody may make folders there,
- * so it is trusted only where it is this user's alone: who owns the folder decides who answers.
+ * Checks the folder of a socket outside its home. Its name is predictable and anyone may create folders there, so it is
+ * trusted only if it belongs to this user alone: the owner of the folder controls the socket.
  * @see CLI-3 and HOME-3 in docs/specification.md
  */
 
@@ -9,7 +9,7 @@ import { dirname } from 'node:path';
 import { liesAside } from '../../machines/config/profile.ts';
 import { Refusal } from './refusal.ts';
 
-/** Throws a Refusal where the folder is another's or others may write in it; a folder that is not there yet is no matter. */
+/** Throws a Refusal if the folder belongs to another user or others may write to it; a missing folder is accepted. */
 export function demandOwnFolder(socket: string): void {
   if (!liesAside(socket)) return;
   const folder = dirname(socket);

@@ -1,4 +1,4 @@
-/** What the commands may ask of a running daemon: plain JSON in and out. The composition root provides it. */
+/** The interface of a running daemon for the commands: plain JSON in and out. The composition root provides it. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Answer } from '../../machines/config/sources.ts';
@@ -37,16 +37,16 @@ import type {
 export interface OpenOptions {
   /** With the complete payload. */
   readonly whole?: boolean;
-  /** What the provider of a route reads in place of the usual body. */
+  /** The response that the provider of a route reads instead of the usual body. */
   readonly answerOf?: (event: Pick<EventRecord, 'route' | 'profile'>) => Answer | undefined;
 }
 
 export interface EventView {
-  /** Everything that is known of one delivery, by its id or key. */
+  /** The timeline of one event, by its id or key. */
   why(id: string, choice?: EventChoice): Promise<Story | undefined>;
-  /** The same as the page shows it. */
+  /** The same in the format of the page. */
   openEvent(id: string, choice?: EventChoice, options?: OpenOptions): Promise<OpenedEvent | undefined>;
-  /** Sends an event through once more; resolves with the answer's status and body, and the key of the new event. */
+  /** Replays an event; resolves with the answer's status and body, and the key of the new event. */
   replay(id: string, choice?: EventChoice, changes?: ReplayChanges): Promise<Result<'webhook.replay'> | undefined>;
 }
 
@@ -61,44 +61,45 @@ export interface DaemonView extends RunHistory, EventView {
   /** The sessions of `agent chat`. */
   readonly chat: ChatView;
   status(): GatewayStatus;
-  /** What is known of the configuration in force since the daemon started. */
+  /** The configuration's history since the daemon started. */
   readonly configHistory: ConfigHistory;
   /** Begins to stop; the socket closes when the daemon ends. */
   stop(): void;
-  /** Resolves when the new configuration is in force, or rejects with why it is not. */
+  /** Resolves when the new configuration is in force; rejects with the reason if it is not. */
   reload(): Promise<void>;
   /** The base URL; undefined while nothing listens. */
   url(): string | undefined;
   deliveries(query: HistoryQuery): Promise<readonly HistoryRow[]>;
   /**
-   * One event with its run and delivery, by key or by delivery id: the newest that came to its route. An id that came to
-   * several routes is refused where the choice leaves more than one.
-   * @param isHandshakeShown with the text of a handshake that its owner types in at the provider, though it may be a secret
+   * One event with its run and delivery, by key or by delivery id: the newest one of its route. Rejects with a Refusal if
+   * the choice leaves several routes.
+   * @param isHandshakeShown includes the text of a handshake, which its owner enters at the provider and which may be a
+   * secret
    */
   delivery(id: string, choice?: EventChoice, isHandshakeShown?: boolean): Promise<HistoryDetail | undefined>;
   /** Searches the events of the history. */
   readonly events: SearchEvents;
   /** The counts of the history's events over a range, also by route. */
   readonly countEvents: EventStats['count'];
-  /** Answers a request of the owner's as its sender would be answered. */
+  /** Sends a request of the owner; resolves with the answer that its sender would get. */
   sendOwn(request: OwnRequest): Promise<Result<'webhook.test'>>;
-  /** The last refused requests of a route, newest first, each with another reason. */
+  /** The last refused requests of a route, newest first, each with a different reason. */
   refusals(profile: string, route: string): readonly RefusedRequest[];
-  /** Lets the next request that bears a signature run, though one of its digest came before. */
+  /** Releases the claim of a signature's digest, so that the next request with it can run. */
   forgetSignature(profile: string, digest: string): Promise<unknown>;
   /** Ends a run that has not answered yet. */
   cancelRun(id: string, by: string): Promise<CancelVerdict>;
   tree(): ActorNode;
-  /** One actor by its address, times as text. */
+  /** One actor by its address, with times as text. */
   actor(id: string): ActorShown | undefined;
   chart(machine: string): Promise<Chart | undefined>;
-  /** All actors as rows, and what changes of them. */
+  /** All actors as rows, and their changes. */
   readonly feed: Pick<Feed, 'snapshot' | 'follow'>;
-  /** Records of the actors that live already. */
+  /** Records of the running actors. */
   introduce(query: FollowQuery): readonly JsonObject[];
-  /** Calls back with the JSON of every record that fits until the returned function is called. */
+  /** Calls back with the JSON of every matching record until the returned function is called. */
   follow(query: FollowQuery, listener: (record: string) => void): () => void;
-  /** A link that opens the inspector's page once for a guest; `onUsed` is called when it does. */
+  /** Makes a one-time link to the inspector's page for a guest; `onUsed` is called when it is opened. */
   link(onUsed?: () => void, guest?: PageGuest): LinkVerdict;
   /** Ends every session of the inspector's page. */
   endSessions(): Promise<EndedSessions>;

@@ -1,5 +1,5 @@
 /**
- * Explains the last refused requests of a route, by what the daemon kept of them and the route as it is now.
+ * Explains the last refused requests of a route, from what the daemon kept of them and the route as it is now.
  * @see SRC-5 in docs/specification.md
  */
 
@@ -28,7 +28,7 @@ export async function examineRoute(params: JsonObject, host: CommandHost): Promi
   };
 }
 
-/** Of one request; empty where nothing was kept of it or its route is gone. */
+/** The findings of one request; empty if nothing was kept of it or its route was removed. */
 export function findingsOf(
   { key, route, profile }: { readonly key: string; readonly route: string; readonly profile: string },
   host: CommandHost,

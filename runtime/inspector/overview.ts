@@ -1,9 +1,10 @@
 /**
- * Gathers the overview of the page, and sends it anew to each watcher once it has changed, at most four times a second.
+ * Gathers the overview of the page and sends it to each watcher when it has changed, at most four times a second.
  * Watchers of one range and profile share the work. Nothing is read or counted while there is no watcher.
  * @see INS-4 and INS-3 in docs/specification.md
  */
 
+import { LRUCache } from 'lru-cache';
 import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { rangeSpans, readRange } from '../../machines/base/time-range.ts';
@@ -20,7 +21,7 @@ import { type OpenFailures, openFailures } from '../dispatch/open-failures.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { faultsOf } from './overview-faults.ts';
 import { routeHealth, serverHealth, targetHealth, topOf } from './overview-health.ts';
-import { type NeedSources, needsOf } from './overview-needs.ts';
+import { needsOf } from './overview-needs.ts';
 
 export interface OverviewPorts {
   readonly root: () => AnyActorRef;
@@ -35,22 +36,22 @@ export interface OverviewPorts {
   readonly runsThatWait: () => ReadonlyMap<string, string>;
   /** Calls back whenever an actor takes a step, until the returned function is called. */
   readonly onStep: (listener: () => void) => () => void;
-  /** The judge of what is secret. */
+  /** Removes secrets. */
   readonly redact: <Given extends object>(record: Given) => Given;
   readonly nowMs: () => number;
 }
 
 const mostNeeds = 7;
 const beatMs = 250;
-/** What no step and no commit reports, such as a pause that ends, is seen after this time. */
+/** A change that no step or commit reports, such as the end of a pause, is seen after this time. */
 const longestRestMs = 5_000;
-/** A reading that takes long, as of seven days, is made less often: it takes a twentieth of the time at most. */
+/** A slow reading, such as that of seven days, is repeated less often: it takes at most a twentieth of the time. */
 const restPerWork = 20;
 
 interface Watched {
   readonly choice: OverviewChoice;
   readonly listeners: Set<(overview: Overview) => void>;
-  /** The last that was sent, without its time. */
+  /** The last overview that was sent, as JSON without its time. */
   last: string;
   latest: Overview | undefined;
   isDirty: boolean;
@@ -62,6 +63,16 @@ export function createOverview(ports: OverviewPorts): OverviewService {
   const { nowMs } = ports;
   const all = new Map<string, Watched>();
   let live: { readonly failures: OpenFailures; readonly close: () => void } | undefined;
+  const sources = new LRUCache<string, { readonly route: string; readonly event: string }>({ max: 1_000 });
+
+  /** The route and the event of a run, which never change. */
+  async function sourceOf(key: string, daemon: DaemonView) {
+    const known = sources.get(key);
+    if (known !== undefined) return known;
+    const run = await daemon.run(key);
+    if (run !== undefined) sources.set(key, { route: run.route, event: run.event });
+    return sources.get(key);
+  }
 
   async function gather({ range, profile }: OverviewChoice, failures: OpenFailures): Promise<Overview> {
     const ofProfile = <Row extends { readonly profile: string }>(rows: readonly Row[]): readonly Row[] =>
@@ -77,7 +88,12 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const retrying = retryingByRoute(ports.root(), profile);
     const groups = await failures.groups(profile);
     const needs = needsOf({
-      approvals: ofProfile(await withRoutes(daemon, host.nodes)),
+      approvals: await Promise.all(
+        ofProfile([...daemon.mcp.approvals(), ...((await host.nodes?.questionsOfOthers()) ?? [])]).map(async (row) => ({
+          ...row,
+          ...(row.run === undefined ? {} : await sourceOf(row.run, daemon)),
+        })),
+      ),
       failures: groups,
       servers,
       targets,
@@ -195,16 +211,6 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       };
     },
   };
-}
-
-/** Approvals of runs with the route and the event that they are for, those that wait at other gateways too. */
-function withRoutes(daemon: DaemonView, nodes: CommandHost['nodes']): Promise<NeedSources['approvals']> {
-  return Promise.all(
-    [...daemon.mcp.approvals(), ...(nodes?.questionsOfOthers() ?? [])].map(async (row) => {
-      const run = row.run === undefined ? undefined : await daemon.run(row.run);
-      return run === undefined ? row : { ...row, route: run.route, event: run.event };
-    }),
-  );
 }
 
 /** How many deliveries to a target wait for a person. */

@@ -1,6 +1,6 @@
 /**
- * The words between the daemon and the inspector page: types only, so that the page's build takes nothing of the daemon
- * with it. Times are Unix milliseconds unless a name says otherwise; every text has passed the redactor.
+ * What the daemon and the inspector page exchange: types only, so that the page's build includes nothing of the daemon.
+ * Times are Unix milliseconds unless a name says otherwise; every text is redacted.
  *
  * | request | answer |
  * | --- | --- |
@@ -12,38 +12,38 @@
  * | `GET /actor/<id>` | an ActorDetails, or 404 |
  * | `GET /metrics`, `GET /ready` | Prometheus text; Readiness |
  *
- * The stream, the commands, charts and actors want the HMAC of the key over the nonce as `x-agent-inspector-proof`; the
- * page's files and `/hello` the cookie alone. The words that are signed are in `machines/base/page-proof.ts`.
- * Anything without a session is answered 401, a foreign Host 421, a foreign Origin 403.
+ * The stream, the commands, charts and actors need the HMAC of the key over the nonce as `x-agent-inspector-proof`; the
+ * page's files and `/hello` only the cookie. The signed texts are in `machines/base/page-proof.ts`. A request without a
+ * session is answered 401, one with a foreign Host 421, one with a foreign Origin 403.
  * @see INS-2, INS-3 and SEC-1 in docs/specification.md
  */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 
-/** One living actor as a flat row. */
+/** One running actor as a flat row. */
 export interface ActorRow {
-  /** Its address, such as `requests/0mg…` or `gateway/runs`; unique among the living. */
+  /** Its address, such as `requests/0mg…` or `gateway/runs`; unique among the running actors. */
   readonly id: string;
   /** The address of the actor that spawned it; null for the supervisor. */
   readonly parent: string | null;
   /** The name of its chart, as `/chart/<machine>` takes it; a pool is `<room>Pool` and has no chart. */
   readonly machine: string;
-  /** Dotted where states nest (`up.running`); a ward's is `active`. */
+  /** Dotted where states nest (`up.running`); a pool's is `active`. */
   readonly state: string;
   readonly since: number;
-  /** Why it is as it is: a fault, a refusal, the reason of a retry. */
+  /** The reason for its state: a fault, a refusal, why it retries. */
   readonly why?: string;
-  /** Of its state: `working`, `resting`, `needsUser`, `ended`; and `failed` or `retrying` where that is so. */
+  /** Tags of its state: `working`, `resting`, `needsUser`, `ended`; `failed` and `retrying` where they apply. */
   readonly tags: readonly string[];
   readonly meta?: ActorFacts;
 }
 
-/** A living actor, and the question that it waits for while a person must answer. */
+/** A running actor, and the question that it waits for while a person must answer. */
 export interface LivingRow extends ActorRow {
   readonly question?: string;
 }
 
-/** What tells one actor from another, and what filters ask for. */
+/** Facts that distinguish actors and can be filtered by. */
 export interface ActorFacts {
   readonly profile?: string;
   readonly route?: string;
@@ -60,20 +60,20 @@ export interface ActorFacts {
   readonly group?: string;
   readonly job?: string;
   readonly url?: string;
-  /** Who called or asked. */
+  /** The caller, or who asked. */
   readonly by?: string;
   readonly attempt?: number;
   /** A connection's registered tools. */
   readonly tools?: number;
-  /** Calls of a connection without an answer yet, or events that a burst has gathered. */
+  /** Calls of a connection without an answer yet, or events that a batch has gathered. */
   readonly waiting?: number;
-  /** A ward's living children. */
+  /** The number of a pool's children. */
   readonly size?: number;
 }
 
-/** A transition as it was taken; states passed through without a pause are steps too. */
+/** A transition as it was taken; eventless ones are steps too. */
 export interface StepRow {
-  /** Rises by one with every step; a gap means steps that were not kept. */
+  /** Rises by one with every recorded step. */
   readonly seq: number;
   readonly at: number;
   readonly actor: string;
@@ -83,7 +83,7 @@ export interface StepRow {
   /** Ids of a Chart's states. */
   readonly from: string;
   readonly to: string;
-  /** Why, where the step decided something. */
+  /** The reason, if the step decided something. */
   readonly why?: string;
   readonly delivery?: string;
 }
@@ -92,9 +92,9 @@ export interface StepRow {
 export interface SnapshotMessage {
   readonly at: number;
   readonly actors: readonly ActorRow[];
-  /** How many children of a ward are not among the rows, by the ward's id. */
+  /** How many children of a pool are not among the rows, by the pool's id. */
   readonly more: Readonly<Record<string, number>>;
-  /** The newest steps that are remembered, oldest first. */
+  /** The newest recorded steps, oldest first. */
   readonly steps: readonly StepRow[];
   readonly vitals: Vitals;
 }
@@ -102,7 +102,7 @@ export interface SnapshotMessage {
 /** `event: delta`: what changed since the message before. */
 export interface DeltaMessage {
   readonly at: number;
-  /** Rows that are new or other than before, whole. */
+  /** Complete rows that are new or have changed. */
   readonly changed: readonly ActorRow[];
   /** Ids of actors that ended. */
   readonly gone: readonly string[];
@@ -122,23 +122,24 @@ export interface Vitals {
   readonly url: string | null;
   readonly ready: boolean;
   readonly runs: { readonly running: number; readonly queued: number; readonly concurrency: number };
-  /** Living actors by machine. */
+  /** Running actors by machine. */
   readonly actors: Readonly<Record<string, number>>;
   /** MCP servers by state. */
   readonly servers: Readonly<Record<string, number>>;
-  readonly approvals: number;
+  /** Open questions of all gateways; absent while those of other gateways are not known. */
+  readonly approvals?: number;
   /** Requests since the start, by outcome (`accepted`, `ignoredFilter`, `badSignature`, …). */
   readonly requests: Readonly<Record<string, number>>;
   readonly memoryBytes: number;
-  /** The longest that the event loop was held up since the vitals before. */
+  /** The longest delay of the event loop since the previous message. */
   readonly lagMs: number;
-  /** Gateways that share the journal, as far as this one knows; absent where it has the journal for itself. */
+  /** Known gateways that share the journal; absent if it is not shared. */
   readonly nodes?: number;
   /** The served profiles, where there are several. */
   readonly profiles?: readonly string[];
 }
 
-/** `GET /chart/<machine>`: a chart as its definition says; the same for every actor of the machine, so worth caching. */
+/** `GET /chart/<machine>`: a chart as defined. It is the same for every actor of the machine, so it can be cached. */
 export interface Chart {
   readonly machine: string;
   readonly states: readonly ChartState[];
@@ -155,7 +156,7 @@ export interface ChartState {
   /** The chart, or its compound parent, begins here. */
   readonly initial: boolean;
   readonly description: string;
-  /** The id of the rule in docs/specification.md; empty where it has none. */
+  /** The rule's id in docs/specification.md; empty if there is none. */
   readonly rule: string;
   readonly tags: readonly string[];
   readonly entry: readonly string[];
@@ -166,9 +167,9 @@ export interface ChartState {
 export interface ChartTransition {
   /** Its number in the chart. */
   readonly id: number;
-  /** Null where it holds in every state. */
+  /** Null if it applies in every state. */
   readonly from: string | null;
-  /** Null where no state is left. */
+  /** Null if the state does not change. */
   readonly to: string | null;
   readonly kind: 'event' | 'always' | 'after' | 'done' | 'error';
   /** The event's type, the delay's name, or the id of the invoked; empty for `always`. */
@@ -189,7 +190,7 @@ export interface ActorDetails extends ActorRow {
   readonly timers: readonly TimerRow[];
   /** Its last steps, oldest first. */
   readonly steps: readonly StepRow[];
-  /** The events that it last received, oldest first; only what was seen while somebody watched. */
+  /** The events that it last received, oldest first; recorded only while a viewer was connected. */
   readonly events: readonly EventRow[];
   readonly children: readonly string[];
 }
@@ -205,38 +206,38 @@ export interface TimerRow {
 export interface EventRow {
   readonly at: number;
   readonly type: string;
-  /** The sender's address; empty for one from outside the actors. */
+  /** The sender's address; empty if the event came from outside the actors. */
   readonly from: string;
   /** What it carried, redacted and bounded. */
   readonly event: JsonObject;
 }
 
-/** `GET /ready`: 200 while all parts are well, 503 otherwise. */
+/** `GET /ready`: 200 if all parts are ok, otherwise 503. */
 export interface Readiness {
   readonly ready: boolean;
   readonly parts: Readonly<Record<string, { readonly ok: boolean; readonly state: string; readonly why?: string }>>;
 }
 
-/** The answer of `inspect.why`: everything that is known of one delivery, in the order it happened. */
+/** The result of `inspect.why`: everything that is known about one event, in the order in which it happened. */
 export interface Story {
   readonly delivery: string;
   readonly key: string;
   readonly route: string;
   readonly profile: string;
   readonly event: string;
-  /** As a row of the history says it. */
+  /** The status in a row of the history. */
   readonly status: string;
   readonly received: number;
-  /** One sentence: its outcome and why. */
+  /** One sentence: its outcome and the reason. */
   readonly verdict: string;
-  /** What to do about it; empty where there is nothing to do. */
+  /** What a person can do about it; may be empty. */
   readonly cure: string;
   /** Why a request was refused, while its route keeps it (SRC-5). */
   readonly findings?: readonly { readonly code: string; readonly text: string }[];
   readonly chapters: readonly Chapter[];
 }
 
-/** One actor's part of a story. */
+/** A phase of a timeline: the part of one actor. */
 export interface Chapter {
   readonly kind: 'request' | 'group' | 'run' | 'call' | 'question' | 'delivery';
   readonly machine: string;
@@ -245,15 +246,15 @@ export interface Chapter {
   readonly title: string;
   readonly state: string;
   readonly began: number;
-  /** Absent while it continues. */
+  /** Absent while it is under way. */
   readonly ended?: number;
   readonly stairs: readonly Stair[];
 }
 
-/** A state of a chapter with what was decided in it. */
+/** A step of a phase: a state with what was decided in it. */
 export interface Stair {
   readonly state: string;
-  /** Absent where no time was recorded. */
+  /** Absent if no time was recorded. */
   readonly at?: number;
   readonly result: 'passed' | 'stopped' | 'skipped' | 'waiting' | 'failed';
   /** One line: the scheme chosen, the condition that failed and the value it saw, the target's answer. */

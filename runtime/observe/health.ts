@@ -1,6 +1,6 @@
 /**
- * How the daemon is, for monitors and for the inspector: whether each part is well, and every value that stands rather
- * than ends, measured when somebody asks and not before.
+ * The health of the daemon, for monitors and the inspector: whether each part serves, and all gauges, which are measured
+ * only on request.
  * @see ADP-2 and OBS-1 in docs/specification.md
  */
 
@@ -26,8 +26,8 @@ export interface VitalsPorts {
   readonly profiles: () => readonly string[];
   readonly load: () => { readonly running: number; readonly waiting: number };
   readonly concurrency: () => number;
-  /** How many questions wait for a person at other gateways. */
-  readonly askedElsewhere: () => number;
+  /** Open questions at other gateways; undefined while they are not known. */
+  readonly questionsElsewhere: () => number | undefined;
   readonly webhookEnabled: () => boolean;
   readonly redact: (text: string) => string;
   readonly viewers: () => number;
@@ -40,11 +40,11 @@ export interface VitalsPorts {
 export interface VitalSigns {
   vitals(): Vitals;
   readiness(): Readiness;
-  /** Everything that is measured rather than counted, for the metrics. */
+  /** All gauges of the metrics. */
   measure(): readonly Measured[];
 }
 
-/** What is sampled between two readings; a finer look would wake an idle process for nothing. */
+/** The sampling interval; a shorter one would wake an idle process for nothing. */
 const lagResolutionMs = 50;
 const quantiles = [50, 90, 99] as const;
 
@@ -62,11 +62,11 @@ interface ConnectionSnapshot {
 export function createVitals(ports: VitalsPorts): VitalSigns {
   const { root, mcp, metrics, nowMs } = ports;
   let busySince = performance.eventLoopUtilization();
-  /** One each: the page's shows the time since its last look, and a look must not empty what the metrics tell. */
+  /** Two histograms: the page's is reset at each reading, which must not empty the one of the metrics. */
   const shownLag = createLag();
   const measuredLag = createLag();
 
-  /** The histogram counts from timer to timer; what is beyond its own resolution is lag. */
+  /** The histogram measures from timer to timer; only the excess over its resolution is lag. */
   function seconds(nanoseconds: number): number {
     return Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9 - lagResolutionMs / 1_000) : 0;
   }
@@ -110,6 +110,7 @@ export function createVitals(ports: VitalsPorts): VitalSigns {
       const gateway: AnyActorRef | undefined = root().system.get('gateway');
       const url: string | null = gateway?.getSnapshot().context.url ?? null;
       const profiles = ports.profiles();
+      const elsewhere = ports.questionsElsewhere();
       return {
         at: nowMs(),
         version: ports.version,
@@ -121,7 +122,7 @@ export function createVitals(ports: VitalsPorts): VitalSigns {
         runs: { running, queued: waiting, concurrency: ports.concurrency() },
         actors: countActors(root()),
         servers: mcp.states(),
-        approvals: mcp.approvals().length + ports.askedElsewhere(),
+        ...(elsewhere === undefined ? {} : { approvals: mcp.approvals().length + elsewhere }),
         requests: requests(),
         memoryBytes: process.memoryUsage.rss(),
         lagMs,
@@ -181,7 +182,7 @@ export function createVitals(ports: VitalsPorts): VitalSigns {
   };
 }
 
-/** Watches the loop from the first reading on: nobody's reading costs nothing. */
+/** Begins to measure at the first reading, so it costs nothing until then. */
 function createLag(): () => IntervalHistogram {
   let delays: IntervalHistogram | undefined;
   return () => {
@@ -201,7 +202,7 @@ interface WardNumbers {
   readonly crashed: number;
 }
 
-/** Every ward below an actor, with the numbers that it keeps of itself. */
+/** Every pool below an actor, with its counts. */
 function wardsOf(ref: AnyActorRef): WardNumbers[] {
   const snapshot = ref.getSnapshot() as {
     readonly context?: { readonly spawned: number; readonly crashed: number };

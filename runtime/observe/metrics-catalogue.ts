@@ -1,6 +1,6 @@
 /**
- * Every metric with what it tells, as data: the listener writes them from here, and `docs/metrics.md` lists the same names,
- * which a spec holds together. Names and labels are stable: dashboards and alerts match on them.
+ * Every metric with its description, as data: the listener writes them from here, and a spec checks that
+ * `docs/metrics.md` lists the same names. Names and labels are stable: dashboards and alerts match on them.
  * @see OBS-1 in docs/specification.md
  */
 
@@ -77,7 +77,7 @@ const entries = {
     labels: ['profile', 'server'],
   },
   agent_tool_calls_in_flight: { type: 'gauge', help: 'Tool calls without a result yet.', labels: [] },
-  agent_approvals_waiting: { type: 'gauge', help: 'Questions that wait for a person.', labels: [] },
+  agent_approvals_waiting: { type: 'gauge', help: 'Questions at this gateway that wait for a person.', labels: [] },
   agent_mcp_servers: { type: 'gauge', help: 'MCP servers by state.', labels: ['state'] },
   agent_mcp_server_state: {
     type: 'gauge',

@@ -6,16 +6,18 @@ import type { Asker } from '../../../runtime/control/audit.ts';
 import type { Command, CommandHost } from '../../../runtime/control/command.ts';
 import { createNodes } from '../../../runtime/control/nodes.ts';
 import { Refusal } from '../../../runtime/control/refusal.ts';
-import { eventually } from '../../support/mcp/gateway.ts';
 
 interface Stage {
-  readonly asker?: Asker;
   readonly leads?: string;
-  readonly silent?: string;
+  silent?: string;
+  isAway?: boolean;
+  nowMs?: number;
+  gone?: string;
 }
 
 /** Three gateways that ask each other without a database; each command answers with its gateway, or as the stage says. */
-function stage(answers: Readonly<Record<string, Json | Refusal>> = {}, { leads = 'b', silent }: Stage = {}) {
+function stage(answers: Record<string, Json | Refusal> = {}, now: Stage = {}) {
+  const { leads = 'b' } = now;
   const ran: string[] = [];
   const audited: unknown[] = [];
   const hosts = new Map<string, CommandHost>();
@@ -37,11 +39,14 @@ function stage(answers: Readonly<Record<string, Json | Refusal>> = {}, { leads =
           };
     const neighbours: Neighbours = {
       listen: async () => {},
-      all: async () => all,
+      all: async () => {
+        if (now.isAway) throw new Error('the database is away');
+        return all.filter((one) => one.node !== now.gone);
+      },
       close: async () => {},
       ask: async (to, question) => {
         const host = hosts.get(to);
-        return to === `s-${silent}` ? undefined : host?.nodes?.answer(question);
+        return to === `s-${now.silent}` ? undefined : host?.nodes?.answer(question);
       },
     };
     const host: CommandHost = {
@@ -60,6 +65,7 @@ function stage(answers: Readonly<Record<string, Json | Refusal>> = {}, { leads =
         leads: () => node === leads,
         host: () => host,
         redact: (text) => text,
+        ...(now.nowMs === undefined ? {} : { steadyMs: () => now.nowMs ?? 0 }),
       }),
     };
     hosts.set(session, host);
@@ -149,22 +155,62 @@ t.test('SCA-3 · deliveries are the leader’s, a run and a question those of th
 
 t.test('SCA-3 · what does not answer is named, and keeps nobody from the others', async (t) => {
   const rows = [{ id: 'q' }];
-  const { ask, nodes, ran } = stage({ 'approvals.list': rows as never }, { silent: 'b' });
+  const { ask, nodes } = stage({ 'approvals.list': rows as never }, { silent: 'b' });
   t.match(
     await ask('a', 'gateway.status', { node: 'b' }),
     /^node-silent: gateway "b" gave no answer in 1 s, or has ended/,
   );
   t.match(await ask('a', 'deliveries.drop', { id: 'x' }), /^node-silent: gateway "b"/, 'the leader may still send it');
   t.same(await nodes?.ofOthers('approvals.list'), [{ id: 'q', node: 'c' }]);
-  t.same(nodes?.questionsOfOthers(), [], 'nothing is known yet');
-  await eventually(() => (nodes?.questionsOfOthers().length === 1 ? true : undefined));
-  t.same(nodes?.questionsOfOthers(), [{ id: 'q', node: 'c' }]);
-  t.equal(ran.filter((one) => one === 'c approvals.list {}').length, 2, 'they are not asked at every look');
   t.match(await nodes?.list(), [
     { node: 'a', self: true, leader: false, status: { pid: 'a' } },
     { node: 'b', self: false, leader: true, silent_ms: 7, error: /gave no answer/ },
     { node: 'c', self: false, status: { at: 'c' } },
   ]);
+});
+
+t.test('SCA-3 · the open questions of the others are known for ten seconds, also of one that is silent', async (t) => {
+  const answers: Record<string, Json | Refusal> = {
+    'a approvals.answer': new Refusal('approval-unknown', 'no approval waits'),
+    'b approvals.list': [{ id: 'q1' }],
+    'c approvals.list': [{ id: 'q2' }],
+  };
+  const now: Stage & { nowMs: number } = { nowMs: 0 };
+  const { ask, nodes, ran } = stage(answers, now);
+  const both = [
+    { id: 'q1', node: 'b' },
+    { id: 'q2', node: 'c' },
+  ];
+  const known = () => nodes?.questionsOfOthers();
+  /** What is known once the questions that a look leads to are answered. */
+  const after = async (laterMs: number) => {
+    now.nowMs += laterMs;
+    known();
+    for (let turns = 0; turns < 100; turns += 1) await Promise.resolve();
+    return known();
+  };
+  t.ok(known() instanceof Promise, 'nothing is known yet');
+  t.same(await known(), both);
+  const asked = ran.length;
+  const first = known();
+  t.equal(await after(2_000), first, 'they are not asked at every look');
+  t.equal(ran.length, asked);
+
+  t.equal(await after(1), first, 'the same list');
+  t.equal(ran.length, asked + 2);
+  now.silent = 'c';
+  answers['b approvals.list'] = [{ id: 'q1' }, { id: 'q3' }];
+  const three = [both[0], { id: 'q3', node: 'b' }, both[1]];
+  t.same(await after(2_001), three, 'one that is silent keeps its questions');
+  now.isAway = true;
+  t.same(await after(2_001), three, 'and all while the database is away');
+  now.isAway = false;
+  now.gone = 'c';
+  t.same(await after(2_001), [both[0], { id: 'q3', node: 'b' }], 'one that is gone has none');
+  t.same(await ask('a', 'approvals.answer', { id: 'q1' }), { at: 'b' });
+  t.same(known(), [{ id: 'q3', node: 'b' }], 'one that is answered is gone at once');
+  now.nowMs += 10_001;
+  t.ok(known() instanceof Promise, 'what is older is not shown');
 });
 
 t.test('SCA-3 · where the journal is one gateway’s own, another one cannot be named', async (t) => {

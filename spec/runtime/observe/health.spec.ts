@@ -151,6 +151,7 @@ t.test('OBS-1 · a look at the page does not empty what the metrics tell of the 
   const root = createActor(createMachine({})).start();
   t.teardown(() => root.stop());
   const none = () => [];
+  let elsewhere: number | undefined;
   const signs = createVitals({
     root: () => root,
     mcp: { approvals: none, states: () => ({}) } as unknown as McpView,
@@ -160,7 +161,7 @@ t.test('OBS-1 · a look at the page does not empty what the metrics tell of the 
     profiles: () => ['default'],
     load: () => ({ running: 0, waiting: 0 }),
     concurrency: () => 1,
-    askedElsewhere: () => 2,
+    questionsElsewhere: () => elsewhere,
     webhookEnabled: () => false,
     redact: (text) => text,
     viewers: () => 0,
@@ -179,6 +180,8 @@ t.test('OBS-1 · a look at the page does not empty what the metrics tell of the 
     return told() > 0.2 || undefined;
   });
   t.ok(signs.vitals().lagMs > 200);
+  t.notHas(signs.vitals(), { approvals: 0 }, 'the questions of the others are not known yet');
+  elsewhere = 2;
   t.equal(signs.vitals().approvals, 2, 'those of other gateways are counted too');
   t.ok(told() > 0.2, 'after a look too');
 });
