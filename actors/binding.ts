@@ -1,14 +1,14 @@
 /**
- * Tells whether an address can be bound. Binds for a moment and lets go again; sends nothing.
+ * Whether an address can be bound: binds it for a moment and releases it. Sends nothing.
  * @see ADP-1 and CLI-1 in docs/specification.md
  */
 
 import { createServer } from 'node:net';
 
-/** How far a free port is looked for. */
+/** How many ports are tried. */
 const mostTries = 100;
 
-/** The system's code for why it cannot be had, such as `EADDRINUSE`; undefined where it can. Never rejects. */
+/** The system's error code, such as `EADDRINUSE`, if the address cannot be bound; else undefined. Never rejects. */
 export function bindingFault(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -17,7 +17,7 @@ export function bindingFault(host: string, port: number): Promise<string | undef
   });
 }
 
-/** The first port above one that can be bound; 0, any free one, where none near it can. */
+/** The first bindable port above the given one; 0 (any free port) if none of the next hundred is. */
 export async function freePortAbove(host: string, port: number): Promise<number> {
   for (let next = port + 1; next <= Math.min(port + mostTries, 65_535); next += 1) {
     if ((await bindingFault(host, next)) === undefined) return next;
@@ -25,7 +25,7 @@ export async function freePortAbove(host: string, port: number): Promise<number>
   return 0;
 }
 
-/** Why the system does not let an address be bound, as a clause. @param code what `bindingFault` resolved with */
+/** Why an address cannot be bound, as a clause. @param code what `bindingFault` resolved with */
 export function whyUnbound(code: string): string {
   if (code === 'EADDRINUSE') return 'another program has it';
   if (code === 'EACCES') return 'ports below 1024 need rights that this user has not';

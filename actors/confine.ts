@@ -1,20 +1,20 @@
-/** Keeps a configured relative path inside a folder: symbolic links resolved, nothing above it reached. */
+/** Keeps a configured relative path inside a folder, with symbolic links resolved. */
 
 import { realpathSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 
-/** Whether a name leads out of a folder by its text alone; where links lead is not looked at. */
+/** Whether a name leads out of a folder by its text alone; links are not resolved. */
 export function liesOutside(folder: string, name: string): boolean {
   const inside = relative(folder, resolve(folder, name));
   return inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
 }
 
-/** Whether a name leads out of a folder by its text, and no link leads it back in. */
+/** Whether a name leads out of a folder by its text, and no link leads back in. */
 export function leadsOut(folder: string, name: string): boolean {
   return liesOutside(folder, name) && liesOutside(realFolder(folder), name) && confined(folder, name) === undefined;
 }
 
-/** A folder may be a link itself, and be named by where it leads. */
+/** The folder itself may be a link, and a name may use the path that it points to. */
 function realFolder(folder: string): string {
   try {
     return realpathSync.native(folder);
@@ -23,7 +23,7 @@ function realFolder(folder: string): string {
   }
 }
 
-/** The real path of a file inside a folder; undefined where it is missing or lies outside. */
+/** The real path of a file inside a folder; undefined if it is missing or outside. */
 export function confined(folder: string, name: string): string | undefined {
   if (name.includes('\0')) return undefined;
   try {

@@ -1,6 +1,6 @@
 /**
  * The texts of a home that its gateways change: subscriptions, cron jobs, and the credentials of servers. Here they are
- * files, changed under a lock and replaced whole; gateways that share a database keep them there.
+ * files, changed under a lock and replaced atomically; gateways that share a database keep them there.
  * @see SUB-2, CRN-1 and OAU-2 in docs/specification.md
  */
 
@@ -20,18 +20,18 @@ import {
 export const unread = 'unread';
 
 export interface Document {
-  /** Where the text is, for messages. */
+  /** Where the text is; used in messages. */
   readonly place: string;
   /** The fix for a text that cannot be read, and for one that cannot be changed. */
   readonly readCure: string;
   readonly writeCure: string;
-  /** Changes whenever the text does; undefined where there is none. Never throws: reading shows what is wrong. */
+  /** Changes whenever the text does; undefined if the document does not exist. Never throws: `text` throws the reason. */
   stamp(): string | undefined;
-  /** Throws where there is no text, or where it cannot be read now. */
+  /** Throws if the document does not exist or cannot be read now. */
   text(): string;
   /**
-   * Changes the text while no other writer can: the change gets the text of the last one. It may be called several times;
-   * if it returns undefined, nothing is written.
+   * Changes the text under a lock. `change` gets the latest text and may be called several times; if it returns
+   * undefined, nothing is written.
    */
   update(change: (text: string | undefined) => string | undefined): Promise<void>;
 }
@@ -47,11 +47,14 @@ export interface Documents {
   readonly isShared: boolean;
   /** The document that belongs at a path in the home. */
   at(path: string): Document;
-  /** Replaces texts in order, none where one cannot be stored. */
+  /** Replaces texts in order; none if one cannot be stored. */
   write(changes: readonly DocumentChange[]): Promise<void>;
-  /** Does work while no other holder of the same path does. Rejects where the lock is not released in time. */
+  /** Does work under the lock of a path. Rejects if the lock is not released in time. */
   locked<Value>(path: string, work: () => Promise<Value>): Promise<Value>;
-  /** Calls back with the path of each document that another gateway has changed; returns how to stop. Files: never. */
+  /**
+   * Calls back with the path of each document that another gateway changed; returns a function that stops it. Never for
+   * files.
+   */
   onChanged(heard: (path: string) => void): () => void;
 }
 
@@ -64,7 +67,7 @@ export const fileDocuments: Documents = {
     stamp: () => stampOf(path),
     text: () => readFileSync(path, 'utf8'),
     async update(change) {
-      // The first change may be the first thing that its folder holds.
+      // The folder may not exist before the first change.
       await ensurePrivateFolder(dirname(path));
       await updateFileLocked(path, change);
     },

@@ -1,6 +1,6 @@
 /**
- * Writes files so that a crash, a second writer or a wide umask does no harm: temp file in the same folder, fsync,
- * rename, fsync of the folder; private from creation; changes made under a lock file that a dead holder does not keep.
+ * Writes files safely against crashes, concurrent writers and a wide umask: temp file in the same folder, fsync, rename,
+ * fsync of the folder; private from creation; changes are made under a lock file that a dead holder does not keep.
  * @see HOME-3 and SUB-2 in docs/specification.md
  */
 
@@ -14,33 +14,33 @@ import { type HeldLock, tryLock } from './lock-file.ts';
 /** Owner only, from creation. */
 export const privateFile = 0o600;
 const privateFolder = 0o700;
-/** The cure of a file that cannot be changed, for whoever says so. */
+/** The fix for a file that cannot be changed, for messages. */
 export const writableCure = 'check its owner and permissions, and the room on its disk';
-/** What a disk answers that has no room, or may not be written now. */
+/** Errors of a full disk, or of one that is read-only now. */
 const passing = new Set(['ENOSPC', 'EDQUOT', 'EROFS']);
 const lockPollMs = 10;
-/** A change takes milliseconds; whoever holds a lock for so long hangs. */
+/** A change takes milliseconds, so a process that holds a lock for so long hangs. */
 const mostWaitMs = 15_000;
 
-/** Whether a full or read-only disk refused a write: a state that ends without a restart (DUR-3). */
+/** Whether a full or read-only disk refused a write, which may pass without a restart (DUR-3). */
 export function isDiskRefusal(thrown: unknown): boolean {
   const { code = '', syscall } = (thrown ?? {}) as NodeJS.ErrnoException;
-  // Making a folder with those above it on a read-only disk says ENOENT on Node 20.
+  // A recursive mkdir on a read-only disk fails with ENOENT on Node 20.
   return passing.has(code) || (code === 'ENOENT' && syscall === 'mkdir');
 }
 
 export async function ensurePrivateFolder(path: string): Promise<void> {
   const made = await mkdir(path, { recursive: true, mode: privateFolder });
-  // The umask only takes bits away; a folder that was there before may be wider than a home should be.
+  // The umask can only remove bits, but an existing folder may have more permissions than a home should.
   if (made === undefined && ((await stat(path)).mode & 0o077) !== 0) await chmod(path, privateFolder);
 }
 
-/** Replaces a file whole: a reader sees the old text or the new one, also after a crash. */
+/** Replaces a file atomically: a reader sees the old text or the new one, also after a crash. */
 export function writeFileAtomic(path: string, text: string): Promise<void> {
   return writeFilesAtomic([{ path, text }]);
 }
 
-/** Replaces files in order, none before the disk has taken all of them. */
+/** Replaces files in order, after all of them have been written to disk. */
 export async function writeFilesAtomic(
   files: readonly { readonly path: string; readonly text: string }[],
 ): Promise<void> {
@@ -71,8 +71,8 @@ async function writeNew(path: string, text: string): Promise<void> {
 }
 
 /**
- * A text that changes whenever the file does: modification time, size and inode; undefined where there is none. Never
- * throws: what cannot be looked at has a stamp too, and reading it tells why.
+ * Changes whenever the file does: modification time, size and inode; undefined if there is no file. Never throws: an
+ * unreadable file has a stamp too, and reading it shows the reason.
  */
 export function stampOf(path: string): string | undefined {
   try {
@@ -83,7 +83,7 @@ export function stampOf(path: string): string | undefined {
   }
 }
 
-/** The text of a file; undefined where there is none. */
+/** The text of a file; undefined if it does not exist. */
 export async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -94,8 +94,8 @@ export async function readText(path: string): Promise<string | undefined> {
 }
 
 /**
- * Changes a file while no other writer that uses this function can: the change sees what the last one wrote. A change
- * that returns undefined writes nothing. Throws where another living process does not let go of the file.
+ * Changes a file while no other caller of this function can; `change` gets the latest text. If it returns undefined,
+ * nothing is written. Rejects if a running process does not release the lock in time.
  */
 export async function updateFileLocked(
   path: string,
@@ -106,7 +106,7 @@ export async function updateFileLocked(
     const lock = await waitForLock(`${file}.lock`);
     try {
       const next = change(await readText(file));
-      // Somebody who removed the lock by hand may have let another writer in; its change must be seen first.
+      // If the lock was removed by hand, another writer may have changed the file, so it is read again.
       if (!lock.isMine()) continue;
       if (next !== undefined) await writeFileAtomic(file, next);
       return;
@@ -117,8 +117,8 @@ export async function updateFileLocked(
 }
 
 /**
- * Does work while no other process, and nobody else in this one, holds the lock of that file. Throws where another living
- * process does not let go of it.
+ * Does work while nothing else in this or another process holds the lock of that file. Rejects if a running process does
+ * not release it in time.
  */
 export async function holdingLock<Value>(path: string, work: () => Promise<Value>): Promise<Value> {
   const lock = await waitForLock(`${path}.lock`);
@@ -141,7 +141,7 @@ async function waitForLock(path: string): Promise<HeldLock> {
   }
 }
 
-/** The file that a symbolic link stands for, so that writing keeps the link: people keep their settings elsewhere. */
+/** The target of a symbolic link, so that writing keeps the link: users keep their settings elsewhere. */
 async function linkedFile(path: string): Promise<string> {
   try {
     return await realpath(path);

@@ -1,8 +1,7 @@
 /**
- * Keeps lines in a rotated file, such as what a server writes to its standard error. Writes one piece after the other, never
- * makes its caller wait or fail, and holds little in memory: what the disk does not take in time, or at all, is dropped
- * and counted, always whole lines. No secret reaches the disk. Knows nothing of processes and reads no meaning into the
- * text.
+ * Keeps lines in a rotated file, such as the standard error of a server. Writes one piece after the other, never blocks
+ * or fails its caller, and uses little memory: lines that the disk does not take in time, or at all, are dropped and
+ * counted, always complete lines. Secrets are removed before writing.
  * @see LIF-10, OBS-1 and HOME-3 in docs/specification.md
  */
 
@@ -14,24 +13,24 @@ import { safeName } from './safe-name.ts';
 
 export interface LineLogSettings {
   readonly folder: string;
-  /** What the file is called after, such as a server. */
+  /** The base of the file name, such as a server's name. */
   readonly name: string;
-  /** Takes the secrets out of a line. */
+  /** Removes the secrets from a line. */
   readonly redact: (line: string) => string;
-  /** How long a line that has not ended is waited for. */
+  /** How long an unfinished line is held back. */
   readonly patienceMs?: number;
-  /** Of one file. */
+  /** Limit of one file. */
   readonly maxBytes?: number;
-  /** How many files there are at most, the current one among them. */
+  /** Largest number of files, including the current one. */
   readonly files?: number;
 }
 
 export interface LineLog {
-  /** Takes a piece of text; never throws. */
+  /** Appends a piece of text; never throws. */
   write(chunk: Buffer): void;
-  /** Resolves when what was taken so far is on the disk, or dropped. */
+  /** Resolves when the text so far is on disk or dropped. */
   settled(): Promise<void>;
-  /** Ends it when it has settled; what comes later is dropped. */
+  /** Settles and closes the file; later text is dropped. */
   close(): Promise<void>;
 }
 
@@ -39,7 +38,7 @@ const defaultMaxBytes = 1_048_576;
 const defaultFiles = 3;
 const defaultPatienceMs = 1_000;
 const lineFeed = 0x0a;
-/** What may wait for the disk; a flood above it is dropped. */
+/** Bytes that may wait for the disk; more is dropped. */
 const mostPendingBytes = 262_144;
 
 export function createLineLog(settings: LineLogSettings): LineLog {
@@ -51,7 +50,7 @@ export function createLineLog(settings: LineLogSettings): LineLog {
   let pending: Buffer[] = [];
   let pendingBytes = 0;
   let droppedBytes = 0;
-  /** The line under way is lost, and what still comes of it. */
+  /** The current line was cut off, so the rest of it is dropped too. */
   let skips = false;
   let waiting: NodeJS.Timeout | undefined;
   let file: FileHandle | undefined;
@@ -69,7 +68,7 @@ export function createLineLog(settings: LineLogSettings): LineLog {
       await ensurePrivateFolder(folder);
       file = await open(path, 'a', privateFile);
       fileBytes = (await file.stat()).size;
-      // A file of an earlier run may be full already.
+      // A file from an earlier run may already be full.
       if (fileBytes > 0 && fileBytes + more > maxBytes) return opened(more);
     }
     return file;
@@ -89,7 +88,7 @@ export function createLineLog(settings: LineLogSettings): LineLog {
         await handle.appendFile(batch);
         fileBytes += batch.length;
       } catch {
-        // A full disk, a folder that is gone: the count stays for the next piece, which tries again.
+        // On a full disk or a missing folder the count is kept for the next piece, which tries again.
         droppedBytes += dropped + bytes;
         await file?.close().catch(() => {});
         file = undefined;
@@ -113,7 +112,7 @@ export function createLineLog(settings: LineLogSettings): LineLog {
     keep(lines.rest());
   };
 
-  /** What there is room for: half a line could be half a secret, which nothing would know. */
+  /** Cut to complete lines that fit: half a line may contain half a secret, which redaction would miss. */
   const roomFor = (chunk: Buffer): Buffer => {
     const from = skips ? chunk.indexOf(lineFeed) + 1 : 0;
     skips &&= from === 0;
@@ -152,14 +151,14 @@ export function createLineLog(settings: LineLogSettings): LineLog {
   };
 }
 
-/** The last lines of a log, oldest first; none where there is no log. */
+/** The last lines of a log, oldest first; empty if there is no log. */
 export async function readLog(folder: string, name: string, lastLines: number): Promise<readonly string[]> {
   const path = join(folder, logFileName(name));
   let lines: string[] = [];
   for (let number = 0; lines.length <= lastLines; number += 1) {
     const text = await readFile(numbered(path, number), 'utf8').catch(() => undefined);
     if (text === undefined) break;
-    // A line may go through the border of two files.
+    // A line may span two files.
     lines = (text + lines.join('\n')).split('\n');
   }
   if (lines.at(-1) === '') lines.pop();
@@ -174,7 +173,7 @@ function numbered(path: string, number: number): string {
   return number === 0 ? path : `${path}.${number}`;
 }
 
-/** Moves each file one number up; the last one is overwritten. */
+/** Renames each file to the next number; the last one is overwritten. */
 async function rotate(path: string, files: number): Promise<void> {
   for (let number = files - 1; number > 0; number -= 1) {
     await rename(numbered(path, number - 1), numbered(path, number)).catch((thrown: NodeJS.ErrnoException) => {

@@ -1,7 +1,6 @@
 /**
- * A lock that is a file and that the dead do not keep: it names its holder by process id and start, so that neither
- * `kill -9` nor a reused id holds it, and appears whole or not at all. Takers agree on who removes a dead holder's file.
- * Knows nothing of what is locked.
+ * A lock file that a dead process does not keep: it names its holder by process id and start time, so neither `kill -9`
+ * nor a reused id keeps it, and it appears atomically. Processes agree on which of them removes a dead holder's file.
  * @see HOME-2 and HOME-3 in docs/specification.md
  */
 
@@ -11,36 +10,36 @@ import { isExhausted } from './exhaustion.ts';
 
 export interface LockHolder {
   readonly pid: number;
-  /** When the process began, by the kernel's count; empty where the system does not tell. */
+  /** When the process started, in the kernel's clock ticks; empty if the system does not provide it. */
   readonly startedAt: string;
-  /** Unix milliseconds at which the lock was taken; absent in a file that somebody else wrote. */
+  /** Unix milliseconds at which the lock was taken; absent in a file that another program wrote. */
   readonly sinceMs?: number;
   readonly version?: string;
 }
 
 export interface HeldLock {
-  /** Whether the file is still this taker's; false after somebody removed it by hand. */
+  /** Whether the file is still ours; false if it was removed by hand. */
   isMine(): boolean;
   release(): void;
 }
 
 export type LockVerdict =
   | { readonly kind: 'taken'; readonly lock: HeldLock }
-  /** By a living process; by nobody who can be told while the file has just been made. */
+  /** Held by a running process. The holder is unknown while the file is still empty or cannot be read. */
   | { readonly kind: 'held'; readonly holder: LockHolder | undefined };
 
 interface Mark extends LockHolder {
   readonly nonce: string;
 }
 
-/** Owner only, as everything in a home. */
+/** Owner only, like everything in a home. */
 const mode = 0o600;
-/** A file that names nobody is one in the making for this long, then rubbish. */
+/** A file without a holder counts as being written for this long, then as garbage. */
 const makingMs = 2_000;
-/** Each try ends with the lock, with a living holder or with one dead holder less. */
+/** Each attempt ends with the lock, with a running holder, or with one dead holder removed. */
 const mostTries = 50;
 
-/** Takes the lock or says who has it; never waits. Throws where the folder cannot be written. */
+/** Takes the lock or returns its holder; never waits. Throws if the folder is not writable. */
 export function tryLock(path: string, version?: string): LockVerdict {
   const mark: Mark = {
     pid: process.pid,
@@ -62,7 +61,7 @@ export function tryLock(path: string, version?: string): LockVerdict {
 function heldLock(path: string, mark: Mark): HeldLock {
   const isMine = (): boolean => {
     const found = readMark(path);
-    // Unread for want of descriptors, the lock counts as kept: only a person takes it from a living process.
+    // If it cannot be read for lack of descriptors, it counts as ours: only a person takes a lock from a running process.
     return found === 'unread' || found?.nonce === mark.nonce;
   };
   return {
@@ -74,14 +73,14 @@ function heldLock(path: string, mark: Mark): HeldLock {
 }
 
 /**
- * Removes a dead holder's file. Only who has the second lock may, and looks again then: without it, a slow taker would
- * remove the file that a quicker one has just put in the dead one's place.
+ * Removes a dead holder's file. Requires a second lock and checks again under it: otherwise a slow process could remove
+ * the file that a faster one has just created instead.
  */
 function removeDead(path: string, mark: Mark): void {
   const guard = `${path}.takeover`;
   if (!place(guard, mark)) {
-    // Held for the time of three system calls. One whose holder died within them is moved away and, should it have
-    // changed hands meanwhile, put back.
+    // Held for three system calls. If its holder died within them, it is moved away, and put back if it has changed hands
+    // meanwhile.
     if (holderOf(guard).kind === 'dead') discardGuard(guard, mark);
     return;
   }
@@ -98,19 +97,19 @@ function discardGuard(guard: string, { nonce }: Mark): void {
     renameSync(guard, aside);
     if (holderOf(aside).kind === 'living') linkSync(aside, guard);
   } catch {
-    // Another taker was quicker; the next try finds out.
+    // Another process was faster; the next attempt sees the result.
   } finally {
     rmSync(aside, { force: true });
   }
 }
 
-/** Makes the file with the mark in it, unless there is one: true where it was made. */
+/** Creates the file with the mark; returns false if it exists already. */
 function place(path: string, mark: Mark): boolean {
   const text = JSON.stringify(mark);
   const temporary = `${path}.${mark.nonce}.tmp`;
   try {
     writeFileSync(temporary, text, { mode, flag: 'wx' });
-    // A link appears whole or not at all: of many takers exactly one makes it.
+    // `link` is atomic: of several processes exactly one succeeds.
     linkSync(temporary, path);
     return true;
   } catch (thrown) {
@@ -123,7 +122,7 @@ function place(path: string, mark: Mark): boolean {
   }
 }
 
-/** For file systems without hard links: exclusive creation, where the text comes a moment after the file. */
+/** For file systems without hard links: exclusive creation, so the file is empty for a moment. */
 function placeWithoutLinks(path: string, text: string): boolean {
   let file: number;
   try {
@@ -136,7 +135,7 @@ function placeWithoutLinks(path: string, text: string): boolean {
     writeFileSync(file, text);
     return true;
   } catch (thrown) {
-    // An empty file would keep everybody out, as one in the making.
+    // An empty file would block every process, because it counts as being written.
     rmSync(path, { force: true });
     throw thrown;
   } finally {
@@ -146,22 +145,22 @@ function placeWithoutLinks(path: string, text: string): boolean {
 
 type Found = { readonly kind: 'living'; readonly holder: LockHolder } | { readonly kind: 'dead' | 'making' | 'none' };
 
-/** Who holds a lock; takes nothing and removes nothing. */
+/** The state and holder of a lock; changes nothing. */
 export function holderOf(path: string): Found {
   const mark = readMark(path);
-  // For want of descriptors: whether it lives is not known, so it is waited for.
+  // No descriptor was left to read it, so whether the holder runs is unknown and the lock is waited for.
   if (mark === 'unread') return { kind: 'making' };
   if (mark !== undefined) return lives(mark) ? { kind: 'living', holder: mark } : { kind: 'dead' };
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return { kind: 'none' };
-  // One of the future is old: the clock was set back.
+  // A time in the future means that the clock was set back, so the file is old.
   return { kind: Math.abs(Date.now() - found.mtimeMs) < makingMs ? 'making' : 'dead' };
 }
 
 function readMark(path: string): (LockHolder & { readonly nonce?: string }) | 'unread' | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    // A bare number is a process id, as simpler programs write it.
+    // Simpler programs write only a process id.
     const { pid, startedAt, ...rest }: Partial<Mark> = typeof value === 'number' ? { pid: value } : Object(value);
     return Number.isSafeInteger(pid) && Number(pid) > 0
       ? { ...rest, pid: Number(pid), startedAt: String(startedAt ?? '') }
@@ -178,7 +177,7 @@ function lives({ pid, startedAt }: LockHolder): boolean {
   return started === undefined || startedAt === '' || started === startedAt;
 }
 
-/** Whether a process lives; one that is another user's counts as living. */
+/** Whether a process runs. EPERM means that it runs as another user. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -191,8 +190,8 @@ function isAlive(pid: number): boolean {
 const ended = 'ended';
 
 /**
- * The start of a process in clock ticks since boot, where the system tells (fields 3 and 22 of /proc/pid/stat). A zombie
- * has ended and only waits to be fetched.
+ * The start of a process in clock ticks since boot, if the system provides it (fields 3 and 22 of /proc/pid/stat). A
+ * zombie has ended and is only waiting to be reaped.
  */
 function startOf(pid: number): string | undefined {
   try {

@@ -1,6 +1,6 @@
 /**
- * What the outside lends to the effects: a log, a clock, randomness, a runner of agents, delivery targets. The effects
- * name these; the composition root fills them with the real thing.
+ * The interfaces of what the effects need from outside: a log, a clock, randomness, an agent runner, delivery targets.
+ * The composition root provides the implementations.
  */
 
 import type { RunAccount } from '../machines/agent/transcript.ts';
@@ -10,7 +10,7 @@ import type { PartlySent, SendOutcome } from '../machines/dispatch/send-outcome.
 import type { RunReport } from '../machines/webhook/run-report.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
-/** Structured fields of a log line; secrets among them are redacted by the log. */
+/** Structured fields of a log line; the log redacts secrets among them. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Logger {
@@ -28,18 +28,18 @@ export interface AgentRunRequest {
   readonly route: string;
   readonly event: string;
   readonly profile: ProfileName;
-  /** 1 for the first; one more for each whose agent had the prompt when a crash cut it off (DUR-1). */
+  /** 1 for the first; plus one for each attempt that a crash cut off after the agent had the prompt (DUR-1). */
   readonly attempt: number;
   /**
-   * Called when the agent can take the prompt; until this resolves it has none, in whatever form. The signal has aborted
-   * where it must have none at all. Never rejects.
+   * Called when the agent is ready for the prompt, which must not reach it before this resolves. If the agent must not
+   * get the prompt at all, the signal has aborted then. Never rejects.
    */
   readonly handOver?: () => Promise<void>;
   readonly prompt: string;
   readonly toolsets: readonly string[];
-  /** The name of another model than the profile's own. */
+  /** A model other than the profile's default. */
   readonly model?: string;
-  /** The trace that the run belongs to, as W3C writes it. */
+  /** The trace that the run belongs to, in W3C format. */
   readonly traceparent?: string;
 }
 
@@ -49,22 +49,24 @@ export type AgentRunOutcome = (
   /** The system lacked descriptors, processes or memory to start it; the agent never had the prompt. */
   | { readonly kind: 'notBegun'; readonly reason: string }
 ) & {
-  /** What it took and what was said, from a runner that knows. */
+  /** Tokens, cost and transcript, if the runner provides them. */
   readonly account?: RunAccount;
 };
 
-/** Runs an agent once. Resolves with an outcome, never rejects; stops its whole process group when the signal aborts. */
+/**
+ * Runs an agent once. Resolves with an outcome, never rejects; stops its complete process group when the signal aborts.
+ */
 export interface AgentRunner {
   (request: AgentRunRequest, signal: AbortSignal): Promise<AgentRunOutcome>;
-  /** Returns the response where that follows from the prompt alone: no program or model is asked. */
+  /** Returns the response if it follows from the prompt alone, without a program or a model. */
   readonly respond?: (prompt: string) => string;
 }
 
-/** How fast the pieces of a text may follow each other, beside everything else that goes to the platform. */
+/** The pace between the pieces of one text, shared with all other deliveries to the platform. */
 export interface PiecePace {
   /** Resolves when the next piece may go, or as soon as the signal aborts. */
   turn(signal: AbortSignal): Promise<void>;
-  /** The platform asks for a pause. */
+  /** Reports that the platform asks for a pause. */
   limited(forMs: number): void;
 }
 
@@ -72,28 +74,28 @@ export interface DeliveryRequest {
   readonly deliveryId: string;
   readonly profile: ProfileName;
   readonly text: string;
-  /** `deliver_extra`, rendered; its `chat_id`, `repo` and so on are the target's to read. */
+  /** `deliver_extra`, rendered; the target reads `chat_id`, `repo` and so on. */
   readonly extra: JsonObject;
-  /** What an earlier attempt has delivered of it. */
+  /** The part that an earlier attempt has delivered. */
   readonly sent?: PartlySent;
-  /** Where an earlier try has begun to bring it: the rest goes nowhere else. */
+  /** Where an earlier attempt began to deliver it; the rest goes to the same place. */
   readonly begunAt?: string;
-  /** Absent: as fast as the platform answers. */
+  /** If absent, pieces are sent as fast as the platform answers. */
   readonly pace?: PiecePace;
-  /** What happened to which run, for targets that say more than the text. */
+  /** Loads the report of the run, for targets that send more than the text. */
   readonly report: () => Promise<RunReport>;
 }
 
 export interface DeliveryTarget {
-  /** Where a text with this `deliver_extra` goes, as people call it; undefined where there is no place, or none is said. */
+  /** Where a text with this `deliver_extra` goes, in readable form; undefined if there is no place, or none is named. */
   placeOf(extra: JsonObject): string | undefined;
   /**
-   * For how long sending the same delivery again delivers it once, by where it goes; 0 where it never does. Only within
-   * this time is one sent again whose outcome is not known. `begunAt` is as in the request.
+   * How long a repeated delivery arrives only once, by its place; 0 if it never does. A delivery with an unknown outcome
+   * is repeated only within this time. `begunAt` is as in the request.
    */
   deduplicatesForMs(extra: JsonObject, begunAt?: string): number;
   /** Resolves with an outcome, never rejects. */
   deliver(request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome>;
-  /** Delivers before it returns, to nobody outside the gateway; a second time does no harm. Absent where that cannot be. */
+  /** Delivers synchronously inside the gateway; repeating it is harmless. Absent if the target cannot do that. */
   deliverAtOnce?(request: Pick<DeliveryRequest, 'deliveryId' | 'profile' | 'text'>): void;
 }

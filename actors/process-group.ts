@@ -1,11 +1,11 @@
 /**
- * Runs one command in a process group of its own: text in, text out, bounded in time and output, ended whole. A watcher
- * in the group holds a pipe from this process and kills the group when the pipe breaks, so that no child outlives the
- * daemon, SIGKILL included. No shell reads the command's words.
+ * Runs one command in its own process group: text in, text out, limited in time and output, and ended completely. A
+ * watcher in the group holds a pipe from this process and kills the group when the pipe breaks, so that no child outlives
+ * the daemon, even after SIGKILL. No shell interprets the command's words.
  *
- * What leaves the group (`setsid`, a daemon of its own) is known by a mark in its environment, which children inherit, and
- * is killed when the command has ended. Only Linux shows environments (`/proc`), and a child that was started with an
- * emptied environment is not found.
+ * A process that leaves the group (`setsid`, its own daemon) is found by a mark in its environment, which children
+ * inherit, and is killed when the command has ended. Only Linux exposes environments (`/proc`), and a child that was
+ * started with an empty environment is not found.
  * @see SCR-2, DIS-3 and LIF-9 in docs/specification.md
  */
 
@@ -24,52 +24,53 @@ import { countProcesses, mayDescend, type ProcessCount, processIdLimit, type Sta
 export interface CommandRequest {
   readonly argv: readonly string[];
   readonly cwd: string;
-  /** The whole environment; see `scrubbedEnv`. */
+  /** The complete environment; see `scrubbedEnv`. */
   readonly env: Readonly<Record<string, string>>;
   readonly stdin: string;
   /**
-   * Called once every process for the command has been started; the command itself begins when this resolves, and never
-   * where it is stopped or this program dies before. Must not reject.
+   * Called once every process for the command has been started. The command begins when this resolves, and never if it is
+   * stopped or this program dies before. Must not reject.
    */
   readonly before?: () => Promise<void>;
   readonly timeoutMs: number;
-  /** Bytes of standard output after which the command is ended. */
+  /** Ends the command after more bytes of standard output than this. */
   readonly maxOutputBytes: number;
   readonly signal?: AbortSignal;
 }
 
 export type CommandResult =
-  /** A command that a signal ended has the code 128 + the signal; null where the whole group was killed from outside. */
+  /**
+   * The code is 128 + the signal if a signal ended the command, and null if the complete group was killed from outside.
+   */
   | { readonly kind: 'exited'; readonly code: number | null; readonly stdout: string; readonly stderr: string }
   | { readonly kind: 'timedOut'; readonly stderr: string }
   | { readonly kind: 'flooded'; readonly stderr: string }
   | { readonly kind: 'aborted'; readonly stderr: string }
-  /** There is no such command, or it may not be executed; with a cause where the system would not start it. */
+  /** The command does not exist or is not executable; with a cause if the system did not start it. */
   | { readonly kind: 'missing'; readonly cause?: string }
   /** The system lacked descriptors, processes or memory: the command has not begun and may be started later. */
   | { readonly kind: 'notBegun'; readonly cause: string };
 
-/** After a polite SIGTERM the group gets this long. */
+/** From SIGTERM to SIGKILL. */
 const killGraceMs = 2_000;
-/** What a descendant that escaped the group may hold the pipes open for. */
+/** How long a descendant that escaped the group may keep the pipes open. */
 const pipeGraceMs = 500;
-/** The end of standard error is where the reason stands. */
+/** The reason is usually at the end of standard error. */
 const keptStderrBytes = 16_384;
 
 const markName = 'AGENT_PROCESS_MARK';
 
 /**
- * The command runs in the foreground with the pipe closed to it; beside it a reader waits for the pipe to break and then
- * kills the group they share. The reader and the shell are deaf to SIGTERM from their first moment, so that the reader
- * still watches while a group is asked to end or a command ends its own group, and the shell passes the command's code on.
- * `$@` passes the command's words untouched. The mark is the command's alone: the reader, which looks for it, does not bear
- * it.
+ * The command runs in the foreground with the pipe closed. Beside it, a reader waits for the pipe to break and then kills
+ * their group. The reader and the shell ignore SIGTERM from the start, so that the reader still watches while a group is
+ * asked to end or a command ends its own group, and the shell returns the command's exit code. `$@` passes the command's
+ * words unchanged. Only the command gets the mark: the reader searches for it and must not match itself.
  * @param first Lines that run in the process that becomes the command, after the last process has been started.
  */
 export const watched = (first: readonly string[]): readonly string[] => [
   "trap '' TERM HUP INT",
   'mark=$1; shift',
-  // At the end of the reader, however it ends: where no process can be started, it ends at the search.
+  // Runs when the reader ends for any reason: if no process can be started, it ends at the search.
   "( trap 'kill -KILL 0' EXIT",
   'read -r _ <&3',
   `for file in $(grep -lsF "${markName}=$mark" /proc/[0-9]*/environ); do`,
@@ -79,24 +80,24 @@ export const watched = (first: readonly string[]): readonly string[] => [
   'trap - TERM HUP INT',
   `export ${markName}="$mark"`,
   'exec "$@" 3<&- )',
-  // The reader stays until its group is killed: a daemon that is killed breaks the command's input and the reader's pipe at
-  // once, and a command that ends with its input must not take the reader along before that has killed the rest.
+  // The reader runs until its group is killed. When the daemon is killed, the command's input and the reader's pipe break
+  // at once, and a command that ends with its input must not end the reader before it has killed the rest.
   'exit $?',
 ];
 
-/** A shell that ends without this report could not start one of the processes: the command has not begun. */
+/** If a shell ends without this report, one of the processes could not be started and the command has not begun. */
 const reported = ['echo >&3'];
-/** Holds the command back until a line comes; the rest of the input is the command's. */
+/** Delays the command until a line arrives; the rest of the input is the command's. */
 const held = [...reported, 'IFS= read -r _ || exit 1'];
 
 /**
- * The journal's library opens its file without close-on-exec. Laying an empty device over the descriptors in which it can
- * lie keeps every child away from the journal.
+ * The journal's library opens its file without close-on-exec. Covering the descriptors that it may have with an empty
+ * device keeps every child away from the journal.
  */
 const coveredDescriptors = 64;
 let nothing: number | undefined;
 
-/** The few variables that a child may see of ours, and what is given. */
+/** The given variables and the few of this process that a child may have. */
 export function scrubbedEnv(given: Readonly<Record<string, string>> = {}): Record<string, string> {
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(process.env)) {
@@ -105,18 +106,18 @@ export function scrubbedEnv(given: Readonly<Record<string, string>> = {}): Recor
   return { ...env, ...given };
 }
 
-/** Resolves with what came of the command; never rejects. */
+/** Resolves with the outcome of the command; never rejects. */
 export function runCommand(request: CommandRequest): Promise<CommandResult> {
   const command = findCommand(request.argv[0] ?? '', request.env.PATH ?? '', request.cwd);
   if (command === undefined) return Promise.resolve({ kind: 'missing' });
-  // Below, the covered descriptors keep libuv from telling why a command was not started, so that is asked before.
+  // The covered descriptors keep libuv from reporting this as the cause, so it is checked first.
   if (!isFolder(request.cwd)) return Promise.resolve({ kind: 'missing', cause: `${request.cwd} is not a folder` });
   if (request.signal?.aborted === true) return Promise.resolve({ kind: 'aborted', stderr: '' });
   return new Promise((resolve) => {
     try {
       run(command, request, resolve);
     } catch (thrown) {
-      // Too many words, a zero byte among them, no descriptor left: nothing was started.
+      // Too many words, a zero byte in them, or no descriptor left: nothing was started.
       resolve(unstarted(thrown));
     }
   });
@@ -126,14 +127,13 @@ function unstarted(thrown: unknown): CommandResult {
   return { kind: isExhausted(thrown) ? 'notBegun' : 'missing', cause: causeOf(thrown) };
 }
 
-/** The pipes of a child: none where the system had no descriptors for them, although the types promise some. */
+/** The pipes of a child. Despite the types, there are none if the system had no descriptors for them. */
 export function streamsOf({ stdio }: ChildProcess): readonly (Readable | Writable | null | undefined)[] {
   return (stdio as ChildProcess['stdio'] | undefined) ?? [];
 }
 
 /**
- * The end of a text, for a reason: what is left of a word that the cut went through goes too, for half a secret is not
- * known for one.
+ * The end of a text, for a reason. A word that the cut splits is dropped, because half a secret is not recognized as one.
  */
 export function endOf(text: string, limit: number): string {
   const trimmed = text.trim();
@@ -142,8 +142,8 @@ export function endOf(text: string, limit: number): string {
 }
 
 /**
- * Starts a command under the watcher, as the leader of a group that whoever starts it ends when the leader exits;
- * `command` is a file that `findCommand` found.
+ * Starts a command under the watcher, as the leader of a group that the caller ends when the leader exits. `command` is a
+ * path that `findCommand` returned.
  */
 export function spawnWatched(
   command: string,
@@ -157,7 +157,7 @@ export function spawnWatched(
 
 interface Marked {
   readonly child: ChildProcess;
-  /** What the environments of the command and its descendants hold. */
+  /** The value in the environments of the command and its descendants. */
   readonly mark: string;
   readonly start: Start;
 }
@@ -176,13 +176,13 @@ function spawnMarked(
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', ...covers()],
   });
-  // One that was not started emits this later, also where its caller fails before it listens.
+  // A child that was not started emits this later, even if the caller throws before it listens.
   child.on('error', () => {});
   void count();
   return { child, mark, start: { pid: child.pid ?? 0, before } };
 }
 
-/** The last count of the machine's processes: one from before a command was started, however old, bounds its ids. */
+/** The last count of the machine's processes. Any count from before a command was started bounds its ids. */
 let counted: ProcessCount | undefined;
 
 async function count(): Promise<ProcessCount | undefined> {
@@ -190,12 +190,12 @@ async function count(): Promise<ProcessCount | undefined> {
   return counted;
 }
 
-/** How many files of other processes are open at once: a machine may have more processes than this one has descriptors. */
+/** Files of other processes that are open at once: a machine may have more processes than this one has descriptors. */
 const mostOpenFiles = 16;
-/** One pass finds what is there; further ones, what was being started meanwhile. */
+/** One pass finds the existing processes; further passes find those that were being started meanwhile. */
 const mostPasses = 5;
 
-/** Kills every process that bears a mark; resolves when none is left, never rejects. */
+/** Kills every process with a mark; resolves when none is left, never rejects. */
 async function endStrays(mark: string, start: Start): Promise<void> {
   if (process.platform !== 'linux') return;
   for (let pass = 0; pass < mostPasses; pass += 1) {
@@ -205,7 +205,7 @@ async function endStrays(mark: string, start: Start): Promise<void> {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // It has ended by itself meanwhile.
+        // It has ended meanwhile.
       }
     }
   }
@@ -213,7 +213,7 @@ async function endStrays(mark: string, start: Start): Promise<void> {
 
 interface Search {
   readonly marks: Map<string, Start>;
-  /** The processes by the mark that they bear; never rejects. */
+  /** The processes by mark; never rejects. */
   readonly found: Promise<ReadonlyMap<string, readonly number[]>>;
 }
 
@@ -221,8 +221,8 @@ let searching: Promise<unknown> = Promise.resolve();
 let nextSearch: Search | undefined;
 
 /**
- * The processes that bear a mark. Reading an environment takes long, so only those are read whose ids the command can have
- * given to a descendant, and commands that end while one search is under way share the next.
+ * The processes with a mark. Reading environments is slow, so only those of possible descendants are read, and commands
+ * that end during one search share the next.
  */
 async function bearersOf(mark: string, start: Start): Promise<readonly number[]> {
   if (nextSearch === undefined) {
@@ -248,7 +248,7 @@ async function searchFor(marks: ReadonlyMap<string, Start>): Promise<ReadonlyMap
     (name) => /^\d+$/.test(name) && starts.some((one) => mayDescend(Number(name), one, counts)),
   );
   const look = async (pid: string): Promise<void> => {
-    // Another user's environment cannot be read, and is none of ours.
+    // Another user's environment cannot be read, and is not ours.
     const environ = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
     for (const variable of environ.includes(`${markName}=`) ? environ.split('\0') : []) {
       const mark = variable.startsWith(`${markName}=`) ? variable.slice(markName.length + 1) : undefined;
@@ -281,13 +281,13 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
     try {
       process.kill(-child.pid, signal);
     } catch {
-      // The group is empty: everything has ended by itself.
+      // The group is empty: every process has ended.
     }
   };
   const end = (why: 'timedOut' | 'flooded' | 'aborted'): void => {
     if (settled || ended !== undefined) return;
     ended = why;
-    // What is held back is deaf to the signal and ends with its input.
+    // A command that has not begun ignores the signal and ends with its input.
     if (hasBegun) killGroup('SIGTERM');
     else child.stdin?.end();
     timers.push(setTimeout(() => killGroup('SIGKILL'), killGraceMs));
@@ -319,7 +319,7 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
   child.stderr?.on('data', (chunk: Buffer) => {
     stderr = Buffer.concat([stderr, chunk]).subarray(-keptStderrBytes);
   });
-  // A command that does not read its input breaks the pipe; that is its right.
+  // A command may close its input unread, which breaks the pipe.
   child.stdin?.on('error', () => {});
   const begin = (): void => {
     if (ended !== undefined || settled) return;
@@ -341,7 +341,7 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
   });
   child.on('exit', (exitCode) => {
     code = exitCode;
-    // A timed-out group may have ignored SIGTERM while its leader obeyed.
+    // Part of a timed-out group may have ignored SIGTERM while its leader obeyed.
     killGroup('SIGKILL');
     swept = endStrays(mark, start);
     timers.push(setTimeout(settle, pipeGraceMs));
@@ -354,7 +354,7 @@ function covers(): number[] {
   return Array.from({ length: coveredDescriptors - 4 }, () => nothing ?? 0);
 }
 
-/** The file that a command's name stands for; undefined where there is none that may be executed. */
+/** The path of a command's name; undefined if no executable file has it. */
 export function findCommand(name: string, path: string, cwd: string): string | undefined {
   if (name === '') return undefined;
   if (name.includes('/')) {
@@ -376,7 +376,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** Whether a path leads to a folder. False for one that cannot be looked up. */
+/** Whether a path leads to a folder. False if it cannot be looked up. */
 export function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();

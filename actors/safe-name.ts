@@ -1,15 +1,15 @@
 /**
- * A file name that is safe whatever a server is called: letters, digits, `_`, `-` and inner dots stand for themselves, all
- * other bytes are written as `%` and two digits. Two names never share a file, also where the file system takes capital
- * letters for small ones: there, a name says at its end which of its letters are capital.
+ * A file name that is safe for any server name: letters, digits, `_`, `-` and inner dots stay, all other bytes become `%`
+ * and two hex digits. Two names never share a file, not even on a case-insensitive file system: there, the end of the
+ * file name encodes which letters are capital.
  * @see OAU-2 and LIF-10 in docs/specification.md
  */
 
 import { createHash } from 'node:crypto';
 
-/** The file systems in use allow 255 bytes, and an ending follows. */
+/** Common file systems allow 255 bytes, and an extension follows. */
 const longestName = 180;
-/** Whether a folder may hold but one of `a` and `A`, as the systems' own file systems have it. */
+/** Whether the system's own file systems are case-insensitive. */
 const foldsCapitals = process.platform === 'darwin' || process.platform === 'win32';
 
 export function safeName(name: string, folds = foldsCapitals): string {
@@ -26,7 +26,7 @@ function encoded(character: string): string {
   return `%${character.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`;
 }
 
-/** The places of the capital letters, as bits; nothing where there is none. A `~` in a name is encoded. */
+/** A bit per capital letter, in hex; empty if there is none. A `~` in a name is encoded, so it cannot collide. */
 function capitalsOf(name: string): string {
   const bits = [...name].reduce((sum, each, index) => (/[A-Z]/.test(each) ? sum | (1n << BigInt(index)) : sum), 0n);
   return bits === 0n ? '' : `~${bits.toString(16)}`;

@@ -1,6 +1,6 @@
 /**
- * Documents that gateways share, as rows of a database. What was read last is kept in memory, so that reading never waits
- * and works while the database is away. The files of a home are copied into rows that were never written.
+ * Documents that gateways share, as rows of a database. The last texts are kept in memory, so that reading is synchronous
+ * and works while the database is unreachable. Files of a home are copied to rows that were never written.
  * @see SUB-2, CRN-1, OAU-2 and SCA-1 in docs/specification.md
  */
 
@@ -18,9 +18,9 @@ import { postgresFault } from './store/postgres-schema.ts';
 export interface DocumentRow {
   /** The path of the document in a home. */
   readonly name: string;
-  /** Counts the writes; 0 where nothing was ever written. */
+  /** Number of writes; 0 if it was never written. */
   readonly version: number;
-  /** Undefined where the document was removed. */
+  /** Undefined if the document was removed. */
   readonly text: string | undefined;
 }
 
@@ -30,11 +30,11 @@ export interface RowChange {
   readonly text: string | undefined;
 }
 
-/** The rows; every question makes the connection anew where there is none, and rejects where the database is away. */
+/** The rows. Each method reconnects if necessary, and rejects while the database is unreachable. */
 export interface DocumentRows {
   /** Resolves with the rows whose versions differ from the known ones. */
   changed(known: ReadonlyMap<string, number>): Promise<readonly DocumentRow[]>;
-  /** Writes all, or none where one has another version than expected. */
+  /** Writes all changes, or none if a row has another version than expected. */
   replace(changes: readonly RowChange[]): Promise<boolean>;
   /** Resolves with false while another holder has the lease. */
   lease(name: string, holder: string, forMs: number): Promise<boolean>;
@@ -45,29 +45,29 @@ export interface DocumentRows {
 }
 
 export interface SharedDocuments extends Documents {
-  /** Reads the rows for the first time; resolves with the fault where that cannot be done. */
+  /** Reads the rows for the first time; resolves with the fault if that fails. */
   open(): Promise<Fault | undefined>;
-  /** Reads what has changed. Rejects where the database is away. */
+  /** Reads the changed rows. Rejects if the database is unreachable. */
   refresh(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface SharedDocumentsSettings {
   readonly home: string;
-  /** Of the database, for messages. */
+  /** The name of the database, for messages. */
   readonly place: string;
-  /** Loads the driver when it is first needed. */
+  /** Connects; loads the driver on the first call. */
   readonly connect: () => Promise<DocumentRows>;
   readonly log: Logger;
 }
 
-/** A renewal of a token, the longest work under a lease, ends by 12 s. */
+/** The longest work under a lease, the renewal of a token, takes at most 12 s. */
 const leaseMs = 20_000;
 const leasePollMs = 100;
 const leasePatienceMs = 25_000;
 const cure = 'see that the database answers';
 const credentialFile = /\.(json|meta|client|cimd-off)$/;
-/** Nothing else is written into a home: what a database holds may be another's. */
+/** Only these names are written into a home, because other programs may write to the database. */
 const documentName =
   /^(profiles\/[A-Za-z0-9][A-Za-z0-9._-]{0,63}\/)?(webhook_subscriptions\.json|cron\/jobs\.json|mcp-tokens\/[^/]+\.(json|meta|client|cimd-off))$/;
 
@@ -77,7 +77,7 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
   const examined = new Set<string>();
   let isRead = false;
   let connecting: Promise<DocumentRows> | undefined;
-  /** One reading or writing at a time, so that no late answer brings back an older text. */
+  /** One read or write at a time, so that a late answer does not restore an older text. */
   let turns: Promise<unknown> = Promise.resolve();
 
   const nameOf = (path: string): string => relative(home, path);
@@ -109,7 +109,7 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
     isRead = true;
   }
 
-  /** Each file is examined once; resolves with whether rows were made. */
+  /** Examines each file once; resolves with whether it wrote rows. */
   async function importFiles(store: DocumentRows): Promise<boolean> {
     let isAny = false;
     for (const path of filesOf(home)) {
@@ -145,7 +145,7 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
   const placeOf = (name: string): string => `${name} in ${place}`;
   const refresh = (): Promise<void> => inTurn(pull);
 
-  /** Writes what the latest texts make of the changes; another gateway's write in between makes it begin again. */
+  /** Writes the changes that are computed from the latest texts; starts over if another gateway wrote in between. */
   async function write(changesOf: () => readonly DocumentChange[]): Promise<void> {
     for (;;) {
       const isWritten = await inTurn(async (store) => {
@@ -199,11 +199,11 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
         await sleep(leasePollMs);
       }
       try {
-        // The last holder may have changed what this one works on.
+        // The previous holder may have changed the document.
         await refresh();
         return await work();
       } finally {
-        // A lease that cannot be given back runs out.
+        // A lease that cannot be returned expires.
         await store.giveBack(name, holder).catch(() => {});
       }
     },
@@ -227,7 +227,9 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
   };
 }
 
-/** Writes the documents of a database into the files of a home, over what they hold; resolves with their number. */
+/**
+ * Writes the documents of a database into the files of a home, replacing their texts; resolves with the number written.
+ */
 export async function writeHomeFiles(store: DocumentRows, home: string): Promise<number> {
   const rows = await store.changed(new Map());
   const documents = rows.filter(({ name, version }) => version > 0 && documentName.test(name));
@@ -235,7 +237,7 @@ export async function writeHomeFiles(store: DocumentRows, home: string): Promise
   return documents.filter(({ text }) => text !== undefined).length;
 }
 
-/** The files of a home that are documents, as gateways without a shared database keep them. */
+/** The files of a home that hold documents when no database is shared. */
 function filesOf(home: string): readonly string[] {
   return [defaultProfile, ...namesIn(homePaths(home).profiles)].flatMap((profile) => {
     const { subscriptions, jobs, tokens } = profilePaths(home, profile as ProfileName);

@@ -1,7 +1,7 @@
 /**
- * One signal for every reason to stop: others that abort, and a time that is over. What Node makes of signals by itself is
- * held weakly and may be taken away by a collection of garbage before it speaks, and what waits for it then waits for
- * ever; this one lives until it has spoken or is let go.
+ * One signal for several reasons to stop: other signals, and a timeout. Node holds its own combined signals weakly: they
+ * may be garbage-collected before they fire, and the waiting code then waits forever. This one lives until it fires or is
+ * released.
  * @see [AbortSignal.any with a timeout](https://github.com/nodejs/node/issues/57736)
  * @see [AbortSignal.any whose source is gone](https://github.com/nodejs/node/issues/65995)
  */
@@ -10,16 +10,16 @@ import { longestTimerMs } from '../machines/base/timer.ts';
 
 export interface StopSignal {
   readonly signal: AbortSignal;
-  /** Whether it was the time that ended it. */
+  /** Whether the timeout ended it. */
   isTimeOver(): boolean;
-  /** Stops the clock of the time limit; `resume` lets it run on with what was left. */
+  /** Stops the clock of the timeout; `resume` continues with the time that was left. */
   pause(): void;
   resume(): void;
-  /** Lets go of the timer and of the other signals: nothing stops it any more. */
+  /** Removes the timer and the listeners on the other signals: it no longer fires. */
   release(): void;
 }
 
-/** @param timeoutMs left out: no time ends it */
+/** @param timeoutMs no timeout if left out */
 export function createStopSignal(others: readonly (AbortSignal | null | undefined)[], timeoutMs?: number): StopSignal {
   const controller = new AbortController();
   const standing = others.filter((one) => one != null);
@@ -46,7 +46,7 @@ export function createStopSignal(others: readonly (AbortSignal | null | undefine
       stop(new DOMException('the time is over', 'TimeoutError'));
     };
     timer = setTimeout(end, Math.min(longestTimerMs, Math.max(0, leftMs)));
-    // What is bounded keeps the process alive where it should.
+    // The work that is limited keeps the process alive if necessary.
     timer.unref();
   };
   const pause = (): void => {

@@ -1,15 +1,15 @@
 /**
- * Sends requests to platforms and model endpoints through the proxy of the environment, chosen as for MCP servers. A
- * gateway without a proxy loads nothing for it.
+ * Sends requests to platforms and model endpoints through the environment's proxy, chosen as for MCP servers. Without a
+ * proxy, no code for it is loaded.
  * @see TLS-2 in docs/specification.md
  */
 
 import { causeOf } from '../machines/base/fault.ts';
 
 export type ProxyRoute =
-  /** What `fetch` is given beside the request. */
+  /** Additional options for `fetch`. */
   | { readonly kind: 'open'; readonly init: RequestInit }
-  /** The environment's proxy cannot be used; the reason quotes no password. */
+  /** The environment's proxy setting is invalid; the reason quotes no password. */
   | { readonly kind: 'unusable'; readonly why: string };
 
 const variables = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'];

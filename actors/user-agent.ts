@@ -1,5 +1,5 @@
 /**
- * What the gateway calls itself to platforms and to public pages (RFC 9110 section 10.1.5). Without its version: that
- * helps nobody there but who looks for an old one.
+ * The gateway's name to platforms and public pages (RFC 9110 section 10.1.5). Without the version, which would only help
+ * attackers who look for an old one.
  */
 export const ownUserAgent = 'AgentGateway-Agent';

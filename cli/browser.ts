@@ -1,10 +1,10 @@
-/** Opens the desktop's browser where a person sits at this machine; elsewhere the printed URL has to be enough. */
+/** Opens the desktop's browser if this machine has one; elsewhere the printed URL has to be enough. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /**
- * Starts the browser with an address, which every user of the machine can read in the list of processes. Undefined where
- * there is none. One that BROWSER names is always tried; over ssh the desktop's is on the wrong side.
+ * Starts the browser with an address; every user of the machine can read it in the process list. Returns undefined if there
+ * is no browser. The program in BROWSER is always tried; over ssh the desktop's browser is on the wrong machine.
  */
 export function openBrowser(url: string, env: Readonly<Record<string, string | undefined>>): ChildProcess | undefined {
   const command = browserCommand(env);

@@ -1,6 +1,6 @@
 /**
- * Asks the daemon over its socket. Where none runs, a command that needs only the home is run right here; the others say
- * how to start one.
+ * Calls the daemon over its socket. If no daemon runs, a command that needs only the home runs in this process; the others
+ * say how to start one.
  * @see CLI-2 and CLI-3 in docs/specification.md
  */
 
@@ -23,7 +23,7 @@ export class NotRunning extends Error {
   }
 }
 
-/** The program of a run used a command that works on the home of the gateway. */
+/** The program of a run used a command that works on the gateway's home. */
 export class HomeRefused extends Error {
   readonly code = 'run-refused';
 
@@ -33,7 +33,7 @@ export class HomeRefused extends Error {
   }
 }
 
-/** Connects; rejects with NotRunning where no gateway listens. */
+/** Connects; rejects with NotRunning if no gateway listens. */
 export async function connectGateway(place: GatewayPlace): Promise<ControlClient> {
   const client = await connectControl(place.socket, place);
   if (client === undefined) throw new NotRunning(place);
@@ -60,7 +60,7 @@ export function createAsk(source: CallSource): Ask {
   return call as Ask;
 }
 
-/** Calls a tool. Resolves with its result, or with `error` where it has none, a lost connection included. */
+/** Calls a tool. Resolves with its result, or with `error` if there is none, also after a lost connection. */
 export async function callTool(client: ControlClient, params: Params<'mcp.call'>): Promise<Result<'mcp.call'>> {
   try {
     return await client.ask('mcp.call', params);

@@ -1,13 +1,13 @@
 /**
- * Every command and flag as data. Help, completion, usage errors and dispatch are made from this table; nothing about the
- * command line is written twice.
+ * Every command and flag as data. Help, completion, usage errors and dispatch are generated from this table, so the command
+ * line is described only once.
  * @see CLI-1 and CLI-5 in docs/specification.md
  */
 
 import { deliveryStatuses, historyStatuses, runStatuses } from '../machines/base/status.ts';
 import type { CommandContext, ExitCode } from './context.ts';
 
-/** The names that a word may be completed by. */
+/** The kinds of names that completion can look up. */
 export const nameKinds = [
   'actor',
   'approval',
@@ -32,31 +32,31 @@ export type NameKind = (typeof nameKinds)[number];
 
 export interface Flag {
   readonly name: string;
-  /** What its value is called in help; absent: a switch. */
+  /** The name of its value in help; absent: a switch. */
   readonly value?: string;
-  /** May be given several times; the values come one a line. */
+  /** May be repeated; the values are joined by line breaks. */
   readonly many?: true;
   readonly help: string;
-  /** The form of its value: a whole number from 1, one from 0, a port, a profile's name, the start of a period, or a text that is not empty; absent: any text. */
+  /** The format of its value: a count from 1, a whole number from 0, a port, a profile, a start time, or non-empty text. */
   readonly form?: 'count' | 'whole' | 'port' | 'profile' | 'since' | 'text';
-  /** The only values it may have. */
+  /** The only values allowed. */
   readonly oneOf?: readonly string[];
-  /** What its value is completed by, where its own name does not say so. */
+  /** The kind of names that completes its value, if its own name does not say so. */
   readonly names?: NameKind;
 }
 
 export interface CliCommand {
-  /** The words that name it, such as `webhook list`. */
+  /** The words of the command, such as `webhook list`. */
   readonly path: readonly string[];
-  /** Positional arguments in order; in brackets where optional, with dots where there may be more. */
+  /** Positional arguments in order; optional ones in brackets, repeatable ones with dots. */
   readonly args: readonly string[];
-  /** What the arguments are completed by, in their order, where their own names do not say so. */
+  /** The kinds of names that complete the arguments, in order, if their own names do not say so. */
   readonly names?: readonly NameKind[];
   readonly flags: readonly Flag[];
   readonly help: string;
-  /** For other programs, not for people: no help lists it. */
+  /** For other programs; not listed in any help. */
   readonly hidden?: true;
-  /** Loaded when the command is run, so that the others cost nothing. */
+  /** Loaded when the command runs, so that other commands do not pay for it. */
   readonly load: () => Promise<(context: CommandContext) => Promise<ExitCode>>;
 }
 
@@ -412,7 +412,7 @@ export const catalogue: readonly CliCommand[] = [
     help: 'Sign a test payload or a sample and send it to a route.',
     load: async () => (await webhook()).testWebhook,
   },
-  // Two commands by their earlier names.
+  // Two commands under their earlier names.
   {
     path: ['webhook', 'doctor'],
     args: ['name'],

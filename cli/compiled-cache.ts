@@ -1,6 +1,6 @@
 /**
- * Lets Node keep the code that it compiled, so that the next start need not. Only in a home that is there: asking for help
- * makes none. Node 20 has no such cache and works without.
+ * Enables Node's compile cache, so that the next start is faster. Only in an existing home: `agent help` must not create
+ * one. Node 20 has no such cache and works without it.
  * @see CLI-2 and HOME-3 in docs/specification.md
  */
 
@@ -15,11 +15,11 @@ export function keepCompiledCode(env: Readonly<Record<string, string | undefined
   if (enableCompileCache === undefined || home === undefined || !existsSync(home)) return;
   const folder = `${home}/cache/compiled`;
   try {
-    // Node would make it as wide as the umask lets it; whoever may write there could plant code.
+    // Node would use the umask's mode; another user who can write there could plant code.
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     chmodSync(folder, 0o700);
   } catch {
-    // A home that cannot be written to has no cache.
+    // A home that is not writable has no cache.
     return;
   }
   enableCompileCache(folder);

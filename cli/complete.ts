@@ -1,6 +1,6 @@
 /**
- * Says what may stand at the last of some words: commands, flags, the values of a flag, or a kind of names to be looked
- * up. Knows the catalogue; looks nothing up.
+ * Computes what can follow on a command line: commands, flags, a flag's values, or a kind of names to look up. Reads only
+ * the catalogue and looks up no names.
  * @see CLI-2 in docs/specification.md
  */
 
@@ -18,13 +18,13 @@ export type Expected =
   | {
       readonly kind: 'names';
       readonly names: NameKind;
-      /** What stands before the name in the same word, such as `--profile=`. */
+      /** What precedes the name in the same word, such as `--profile=`. */
       readonly before: string;
-      /** Words that may stand there too. */
+      /** Other words that are possible here. */
       readonly words: readonly Candidate[];
     };
 
-/** What may stand at the last word, which may be empty or begun. */
+/** What the last word, which may be empty or partial, can be completed to. */
 export function expectedAt(words: readonly string[]): Expected {
   const current = words.at(-1) ?? '';
   const earlier = words.slice(0, -1);
@@ -49,7 +49,7 @@ export function expectedAt(words: readonly string[]): Expected {
 
 const nothing: Expected = { kind: 'words', words: [] };
 
-/** The words that are no flags and no flags' values; and the flag whose value is still to come. */
+/** The words that are neither flags nor flag values, and the flag whose value comes next. */
 function read(
   words: readonly string[],
   known: readonly Flag[],
@@ -64,7 +64,7 @@ function read(
   return { bare, open };
 }
 
-/** The next word of the commands that begin so, each with what its command or group does. */
+/** The next words of commands that begin with these words, each with the help of its command or group. */
 function nextWords(bare: readonly string[]): readonly Candidate[] {
   const found = new Map<string, string>();
   for (const { path, help } of groupOf(bare)) {
@@ -77,7 +77,7 @@ function nextWords(bare: readonly string[]): readonly Candidate[] {
   return [...found].map(([word, help]) => ({ word, help }));
 }
 
-/** Those that were not given yet, or may be given again. */
+/** The flags that are not given yet or may be repeated. */
 function flagsOf(known: readonly Flag[], earlier: readonly string[]): readonly Candidate[] {
   const given = new Set(earlier.map((word) => word.split('=')[0]));
   return known
@@ -93,7 +93,7 @@ function valuesOf(flag: Flag, before: string): Expected {
   return names === undefined ? nothing : { kind: 'names', names, before, words: [] };
 }
 
-/** The last argument of a command that takes more of them stands for all that follow. */
+/** A repeatable last argument covers all that follow. */
 function argumentNames({ args, names }: CliCommand, at: number): NameKind | undefined {
   const last = args.length - 1;
   const index = args[last]?.endsWith('…]') === true ? Math.min(at, last) : at;

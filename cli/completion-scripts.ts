@@ -1,12 +1,12 @@
 /**
- * The scripts that hook this program into the shells' completion. They know no command: each key asks `agent complete`, so
- * that a script never goes stale.
+ * The scripts for the shells' completion. They contain no command names: each key press runs `agent complete`, so a script
+ * never becomes outdated.
  * @see CLI-2 in docs/specification.md
  */
 
 /**
- * bash breaks words at `=`, `:` and `@` and replaces the last piece only; so the words are read off the line, and what bash
- * holds already is taken off each candidate.
+ * bash splits words at `=`, `:` and `@` and replaces only the last piece. So the words are read from the line, and what bash
+ * already has is removed from each candidate.
  */
 const bash = `# bash completion of agent
 _agent() {

@@ -1,17 +1,17 @@
-/** What a command is given: its words, the gateway, the home, and where to write. */
+/** What a command receives: its arguments, the gateway, the home and the output. */
 
 import { defaultProfile, type ProfileName, profileName } from '../machines/base/names.ts';
 import type { Ask } from '../runtime/control/contract.ts';
 
-/** 130 is 128 and the number of SIGINT, as shells have it. */
+/** 130 is 128 plus the number of SIGINT, as in shells. */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 130;
 
-/** Where a command reaches its gateway. */
+/** The address of a command's gateway. */
 export interface GatewayPlace {
   readonly socket: string;
-  /** Undefined in a run, whose program has a socket alone (SEC-4). */
+  /** Undefined in a run, whose program has only a socket (SEC-4). */
   readonly home: string | undefined;
-  /** Another gateway of the same database, which is asked through this one; absent: this one is meant. */
+  /** Another gateway of the same database, reached through this one; absent: this gateway. */
   readonly node?: string;
 }
 
@@ -23,7 +23,7 @@ export interface CommandContext {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: Output;
-  /** Asks the daemon, or runs a command of the home here where no daemon runs. */
+  /** Calls the daemon, or runs a command of the home in this process if no daemon runs. */
   readonly ask: Ask;
 }
 
@@ -37,7 +37,7 @@ export interface Output {
   complain(text: string): void;
 }
 
-/** The text of a flag; undefined where it is not given. */
+/** The text of a flag; undefined if it is not given. */
 export function textFlag(context: CommandContext, name: string): string | undefined {
   const value = context.flags[name];
   return typeof value === 'string' ? value : undefined;
@@ -47,12 +47,12 @@ export function hasFlag(context: CommandContext, name: string): boolean {
   return context.flags[name] !== undefined;
 }
 
-/** The values of a flag that may be repeated. */
+/** The values of a repeatable flag. */
 export function listFlag(context: CommandContext, name: string): readonly string[] {
   return textFlag(context, name)?.split('\n') ?? [];
 }
 
-/** The profile that is meant; its form was checked with the words. */
+/** The selected profile; its format was checked by the parser. */
 export function profileFlag(context: CommandContext): ProfileName {
   return profileName(textFlag(context, 'profile') ?? defaultProfile) ?? defaultProfile;
 }

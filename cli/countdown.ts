@@ -1,6 +1,5 @@
 /**
- * Shows how long something is still waited for: a line that counts down on a terminal, one sentence in a pipe. Knows
- * nothing of what is waited for.
+ * Shows the remaining time: a line that counts down on a terminal, one sentence in a pipe.
  * @see DEV-1 and CLI-2 in docs/specification.md
  */
 
@@ -8,14 +7,14 @@ import type { Output } from './context.ts';
 
 export interface CountdownSettings {
   readonly seconds: number;
-  /** The line for the seconds that are left. */
+  /** The line for the time left. */
   readonly line: (left: string) => string;
   readonly nowMs?: () => number;
-  /** Begins to call again and again, a second apart; returns what ends that. */
+  /** Calls back every second; returns a function that stops it. */
   readonly everySecond?: (tick: () => void) => () => void;
 }
 
-/** Returns what ends it, and takes the line away. */
+/** Returns a function that stops the countdown and removes the line. */
 export function startCountdown(out: Output, settings: CountdownSettings): () => void {
   const { seconds, line, nowMs = () => performance.now(), everySecond = eachSecond } = settings;
   if (!out.isTerminal) {
@@ -25,7 +24,7 @@ export function startCountdown(out: Output, settings: CountdownSettings): () => 
   const endMs = nowMs() + seconds * 1_000;
   const show = (): void => {
     const left = Math.max(0, Math.ceil((endMs - nowMs()) / 1_000));
-    // A line that the terminal breaks could not be taken away again.
+    // A wrapped line could not be removed again.
     out.print(`\r\u001b[K${line(clock(left)).slice(0, out.columns - 1)}`);
   };
   show();

@@ -1,6 +1,6 @@
 /**
- * Draws for a terminal: lines of styled pieces cut to its width, the tree of actors, a statechart in words and lines. Knows
- * no socket and no clock.
+ * Draws for a terminal: styled lines cut to its width, the tree of actors, a statechart as text. Uses no socket and no
+ * clock.
  * @see INS-2 in docs/specification.md
  */
 
@@ -24,7 +24,7 @@ const codes: Readonly<Record<Style, string>> = {
   magenta: '1;35',
 };
 
-/** One line of pieces, cut where the terminal ends; a pipe gets it whole. */
+/** One line of pieces, cut at the terminal's width; a pipe gets the full line. */
 export function line(
   out: Output,
   pieces: readonly Piece[],
@@ -44,7 +44,7 @@ export function line(
   return drawn;
 }
 
-/** A text in lines as wide as the terminal, the further ones under the first's margin; a pipe gets one. */
+/** Text wrapped to the terminal, further lines indented by the margin; a pipe gets one line. */
 export function whole(out: Output, text: string, style: Style = 'plain', margin = '  '): string[] {
   if (!out.isTerminal) return [paint(out, text, style)];
   const lead = text.slice(0, text.length - text.trimStart().length);
@@ -53,14 +53,14 @@ export function whole(out: Output, text: string, style: Style = 'plain', margin 
   );
 }
 
-/** A piece is a part of one line, whatever the text of a server or sender in it holds. */
+/** A piece stays on one line, whatever text of a server or sender it contains. */
 function paint(out: Output, text: string, style: Style): string {
   const code = codes[style];
   const shown = plain(text).replace(/\s/g, ' ');
   return out.coloured && code !== '' && shown !== '' ? `\u001b[${code}m${shown}\u001b[0m` : shown;
 }
 
-/** A state by what its tags say: trouble first. */
+/** The style for a state's tags, trouble first. */
 export function styleOf(tags: readonly string[]): Style {
   if (tags.includes('failed')) return 'red';
   if (tags.includes('retrying')) return 'yellow';
@@ -70,12 +70,12 @@ export function styleOf(tags: readonly string[]): Style {
 
 export interface TreeSource {
   readonly rows: readonly ActorRow[];
-  /** Children of a ward beyond the rows. */
+  /** Children of a pool that are not among the rows. */
   readonly more: Readonly<Record<string, number>>;
   readonly nowMs: number;
 }
 
-/** The living actors as a tree, one line each. */
+/** The running actors as a tree, one line each. */
 export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): string[] {
   const children = new Map<string | null, ActorRow[]>();
   for (const row of rows) {
@@ -103,7 +103,7 @@ function rowPieces(row: ActorRow, question: string | undefined, nowMs: number): 
   const { id, machine, state, since, why, meta = {} } = row;
   const style = styleOf(question === undefined ? row.tags : ['needsUser']);
   const isPool = machine.endsWith('Pool');
-  // What can be shown keeps the whole address that shows it; a pool is only a shelf.
+  // The full address is what `agent inspect show` takes; a pool needs only its name.
   const name = oneLine(isPool ? id.slice(id.indexOf('/') + 1) : id);
   const size = meta.size ?? 0;
   if (isPool)
@@ -112,7 +112,7 @@ function rowPieces(row: ActorRow, question: string | undefined, nowMs: number): 
       [`  ${size}`, size > 0 ? 'bold' : 'dim'],
     ];
   const age = ago(new Date(since).toISOString(), nowMs);
-  // A connection's name says its server already.
+  // A connection's name already includes its server.
   const { server, ...others } = meta;
   const facts = factsText(name.endsWith(`/${server ?? ''}`) ? others : meta);
   return [
@@ -126,7 +126,7 @@ function rowPieces(row: ActorRow, question: string | undefined, nowMs: number): 
   ];
 }
 
-/** The facts that tell one actor from its siblings; keys that its name says already are left out. */
+/** The facts that distinguish an actor from its siblings, without keys that are part of its name. */
 export function factsText({
   route,
   event,
@@ -157,12 +157,12 @@ export function factsText({
     .join('  ');
 }
 
-/** The interpreter's own events by what they mean. */
+/** A readable name for XState's own events. */
 export function eventText(type: string): string {
   return type.replace(/^xstate\.(done|error)\.actor\.(.+)$/, '$2 $1').replace(/^xstate\.after\.(\w+)\..*$/, '$1 over');
 }
 
-/** A chart as its states in order, each with its ways out; the states that are active are marked. */
+/** A chart as its states in order, each with its transitions; active states are marked. */
 export function drawChart(out: Output, chart: Chart, active: string): string[] {
   const lit = new Set(active.split(' ').flatMap(outerStates));
   const lines: string[] = [];
@@ -208,7 +208,7 @@ function wayOut(out: Output, { to, kind, label, guard, from }: ChartTransition, 
   ]);
 }
 
-/** A state lies in every state around it. */
+/** The state and all its ancestors. */
 function outerStates(id: string): string[] {
   const names = id.split('.');
   return names.map((_, index) => names.slice(0, index + 1).join('.'));

@@ -1,4 +1,4 @@
-/** Opens a file in the editor of the person at the terminal. @see CLI-6 in docs/specification.md */
+/** Opens a file in the person's editor. @see CLI-6 in docs/specification.md */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,7 +6,7 @@ import type { CommandContext } from './context.ts';
 
 const defaultEditor = 'vi';
 
-/** Runs the editor on the file as Git does; returns why that failed. Ctrl-C is the editor's meanwhile. */
+/** Runs the editor on the file as Git does; returns why it failed. Meanwhile Ctrl-C belongs to the editor. */
 export async function openEditor({ env }: CommandContext, file: string): Promise<string | undefined> {
   const editor = env.VISUAL || env.EDITOR || defaultEditor;
   const ignore = (): void => {};

@@ -1,12 +1,12 @@
-/** Continues a command that shows what happens, until the gateway ends; Ctrl-C ends it as any other command. */
+/** Keeps a command that shows changes running until the gateway ends; Ctrl-C ends it like any other command. */
 
 import type { ControlClient } from '../runtime/control/client.ts';
 import { NotRunning } from './call.ts';
 import type { GatewayPlace } from './context.ts';
 
 /**
- * Asks for the stream and waits for its end. Rejects with NotRunning when the gateway ends or dies: a script must not take
- * that for the user's wish.
+ * Requests the stream and waits for its end. Rejects with NotRunning when the gateway ends or crashes, so that a script does
+ * not mistake it for the user's Ctrl-C.
  * @see CLI-2 and CLI-6 in docs/specification.md
  */
 export async function followUntilEnd(

@@ -1,6 +1,6 @@
 /**
- * Opens a secret link in the browser by a private file that leads to it: the arguments of a process can be read by every
- * user of the machine.
+ * Opens a secret link in the browser through a private file that redirects to it: every user of the machine can read a
+ * process's arguments.
  * @see SEC-1 in docs/specification.md
  */
 
@@ -14,16 +14,16 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 export type Forwarded = 'opened' | 'notOpened' | 'noBrowser';
 
-/** A browser that was not running yet takes seconds. The link outlives this, and is printed. */
+/** A browser that is not running yet takes seconds. The link stays valid longer, and is printed. */
 const maxWaitMs = 30_000;
-/** After it, a folder is not of a command that still waits. */
+/** A folder older than this was left by a command that no longer waits. */
 const leftMs = 60_000;
 const folderPrefix = 'agent-inspector-';
 const fileName = 'open.html';
 
 /**
- * Starts the browser with a file that leads to the link, and removes the file once the link was opened, the browser could
- * not be started, 30 seconds are over, or a signal ends the command. Removes what a killed command left before.
+ * Starts the browser with a file that redirects to the link. Removes the file when the link was opened, the browser failed
+ * to start, 30 seconds have passed or a signal ends the command. Also removes files left by killed commands.
  */
 export async function openForward(link: string, env: Env, opened: Promise<boolean>): Promise<Forwarded> {
   if (browserCommand(env) === undefined) return 'noBrowser';
@@ -38,7 +38,7 @@ export async function openForward(link: string, env: Env, opened: Promise<boolea
   const release = (): void => {
     process.off('exit', remove).off('SIGTERM', endBy).off('SIGHUP', endBy);
   };
-  // Ctrl-C ends the process by an exit, before the wait below is over; the other signals skip `exit`.
+  // Ctrl-C exits the process before the wait below ends; the other signals skip `exit`.
   process.once('exit', remove).on('SIGTERM', endBy).on('SIGHUP', endBy);
   let timer: NodeJS.Timeout | undefined;
   try {
@@ -60,8 +60,8 @@ export async function openForward(link: string, env: Env, opened: Promise<boolea
 }
 
 /**
- * Makes a folder that only the user can enter, under a name that cannot be guessed. In the home where there is one: a
- * browser in a snap has a temporary folder of its own and sees no dot folder.
+ * Makes a folder that only the user can enter, with an unguessable name; in the home if there is one, because a browser in a
+ * snap has its own temporary folder and cannot read dot folders.
  */
 function makeFolder({ HOME, XDG_RUNTIME_DIR }: Env): string | undefined {
   const home = process.platform === 'linux' ? HOME : undefined;
@@ -71,13 +71,13 @@ function makeFolder({ HOME, XDG_RUNTIME_DIR }: Env): string | undefined {
     try {
       return mkdtempSync(join(place, folderPrefix));
     } catch {
-      // Not there or not writable: the next one.
+      // Missing or not writable: try the next one.
     }
   }
   return undefined;
 }
 
-/** Removes this user's older folders that hold the file and nothing else; a name alone could be any folder of a home. */
+/** Removes this user's older folders that contain only the file; the name alone could match any folder of a home. */
 function removeLeft(place: string): void {
   try {
     for (const name of readdirSync(place).filter((one) => one.startsWith(folderPrefix))) {
@@ -90,7 +90,7 @@ function removeLeft(place: string): void {
       rmdirSync(folder);
     }
   } catch {
-    // The place cannot be read, or another command removed the folder first.
+    // The folder is unreadable, or another command removed it first.
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Help for a terminal: a page of the manual, or the list of a group's commands, within the width that there is.
+ * Help for a terminal: a page of the manual, or the list of a group's commands, wrapped to its width.
  * @see CLI-2 in docs/specification.md
  */
 
@@ -13,20 +13,20 @@ import { commandWords } from './usage.ts';
 
 type Screen = Pick<Output, 'columns' | 'coloured'>;
 
-/** Lines longer than this are hard to read, however wide the terminal is. */
+/** Longer lines are hard to read, however wide the terminal is. */
 const widest = 100;
 const narrowest = 40;
-/** A word of a row that is longer than this has what is said of it below. */
+/** A longer word has its text on the next lines. */
 const widestWord = 30;
 
-/** Help on a command, on a group of commands, or on everything. */
+/** Help on a command, a group of commands, or everything. */
 export function helpOn(path: readonly string[], screen: Screen): string {
   const group = groupOf(path);
   const exact = commandAt(path);
   return exact !== undefined && group.length <= 1 ? commandHelp(exact, screen) : groupHelp(path, group, screen);
 }
 
-/** The command of exactly these words. */
+/** The command with exactly these words. */
 function commandAt(path: readonly string[]): CliCommand | undefined {
   return catalogue.find((one) => one.path.length === path.length && one.path.every((word, at) => word === path[at]));
 }
@@ -91,7 +91,7 @@ function section(title: string, lines: readonly string[], screen: Screen): strin
   return [bold(screen, `${title}:`), ...lines, ''];
 }
 
-/** A column of words, and beside each what is said of it; a blank line before those that begin something. */
+/** A column of words with their texts beside it; a blank line precedes each word in `begins`. */
 function rowLines(rows: readonly Row[], screen: Screen, begins: ReadonlySet<string> = new Set()): string[] {
   const fitting = rows.map(([word]) => word.length).filter((length) => length <= widestWord);
   const column = Math.max(0, ...fitting);

@@ -1,5 +1,5 @@
 /**
- * The flags that narrow a list of the history, or choose one event of it.
+ * The flags that filter the history, or select one event of it.
  * @see CLI-2 and DUR-2 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ import { sinceMs } from '../machines/base/since.ts';
 import type { ById, EventChoice, HistoryQuery } from '../runtime/control/contract.ts';
 import { type CommandContext, textFlag } from './context.ts';
 
-/** The flags that narrow a list. */
+/** The flags that filter a list. */
 export function queryOf(context: CommandContext): Partial<HistoryQuery> {
   const limit = limitOf(context);
   const since = textFlag(context, 'since');
@@ -20,7 +20,7 @@ export function queryOf(context: CommandContext): Partial<HistoryQuery> {
   };
 }
 
-/** The event that a command means: an id or key, and what chooses where an id came to several routes. */
+/** The event that a command selects: an id or key, with filters if an id reached several routes. */
 export function askedEvent(context: CommandContext): EventChoice & ById {
   return { id: context.args[0] ?? '', ...flagsOf(context, ['route', 'profile']) };
 }

@@ -1,14 +1,14 @@
-/** Puts one record into words for a terminal: labels, times with how long ago, spans. Knows no command. */
+/** Formats one record for a terminal: labels, times with their age, durations. */
 
 import { stateWords } from '../machines/base/status.ts';
 import { shownState } from '../machines/base/waiting.ts';
 import type { Output } from './context.ts';
 import { ago, bold, dim, indented, inTime, oneLine, plain, wrapped } from './terminal.ts';
 
-/** A label with its value; one without a value is left out. */
+/** A label with its value; a row without a value is left out. */
 export type Labelled = readonly [label: string, value: string | undefined];
 
-/** Labels in a column, values beside them; where a terminal ends they continue below themselves. */
+/** Labels in a column, values beside them, wrapped in their own column. */
 export function labelled(out: Output, rows: readonly Labelled[]): string {
   const shown = rows.filter((row): row is readonly [string, string] => row[1] !== undefined && row[1] !== '');
   const width = Math.max(...shown.map(([label]) => label.length)) + 2;
@@ -28,19 +28,19 @@ export function titled(out: Output, name: string, state: string): string {
   return `${bold(out, oneLine(name))}  ${oneLine(state)}\n`;
 }
 
-/** A text of its own below a record, further in, so that it cannot say the next title; a blank one is said to be so. */
+/** A text below a record, indented so that it cannot imitate the next title; `(empty)` if it is blank. */
 export function titledText(out: Output, title: string, text: string): string {
   return `\n${dim(out, title)}\n${text.trim() === '' ? dim(out, '(empty)') : indented(text, '  ')}\n`;
 }
 
-/** A time as people read it, and how long ago it was or how soon it comes. */
+/** A time for people, with how long ago it was or how soon it comes. */
 export function moment(iso: string, nowMs: number): string {
   const atMs = Date.parse(iso);
   const clock = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
   return atMs > nowMs ? `${clock}, ${inTime(iso, nowMs)}` : `${clock}, ${ago(iso, nowMs)} ago`;
 }
 
-/** The time between two times. */
+/** The duration between two times. */
 export function span(fromIso: string, toIso: string): string {
   const ms = Math.max(0, Date.parse(toIso) - Date.parse(fromIso));
   if (ms < 1_000) return `${ms} ms`;
@@ -53,12 +53,12 @@ export function counted(count: number, word: string, plural = `${word}s`): strin
   return `${count} ${count === 1 ? word : plural}`;
 }
 
-/** A route, with its profile where that is not the usual one. */
+/** A route, with its profile unless that is the default one. */
 export function routeOf({ route, profile }: { readonly route: string; readonly profile: string }): string {
   return profile === 'default' ? route : `${route}, of profile ${profile}`;
 }
 
-/** A row of the history that may wait for a person. */
+/** A history row that may wait for a person. */
 export interface Waiting {
   readonly status: string;
   readonly reason?: string;
@@ -66,12 +66,12 @@ export interface Waiting {
   readonly question?: string;
 }
 
-/** What a row says it is. */
+/** The status of a row, in words. */
 export function statusOf({ status, question }: Waiting): string {
   return stateWords(shownState(status, question));
 }
 
-/** Why it is so, or the command that lets it continue. */
+/** The reason, or the command that answers the question. */
 export function reasonOf({ reason, question }: Waiting): string {
   return question === undefined ? (reason ?? '') : `agent approvals show ${question}`;
 }

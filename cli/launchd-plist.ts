@@ -6,9 +6,9 @@
 import { graceSeconds, type UnitInput } from './systemd-unit.ts';
 
 export interface PlistInput extends Omit<UnitInput, 'scope' | 'socketInHome'> {
-  /** Where the programs of MCP servers are looked for: launchd itself knows the system's folders alone. */
+  /** Where to look for the programs of MCP servers: launchd itself searches only system folders. */
   readonly path: string;
-  /** An absolute file, in a folder that exists. */
+  /** An absolute path, in an existing folder. */
   readonly log: string;
 }
 
@@ -20,10 +20,10 @@ export function launchdPlist({ node, program, home, path, log, drainSeconds }: P
     ProgramArguments: [node, program, 'gateway', 'run'],
     EnvironmentVariables: { AGENT_HOME: home, PATH: path },
     RunAtLoad: true,
-    // An end by itself, such as `agent gateway stop`, is not undone.
+    // A clean exit, such as after `agent gateway stop`, is not restarted.
     KeepAlive: { SuccessfulExit: false },
     ThrottleInterval: 10,
-    // SIGTERM drains; launchd kills only what outlives that.
+    // SIGTERM drains; launchd kills what still runs after that.
     ExitTimeOut: drainSeconds + graceSeconds,
     Umask: 0o077,
     SoftResourceLimits: { NumberOfFiles: 65_536 },

@@ -1,6 +1,6 @@
 /**
- * Lists of events, runs and deliveries: a page of rows that says when it stops short, or with --follow each row as it comes
- * or changes.
+ * Lists of events, runs and deliveries: one page of rows that says if there are more, or with --follow each row as it is
+ * added or changed.
  * @see CLI-6 in docs/specification.md
  */
 
@@ -15,19 +15,19 @@ import { ago, dim, printJson, printJsonLine, tableLines, wrapped } from './termi
 
 export interface Listing<Row> {
   readonly read: (ask: Ask, query: Partial<HistoryQuery>) => Promise<readonly Row[]>;
-  /** What names a row and orders the rows by time. */
+  /** `keyOf` identifies a row; `atOf` is the time that orders the rows. */
   readonly keyOf: (row: Row) => string;
   readonly atOf: (row: Row) => string;
-  /** What a followed row is printed again for, when it changes. */
+  /** A followed row is printed again when this changes. */
   readonly phaseOf: (row: Row) => string;
   /** The columns after the time. */
   readonly head: readonly string[];
   readonly cells: (row: Row, nowMs: number) => readonly string[];
-  /** What is printed if no row fits. */
+  /** Printed if no row matches. */
   readonly none: string;
 }
 
-/** The rows among which --follow looks for changes, and the rows that it begins with. */
+/** How many rows --follow checks for changes, and how many it prints first. */
 const followedRows = 200;
 const firstRows = 10;
 const pollMs = 500;
@@ -37,7 +37,7 @@ export async function showList<Row>(context: CommandContext, listing: Listing<Ro
   const { out } = context;
   const query = queryOf(context);
   const limit = rowLimit(query.limit);
-  // One more than is shown, to know whether there is more.
+  // One more than is shown, to see whether there are more.
   const found = await listing.read(context.ask, { ...query, limit: limit + 1 });
   const rows = found.slice(0, limit);
   if (hasFlag(context, 'json')) printJson(context, rows);
@@ -58,7 +58,7 @@ function sayMore(context: CommandContext, limit: number, last: string): void {
   sayStopped(context, `The newest ${limit} rows. There are more: ${larger}--before ${last} for the next page.`);
 }
 
-/** Says that a list stops short. A reader of a pipe takes what comes for all of it, so it is warned on standard error. */
+/** Says that a list is incomplete; in a pipe on standard error, because its reader takes the rows for all. */
 export function sayStopped({ out, flags }: CommandContext, text: string): void {
   if (out.isTerminal && flags.json === undefined)
     for (const line of wrapped(text, out.columns, '')) out.print(`${dim(out, line)}\n`);
@@ -90,11 +90,11 @@ async function followList<Row>(context: CommandContext, listing: Listing<Row>): 
 
 interface Followed {
   readonly query: Partial<HistoryQuery>;
-  /** The rows of the last look; undefined at the first. */
+  /** The rows of the last poll; undefined at the first. */
   readonly phases: ReadonlyMap<string, string> | undefined;
 }
 
-/** The newest rows: as many as are followed, and all that came since the last look. */
+/** The newest rows: as many as are followed, and all added since the last poll. */
 async function newRows<Row>(listing: Listing<Row>, ask: Ask, { query, phases }: Followed): Promise<readonly Row[]> {
   const [newest = ''] = phases?.keys() ?? [];
   const rows: Row[] = [];
@@ -112,7 +112,7 @@ async function newRows<Row>(listing: Listing<Row>, ask: Ask, { query, phases }: 
   }
 }
 
-/** Prints rows below those before them, with a head at first and where the columns change. */
+/** Prints rows below the earlier ones, with a header at first and when the columns change. */
 function createPrinter<Row>(context: CommandContext, listing: Listing<Row>): (rows: readonly Row[]) => void {
   const { out } = context;
   let begun: string | undefined;
@@ -136,7 +136,7 @@ function createPrinter<Row>(context: CommandContext, listing: Listing<Row>): (ro
   };
 }
 
-/** A column of profiles is shown only if a row is of another than the default one. */
+/** The PROFILE column is shown only if a row has another profile than the default. */
 function linesOf({ out }: CommandContext, head: readonly string[], rows: readonly (readonly string[])[]) {
   const at = head.indexOf('PROFILE');
   const isIdle = rows.every((row) => row[at] === 'default');

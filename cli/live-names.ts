@@ -1,6 +1,6 @@
 /**
- * Looks names up for completion: from the living gateway, within a moment, and none where it does not answer; profiles
- * from the home's folders. Never complains: whoever presses a key wants no message.
+ * Looks up names for completion: from the running gateway within a short time limit, none if it does not answer; profiles
+ * from the home's folders. Never prints an error: a key press must not produce messages.
  * @see CLI-2 in docs/specification.md
  */
 
@@ -11,14 +11,14 @@ import type { NameKind } from './catalogue.ts';
 import type { Candidate } from './complete.ts';
 import type { GatewayPlace } from './context.ts';
 
-/** A person waits for the key to have its effect. */
+/** The person waits for the key to take effect. */
 const longestMs = 400;
 const mostRows = 100;
 
 interface Source {
   readonly method: string;
   readonly params?: JsonObject;
-  /** A candidate of a row; undefined for a row that is none. */
+  /** The candidate of a row; undefined if the row offers none. */
   readonly pick: (row: JsonObject) => Candidate | undefined;
 }
 
@@ -50,7 +50,7 @@ const sources: Readonly<Partial<Record<NameKind, Source>>> = {
   approval: { method: 'approvals.list', pick: (row) => named(row.id, row.message) },
 };
 
-/** The names of a kind; those of another profile's servers where one is given. */
+/** The names of a kind; servers only of the given profile, if any. */
 export async function liveNames(
   kind: NameKind,
   { socket, home }: GatewayPlace,
@@ -71,7 +71,7 @@ function named(name: Json | undefined, help: Json | undefined): Candidate | unde
     : undefined;
 }
 
-/** The answer; undefined where none comes in time. */
+/** The answer; undefined if there is none in time. */
 async function ask(socket: string, method: string, params: JsonObject): Promise<Json | undefined> {
   let client: ControlClient | undefined;
   try {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The `agent` executable. Answers `--version` by itself and leaves everything else to `run.ts`, loaded once Node's cache of
- * compiled code is on. Ctrl-C ends a command that does not say otherwise: `Cancelled.`, and 130. Knows no command.
+ * The `agent` executable. Answers `--version` itself; everything else is in `run.ts`, loaded after Node's compile cache is
+ * on. Ctrl-C ends a command that does not handle it, with `Cancelled.` and exit code 130.
  * @see CON-1, CLI-2 and CLI-6 in docs/specification.md
  */
 
@@ -14,7 +14,7 @@ else {
   keepCompiledCode(process.env);
   const { runWords } = await import('./run.ts');
   process.on('SIGINT', () => {
-    // A command that has something to end first listens too.
+    // A command that has to clean up first has its own listener.
     if (process.listenerCount('SIGINT') > 1) return;
     process.stderr.write('Cancelled.\n');
     process.exit(130);

@@ -1,5 +1,5 @@
 /**
- * The manual as one Markdown page; docs/cli.md is made by it.
+ * The manual as one Markdown page; generates docs/cli.md.
  * @see CLI-2 in docs/specification.md
  */
 

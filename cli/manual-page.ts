@@ -1,6 +1,6 @@
 /**
- * Puts a command's line in the catalogue and its entry in the manual together into one page, as data. How it looks in a
- * terminal or as Markdown is not known here.
+ * Combines a command's entries in the catalogue and the manual into one page, as data. Terminal and Markdown formats are
+ * elsewhere.
  * @see CLI-2 in docs/specification.md
  */
 
@@ -9,11 +9,11 @@ import type { ExitCode } from './context.ts';
 import { exitMeanings, files, manual, variables } from './manual.ts';
 import { flagWords, usageLine } from './usage.ts';
 
-/** A word and what is said of it. */
+/** A word and its explanation. */
 export type Row = readonly [word: string, text: string];
 
 export interface ManualPage {
-  /** `webhook show`. */
+  /** Such as `webhook show`. */
   readonly name: string;
   readonly line: string;
   readonly synopsis: string;
@@ -59,7 +59,7 @@ const formWords: Readonly<Record<NonNullable<Flag['form']>, string>> = {
   text: '',
 };
 
-/** The flag as it is written, and everything that is known of its value. */
+/** The flag as it is written, and its help with default, values and limits. */
 export function flagRow(flag: Flag): Row {
   const repeated = flag.many === true && !flag.help.includes('repeated') ? ' May be repeated.' : '';
   const values = flag.oneOf === undefined ? '' : ` One of ${flag.oneOf.join(', ')}.`;

@@ -1,23 +1,22 @@
 /**
- * What the manual says of each command beyond its line in the catalogue: paragraphs, examples, what its exit codes mean,
- * which files it touches, what to read next. Loaded for help alone, so that no command pays for it.
+ * The manual of each command beyond its catalogue line: paragraphs, examples, exit codes, files, related pages. Loaded only
+ * for help.
  * @see CLI-2 in docs/specification.md
  */
 
 import type { ExitCode } from './context.ts';
 
 export interface ManualEntry {
-  /** Paragraphs. */
   readonly about?: readonly string[];
-  /** Words after `agent`, and what they do. */
+  /** Words after `agent`, and their effect. */
   readonly examples: readonly (readonly [words: string, what: string])[];
-  /** Asks the living gateway; without one it ends with 3. */
+  /** Calls the running gateway; exits with 3 if there is none. */
   readonly needsGateway?: true;
-  /** Codes whose meaning is the command's own. */
+  /** Exit codes with a meaning specific to the command. */
   readonly exits?: Readonly<Partial<Record<ExitCode, string>>>;
-  /** Names of the home's files that it reads or writes. */
+  /** Names of the home's files that the command reads or writes. */
   readonly files?: readonly FileName[];
-  /** Variables beyond those of every command. */
+  /** Variables beyond those that every command reads. */
   readonly env?: readonly VariableName[];
   /** Other commands, or pages of docs/. */
   readonly see?: readonly string[];
@@ -65,7 +64,7 @@ const config: readonly FileName[] = ['config.yaml', '.env'];
 const keptRuns =
   'While no gateway runs, the runs are read from the journal on disk, and a note on standard error says so.';
 
-/** By the words of the command. */
+/** Keyed by the command's words. */
 export const manual: Readonly<Record<string, ManualEntry>> = {
   gateway: {
     about: ['Starts the gateway of the home and returns once it listens, or says why it does not.'],

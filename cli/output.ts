@@ -1,18 +1,18 @@
-/** Standard output and error as the commands use them; a reader that leaves early is no error. */
+/** Standard output and error for the commands; a reader that closes early is not an error. */
 
 import type { Output } from './context.ts';
 import { wrapped } from './terminal.ts';
 
 export function standardOutput(env: Readonly<Record<string, string | undefined>>): Output {
-  // `agent … | head` closes the pipe; what remains has no reader.
+  // `agent … | head` closes the pipe; the rest has no reader.
   process.stdout.on('error', () => process.exit(0));
   const isTerminal = process.stdout.isTTY === true;
-  // A terminal that does not know its size says nothing, or 0.
+  // A terminal of unknown size reports undefined or 0.
   const columns = (): number => process.stdout.columns || process.stderr.columns || 80;
   return {
     isTerminal,
     coloured: isTerminal && (env.NO_COLOR ?? '') === '',
-    // A terminal may be resized while it is talked to.
+    // A getter, because the terminal may be resized meanwhile.
     get columns() {
       return columns();
     },
@@ -21,7 +21,7 @@ export function standardOutput(env: Readonly<Record<string, string | undefined>>
   };
 }
 
-/** Each line broken between its words where the terminal ends; a line that is indented stands under its place and stays. */
+/** Wraps each line to the terminal; an indented line is part of a layout and stays unchanged. */
 function folded(text: string, columns: number): string {
   return text
     .split('\n')

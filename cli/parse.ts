@@ -1,6 +1,6 @@
 /**
- * Turns the words of a command line into a command with its arguments and flags, or says what is wrong with them and what
- * was probably meant. Runs nothing.
+ * Parses a command line into a command with arguments and flags, or reports what is wrong and what was probably meant. Runs
+ * nothing.
  * @see CLI-2 in docs/specification.md
  */
 
@@ -19,14 +19,14 @@ export type Parsed =
       readonly args: readonly string[];
       readonly flags: Readonly<Record<string, string | true>>;
     }
-  /** Help on a command or a group of them; on everything where the path is empty. */
+  /** Help on a command or a group; on everything if the path is empty. */
   | { readonly kind: 'help'; readonly path: readonly string[] }
   | { readonly kind: 'version' }
-  /** What is wrong, and the lines that tell what to write instead. */
+  /** What is wrong, and lines that say what to write instead. */
   | { readonly kind: 'misused'; readonly message: string; readonly cure: string };
 
 interface GivenFlag {
-  /** As it was written, hyphens too. */
+  /** As written, with its hyphens. */
   readonly word: string;
   readonly name: string;
   readonly value: string | undefined;
@@ -61,7 +61,7 @@ export function parseWords(words: readonly string[]): Parsed {
   return { kind: 'command', command, args, flags };
 }
 
-/** The words that are no flags, and the flags with their values. */
+/** Separates flags with their values from the other words. */
 function sortWords(
   words: readonly string[],
   command: CliCommand | undefined,
@@ -88,7 +88,7 @@ function sortWords(
   return { bare, given };
 }
 
-/** The command whose words stand first, the longest that fits. Flags of the whole program may stand before it. */
+/** The longest command that matches the first words. Global flags may precede it. */
 export function findCommand(words: readonly string[]): CliCommand | undefined {
   const bare = wordsWithoutGlobalFlags(words);
   return catalogue
@@ -110,7 +110,7 @@ function wordsWithoutGlobalFlags(words: readonly string[]): readonly string[] {
   return bare;
 }
 
-/** Help on the command that the words name, else on the group; words after those are arguments. */
+/** Help on the command that the words name, else on the group; further words are arguments. */
 function helpOn(bare: readonly string[], command: CliCommand | undefined): Parsed {
   if (command !== undefined) return { kind: 'help', path: command.path };
   return groupOf(bare).length > 0 ? { kind: 'help', path: bare } : unknown(bare);
@@ -153,7 +153,7 @@ function flagProblem(
   return formProblem(name, flag, value);
 }
 
-/** A status may be written as the tables show it. */
+/** A status can be given as the tables show it. */
 function meantOf({ name, oneOf = [] }: Flag, value: string): string {
   return (name === 'status' ? meantStatus(value, oneOf) : undefined) ?? value;
 }

@@ -1,10 +1,10 @@
 /**
- * The questions of the wizards, asked on the terminal. A question that is left, by Ctrl-C or at the end of the input, ends
- * them all. The package is loaded with the first question, so that no other command pays for it.
+ * The wizards' questions on the terminal. Leaving one, by Ctrl-C or at the end of the input, ends them all. The prompts
+ * package is loaded at the first question, so that other commands do not pay for it.
  * @see CLI-1 in docs/specification.md
  */
 
-/** Nobody is there to answer, or the person has left the questions. */
+/** There is no terminal to ask on, or the person has left the questions. */
 export class QuestionsLeft extends Error {
   constructor(why = 'the questions were left; nothing was written') {
     super(why);
@@ -22,11 +22,11 @@ export interface Prompts {
   intro(title: string): void;
   note(text: string, title: string): void;
   outro(text: string): void;
-  /** A line between the questions. */
+  /** Prints a line between the questions. */
   step(text: string): void;
   confirm(message: string, initial: boolean): Promise<boolean>;
   text(message: string, initial: string, problem?: (text: string) => string | undefined): Promise<string>;
-  /** What is typed is not shown. */
+  /** Does not show what is typed. */
   secret(message: string, problem?: (text: string) => string | undefined): Promise<string>;
   select<Value>(message: string, choices: readonly Choice<Value>[], initial: Value): Promise<Value>;
   several<Value>(
@@ -38,13 +38,13 @@ export interface Prompts {
 
 const usualSize = { columns: 80, rows: 24 } as const;
 
-/** Whether there is somebody to ask. */
+/** Whether a person can be asked. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stdout.isTTY === true;
 }
 
 export async function loadPrompts(): Promise<Prompts> {
-  // A terminal that does not know its size says 0, and the package would draw nothing on it.
+  // A terminal of unknown size reports 0, and the package would draw nothing on it.
   if (process.stdout.columns === 0) process.stdout.columns = usualSize.columns;
   if (process.stdout.rows === 0) process.stdout.rows = usualSize.rows;
   const clack = await import('@clack/prompts');
@@ -72,7 +72,7 @@ export async function loadPrompts(): Promise<Prompts> {
   };
 }
 
-/** The package distinguishes texts from other values by its types alone. */
+/** The package distinguishes strings from other values only in its types. */
 function optionsOf<Value>(choices: readonly Choice<Value>[]): never[] {
   return choices.map((choice) => ({ ...choice })) as never[];
 }

@@ -1,5 +1,5 @@
 /**
- * Words in, a command, an exit code out. Loads nothing that the command does not need.
+ * Runs a command line and returns the exit code. Loads only what the command needs.
  * @see CLI-2 in docs/specification.md
  */
 
@@ -65,7 +65,7 @@ export async function runWords(
           return 3;
         }
         const { code, message } = told(thrown, gateway.home);
-        // Further lines are set in: none can be taken for a line of ours.
+        // Further lines are indented, so that they cannot imitate our own.
         out.complain(
           `agent: ${plain(message).replace(/\n(?=.)/g, '\n  ')}${typeof code === 'string' ? ` [${code}]` : ''}\n`,
         );
@@ -75,12 +75,12 @@ export async function runWords(
   }
 }
 
-/** A home that is named in the command itself comes before the socket of a run. */
+/** A home named on the command line takes precedence over the socket of a run. */
 function withHome({ AGENT_SOCKET: _, ...environment }: Environment, home: string): Environment {
   return { ...environment, AGENT_HOME: home };
 }
 
-/** Undefined where the variable that names it is empty. */
+/** Undefined if the variable that names it is empty. */
 function placeOf(env: Environment): GatewayPlace | undefined {
   const socket = runSocketOf(env);
   if (socket !== undefined) return socket === '' ? undefined : { socket, home: undefined };
@@ -88,7 +88,7 @@ function placeOf(env: Environment): GatewayPlace | undefined {
   return home === undefined ? undefined : { socket: placedPaths(home, env).socket, home };
 }
 
-/** The system's own errors name neither the thing nor the cure; one about a path of the home is said to be that. */
+/** System errors name neither the file's role nor the remedy; an error about a path of the home says so. */
 function told(thrown: unknown, home: string | undefined): { readonly code: unknown; readonly message: string } {
   if (!(thrown instanceof Error)) return { code: undefined, message: String(thrown) };
   const { code, syscall, path } = thrown as NodeJS.ErrnoException;
@@ -100,5 +100,5 @@ function told(thrown: unknown, home: string | undefined): { readonly code: unkno
   return ofHome ? unwritableHome(home, thrown.message) : { code, message: thrown.message };
 }
 
-/** What a system says to who may not write, or has no room to; a `mkdir` on a read-only disk says ENOENT on Node 20. */
+/** Codes for missing permission or space; `mkdir` on a read-only disk fails with ENOENT on Node 20. */
 const refusals = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST']);

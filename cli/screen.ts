@@ -1,7 +1,4 @@
-/**
- * A screen of its own on a terminal: redrawn every second and when asked, scrolled by keys, and put away again as it was
- * found, however it ends.
- */
+/** A full screen on a terminal: redrawn every second and on request, scrolled by keys, and always restored at the end. */
 
 export interface Screen {
   redraw(): void;
@@ -11,14 +8,14 @@ export interface Screen {
 
 export interface Drawn {
   readonly lines: readonly string[];
-  /** The offset that was drawn from, where the wanted one was beyond the end. */
+  /** The offset drawn from, if the requested one was beyond the end. */
   readonly from: number;
 }
 
 const everyMs = 250;
 const enter = '\u001b[?1049h\u001b[?25l';
 const leave = '\u001b[?25h\u001b[?1049l';
-/** An arrow or a paging key as terminals send it, or any one character. */
+/** An arrow or paging key as terminals send it, or any single character. */
 const keyPattern = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*[A-Za-z~]|.`, 'gs');
 
 export function openScreen(draw: (width: number, height: number, offset: number) => Drawn): Screen {
@@ -35,7 +32,7 @@ export function openScreen(draw: (width: number, height: number, offset: number)
     if (!open) return;
     const { lines, from } = draw(stdout.columns, stdout.rows, offset);
     offset = from;
-    // Each line clears what stood behind it: a cleared screen would flicker.
+    // Each line erases its old rest: clearing the screen would flicker.
     const text = `\u001b[H${lines.map((one) => `${one}\u001b[K`).join('\r\n')}\u001b[J`;
     if (text !== before) stdout.write(text);
     before = text;

@@ -1,6 +1,6 @@
 /**
- * The systemd unit of the gateway, as text: for one user's manager, or for the machine under a user of its own. Hardened as
- * far as the servers that it starts can live with. Writes nothing.
+ * The systemd unit of the gateway, as text: for one user's manager, or for the machine under its own user. Hardened as far
+ * as the MCP servers that it starts allow. Writes nothing.
  * @see CLI-2 and CON-2 in docs/specification.md
  */
 
@@ -10,13 +10,13 @@ export interface UnitInput {
   readonly node: string;
   readonly program: string;
   readonly home: string;
-  /** Where the socket lies elsewhere, /tmp must stay the machine's own. */
+  /** Whether the socket is in the home; otherwise /tmp must not be private. */
   readonly socketInHome: boolean;
   readonly drainSeconds: number;
 }
 
 const name = 'agent-gateway';
-/** What the gateway needs beyond its drain: the last answers, the servers' end, the journal. */
+/** Time needed beyond the drain: the last answers, ending the servers, closing the journal. */
 export const graceSeconds = 35;
 const systemUser = 'agent-gateway';
 
@@ -24,7 +24,7 @@ export function systemdUnit(input: UnitInput): string {
   return `${[...comments(input), '', ...unit, '', ...service(input), '', ...install(input)].join('\n')}\n`;
 }
 
-/** Where a unit of the machine has its home: systemd makes the folder, private, for the unit's user. */
+/** The home of a system unit: systemd creates the folder, private, for the unit's user. */
 export const systemHome = `/var/lib/${name}`;
 
 function comments({ scope, home }: UnitInput): readonly string[] {
@@ -62,7 +62,7 @@ function service(input: UnitInput): readonly string[] {
     '[Service]',
     'Type=exec',
     ...(scope === 'system' ? [`User=${systemUser}`, ...ownFolder(home)] : []),
-    // systemd takes the rest of this line as the path, quotes included. A user's home may be made by the first start.
+    // systemd reads the rest of this line as the path, including quotes. A user's home may be created by the first start.
     `WorkingDirectory=${scope === 'user' ? '-' : ''}${home.replaceAll('%', '%%')}`,
     `Environment=${quoted(`AGENT_HOME=${home}`)}`,
     `ExecStart=${[node, program].map((word) => quoted(word).replaceAll('$', '$$$$')).join(' ')} gateway run`,
@@ -78,7 +78,7 @@ function service(input: UnitInput): readonly string[] {
   ];
 }
 
-/** The folder that systemd makes for the unit, or the one that it may write in beside nothing else. */
+/** The folder that systemd creates for the unit, or the only folder it may write to. */
 function ownFolder(home: string): readonly string[] {
   if (home !== systemHome) return [`ReadWritePaths=${quoted(home)}`];
   return [`StateDirectory=${name}`, 'StateDirectoryMode=0700'];
@@ -93,7 +93,7 @@ function hardening({ scope, socketInHome }: UnitInput): readonly string[] {
     'SystemCallArchitectures=native',
     'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK',
   ];
-  // A user's manager may not hide parts of the file system without a namespace of users, which not every machine allows.
+  // Hiding parts of the file system in a user's manager needs user namespaces, which not every machine allows.
   if (scope === 'user') return everywhere;
   return [
     ...everywhere,
@@ -122,7 +122,7 @@ function install({ scope }: UnitInput): readonly string[] {
   return ['[Install]', `WantedBy=${scope === 'user' ? 'default.target' : 'multi-user.target'}`];
 }
 
-/** A word of a unit: quoted where it must be; `%` means itself. */
+/** A word of a unit: quoted if necessary, with `%` escaped. */
 function quoted(word: string): string {
   const plain = word.replaceAll('\\', '\\\\').replaceAll('%', '%%').replaceAll('"', '\\"');
   return /[\s"'\\;]/.test(plain) ? `"${plain}"` : plain;

@@ -1,48 +1,48 @@
-/** Puts values into words for a terminal: tables that fit, trees, times, and nothing that could move the cursor. */
+/** Formats values for a terminal: tables that fit, trees, times; removes everything that could move the cursor. */
 
 import { shownText } from '../machines/base/shown-json.ts';
 import type { CommandContext, Output } from './context.ts';
 import { cutTo, padTo, widthOf } from './text-width.ts';
 
 /**
- * Control characters, separators that end lines, and what formats unseen: directions, tags, byte order marks. The joiners
- * stay, since emoji and some scripts are written with them.
+ * Control characters, line separators and invisible formatting: directions, tags, byte order marks. Joiners are kept,
+ * because emoji and some scripts need them.
  */
 const control = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** A text of several lines without control characters and overriding directions. Its lines may begin at the margin. */
+/** Multi-line text with control and direction characters replaced. Its lines may begin at the margin. */
 export function plain(text: string): string {
   return text.replace(control, '\uFFFD');
 }
 
-/** It with every line as far in as its first: a line of an untrusted text at the margin could pass for one of ours. */
+/** Plain text with every line indented: untrusted text at the margin could imitate our own lines. */
 export function indented(text: string, margin: string): string {
   return plain(text).replace(/^(?=.)/gm, margin);
 }
 
-/** One line of it. */
+/** Plain text on one line. */
 export function oneLine(text: string): string {
   return plain(text).replace(/\s+/g, ' ').trim();
 }
 
-/** Prints the value with every invisible character as an escape of JSON, which reads as the same value. */
+/** Prints the value as JSON with invisible characters escaped, so it parses to the same value. */
 export function printJson(context: CommandContext, value: unknown): void {
   context.out.print(`${shownText(JSON.stringify(value, null, 2))}\n`);
 }
 
-/** Prints it on one line, for commands that continue printing. */
+/** Prints the value on one line, for commands that continue printing. */
 export function printJsonLine(context: CommandContext, value: unknown): void {
   context.out.print(`${shownText(JSON.stringify(value))}\n`);
 }
 
 /**
- * What a person copies into the next command, and what is known by one word, gives way to no other column. On a pipe it is
- * whole however long it is: what reads it hands it to the next command.
+ * Columns that are never cut on a terminal: values to copy into the next command, and single words. In a pipe they are
+ * complete at any length, because its reader passes them to the next command.
  */
 const uncut = /^(?:ID|DELIVERY|RUN|KEY|NAME|SERVER|TOOL|URL|STATUS|STATE|SCHEDULE)$/;
-/** Sentences and addresses. Where they have no room beside the row they stand under it. */
+/** Sentences and addresses. If they do not fit beside the row, they are placed below it. */
 const told = /^(?:URL|REASON|WHY|PROBLEM|NOTE|MESSAGE|DESCRIPTION)$/;
-/** Names and ids are as long as whoever sends them likes: one must not widen every row. */
+/** Untrusted senders choose the length of names and ids: one must not widen every row. */
 const longestCell = 160;
 const longestSentence = 1_000;
 const leastColumn = 8;
@@ -51,14 +51,14 @@ const margin = '     ';
 const mostTold = 2;
 
 /**
- * A table that fits the terminal: columns that say nothing are left out, sentences go under their rows, the widest of the
- * others are cut. A pipe gets every column, one line a row, its ids whole. Any other cell beyond all measure is cut.
+ * A table that fits the terminal: empty columns are left out, sentences are placed below their rows, the widest other
+ * columns are cut. A pipe gets every column, one line per row, with complete ids. Other cells are cut at a maximum length.
  */
 export function table(out: Output, head: readonly string[], rows: readonly (readonly string[])[]): string {
   return tableLines(out, head, rows).join('');
 }
 
-/** The same, its head and each row apart, each with what stands under it. */
+/** The same as separate strings: the header, and each row with the lines below it. */
 export function tableLines(
   out: Output,
   head: readonly string[],
@@ -96,12 +96,12 @@ export function tableLines(
   return [first, ...others];
 }
 
-/** One line of a text, no longer than a cell. */
+/** Text on one line, cut to the length of a cell. */
 export function bounded(text: string, longest = longestCell): string {
   return cutTo(oneLine(text), longest);
 }
 
-/** A sentence under its row, in a few lines at most. */
+/** A sentence below its row, in a few lines at most. */
 function underneath(out: Output, text: string): string[] {
   if (text === '') return [];
   const lines = wrapped(text, out.columns - margin.length, '');
@@ -110,7 +110,7 @@ function underneath(out: Output, text: string): string[] {
   return kept.map((line) => dim(out, `${margin}${line}`));
 }
 
-/** Takes what is too much from the widest column that may be cut, and again, until all fit or none is left to cut. */
+/** Narrows the widest column that may be cut, column by column, until all fit or none can be cut further. */
 function fitted(
   head: readonly string[],
   natural: readonly number[],
@@ -132,7 +132,7 @@ function fitted(
   return widths;
 }
 
-/** A text in lines of at most that many columns where its words allow; lines after the first begin with the margin. */
+/** Text wrapped to the width where its words allow; lines after the first begin with the margin. */
 export function wrapped(text: string, width: number, margin: string): string[] {
   const lines: string[] = [];
   let line = '';
@@ -147,7 +147,7 @@ export function wrapped(text: string, width: number, margin: string): string[] {
   return [...lines, line].map((one, index) => (index === 0 ? one : `${margin}${one}`));
 }
 
-/** One word for a shell, whatever is in it. */
+/** Any text quoted as one shell word. */
 export function shellWord(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -175,7 +175,7 @@ export function ago(iso: string, nowMs: number): string {
   return `${Math.floor(seconds / 86_400)}d`;
 }
 
-/** How long it still takes until a time, in its largest unit. */
+/** How long until a time, in its largest unit. */
 export function inTime(iso: string, nowMs: number): string {
   const seconds = Math.max(0, Math.ceil((Date.parse(iso) - nowMs) / 1_000));
   if (seconds < 120) return `in ${seconds}s`;

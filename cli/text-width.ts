@@ -1,6 +1,5 @@
 /**
- * How many columns of a terminal a text takes: two for a wide character or an emoji, none for a mark that joins the one
- * before it.
+ * How many terminal columns a text takes: two for a wide character or an emoji, none for a combining mark.
  * @see CLI-6 in docs/specification.md and [UAX #11](https://www.unicode.org/reports/tr11/)
  */
 
@@ -21,7 +20,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** As much of a line as so many columns hold; what was cut off leaves an ellipsis. */
+/** Cuts a line to so many columns; a cut is marked by an ellipsis. */
 export function cutTo(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   let cut = '';
@@ -34,7 +33,7 @@ export function cutTo(text: string, columns: number): string {
   return `${cut}…`;
 }
 
-/** The line with spaces after it, to so many columns. */
+/** Pads the line with spaces to so many columns. */
 export function padTo(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - widthOf(text)));
 }

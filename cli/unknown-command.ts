@@ -1,16 +1,16 @@
 /**
- * Says what was probably meant by words that name no command: a slip in one of them, a group without its command, or a
- * command without its group. Knows the catalogue and nothing of flags.
+ * Suggests what an unknown command line probably meant: a misspelt word, a group without its command, or a command without
+ * its group. Uses only the catalogue; ignores flags.
  * @see CLI-2 in docs/specification.md
  */
 
 import { nearest } from '../machines/config/nearest.ts';
 import { type CliCommand, catalogue } from './catalogue.ts';
 
-/** More suggestions than this are no help. */
+/** More suggestions do not help. */
 const mostMeant = 5;
 
-/** The commands that begin with these words, the one of just these words too; hidden ones are none. */
+/** The visible commands that begin with these words, including an exact match. */
 export function groupOf(path: readonly string[]): readonly CliCommand[] {
   return catalogue.filter((one) => one.hidden !== true && path.every((word, index) => one.path[index] === word));
 }
@@ -33,14 +33,14 @@ export function unknownCommand(bare: readonly string[]): { readonly message: str
   return { message: `${told}${known}`, cure: seeHelp(held) };
 }
 
-/** The leading words that lead to some command. */
+/** The leading words that match some command. */
 function heldWords(bare: readonly string[]): readonly string[] {
   let depth = 0;
   while (depth < bare.length && groupOf(bare.slice(0, depth + 1)).length > 0) depth += 1;
   return bare.slice(0, depth);
 }
 
-/** The commands whose last word was given without the others; else each word put right where it stands. */
+/** The commands whose last word was given without its group; else each misspelt word replaced by the nearest one. */
 function meantBy(bare: readonly string[]): readonly string[] {
   const [first = ''] = bare;
   const alone = groupOf([]).filter(({ path }) => path.length > 1 && path.at(-1) === first);

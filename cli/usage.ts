@@ -1,8 +1,8 @@
-/** A command in one line, as a synopsis writes it: words, arguments, flags. */
+/** A command as a one-line synopsis: words, arguments, flags. */
 
 import type { CliCommand, Flag } from './catalogue.ts';
 
-/** With every flag of its own; those of the whole program are left out. */
+/** With the command's own flags, without the global flags. */
 export function usageLine(command: CliCommand): string {
   return ['agent', commandWords(command), ...command.flags.map((flag) => `[${flagWords(flag)}]`)].join(' ');
 }

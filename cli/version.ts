@@ -1,8 +1,8 @@
-/** The version as package.json says it, and the file that this program is. */
+/** The version in package.json, and the path of this program. */
 
 import { readFileSync } from 'node:fs';
 
-// The compiled file and the bundle both lie two folders below the package's root.
+// The compiled file and the bundle are both two folders below the package's root.
 const root = new URL('../../', import.meta.url);
 
 export function version(): string {

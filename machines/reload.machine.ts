@@ -1,7 +1,7 @@
 /**
- * One reload: reads the home again, has the listener moved if the settings want it elsewhere, adopts the configuration and
- * has the MCP servers reconciled with it. Nothing changes before `adopting`, so the last good configuration stays in force
- * after a refusal; `inForce` is reached only when all parts go by the new one.
+ * One reload: reads the home again, moves the listener if the settings require it, adopts the configuration and reconciles
+ * the MCP servers with it. Nothing changes before `adopting`, so the last good configuration stays in force after a refusal;
+ * `inForce` is reached only when all parts use the new one.
  * @see CFG-2, ADP-1 and LIF-12 in docs/specification.md
  */
 
@@ -12,11 +12,11 @@ import type { ServersFact } from './mcp/servers.machine.ts';
 import type { GatewayFact } from './webhook/gateway.machine.ts';
 
 export interface ReloadInput {
-  /** Whether the adapter has not started because of findings: then there is no last good configuration of it to keep. */
+  /** Whether findings have kept the adapter from starting: then it has no last good configuration to keep. */
   readonly wasBlocked: boolean;
 }
 
-/** What the configuration that was read wants of the listener. */
+/** What the new configuration requires of the listener. */
 export interface ListenerPlan {
   readonly listens: boolean;
   /** True if the listener must open, move or close. */
@@ -38,13 +38,13 @@ export interface ReloadContext extends ReloadInput {
 
 export type ReloadEvent = GatewayFact | ServersFact;
 
-/** What a reload asks of its supervisor, which passes it to the gateway or to the servers. */
+/** What a reload requests of its supervisor, which passes it to the gateway or the servers. */
 export type ReloadRequest =
   | { readonly type: 'listener.wanted'; readonly plan: ListenerPlan }
   | { readonly type: 'servers.outdated' };
 
 export interface ReloadOutcome {
-  /** Whether the configuration that was read is the one in force now. */
+  /** Whether the configuration that was read is now in force. */
   readonly inForce: boolean;
   /** Whether findings prevented that; the fault names the first. */
   readonly hasFindings: boolean;

@@ -1,7 +1,7 @@
 /**
- * The root of everything: starts the journal and the servers' half, then the work that the journal remembers, then the
- * front; stops in reverse. A gateway that crashes is started again inside a restart budget; one that spends it ends the
- * daemon with a clear word instead of a crash loop.
+ * The root: starts the journal and the servers, then the work in the journal, then the HTTP server; stops in reverse. A
+ * gateway that crashes is restarted within a budget; when the budget is spent, the daemon ends with the reason instead of a
+ * crash loop.
  * @see INS-1, CON-2 and DUR-1 in docs/specification.md
  */
 
@@ -15,9 +15,9 @@ import type { GatewayEvent, GatewayFact } from './webhook/gateway.machine.ts';
 import type { JournalFact } from './webhook/journal.machine.ts';
 
 export interface SupervisorInput {
-  /** False while the webhook adapter is switched off. */
+  /** False while the webhook adapter is disabled. */
   readonly listens: boolean;
-  /** Why the adapter must not start; null where it may. */
+  /** Why the adapter must not start; null if it may. */
   readonly blocked: string | null;
 }
 
@@ -25,36 +25,35 @@ export interface SupervisorContext {
   readonly listens: boolean;
   readonly blocked: string | null;
   readonly budget: RestartBudget;
-  /** How long the next restart waits. */
+  /** The delay before the next restart. */
   readonly restartDelayMs: number;
-  /** The journal could write again while something else was under way. */
+  /** The journal became writable again during another step. */
   readonly recovers: boolean;
-  /** A reload was asked for while something else was under way. */
+  /** A reload was requested during another step. */
   readonly reloads: boolean;
   readonly reloading: boolean;
   /** Why the configuration on disk is not the one in force; null if it is. */
   readonly refusal: string | null;
-  /** Why the daemon ended, where it ended badly; null otherwise. */
+  /** Why the daemon failed; null otherwise. */
   readonly fault: string | null;
 }
 
 export type SupervisorEvent =
   | { readonly type: 'daemon.stop' }
   | { readonly type: 'config.reload' }
-  /** When the crash was seen and a number in [0, 1) that spreads restarts. */
+  /** When the crash was detected, and a number in [0, 1) that spreads restarts. */
   | { readonly type: 'crash.reported'; readonly fault: string; readonly atMs: number; readonly jitter: number }
   | GatewayFact
   | ServersFact
   | ReloadRequest
   | JournalFact;
 
-/** A gateway that crashes more than five times in a minute has a cause that a restart does not fix. */
+/** More than five crashes in a minute have a cause that a restart does not fix. */
 export const gatewayRestarts = { intensity: 5, periodMs: 60_000, baseDelayMs: 200, longestDelayMs: 5_000 } as const;
 
 /**
- * A child that outlives its SIGKILL hangs in the kernel; nobody waits for it longer than this. Longer than a renewal of
- * tokens may take that was begun by a session's last word, 15 s for its lock and 12 s for its answer: what it brings home is
- * the only good refresh token.
+ * How long closing waits: a child that survives SIGKILL hangs in the kernel. Longer than a token renewal that a session's
+ * last request started (15 s for its lock, 12 s for its answer), because that returns the only valid refresh token.
  */
 const closeLimitMs = 30_000;
 
@@ -70,7 +69,7 @@ export const supervisorMachine = setup({
   actions: {
     reportCrash: effect('reportCrash'),
     reportReload: effectOf<ReloadOutcome>('reportReload'),
-    /** No reload that was asked for comes any more. */
+    /** Rejects the reloads that were requested but cannot begin any more. */
     refuseReloads: effect('refuseReloads'),
     openGateway: sendTo(
       'gateway',
@@ -132,7 +131,7 @@ export const supervisorMachine = setup({
       id: 'servers',
       src: 'servers',
       systemId: 'servers',
-      // It ends only where it was told to.
+      // Ends only on `servers.stop`.
       onDone: '.stopped',
       onError: { target: '.failed', actions: { type: 'rememberFault', params: ({ event }) => crashOf(event) } },
     },
@@ -243,7 +242,7 @@ export const supervisorMachine = setup({
           meta: { rule: 'CON-2' },
           tags: ['working'],
           entry: ['drainGateway', 'refuseReloads'],
-          // No reload begins any more.
+          // Reloads no longer start.
           on: { 'config.reload': {} },
         },
       },

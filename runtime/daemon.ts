@@ -1,5 +1,5 @@
 /**
- * The daemon from its start to its end: takes the home, reads it, builds the parts, starts them, waits, and closes them.
+ * Runs the daemon: locks the home, reads it, builds the parts, starts them, waits, and closes them.
  * @see CON-2 and HOME-2 in docs/specification.md
  */
 
@@ -25,7 +25,7 @@ export interface DaemonOptions {
   readonly version: string;
   /** How many runs, and how many deliveries, may wait in memory; 10,000 unless given. */
   readonly mostWaiting?: number;
-  /** Is lent the parts before they start, to count them. */
+  /** Receives the parts before they start, to count them. */
   readonly lend?: (parts: DaemonParts) => void;
 }
 
@@ -87,7 +87,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
     {
       read: first.stamps,
       paths: () => watchedPaths(homes.inForce(), paths),
-      // A refusal is shown by the status until the file is changed again; any other failure is tried again.
+      // The status shows a refusal until the file changes again; any other failure is retried.
       changed: () =>
         reload().then(
           () => true,

@@ -1,6 +1,6 @@
 /**
- * The tools that a run has without any server, by their names. What a tool needs and was not given leaves it out: an
- * offer that can only fail would cost the model its steps.
+ * The tools that a run has without any server, by name. A tool whose prerequisite is not configured is left out: offering
+ * a tool that can only fail would cost the model steps.
  * @see DIS-5 in docs/specification.md
  */
 

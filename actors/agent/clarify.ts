@@ -1,6 +1,6 @@
 /**
- * The tool `clarify`: a question to a person, through the same surface as approvals. Nobody need be there: a question has
- * its time, and the model reads that nobody answered.
+ * The tool `clarify`: a question to a person, shown where approvals are. A question expires, and the model then reads
+ * that there was no answer.
  * @see DIS-5 and TRU-3 in docs/specification.md
  */
 
@@ -22,10 +22,10 @@ export type ClarifyAnswer =
   /** Too many questions are open; no person was asked. */
   | { readonly kind: 'tooMany' };
 
-/** Asks a person; withdraws the question when the signal aborts, and answers as if it were denied. */
+/** Asks a person. When the signal aborts, the question is withdrawn and resolves as denied. */
 export type AskPerson = (question: ClarifyQuestion, signal: AbortSignal) => Promise<ClarifyAnswer>;
 
-/** As long as a person has for the approval of a call. */
+/** The same time as for the approval of a call. */
 const patienceMs = 300_000;
 const longestQuestion = 2_000;
 const mostChoices = 10;

@@ -1,7 +1,7 @@
 /**
- * Fetches what lies at a public address, bounded in time and size. The name of every hop is resolved once, each of its
- * addresses is checked, and the connection goes to a checked one: a name that answers differently a moment later changes
- * nothing. Sends no cookie, no credential and through no proxy. Never rejects.
+ * Fetches a public address, bounded in time and size. The name of every hop is resolved once, each of its addresses is
+ * checked, and the connection goes to a checked one, so a later DNS answer changes nothing. Sends no cookie or credential
+ * and uses no proxy. Never rejects.
  * @see DIS-5 in docs/specification.md
  */
 
@@ -19,7 +19,7 @@ import { isPublicAddress } from './public-address.ts';
 
 export interface FetchRequest {
   readonly url: string;
-  /** Content types, or how they begin. */
+  /** Content types, or prefixes of them. */
   readonly accept: readonly string[];
   readonly maxBytes: number;
   readonly timeoutMs: number;
@@ -77,7 +77,7 @@ export function createFetchPublic(ports: Partial<FetchPublicPorts> = {}): FetchP
   };
 }
 
-/** A reason for the model to read. */
+/** A reason that the model reads. */
 class Refusal extends Error {}
 
 function readUrl(text: string): URL {
@@ -89,7 +89,7 @@ function readUrl(text: string): URL {
   return url;
 }
 
-/** The parser has turned every notation of an IPv4 address into the plain one by now. */
+/** `URL` has already normalized every notation of an IPv4 address. */
 async function addressesOf(url: URL, resolve: FetchPublicPorts['resolve']): Promise<readonly LookupAddress[]> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const family = isIP(host);
@@ -102,14 +102,14 @@ function open(url: URL, addresses: readonly LookupAddress[], signal: AbortSignal
     const sent = request(url, {
       method: 'GET',
       headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': ownUserAgent },
-      // A connection that another request left open was checked for another name.
+      // A pooled connection was checked for another name.
       agent: false,
       lookup: pinned(addresses),
       signal,
     });
     sent.on('response', resolve);
     sent.on('error', reject);
-    // An answer that asks for another protocol is none.
+    // A protocol upgrade is not a usable response.
     sent.on('upgrade', (_, socket) => {
       socket.destroy();
       reject(new Refusal('it answered with another protocol'));
@@ -119,8 +119,8 @@ function open(url: URL, addresses: readonly LookupAddress[], signal: AbortSignal
 }
 
 /**
- * Returns the addresses that were checked, whatever the name resolves to now. Asynchronously: the system refuses some
- * addresses at once, and the request listens for the socket's error only in a later tick.
+ * Returns the checked addresses, whatever the name resolves to now. Asynchronous, because the system refuses some
+ * addresses at once and the request listens for the socket's error only in a later tick.
  */
 function pinned(addresses: readonly LookupAddress[]): LookupFunction {
   return (_, options, callback) => {
@@ -159,7 +159,7 @@ async function read(answer: IncomingMessage, url: URL, { accept, maxBytes }: Fet
   }
 }
 
-/** Plain was asked for; some servers compress all the same. The bound is on what comes out. */
+/** `identity` was requested, but some servers compress anyway. The size limit applies to the decoded bytes. */
 function decoded(answer: IncomingMessage): Readable {
   const through = decoderOf(answer.headers['content-encoding']?.trim().toLowerCase() ?? '');
   if (through === undefined) return answer;
@@ -185,7 +185,7 @@ function decoderOf(encoding: string) {
   }
 }
 
-/** The system's resolver cannot be stopped, but need not be waited for. */
+/** The system resolver cannot be cancelled, so on abort its result is ignored. */
 function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason as Error);

@@ -1,5 +1,5 @@
 /**
- * Where a model endpoint is asked and with which headers, the same for every question. Sends nothing.
+ * The URL and headers of a model endpoint, the same for every request. Sends nothing.
  * @see CON-3 in docs/specification.md
  */
 
@@ -7,7 +7,7 @@ import type { ModelSettings } from '../../machines/config/settings.ts';
 
 export interface ModelEndpoint {
   readonly url: string;
-  /** Secret: they hold the key. */
+  /** Secret: they contain the key. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -22,7 +22,7 @@ export function modelEndpoint({ provider, baseUrl, apiKey }: ModelSettings): Mod
   }
   const key: Record<string, string> = apiKey === undefined ? {} : { 'x-api-key': apiKey };
   return {
-    // Its own tools take the address without the version, others of its users write it.
+    // Anthropic's own tools take the base URL without the version; other clients take it with `/v1`.
     url: base.endsWith('/v1') ? `${base}/messages` : `${base}/v1/messages`,
     headers: { ...headers, 'anthropic-version': anthropicVersion, ...key },
   };

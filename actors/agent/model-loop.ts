@@ -1,6 +1,6 @@
 /**
- * Asks a model, calls the tools that it asks for, all of one answer at once, and continues until it answers without any.
- * Decides nothing by itself: what follows an answer is the rule's, which tools there are the lender's. Never rejects.
+ * Asks a model, runs the tool calls of each answer in parallel, and continues until an answer has no call. `nextStep`
+ * decides what follows an answer, and the caller provides the tools. Never rejects.
  * @see DIS-3 and CON-3 in docs/specification.md
  */
 
@@ -14,26 +14,26 @@ import type { ModelSettings } from '../../machines/config/settings.ts';
 import { wireName } from '../../machines/mcp/wire-name.ts';
 import { type StreamModelPorts, streamModel, sum, waitFor } from './stream-model.ts';
 
-/** What a tool answers; an error is for the model to read. */
+/** What a tool returns. The model reads errors too. */
 export interface ToolAnswer {
   readonly text: string;
   readonly isError: boolean;
-  /** What asking a model about a picture cost. */
+  /** The tokens that asking a model about a picture took. */
   readonly tokens?: Tokens;
 }
 
 /** A tool that a run has without any server. */
 export interface BuiltInTool {
   readonly offer: ToolOffer;
-  /** Resolves with an answer, never rejects. The arguments are as the model gave them. */
+  /** Never rejects. The arguments are as the model gave them. */
   readonly call: (args: JsonObject, signal: AbortSignal) => Promise<ToolAnswer>;
 }
 
 export interface RunTools {
   readonly offers: readonly ToolOffer[];
   /**
-   * Resolves with an answer, never rejects.
-   * @param said what the model said when it asked for the call
+   * Never rejects.
+   * @param said the model's text beside the call
    */
   call(name: string, args: JsonObject, signal: AbortSignal, said?: string): Promise<ToolAnswer>;
 }
@@ -42,19 +42,19 @@ export interface LoopRequest {
   readonly model: ModelSettings;
   readonly system: string;
   /**
-   * The conversation so far, ending with what is asked now. Grows by what was answered and called, always by whole
-   * exchanges, so that it can be gone on with however the loop ends.
+   * The conversation so far, ending with the current question. The loop appends complete exchanges only, so the
+   * conversation can continue however the loop ends.
    */
   readonly turns: Turn[];
   readonly tools: RunTools;
-  /** Hears of every answer, call and result as it comes. */
+  /** Called for each answer, call and result as it arrives. */
   readonly tell: (entry: TranscriptEntry) => void;
   /** Awaited before the first request is sent. */
   readonly beforeFirst?: () => Promise<void>;
 }
 
 export type LoopPorts = Omit<StreamModelPorts, 'wait'> & {
-  /** Resolves after so long; the process's timer unless given. */
+  /** Resolves after `ms`. Default: a timer of the process. */
   readonly wait?: StreamModelPorts['wait'];
 };
 
@@ -63,7 +63,7 @@ export type LoopOutcome = { readonly spending: Spending } & (
   | { readonly kind: 'failed'; readonly reason: string }
 );
 
-/** What one tool may add to the conversation. */
+/** Characters that one tool result may add to the conversation. */
 const longestReply = 100_000;
 const stopped = 'the run was stopped';
 
@@ -97,7 +97,7 @@ export async function runModelLoop(
       const { maxSteps } = model;
       const step = nextStep(answer, { steps, maxSteps, isOffered: (name) => named.has(name) });
       if (step.kind === 'respond') {
-        // An endpoint refuses a turn without a text.
+        // An endpoint refuses a turn with an empty text.
         if (step.response.trim() !== '') turns.push({ role: 'assistant', text: step.response, calls: [] });
         return { kind: 'responded', response: step.response, spending: spending() };
       }

@@ -1,6 +1,6 @@
 /**
- * Tells whether an address belongs to the public internet: what a third party's text may make this machine reach. Everything
- * that a registry sets apart is refused, and of IPv6 all but the unicast space that is given out. Resolves no name.
+ * Whether an address is on the public internet, and so may be fetched at the request of untrusted text. Refuses every
+ * special-purpose range, and for IPv6 everything outside the allocated unicast space. Does not resolve names.
  * @see [RFC 6890](https://www.rfc-editor.org/rfc/rfc6890.html)
  * @see DIS-5 in docs/specification.md
  */
@@ -28,7 +28,7 @@ const notPublic4 = listOf('ipv4', [
   '240.0.0.0/4',
 ]);
 const given6 = listOf('ipv6', ['2000::/3']);
-/** Protocol assignments and Teredo, documentation, 6to4, which holds an IPv4 address, and SRv6 segments. */
+/** Protocol assignments with Teredo, documentation, 6to4 (embeds an IPv4 address), and SRv6 segments. */
 const notPublic6 = listOf('ipv6', ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']);
 
 export function isPublicAddress(address: string): boolean {
@@ -36,7 +36,7 @@ export function isPublicAddress(address: string): boolean {
     case 4:
       return !notPublic4.check(address, 'ipv4');
     case 6: {
-      // A zone names a link of this machine.
+      // A zone id refers to a link of this machine.
       if (address.includes('%')) return false;
       return given6.check(address, 'ipv6') && !notPublic6.check(address, 'ipv6');
     }

@@ -16,16 +16,16 @@ import { type RunFiles, type RunFilesSettings, writeRunFiles } from './run-files
 export interface CommandRunnerSettings {
   readonly command: readonly string[];
   readonly cwd: string;
-  /** The variables that the profile lends its program. */
+  /** The variables that the profile gives its program. */
   readonly env: Readonly<Record<string, string>>;
-  /** Where the files of a run are written, and what they say. */
+  /** Where the files of a run are written, and what goes into them. */
   readonly files: RunFilesSettings;
 }
 
 const maxResponseBytes = 10 * 1_048_576;
 const keptReason = 500;
 const nameable = new RegExp(`\\$\\{(${runVariables.join('|')})\\}`, 'g');
-/** Characters of a variable: far below what the systems refuse to start a program with, far above what any needs. */
+/** Characters per variable: far below the limits of the systems for starting a program, far above any real value. */
 const longestVariable = 16_384;
 
 export function createCommandRunner(settings: CommandRunnerSettings): AgentRunner {
@@ -71,7 +71,7 @@ async function runProgram(
     env: scrubbedEnv({ ...env, ...variables }),
     stdin: request.prompt,
     ...(request.handOver === undefined ? {} : { before: request.handOver }),
-    // The run's own time limit comes with the signal; this one only has to be longer.
+    // The signal carries the run's own time limit; this one only has to be longer.
     timeoutMs: longestTimerMs,
     maxOutputBytes: maxResponseBytes,
     signal,
@@ -95,13 +95,16 @@ async function runProgram(
   }
 }
 
-/** Senders choose some of the values; none may keep the program from being started, as a zero byte or a huge one would. */
+/**
+ * Senders choose some of the values. A zero byte or a huge value would keep the program from starting, so zero bytes are
+ * removed and long values cut.
+ */
 function startable(variables: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(variables);
   return Object.fromEntries(entries.map(([name, value]) => [name, cut(value.replaceAll('\0', ''), longestVariable)]));
 }
 
-/** No shell reads the words, so the variables that they name are filled in here, at once: no value is read again. */
+/** No shell is involved, so variables are substituted here, in one pass: a substituted value is not expanded again. */
 function withVariables(word: string, variables: Readonly<Record<string, string>>): string {
   return word.replace(nameable, (_, name: string) => {
     const value = variables[name] ?? '';

@@ -1,4 +1,4 @@
-/** The runner until one is configured: the prompt is the response. Lets a new user see a run without any agent. */
+/** The default runner: the response is the prompt. Shows a new user a run before an agent is configured. */
 
 import type { AgentRunner } from '../ports.ts';
 

@@ -1,8 +1,7 @@
 /**
- * The files of one run of an agent program, in a folder of their own that is gone with the run: the prompt, the socket by
- * which the program reaches the gateway, and the configuration that offers it the supervised tools, in the form that the
- * usual programs read. Only the owner can read them, and the configuration holds no secret: the tools come from the
- * gateway, which keeps those.
+ * The files of one run of an agent program, in a folder that is removed with the run: the prompt, the run's control
+ * socket, and an MCP configuration for the supervised tools in the format that common agent programs read. Only the owner
+ * can read them. The configuration contains no secret, because the gateway serves the tools.
  * @see DIS-3, CON-3 and SEC-4 in docs/specification.md
  */
 
@@ -15,11 +14,13 @@ import type { AgentRunRequest } from '../ports.ts';
 import { placedSocket, socketPlaces } from '../socket-place.ts';
 
 export interface RunFilesSettings {
-  /** A private folder for the folders of runs. */
+  /** A private folder for the folders of the runs. */
   readonly folder: string;
-  /** The words that start this program: node and its main file. */
+  /** The command line of this program: node and its main file. */
   readonly program: readonly [string, ...string[]];
-  /** Opens the socket of a run, at a path whose folder is private. Resolves with what closes it, which never throws. */
+  /**
+   * Opens the socket of a run at a path in a private folder. Resolves with a function that closes it and never throws.
+   */
   readonly openSocket: (path: string, run: RunTexts) => Promise<() => void>;
 }
 
@@ -42,7 +43,8 @@ export async function writeRunFiles(settings: RunFilesSettings, run: RunTexts): 
   const paths = { mcpConfig: join(own, 'mcp.json'), prompt: join(own, 'prompt.md'), socket: socketOf(own) };
   const remove = async (): Promise<void> => {
     close();
-    // This needs no descriptor, of which there may be none left (LIM-5). The program may have left more in the folder.
+    // `unlink` needs no file descriptor, and none may be left (LIM-5). The program may have left more files in the
+    // folder.
     await Promise.allSettled([paths.prompt, paths.mcpConfig].map((path) => unlink(path)));
     await rmdir(own).catch(() => rm(own, { recursive: true, force: true }).catch(() => {}));
   };
@@ -60,7 +62,7 @@ export async function writeRunFiles(settings: RunFilesSettings, run: RunTexts): 
   }
 }
 
-/** Removes what a daemon that was killed left behind. */
+/** Removes the run folders that a killed daemon left. */
 export async function sweepRunFiles(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   const left = names.filter((name) => name.startsWith(prefix));
@@ -79,8 +81,9 @@ function socketOf(folder: string): string {
 }
 
 /**
- * The socket knows the run, its profile and its toolsets. The words name both again: a program that drops the variable
- * reaches the home's own socket, which allows every tool. An empty list would be no bound there; `none` names no tool.
+ * The socket is bound to the run, its profile and its toolsets. The arguments repeat both, because a program that drops
+ * the variable reaches the home's own socket, which allows every tool. There an empty list would be no bound; `none`
+ * names no tool.
  */
 function mcpConfig({ program: [command, ...words] }: RunFilesSettings, run: RunTexts, socket: string): string {
   const bounds = ['--profile', run.profile, '--toolsets', joinGlobs(run.toolsets) || 'none'];

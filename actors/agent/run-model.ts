@@ -1,6 +1,6 @@
 /**
- * The built-in agent as a runner: the prompt of one event goes into the model's loop, its last answer is the response,
- * and what was said and done on the way is kept.
+ * The built-in agent as a runner: the event's prompt starts the model loop, the last answer is the response, and the
+ * transcript is kept.
  * @see DIS-3 and CON-3 in docs/specification.md
  */
 
@@ -11,11 +11,11 @@ import { type LoopPorts, type RunTools, runModelLoop } from './model-loop.ts';
 
 export interface ModelRunnerPorts extends LoopPorts {
   readonly toolsOf: (request: AgentRunRequest) => RunTools;
-  /** Takes secrets out of what is kept of a run. */
+  /** Removes secrets from what is kept of a run. */
   readonly redact: (text: string) => string;
 }
 
-/** An outcome with what it took; wherever an `AgentRunner` is wanted, this is one. */
+/** An outcome with tokens, cost and transcript. Assignable wherever an `AgentRunner` is expected. */
 export type ModelRunOutcome = AgentRunOutcome & { readonly account: RunAccount };
 export type ModelRunner = (request: AgentRunRequest, signal: AbortSignal) => Promise<ModelRunOutcome>;
 
@@ -50,7 +50,7 @@ export function createModelRunner(model: ModelSettings, ports: ModelRunnerPorts)
   };
 }
 
-/** Another model of the same endpoint, at its own price where that is known. */
+/** Another model of the same endpoint, with its own price if one is configured. */
 function anotherModel(model: ModelSettings, name: string): ModelSettings {
   if (name === model.name) return model;
   const { prices: _, ...others } = model;

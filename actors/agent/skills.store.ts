@@ -7,7 +7,7 @@ import { confined } from '../confine.ts';
 import { isExhausted } from '../exhaustion.ts';
 
 export interface SkillsStore {
-  /** The text of a skill; undefined where there is none of that name. */
+  /** The text of a skill; undefined if no skill has that name. */
   text(name: string): string | undefined;
 }
 
@@ -20,7 +20,7 @@ export function createSkillsStore({ folder }: { readonly folder: string }): Skil
         return readSkill(name, readFileSync(file, 'utf8')).text;
       } catch (thrown) {
         if (isExhausted(thrown)) throw thrown;
-        // A folder of that name, or a file that may not be read, is no skill.
+        // A folder of that name or an unreadable file is not a skill.
         return undefined;
       }
     },

@@ -1,7 +1,7 @@
 /**
- * Asks a model endpoint one question and reads its streamed answer, within bounds of time and size; asks again after a
- * passing failure. Asking changes nothing at the endpoint, so a question whose answer broke off may be asked anew. Never
- * rejects, and quotes no header, no page and no address: any may hold a secret.
+ * Sends one request to a model endpoint and reads the streamed answer, bounded in time and size; repeats it after a
+ * retryable failure. A request changes nothing at the endpoint, so it is safe to repeat. Never rejects. Its reasons quote
+ * no header, page or address, any of which may hold a secret.
  * @see DIS-3 and CON-3 in docs/specification.md
  */
 
@@ -24,29 +24,29 @@ export interface StreamModelPorts {
   readonly nowMs: Now;
   /** Between 0 and 1. */
   readonly random: () => number;
-  /** Resolves after so long; rejects when the signal aborts first. */
+  /** Resolves after `ms`; rejects when the signal aborts first. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly limits?: Partial<StreamLimits>;
-  /** Hears the text piece by piece as it comes. */
+  /** Called with each piece of text as it arrives. */
   readonly onText?: (piece: string) => void;
-  /** The answer is asked for anew; what came of the last one is void. */
+  /** The request is being repeated; discard the pieces of the last attempt. */
   readonly onAgain?: (why: string) => void;
 }
 
 export interface StreamLimits {
-  /** Silence of the endpoint, before its first byte too. */
+  /** Longest silence of the endpoint, also before its first byte. */
   readonly idleMs: number;
   readonly maxBytes: number;
   /** Calls that one answer may begin. */
   readonly maxCalls: number;
   readonly attempts: number;
-  /** An endpoint that asks for a longer wait is not waited for. */
+  /** If the endpoint asks for a longer wait, the request fails instead. */
   readonly longestWaitMs: number;
 }
 
 export type ModelVerdict =
   | { readonly kind: 'answered'; readonly answer: ModelAnswer }
-  /** The tokens of answers that broke off count too. */
+  /** Includes the tokens of answers that broke off. */
   | { readonly kind: 'failed'; readonly why: string; readonly tokens: Tokens };
 
 type Attempt =
@@ -62,7 +62,7 @@ type Attempt =
 const usualLimits: StreamLimits = {
   idleMs: 120_000,
   maxBytes: 8_388_608,
-  // Of one answer 32 are carried out and the others refused one by one; this many no working model asks for.
+  // The tool loop runs 32 calls of one answer and refuses the rest one by one; no working model asks for this many.
   maxCalls: 256,
   attempts: 4,
   longestWaitMs: 120_000,
@@ -70,17 +70,17 @@ const usualLimits: StreamLimits = {
 const firstWaitMs = 1_000;
 const longestBackoffMs = 30_000;
 const passingStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529]);
-/** These say what was wrong with the question; others may quote the key. */
+/** The error texts of these statuses describe the request; those of others may quote the key. */
 const tellingStatuses: ReadonlySet<number> = new Set([400, 404, 413, 422]);
-/** No wait fills an empty account. */
+/** Waiting does not restore a spent quota. */
 const spentQuota = /insufficient_quota|billing_hard_limit|credit balance/;
 const maxErrorBytes = 65_536;
 const keptMessage = 300;
 
-/** What `wait` is outside of a spec. */
+/** The default of `wait`. */
 export const waitFor = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal });
 
-/** Asks until there is a whole answer, a lasting failure, or no attempt left. */
+/** Repeats the request until there is a complete answer, a permanent failure, or no attempt left. */
 export async function streamModel(
   model: ModelSettings,
   question: Question,
@@ -115,7 +115,7 @@ export function sum(one: Tokens, other: Tokens): Tokens {
   return { input: one.input + other.input, output: one.output + other.output };
 }
 
-/** Doubles with each attempt; half of it is chance, so that runs that failed together do not come back together. */
+/** Exponential backoff. Half of it is random, so that runs that failed together do not retry together. */
 function backoffMs(attempt: number, chance: number): number {
   const whole = Math.min(longestBackoffMs, firstWaitMs * 2 ** (attempt - 1));
   return Math.round(whole * (0.5 + chance / 2));
@@ -131,10 +131,10 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), limits.idleMs);
   const stop = createStopSignal([signal, silence.signal]);
-  // What has come when the connection breaks may be the whole answer already.
+  // When the connection breaks, the draft may already hold the complete answer.
   const draft = emptyDraft();
   try {
-    // A signal of the request itself would be gone with the request, before the answer is read.
+    // The signal is passed to `fetch`: one of the `Request` is collected with it, before the answer is read.
     const request = requestOf(model, question);
     const route = await throughProxy(request.url);
     if (route.kind === 'unusable') throw new Unusable(route.why, false);
@@ -158,7 +158,7 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
   }
 }
 
-/** A reason of ours, safe to show. */
+/** A reason written by this file, safe to show. */
 class Unusable extends Error {
   readonly passing: boolean;
   constructor(message: string, passing: boolean) {
@@ -174,11 +174,11 @@ function requestOf(model: ModelSettings, question: Question): Request {
       method: 'POST',
       headers: { accept: 'text/event-stream, application/json', ...headers },
       body: JSON.stringify(requestBody(model, question)),
-      // A key must not follow a redirect to another host.
+      // A redirect could send the key to another host.
       redirect: 'manual',
     });
   } catch {
-    // The error quotes the address or the header.
+    // The caught error may quote the address or a header.
     throw new Unusable('no request can be made of agent.model; check base_url and api_key', false);
   }
 }
@@ -221,11 +221,11 @@ async function readAnswer(response: Response, { model, limits, heard, draft, onT
       continue;
     }
     for (const { data } of events.read(text)) take(readEvent(provider, draft, data));
-    // Leaving the loop cancels the rest.
+    // Leaving the loop cancels the rest of the body.
     if (draft.ended || draft.fault !== null) return;
   }
   if (!isWhole) {
-    // A stream whose last event lacks its empty line is still whole where the event is.
+    // The last event is complete even if its terminating empty line is missing.
     for (const { data } of events.read('\n\n')) take(readEvent(provider, draft, data));
     return;
   }
@@ -274,7 +274,7 @@ async function refusalOf(response: Response, model: ModelSettings, { nowMs }: As
   };
 }
 
-/** The endpoint's own words where they help, without the key and without shapes of others. */
+/** The endpoint's error text, without the key and without anything that has the shape of a secret. */
 function messageIn(text: string, { apiKey }: ModelSettings): string {
   const body = parse(text);
   const error = isJsonObject(body) ? body.error : undefined;
@@ -293,7 +293,7 @@ async function shortBody(response: Response): Promise<string> {
       if (text.length > maxErrorBytes) break;
     }
   } catch {
-    // The status has come, and says enough.
+    // The status alone is enough.
   }
   return text;
 }

@@ -1,6 +1,5 @@
 /**
- * The tool `web_extract`: the readable text of a public page. Reaches no private address, whatever the name or a redirect
- * says.
+ * The tool `web_extract`: the readable text of a public page. Private addresses are refused, also after a redirect.
  * @see DIS-5 in docs/specification.md
  */
 
@@ -42,7 +41,7 @@ export function createWebExtract(fetchPublic: FetchPublic): BuiltInTool {
   };
 }
 
-/** In the encoding that the answer names, else that the page names, else UTF-8. */
+/** Decodes with the charset of the content type, else of the page's `<meta>`, else UTF-8. */
 function decode(bytes: Buffer, type: string): string {
   const beginning = bytes.subarray(0, 1_024).toString('latin1');
   const named =

@@ -1,6 +1,6 @@
 /**
- * The tool `web_search`: asks the configured search endpoint, which speaks SearXNG's JSON. The endpoint is the owner's
- * choice and may be private; what it finds is third parties' text.
+ * The tool `web_search`: asks the configured search endpoint over SearXNG's JSON API. The owner chose the endpoint, so it
+ * may be private; its results are untrusted text.
  * @see DIS-5 in docs/specification.md
  */
 
@@ -59,7 +59,7 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
         if (found === undefined) return failure('the search endpoint answered with what is no list of results');
         return { text: spell(found.slice(0, most)), isError: false };
       } catch {
-        // The error may quote the address, which may hold a login.
+        // The error may quote the address, which may contain credentials.
         if (signal.aborted) return failure('the run was stopped');
         return failure(
           stop.isTimeOver() ? `no answer within ${timeoutMs / 1_000} s` : 'the search endpoint was not reached',

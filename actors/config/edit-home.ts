@@ -1,5 +1,5 @@
 /**
- * Changes keys of a profile's config.yaml, comments and order kept, while no other writer can.
+ * Changes keys of a profile's config.yaml under its lock. Comments and order are preserved.
  * @see HOME-4 in docs/specification.md
  */
 
@@ -18,7 +18,7 @@ export interface Unwritable {
   readonly why: string;
 }
 
-/** @param plan returns the edits of the text as it is, or why there are none */
+/** @param plan returns the edits of the current text, or why there are none */
 export async function editHome<Refused extends 'taken' | 'absent'>(
   { home, profile }: { readonly home: string; readonly profile: ProfileName },
   plan: (text: string) => readonly ConfigEdit[] | Refused,

@@ -1,6 +1,6 @@
 /**
- * Reads the files in which other agent programs keep their MCP servers. A file that is not there is passed over; one that
- * cannot be read is told. Changes none of them.
+ * Reads the files in which other agent programs keep their MCP servers. A missing file is skipped; an unreadable one is
+ * reported. Changes none of them.
  * @see CLI-5 in docs/specification.md
  */
 
@@ -28,9 +28,9 @@ import { readText } from '../files.ts';
 export interface ForeignConfig {
   readonly file: ForeignFile;
   readonly servers: readonly ForeignServer[];
-  /** Those that the program has for other folders. */
+  /** Servers that the program has for other folders. */
   readonly elsewhere: readonly ServersElsewhere[];
-  /** Why nothing could be read of it. */
+  /** Why the file could not be read. */
   readonly problem?: string;
 }
 
@@ -39,7 +39,7 @@ export async function readForeignConfigs(places: ForeignPlaces): Promise<readonl
   return found.filter((one) => one !== undefined);
 }
 
-/** Plans the import of what was found into a profile. */
+/** Plans the import of the found servers into a profile. */
 export async function planForeign(
   configs: readonly ForeignConfig[],
   { paths, places }: { readonly paths: ProfilePaths; readonly places: ForeignPlaces },
@@ -60,7 +60,7 @@ async function readOne(file: ForeignFile, places: ForeignPlaces): Promise<Foreig
   try {
     text = await readText(file.path);
   } catch (thrown) {
-    // Where a file stands in a folder’s place, the program is not there either.
+    // A path component is a file instead of a folder, so the program is not installed.
     if ((thrown as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined;
     return { file, servers: [], elsewhere: [], problem: `cannot be read: ${causeOf(thrown)}` };
   }
@@ -75,7 +75,7 @@ async function readOne(file: ForeignFile, places: ForeignPlaces): Promise<Foreig
   };
 }
 
-/** A file of switches that cannot be read switches nothing off. */
+/** An unreadable file of switches switches nothing off. */
 async function switchesOf(path: string, { workspace = '' }: ForeignFile): Promise<readonly string[]> {
   const text = await readText(path).catch(() => undefined);
   const read = text === undefined ? undefined : parseJsonc(text);
@@ -86,7 +86,7 @@ function documentOf(
   file: ForeignFile,
   text: string,
 ): { readonly kind: 'read'; readonly value: Json } | { readonly kind: 'malformed'; readonly why: string } {
-  // Some programs leave an empty file where they have nothing to say.
+  // Some programs leave an empty file when they have no servers.
   if (text.trim() === '') return { kind: 'read', value: {} };
   if (file.form === 'json') return parseJsonc(text);
   const read = parseToml(text);

@@ -1,5 +1,6 @@
 /**
- * Reads a home: the configuration and secrets of the default profile and, where profiles are multiplexed, of every other.
+ * Reads a home: the configuration and secrets of the default profile and, with `multiplex_profiles`, of every other
+ * profile.
  * @see HOME-1, INT-1 and PRF-1 in docs/specification.md
  */
 
@@ -27,9 +28,9 @@ import { findLooseEnds } from './route-world.ts';
 export interface HomeSource {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Texts that are read in the place of files, by their paths. */
+  /** Texts by file path, read instead of the files. */
   readonly drafts?: ReadonlyMap<string, string>;
-  /** Returns what keeps the home's documents, by how the gateway is configured; files unless given. */
+  /** The store of the home's documents for this gateway configuration. Default: files. */
   readonly documents?: (gateway: Settings['gateway']) => Documents;
 }
 
@@ -41,9 +42,9 @@ export interface LoadedProfile {
   readonly scope: ReadonlyMap<string, string>;
   /** Its `config.yaml` as it was read. Secret: it may hold tokens. */
   readonly text: string;
-  /** The PATH by which its programs are found: that of its `.env`, else that of the process. */
+  /** The PATH for the profile's programs: from its `.env`, else from the process. */
   readonly searchPath: string;
-  /** Whether its `config.yaml` is there and holds nothing, as a write that was cut off leaves it. */
+  /** Whether its `config.yaml` exists and is empty, as after an interrupted write. */
   readonly isEmpty: boolean;
 }
 
@@ -54,14 +55,14 @@ export interface LoadedHome {
   /** Every profile that has a folder, served or not. */
   readonly existing: ReadonlySet<string>;
   readonly diagnostics: readonly Diagnostic[];
-  /** Those that stop the webhook adapter. */
+  /** The findings that stop the webhook adapter. */
   readonly webhookBlocked: readonly Diagnostic[];
-  /** What was read, by path, each with its stamp from right before: whatever changes from then on was not read. */
+  /** The files that were read, each with a stamp taken just before, so that any later change is noticed. */
   readonly stamps: ReadonlyMap<string, string | undefined>;
   readonly documents: Documents;
 }
 
-/** Checks conditions against the folder of their profile, whose lists they may name. */
+/** Checks filter conditions against the folder of their profile, because they may name lists in it. */
 export function filterChecker(home: string): FilterChecker {
   return (conditions, profile) => {
     const folder = profilePaths(home, profile).home;
@@ -90,7 +91,7 @@ export function loadHome(source: HomeSource): LoadedHome {
     }
   }
   const documents = source.documents?.(main.profile.settings.gateway) ?? fileDocuments;
-  // A route may be bound to a profile whose own file is read after its own.
+  // A route may be bound to a profile that is read after the route's own.
   const looseEndsOf = findLooseEnds({ profiles, documents });
   const diagnostics = read.flatMap(({ diagnostics: found, drafts, warnOf }) => {
     const loose = drafts.flatMap((entry) => looseEndsOf(entry).map((finding) => warnOf(entry.route.name, finding)));
@@ -102,7 +103,7 @@ export function loadHome(source: HomeSource): LoadedHome {
   return { profiles, main: main.profile, existing, diagnostics, webhookBlocked, stamps, documents };
 }
 
-/** Reads a server's entry as it would be read in a profile's `config.yaml`: interpolated, with every error in it. */
+/** Reads a server's entry as a profile's `config.yaml` would be read: interpolated, with all errors. */
 export function readEntry(
   source: HomeSource,
   profile: ProfileName,
@@ -127,7 +128,7 @@ export function readEntry(
   return { server: read.settings.servers[0], findings };
 }
 
-/** The home's `.env` may hold WEBHOOK_*; the process environment comes after it. */
+/** The home's `.env` may hold WEBHOOK_* and overrides the process environment. */
 function interpolationScope(
   secrets: ReadonlyMap<string, string>,
   { env, workspace }: Pick<HomeSource, 'env'> & { readonly workspace: string | undefined },
@@ -151,7 +152,7 @@ function loadProfile(
   }: {
     readonly known: Pick<ConfigSource, 'listener' | 'profiles'>;
     readonly stamps: Map<string, string | undefined>;
-    /** That of the home, which a named profile has unless it names its own. */
+    /** The home's workspace, the default of a named profile. */
     readonly workspace?: string | undefined;
   },
 ): { readonly profile: LoadedProfile } & Pick<ConfigRead, 'diagnostics' | 'drafts' | 'warnOf'> {
@@ -185,7 +186,7 @@ function isAbsoluteFolder(path: string): boolean {
   return isAbsolute(path) && isFolder(path);
 }
 
-/** A file that is not there is empty; one that cannot be read is a finding. */
+/** A missing file counts as empty; an unreadable one is a finding. */
 function textOf(path: string, unread: Diagnostic[]): string {
   try {
     return readFileSync(path, 'utf8');

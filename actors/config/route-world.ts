@@ -1,5 +1,5 @@
 /**
- * Looks up what the routes of a home name: jobs, scripts, lists and programs of their profiles, as they exist now.
+ * Checks that what the routes of a home name exists now: jobs, scripts, lists and programs of their profiles.
  * @see CFG-2 and RTE-1 in docs/specification.md
  */
 
@@ -29,7 +29,7 @@ export interface HomeOfRoutes {
   readonly documents: Documents;
 }
 
-/** Says of a route what it names that is not there; nothing of one whose profile is not served, which is told otherwise. */
+/** Reports what a route names that does not exist. A route whose profile is not served has its own finding elsewhere. */
 export function findLooseEnds({
   profiles,
   documents,
@@ -59,11 +59,11 @@ function worldOf(
     hasJob: (ref) => jobs.find(ref) !== undefined || jobs.problem() !== undefined,
     fullServersOf: (toolsets) => serversOf(toolsets, full),
     script: (name) => standingOf(paths.scripts, name),
-    // As it is started: from the home of the profile.
+    // Resolved as at its start: from the profile's home.
     hasProgram: (command) => findCommand(command, searchPath, paths.home) !== undefined,
     list: (name) => standingOf(paths.home, name),
     listsOf(filters) {
-      // A list that leads out of the home is an error of the route.
+      // A list outside the home is an error of the route.
       const compiled = compileFilters(filters, (file) => leadsOut(paths.home, file));
       return (compiled.ok ? compiled.value : compiled).lists;
     },
@@ -74,7 +74,7 @@ function standingOf(folder: string, name: string): FileStanding {
   const file = confined(folder, name);
   if (file !== undefined) return statSync(file, { throwIfNoEntry: false })?.isFile() === true ? 'there' : 'missing';
   if (leadsOut(folder, name)) return 'outside';
-  // What is there and cannot be reached inside lies behind a link that leads out.
+  // An existing file that is not confined is behind a link that leads outside.
   return name.includes('\0') || statSync(resolve(folder, name), { throwIfNoEntry: false }) === undefined
     ? 'missing'
     : 'outside';

@@ -1,6 +1,6 @@
 /**
- * Changes one entry of `mcp_servers` in a profile's config.yaml, comments and order kept, while no other writer can; the
- * secrets of the entry go into `.env` first, since a reference must not be there before what it refers to.
+ * Changes one entry of `mcp_servers` in a profile's config.yaml under its lock. Comments and order are preserved. Secrets
+ * go into `.env` first, so that no reference exists before its variable.
  * @see HOME-3, HOME-4, CLI-5 and LNK-2 in docs/specification.md
  */
 
@@ -21,18 +21,18 @@ export interface EntryPlace {
   readonly name: string;
 }
 
-/** Whether the configuration has a server of that name, usable or not. */
+/** Whether the configuration has a server of that name, valid or not. */
 export async function hasServerEntry({ home, profile, name }: EntryPlace): Promise<boolean> {
   return holds((await readText(profilePaths(home, profile).config)) ?? '', name);
 }
 
-/** The entry of a server as it is written, with some keys changed. */
+/** The entry of a server as written, with some keys changed. */
 export async function changedEntry({ home, profile, name }: EntryPlace, changes: JsonObject): Promise<JsonObject> {
   const held = valueAt((await readText(profilePaths(home, profile).config)) ?? '', ['mcp_servers', name]);
   return merged(isJsonObject(held) ? held : {}, changes);
 }
 
-/** Adds a rule to the entry's `approvals`; one that stands there already stays as it is. */
+/** Adds a rule to the entry's `approvals` unless it is already there. */
 export function addApprovalRule(place: EntryPlace, rule: ApprovalRule): Promise<EntryChange<'absent'>> {
   return editHome<'absent'>(place, (text) => {
     const path = ['mcp_servers', place.name];
@@ -47,7 +47,7 @@ export function addApprovalRule(place: EntryPlace, rule: ApprovalRule): Promise<
   });
 }
 
-/** Adds an entry and its variables under a name that is free. */
+/** Adds an entry and its variables, if the name is free. */
 export async function addServerEntry(
   place: EntryPlace,
   entry: JsonObject,
@@ -61,17 +61,17 @@ export async function addServerEntry(
   );
 }
 
-/** The files of a profile, as a plan of a change reads them. */
+/** The files of a profile, as input of a plan. */
 export interface EntryFiles {
-  /** config.yaml as it is written; no mapping counts as empty. */
+  /** The parsed config.yaml; empty if it is not a mapping. */
   readonly config: JsonObject;
-  /** Of `.env`. */
+  /** The variables of `.env`. */
   readonly secrets: ReadonlyMap<string, string>;
 }
 
 /**
- * Writes what a plan says. The plan is made from both files while no other writer can change `.env`, and again for config.yaml
- * where that was changed meanwhile; a refusal of the plan writes nothing.
+ * Writes the changes of a plan. The plan is made under the lock of `.env`, and again under the lock of config.yaml if
+ * that has changed since. If the plan refuses, nothing is written.
  */
 export async function changeServerEntry(
   { home, profile }: Pick<EntryPlace, 'home' | 'profile'>,
@@ -93,7 +93,7 @@ export async function changeServerEntry(
       return plan.kind === 'refused' ? undefined : withVariables(text, plan.variables);
     });
   }
-  // What the lock above reports is not seen by the compiler.
+  // The compiler does not see that the callback above assigns `outcome`.
   const planned = outcome as EntryPlan | EntryRefusal;
   if (planned.kind === 'refused') return planned;
   const secrets = parseEnvFile((await readText(env)) ?? '');

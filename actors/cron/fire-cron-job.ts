@@ -1,7 +1,7 @@
 /**
- * Fires a cron job at most once for each due time, whichever gateway of the journal comes first: the claim of the due
- * time, the event, its run and the mark that tells how far the job has come land in one commit, or nothing does. What
- * was not fired is written down with its reason the same way. Knows no chart and no calendar.
+ * Fires a cron job at most once for each due time, even with several gateways on one journal: one commit writes the claim
+ * of the due time, the event, its run and the job's mark (how far it has come). A skipped firing is recorded with its
+ * reason in the same way.
  * @see CRN-1, CRN-2 and DUR-1 in docs/specification.md
  */
 
@@ -14,30 +14,30 @@ import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 import type { Opened } from '../webhook/claim-delivery.ts';
 
-/** An event of a job: one that its schedule or a person asked for, or a due time that was passed over. */
+/** An event of a job: a scheduled or manual firing, or a skipped due time. */
 export type CronEventRecord = EventRecord & { readonly cronJob: string; readonly dueAtMs?: number };
 
-/** How far a job has come, over restarts and for every gateway of the journal. */
+/** How far a job has come. Survives restarts and is shared by all gateways of the journal. */
 export interface CronMark {
-  /** Due times up to here are settled. */
+  /** Due times up to and including this one are settled. */
   readonly dueAtMs: number;
-  /** The schedule that it belongs to; another schedule begins anew. */
+  /** Fingerprint of the schedule that the mark belongs to. A changed schedule begins anew. */
   readonly print: string;
   /** The run of the last firing. */
   readonly run?: string;
-  /** Differs from that of the job's other marks. */
+  /** Unique among the job's marks. */
   readonly holder?: string;
 }
 
 export interface DueTime {
   readonly dueAtMs: number;
-  /** The oldest due time that it stands for, where several were missed. */
+  /** The oldest due time that this firing replaces, if several were missed. */
   readonly missedSinceMs?: number;
 }
 
-/** What every entry of the history needs. */
+/** Input of every entry of the history. */
 export interface Entry {
-  /** The key of the event, and of the run that it leads to. */
+  /** The key of the event, and of its run. */
   readonly key: string;
   readonly nowMs: number;
   readonly profile: string;
@@ -46,7 +46,7 @@ export interface Entry {
 
 export type FiringVerdict =
   | { readonly kind: 'granted'; readonly run: string; readonly opened: Opened }
-  /** This due time was handled before, here or by another gateway. */
+  /** This due time was already handled, here or by another gateway. */
   | { readonly kind: 'taken' }
   | { readonly kind: 'refused'; readonly reason: string };
 
@@ -58,28 +58,30 @@ export type NoteVerdict =
 export interface FireCronJob {
   /** Fires for a due time of the schedule. */
   due(entry: Entry, due: DueTime, print: string): Promise<FiringVerdict>;
-  /** Fires now, whatever the schedule says; the context is for this one run. */
+  /** Fires now, independent of the schedule. The context is added to this run's prompt only. */
   byHand(entry: Entry, context: string | undefined): Promise<FiringVerdict>;
-  /** Writes a due time down that is not fired; it will not be fired any more. */
+  /** Records a due time as skipped; it is never fired. */
   pass(entry: Entry, due: DueTime, print: string, reason: string): Promise<NoteVerdict>;
-  /** Writes down the outcome of a job without a due time, once for each name. */
+  /** Records an outcome of a job that has no due time, once per name. */
   note(entry: Entry, reason: string, once: string): Promise<NoteVerdict>;
-  /** Makes a schedule begin now, unless another mark stands than the one that was found: nothing of it was due before. */
+  /**
+   * Makes a schedule begin now, so that nothing before was due. Resolves with `taken` if the mark is no longer `found`.
+   */
   begin(entry: Omit<Entry, 'key'>, print: string, found: CronMark | undefined): Promise<NoteVerdict>;
   mark(profile: string, job: string): Promise<CronMark | undefined>;
-  /** The run of the last firing while it waits, runs or delivers. */
+  /** The run of the last firing, while it waits, runs or delivers. */
   inFlight(mark: CronMark | undefined): Promise<string | undefined>;
 }
 
 export interface FirePorts {
   readonly keeper: JournalKeeper;
-  /** False while so many runs wait in memory that further ones stay on disk until some have ended. */
+  /** False while the runs in memory are at their limit; further runs stay on disk until some have ended. */
   readonly hasRoom: () => boolean;
 }
 
-/** A claim outlives every clock that could come to its due time again. */
+/** Long enough that no clock that is set back reaches the due time again. */
 const claimLifeMs = 7 * 86_400_000;
-/** Longer than the rarest schedule waits: the 29th of February once in eight years. */
+/** Longer than the longest gap of any schedule: the 29th of February, up to eight years apart. */
 const markLifeMs = 10 * 366 * 86_400_000;
 
 export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
@@ -132,7 +134,7 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
       const { key, profile, job } = entry;
       const prompt = context === undefined ? job.prompt : `${job.prompt}\n\n${context}`.trimStart();
       const event = { ...eventOf(entry, 'cron.manual', 'cron'), deliveryId: `cron-${job.id}-${key}`, prompt };
-      // The claim that webhooks take for a firing too.
+      // Webhooks that fire a job write the same claim.
       return fire(entry, event, [claim(`cron/${profile}/${job.id}/${key}`, { eventKey: key }, claimLifeMs)]);
     },
     pass: async (entry, due, print, reason) =>
@@ -156,7 +158,7 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
     mark,
     async inFlight(mark) {
       if (mark?.run === undefined) return undefined;
-      // A run whose work is over has no due time left.
+      // A finished run has no due time.
       const run = await keeper.journal()?.get('runs', mark.run);
       return run?.dueAtMs === undefined ? undefined : mark.run;
     },
@@ -172,13 +174,13 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
   }
 }
 
-/** The claim's name is the job and the due time, so it is the same in every gateway and after every restart. */
+/** The claim is named by job and due time, so it is the same in every gateway and after every restart. */
 function dueClaim({ key, nowMs, profile, job }: Entry, { dueAtMs }: DueTime): Write {
   const lifeMs = Math.max(0, dueAtMs - nowMs) + (job.graceMs ?? usualGraceMs) + claimLifeMs;
   return claim(`cron/${profile}/${job.id}/${dueAtMs}`, { eventKey: key }, lifeMs);
 }
 
-/** A mark is a claim that is given back and taken anew: claims are what the journal keeps beside records. */
+/** A mark is a claim that is released and taken again, because claims are what the journal keeps beside records. */
 function markWrites({ profile, job }: Omit<Entry, 'key'>, mark: CronMark, over?: string): [Write, Write] {
   const name = markName(profile, job.id);
   const holder = `${mark.print} ${mark.dueAtMs}`;
@@ -231,7 +233,7 @@ function eventOf({ key, nowMs, profile, job }: Entry, event: string, status: 'cr
   };
 }
 
-/** A firing on time needs no word; a late one says how late, and what it stands for. */
+/** Undefined for a firing on time; else how late it is and which missed firings it replaces. */
 function lateness({ nowMs }: Entry, { dueAtMs, missedSinceMs }: DueTime): string | undefined {
   const lateMs = nowMs - dueAtMs;
   if (missedSinceMs === undefined && lateMs < 60_000) return undefined;
@@ -254,7 +256,7 @@ function refusalOf(
   }
 }
 
-/** `20261121T090000Z`: what a delivery id can hold anywhere. */
+/** `20261121T090000Z`: valid in any delivery id. */
 function compactTime(atMs: number): string {
   return new Date(atMs).toISOString().replace(/\.\d+/, '').replace(/[-:]/g, '');
 }

@@ -1,6 +1,6 @@
 /**
- * The cron jobs of a profile as `cron/jobs.json` holds them: a list of records, or an object with a list under `jobs`.
- * Read again when the file changes; the last good jobs stand while it is corrupt, and it is not overwritten then.
+ * The cron jobs of a profile in `cron/jobs.json`: a list of records, or an object with a list under `jobs`. Read again
+ * when the file changes. While the file is corrupt, the last good jobs apply and it is not overwritten.
  * @see CRN-1, CRN-2 and SUB-1 in docs/specification.md
  */
 
@@ -11,24 +11,22 @@ import type { Document } from '../documents.ts';
 
 export type JobsUpdate =
   | { readonly kind: 'updated' }
-  /** The change was taken back by whoever asked for it; nothing was written. */
+  /** The caller's change returned undefined; nothing was written. */
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'failed'; readonly problem: string };
 
 export interface JobsStore {
   /** Finds a job by id, else the first by name. */
   find(ref: string): CronJob | undefined;
-  /** The jobs that a person may mean: the one of this id, else all of this name. */
+  /** The jobs that a reference may mean: the one with this id, else all with this name. */
   meant(ref: string): readonly CronJob[];
-  /** The records of the file that stand for no job. */
+  /** The records of the file that are not valid jobs. */
   strays(): readonly StrayRecord[];
   /** The jobs in the order of the file; the same list while it is unchanged. */
   all(): readonly CronJob[];
-  /** Why the file as it stands cannot be used; the jobs are then those of the last good one. */
+  /** Why the current file cannot be used; the jobs are then those of the last good one. */
   problem(): string | undefined;
-  /**
-   * Changes the file under its lock. The change sees the jobs as they stand then, and gives undefined to write nothing.
-   */
+  /** Changes the file under its lock. `change` gets the current text and jobs, and returns undefined to write nothing. */
   update(change: (text: string, jobs: readonly CronJob[]) => string | undefined): Promise<JobsUpdate>;
 }
 
@@ -55,7 +53,7 @@ export function createJobsStore({ document }: { readonly document: Document }): 
       if (read.kind === 'read') ({ jobs, strays } = read);
       else problem = corrupt;
     } catch (thrown) {
-      // Permissions can be fixed without moving the stamp, so the next look tries again.
+      // Permissions can be fixed without a new stamp, so the next call reads again.
       seen = undefined;
       problem = `${place}: cannot be read; ${readCure} (${causeOf(thrown)})`;
     }

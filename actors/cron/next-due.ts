@@ -1,7 +1,7 @@
 /**
- * The calendar of cron jobs: the first due time after a moment, in a zone with its changes of the clock. Once a day in
- * spring some local times do not exist and once in autumn some come twice: a job at fixed times runs once either way, a
- * job with a step or a star keeps its pace. The only file that imports croner.
+ * The calendar of cron jobs: the first due time after a moment, in a time zone with DST. In spring some local times do
+ * not exist, and in autumn some occur twice: a job at fixed times runs once in both cases, and a job with a step or a
+ * star keeps its pace. The only file that imports croner.
  * @see CRN-1 and CRN-3 in docs/specification.md
  */
 
@@ -9,7 +9,7 @@ import { Cron } from 'croner';
 import { nextOfInterval } from '../../machines/cron/expression.ts';
 import type { NextDue } from '../../machines/cron/job.ts';
 
-/** Reading an expression costs more than asking it; jobs are few, and their expressions fewer. */
+/** Parsing an expression costs more than evaluating it, and there are few different ones. */
 const mostKept = 500;
 
 export function createNextDue(): NextDue {
@@ -35,7 +35,7 @@ export function createNextDue(): NextDue {
         timezone: zone ?? hostZone(),
       });
     } catch {
-      // What this refuses, the rules have refused before; a job of it is never due.
+      // The rules reject such an expression earlier; a job that has one is never due.
     }
     kept.set(name, cron);
     return cron;
@@ -49,11 +49,11 @@ export function createNextDue(): NextDue {
     try {
       const found = next(zone, afterMs);
       if (found === undefined || hasPace(expression)) return found;
-      // Croner leaves out a time in a gap that ends on another day (23:00 becomes 00:00 in Nuuk).
+      // Croner skips a time in a gap that ends on another day (23:00 becomes 00:00 in Nuuk).
       const aheadMs = clockIn(zone ?? hostZone());
       const foundLocal = found + aheadMs(found);
       let local = next('UTC', afterMs + aheadMs(afterMs));
-      // The clock is looked at only around local times that were left out; most schedules have none.
+      // Searches for gaps only around skipped local times; most schedules have none.
       for (; local !== undefined && local < foundLocal; local = next('UTC', local)) {
         const time = local;
         const gap = gapsBetween(Math.max(afterMs, time - aroundMs), Math.min(found, time + aroundMs), aheadMs).find(
@@ -63,31 +63,31 @@ export function createNextDue(): NextDue {
       }
       return found;
     } catch {
-      // A zone that this system does not know shows itself only here.
+      // croner reports a time zone that this system does not have only here.
       return undefined;
     }
   };
 }
 
-/** A minute or hour with a star or a step leaves gaps out. */
+/** Whether the minute or hour has a star or a step: such a schedule skips gaps. */
 function hasPace(expression: string): boolean {
   return /[*?/]/.test(expression.split(' ').slice(0, 2).join(' '));
 }
 
-/** Local times that the clock skips, as if they were UTC, and the moment at which it does. */
+/** Local times that the clock skips, as if they were UTC, and the moment of the change. */
 interface Gap {
   readonly fromMs: number;
   readonly toMs: number;
   readonly endsAtMs: number;
 }
 
-/** Changes of one clock lie further apart than this. */
+/** Changes of one clock are further apart than this. */
 const lookEveryMs = 43_200_000;
 
-/** A local time, taken as UTC, lies less than this from its moment in any zone. */
+/** A local time, taken as UTC, differs from its moment by less than this in any zone. */
 const aroundMs = 86_400_000;
 
-/** The gaps whose end lies between two moments, the second left out, in order. */
+/** The gaps that end between two moments, the second excluded, in order. */
 function gapsBetween(afterMs: number, beforeMs: number, aheadMs: Clock): Gap[] {
   const gaps: Gap[] = [];
   let before = aheadMs(afterMs);
@@ -131,12 +131,12 @@ function clockOf(zone: string): Clock {
   };
 }
 
-/** The zone of this machine, or the one that TZ names. */
+/** The zone of this machine, or of TZ. */
 export function hostZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** Tells whether this system knows a zone by its IANA name; an offset is no zone. */
+/** Whether this system has a zone of that IANA name; an offset is not a zone. */
 export function knowsZone(zone: string): boolean {
   if (!/^[A-Za-z]/.test(zone)) return false;
   try {

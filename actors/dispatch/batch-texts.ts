@@ -1,6 +1,5 @@
 /**
- * Gathers the text of a run from the rendered texts of its events: of a batch as many of the newest as fit. Knows no skill
- * and no runner.
+ * Builds the text of a run from the rendered texts of its events. Of a batch, as many of the newest as fit.
  * @see COA-2 in docs/specification.md
  */
 
@@ -11,7 +10,7 @@ import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 type ReadEvent = (key: string) => Promise<EventRecord | undefined>;
 
 /**
- * Resolves with the prompt of a run without its skill; of one that delivers its texts without an agent, with these.
+ * Resolves with the prompt of a run, without its skill; for a direct delivery, with the texts themselves.
  * @param prompt of its event, the newest of a batch
  */
 export async function textOfRun(
@@ -25,8 +24,8 @@ export async function textOfRun(
 }
 
 /**
- * Resolves with the texts, oldest first. Reads one event in each turn of the event loop, because each may be as large as a
- * body. An event that the history has no more ends it.
+ * Resolves with the texts, oldest first. Reads one event per turn of the event loop, because each may be as large as a
+ * body. Stops at an event that the history no longer has.
  * @param keys of the events, oldest first
  */
 async function textsOfBatch(keys: readonly string[], read: ReadEvent): Promise<readonly string[]> {

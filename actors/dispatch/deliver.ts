@@ -1,6 +1,6 @@
 /**
- * Makes a profile's delivery targets, and says of a name why nothing can be delivered there. Causes stay in here, in the
- * history and in the log; callers over HTTP never see them.
+ * Makes a profile's delivery targets, and explains why a target name cannot be used. Causes go to the history and the log
+ * only; HTTP callers never see them.
  * @see DLV-2, DLV-3 and DLV-5 in docs/specification.md
  */
 
@@ -21,21 +21,21 @@ export interface TargetOwner {
   /** The profile's `.env` and its home. */
   readonly scope: ReadonlyMap<string, string>;
   readonly cwd: string;
-  /** The platforms' own targets, loaded where one is configured; absent: there is none. */
+  /** The targets of the platforms, loaded if one is configured. */
   readonly createPlatformTarget?: typeof createPlatformTarget;
 }
 
-/** Loads the platforms' targets: a gateway that delivers to none pays nothing for them. */
+/** Imported on demand, so a gateway without platforms does not load their code. */
 export async function loadPlatformTargets(): Promise<typeof createPlatformTarget> {
   return (await import('./targets/all.ts')).createPlatformTarget;
 }
 
 /** DLV-3. */
 const githubTimeoutMs = 30_000;
-/** The settings of a profile without an entry for it: `gh` may be installed all the same. */
+/** Used if the profile has no entry for it: `gh` may be installed anyway. */
 export const defaultGithubComment: PlatformSettings = { enabled: true, timeoutMs: githubTimeoutMs, options: {} };
 
-/** Makes a target by its name, not by an alias; undefined for an unknown one, or one that is not loaded. */
+/** Makes a target by its canonical name; undefined if the name is unknown or its target is not loaded. */
 export function createTarget(name: string, settings: PlatformSettings, owner: TargetOwner): PlatformTarget | undefined {
   const { log, scope, cwd, ports, createPlatformTarget } = owner;
   switch (name) {
@@ -55,7 +55,7 @@ export function createTarget(name: string, settings: PlatformSettings, owner: Ta
   }
 }
 
-/** Why nothing can be delivered by a name, with the cure; undefined where something can. */
+/** Why a target cannot be used, with the fix; undefined if it can. */
 export function whyNot(name: string, settings: PlatformSettings | undefined): Undelivered | undefined {
   const target = canonicalTarget(name);
   if (target === undefined) return refused('permanent', `target "${name}" is not known; ${cureOfTarget(name)}`);

@@ -1,57 +1,61 @@
 /**
- * The way to one platform: so many deliveries at the same time, so long a gap between two, one at a time in each chat and
- * in order there, nobody while the platform asks for a pause. A delivery asks for its place and gives it back. Knows
- * nothing of what is sent.
+ * The rate-limited queue of one platform: at most `concurrency` deliveries at once, a minimum gap between two, one at a
+ * time and in order per chat, and none while the platform asks for a pause. A delivery takes a place and returns it.
  * @see DLV-4 in docs/specification.md
  */
 
 import type { Pace } from '../../machines/dispatch/pace.ts';
 
 export interface Lane {
-  /** Calls `granted` once it is the delivery's turn, perhaps before this returns; the returned function gives the place back. */
+  /**
+   * Calls `granted` when it is the delivery's turn, perhaps before this returns. The returned function returns the place.
+   */
   ask(chat: string, granted: () => void, who?: Asking): () => void;
   /**
-   * For one that has its place and sends another message: its turn by the pace, before those who have not begun. The
-   * returned function withdraws.
+   * For a delivery that has a place and sends another message: waits for the pace only, ahead of the deliveries that have
+   * not begun. The returned function withdraws.
    */
   next(chat: string, granted: () => void): () => void;
   /**
-   * Keeps a chat for the delivery of a name, which comes back: no other has a turn there before it is released, or before
-   * a time of the steady clock. A chat that is kept for another stays so.
+   * Reserves a chat for the named delivery, which will be retried: no other gets a turn there until `release`, or until a
+   * time of the steady clock. A chat that is reserved for another delivery stays so.
    */
   hold(chat: string, name: string, untilMs?: number): void;
   release(name: string): void;
-  /** Grants nothing before a time of the steady clock: the platform asked for it. */
+  /** Grants nothing before a time of the steady clock, as the platform asked. */
   pause(untilMs: number): void;
-  /** The platform takes messages again. */
+  /** Ends a pause. */
   resume(): void;
-  /** Lets one go in spite of a pause, where none is on its way: a person wants to know whether it is over. */
+  /** Grants one delivery despite a pause, if none is running, to find out whether the platform accepts messages again. */
   probe(): void;
-  /** Until when it is paused, by the steady clock; undefined while it is not. */
+  /** When the pause ends, by the steady clock; undefined if there is none. */
   pausedUntilMs(): number | undefined;
   load(): { readonly running: number; readonly waiting: number };
-  /** Continues at another pace with those who wait, in their order; a pause that was asked for is found anew. */
+  /**
+   * Changes the pace. The order of the waiting deliveries stays; a pause is cleared and set again if the platform repeats
+   * it.
+   */
   adjust(pace: Pace): void;
   /**
-   * Leaves those who wait to the next start, unless somebody behind them in their chat is waited for. Who comes later is
+   * Leaves waiting deliveries to the next start, unless a delivery behind them in their chat is awaited. Later ones are
    * left with them, so that a chat keeps its order.
    */
   park(): void;
-  /** Takes every place back, where those who held them are gone without a word. */
+  /** Takes every place back, when the deliveries that held them ended without returning them. */
   clear(): void;
 }
 
 export interface Asking {
-  /** Whom a chat may be kept for. */
+  /** The name for which a chat may be reserved. */
   readonly name?: string;
-  /** Somebody waits for what happens to it now. */
+  /** A caller is waiting for the outcome. */
   readonly isWaitedFor?: boolean;
 }
 
 export interface LanePorts {
-  /** Milliseconds that only rise: a clock that is set back must stop no platform for as long as it went back. */
+  /** Milliseconds of a clock that only rises, so that setting the system clock back does not stop a platform. */
   readonly steadyMs: () => number;
-  /** Calls back once after a wait; returns how to take that back. */
+  /** Calls back once after a wait; returns a function that cancels it. */
   readonly wake: (callback: () => void, waitMs: number) => () => void;
 }
 
@@ -63,18 +67,18 @@ interface Asker {
 
 interface Chat {
   readonly waiting: Set<Asker>;
-  /** The one that continues there. */
+  /** The delivery that sends another message there. */
   goesOn: Pick<Asker, 'granted'> | undefined;
-  /** Whom it is kept for, and that one where it asks. */
+  /** The delivery that the chat is reserved for, and its entry once it asks. */
   heldFor: string | undefined;
   heldUntilMs: number;
   holder: Asker | undefined;
   busy: boolean;
-  /** Not before then. */
+  /** Time of the steady clock before which nothing is sent. */
   nextMs: number;
 }
 
-/** A chat is forgotten when its gap is long over; looked at when so many are known, and again with twice what is left. */
+/** Idle chats are removed once the map has so many entries, and again when it has twice the number that was left. */
 const mostIdleChats = 1_000;
 
 export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
@@ -90,7 +94,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
   let again = false;
   let parking = false;
   let sweepAt = mostIdleChats;
-  /** What a cleared lane gave out counts no more. */
+  /** Places from before the last `clear` no longer count. */
   let life = 0;
 
   function chatOf(name: string): Chat {
@@ -98,7 +102,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
     if (chat === undefined) {
       if (chats.size >= sweepAt) {
         forgetIdle();
-        // One that is kept cannot go: to look at all of them for each new one would cost their square.
+        // A chat in use cannot be removed. Sweeping for each new chat would take quadratic time.
         sweepAt = Math.max(mostIdleChats, 2 * chats.size);
       }
       chat = {
@@ -124,7 +128,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
     }
   }
 
-  /** A delivery that is granted may end within the call, and free a place for another. */
+  /** A granted delivery may end within the call and free a place for another. */
   function pump(): void {
     if (pumping) {
       again = true;
@@ -138,7 +142,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
     pumping = false;
   }
 
-  /** Grants what may go now, and sleeps until the next may. */
+  /** Grants what is due, and wakes again when the next one is. */
   function grantDue(): void {
     const now = steadyMs();
     let soonest = Number.POSITIVE_INFINITY;
@@ -168,7 +172,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
         continue;
       }
       probing = false;
-      // Last in the next round, so that every chat has its turn.
+      // Moved to the end, so that every chat has its turn.
       chats.delete(name);
       chats.set(name, chat);
       grant(chat, first, now);
@@ -198,7 +202,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
     asker.granted();
   }
 
-  /** Parks those behind whom nobody is waited for. */
+  /** Parks the deliveries with no awaited one behind them. */
   function parkIn({ waiting, holder }: Chat): void {
     let goes = false;
     for (const asker of [...waiting].reverse()) {
@@ -213,7 +217,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
     if (chat.holder === asker) chat.holder = undefined;
   }
 
-  /** A message goes out now. */
+  /** Records that a message is sent now. */
   function took(chat: Chat, now: number): void {
     chat.nextMs = now + chatGapMs;
     nextMs = Math.max(nextMs, now + gapMs);
@@ -244,7 +248,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
           running -= 1;
           chat.busy = false;
         } else if (parking && isWaitedFor) {
-          // Those before it were let go for its sake.
+          // The deliveries before it were unparked for its sake.
           parkIn(chat);
         }
         state = 'over';

@@ -1,6 +1,6 @@
 /**
- * Lends nodemailer's SMTP transport to the `email` target. The package is loaded with the first mail: a gateway that sends
- * none pays nothing for it.
+ * Provides nodemailer's SMTP transport to the `email` target. Loaded with the first mail, so a gateway that sends none
+ * does not load the package.
  * @see DLV-1 in docs/specification.md
  */
 

@@ -1,39 +1,38 @@
 /**
- * The places for runs at the same time: so many of all, so many of one route, one of one coalescing group. A run asks
- * for a place and gives it back; they are granted in the order in which they were asked for, a free one before `ask`
- * returns. Knows nothing of what a run does.
+ * The slots for concurrent runs: a limit for all, one per route, and one run per batch. A run takes a slot and releases
+ * it. Slots are granted in the order of the requests, a free one before `ask` returns.
  * @see DIS-3 and COA-3 in docs/specification.md
  */
 
 export interface PlaceRequest {
   readonly profile: string;
   readonly route: string;
-  /** Bound of the route; absent: only the bound of all holds. */
+  /** Limit of the route; if absent, only the limit of all applies. */
   readonly routeConcurrency?: number;
-  /** Runs of the same group never overlap. */
+  /** Runs of the same batch group never overlap. */
   readonly group?: string;
   /**
-   * Asks for what a run needs beyond this gateway, before it has a place here; resolves with what gives that back, or with
-   * undefined where the request was withdrawn. Never rejects.
+   * Acquires what a run needs beyond this gateway, before its slot here. Resolves with a function that releases it, or
+   * with undefined if the request was withdrawn. Never rejects.
    */
   readonly slot?: (isWithdrawn: () => boolean) => Promise<(() => void) | undefined>;
 }
 
 export interface Places {
-  /** Calls `granted` once a place is free, unless the request was withdrawn; the returned function gives it back or withdraws. */
+  /** Calls `granted` once a slot is free, unless withdrawn. The returned function releases the slot or withdraws. */
   ask(request: PlaceRequest, granted: () => void): () => void;
-  /** Grants nothing more: what waits stays in the journal. */
+  /** Grants nothing more: waiting runs stay in the journal. */
   pause(): void;
-  /** True once paused: a run that kept its place must not begin either. */
+  /** True after `pause`: a run that kept its slot must not begin either. */
   isPaused(): boolean;
-  /** How many hold a place, how many wait, and how many of these wait for a place among all alone. */
+  /** Runs with a slot, waiting runs, and how many of these wait only for the limit of all. */
   load(): { readonly running: number; readonly waiting: number; readonly ready: number };
   resize(concurrency: number): void;
-  /** Takes every place back, where those who held them are gone without a word. */
+  /** Takes every slot back, when the runs that held them ended without releasing them. */
   clear(): void;
 }
 
-/** Lets a number of holders through, the others in their order. */
+/** A semaphore with a queue in request order. */
 interface Gate {
   readonly name: string;
   bound: number;
@@ -48,7 +47,7 @@ interface Ticket {
   readonly enter: () => void;
 }
 
-/** Runs that end as soon as they have their place must not hold up the event loop: so many in a row. */
+/** Runs that end as soon as they have a slot must not block the event loop, so only so many are granted in a row. */
 const grantsInTurn = 50;
 
 export function createPlaces(concurrency: number): Places {
@@ -108,7 +107,7 @@ export function createPlaces(concurrency: number): Places {
         running += 1;
         granted();
       };
-      // The place among all is asked for last, so that a run that waits for its route or group holds none.
+      // The slot among all is requested last, so that a run that waits for its route or batch occupies none.
       const askAll = (given?: () => void): void => {
         if (isOver()) {
           given?.();
@@ -156,7 +155,7 @@ function gateOf(name: string, bound: number): Gate {
   return { name, bound, taken: 0, isPaused: false, isGranting: false, waiting: [] };
 }
 
-/** Lets in as many as it has room for. A loop, not a call from one to the next, so that runs that end at once fill no stack. */
+/** Grants while there is room. A loop instead of recursion, so that runs that end at once do not fill the stack. */
 function grant(gate: Gate): void {
   if (gate.isGranting) return;
   gate.isGranting = true;

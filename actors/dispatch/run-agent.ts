@@ -1,6 +1,6 @@
 /**
- * One run of the agent: gathers the prompt from the event, the skill and the burst's note, hands it to the profile's
- * runner and bounds its time. Knows no chart and no target.
+ * One run of the agent: builds the prompt from the event, the skill and the note on superseded events, passes it to the
+ * profile's runner and limits its time.
  * @see DIS-3, DIS-5, DIS-6 and COA-2 in docs/specification.md
  */
 
@@ -15,22 +15,22 @@ import type { AgentRunner, AgentRunOutcome, Logger } from '../ports.ts';
 import { createStopSignal } from '../stop-signal.ts';
 import { textOfRun } from './batch-texts.ts';
 
-/** What a profile lends to its runs (PRF-2). */
+/** What a profile provides to its runs (PRF-2). */
 export interface RunnerOfProfile {
   readonly run: AgentRunner;
   readonly timeoutMs: number;
   /** The names of its MCP servers, connected or not. */
   readonly servers: readonly string[];
-  /** The text of a skill of the profile; undefined where there is none of that name. */
+  /** The text of a skill of the profile; undefined if it has none of that name. */
   readonly skill: (name: string) => string | undefined;
 }
 
 export interface RunAgentPorts {
   readonly event: (key: string) => Promise<EventRecord | undefined>;
   readonly runnerOf: (profile: ProfileName) => RunnerOfProfile | undefined;
-  /** Writes down that the agent has the prompt. Resolves with false where it must not have it; never rejects. */
+  /** Records that the agent gets the prompt. Resolves with false if the agent must not get it; never rejects. */
   readonly handOver?: (key: string, record: RunRecord, signal: AbortSignal) => Promise<boolean>;
-  /** Calls back when a run begins or ceases to wait for a person, until the returned function is called. */
+  /** Calls back when a run starts or stops waiting for a person, until the returned function is called. */
   readonly whileAsked?: (key: string, changed: (waits: boolean) => void) => () => void;
   /** The trace that the agent's own work belongs to. */
   readonly traceparentOf?: (run: string, event: EventRecord) => string | undefined;
@@ -40,7 +40,7 @@ export interface RunAgentPorts {
 export type RunAgent = (key: string, record: RunRecord, signal: AbortSignal) => Promise<AgentRunOutcome>;
 
 export function createRunAgent(ports: RunAgentPorts): RunAgent {
-  /** Routes whose runs cannot begin, until one does: each outage is logged once. */
+  /** Routes whose runs cannot begin, until one does, so that each outage is logged once. */
   const lacking = new Set<string>();
   const routeOf = ({ profile, route }: RunRecord) => `${profile}/${route}`;
   const { handOver } = ports;
@@ -66,19 +66,22 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
   };
 }
 
-/** Returns the response of a run, and its event, where that follows from the prompt alone; undefined where an agent must be asked. */
+/**
+ * Returns the response of a run and its event if the response follows from the prompt alone; undefined if an agent is
+ * needed.
+ */
 export type AnswerAtOnce = (
   record: RunRecord,
 ) => { readonly response: string; readonly event: EventRecord } | undefined;
 
 export function createAnswerAtOnce(
   ports: Pick<RunAgentPorts, 'runnerOf' | 'log'> & {
-    /** The event, where it can be had without waiting. */
+    /** The event, if it can be read synchronously. */
     readonly event: (key: string) => EventRecord | undefined;
   },
 ): AnswerAtOnce {
   return (record) => {
-    // The texts of a batch are read in several turns of the loop.
+    // The texts of a batch are read over several turns of the event loop.
     if (record.earlierKeys !== undefined) return undefined;
     const runner = record.isDirect ? undefined : ports.runnerOf(record.profile as ProfileName);
     if (!record.isDirect && runner?.run.respond === undefined) return undefined;
@@ -91,7 +94,7 @@ export function createAnswerAtOnce(
     try {
       return { response: runner.run.respond(withSkill(text, event, runner)), event };
     } catch (thrown) {
-      // A skill that cannot be read now is read again where the run can wait for it.
+      // The run reads the skill again later, when it can wait for it.
       if (isExhausted(thrown)) return undefined;
       throw thrown;
     }
@@ -112,7 +115,7 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
     const traceparent = ports.traceparentOf?.(key, event);
     const refused = new AbortController();
     const stop = createStopSignal([signal, refused.signal], runner.timeoutMs);
-    // A person may take as long as the question allows.
+    // The run's time does not count while a person is asked.
     const forget = ports.whileAsked?.(key, (waits) => (waits ? stop.pause() : stop.resume()));
     let handing: Promise<void> | undefined;
     const { handOver } = ports;
@@ -153,7 +156,7 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
       const hasBegun = handing !== undefined;
       return { kind: isExhausted(thrown) && !hasBegun ? 'notBegun' : 'failed', reason: causeOf(thrown) };
     } finally {
-      // A record is written by one at a time: the outcome follows.
+      // A record has one writer at a time, so the outcome is written after this.
       await handing;
       stop.release();
       forget?.();
@@ -161,7 +164,7 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
   };
 }
 
-/** Returns the names of the toolsets that a run gets; the log names those that are dropped. */
+/** Returns the names of the toolsets that a run gets; logs those that are dropped. */
 function toolsetsOf(
   { profile, route }: RunRecord,
   event: EventRecord,
@@ -174,7 +177,7 @@ function toolsetsOf(
   return names;
 }
 
-/** The first skill that is found leads the prompt; the note on superseded events ends it. */
+/** Puts the first skill that exists before the prompt. */
 function withSkill(prompt: string, event: EventRecord, runner: RunnerOfProfile): string {
   const chosen = chooseSkill(event.skills ?? [], (name) => runner.skill(name) !== undefined);
   const skill = chosen === undefined ? undefined : runner.skill(chosen);

@@ -1,19 +1,19 @@
 /**
- * Adapts the SDK's transports to its client: a stream that ends without the answer to
- * its request is reported, instead of being waited for until the call's time is over; and messages come one a turn. Reads
- * nothing of a message but whose answer it is.
+ * Adapts the SDK's transports to its client: a stream that ends without the answer to its request is reported, so that
+ * the call need not time out, and messages are delivered one per turn. Of a message only the request that it answers is
+ * read.
  * @see TRU-2 and SRV-3 in docs/specification.md
  */
 
 import type { Transport } from '@modelcontextprotocol/client';
 
-/** Ours, beside those that JSON-RPC keeps for servers; read again where a call or a connect failed. */
+/** Outside the range that JSON-RPC reserves for servers; recognized when the error of a call or a connect is read. */
 export const streamEndedCode = -32_098;
 export const streamEndedWords = 'the stream ended before the answer';
 
 /**
- * Before the client is connected: answers a request in the server's place where its stream ended without one. Returns
- * whether that has happened, for to a discovery any error is the other era's.
+ * Before the client is connected: answers a request with an error if its stream ended without an answer. Returns whether
+ * that has happened, because discovery takes any error for the other era.
  */
 export function reportEndedStreams(transport: Transport): () => boolean {
   let told = false;
@@ -25,7 +25,7 @@ export function reportEndedStreams(transport: Transport): () => boolean {
     if (!('method' in message) && message.id !== undefined) waiting.delete(message.id);
   };
   transport.send = (message, options) => {
-    // Whoever asks for the end of its stream knows what to make of it.
+    // A caller that sets `onRequestStreamEnd` handles the end itself.
     if (!('method' in message && 'id' in message) || options?.onRequestStreamEnd !== undefined) {
       return send(message, options);
     }
@@ -42,8 +42,8 @@ export function reportEndedStreams(transport: Transport): () => boolean {
 }
 
 /**
- * Once the client is connected: gives it one message a turn. It takes a response at once and a notification a turn later,
- * so that the progress which comes in one piece with the result would be of a call that it has forgotten.
+ * Once the client is connected: delivers one message per turn. The client handles a response at once and a notification a
+ * turn later, so progress that arrives together with the result would belong to a call that is already closed.
  */
 export function deliverInTurn(transport: Transport): void {
   const take = transport.onmessage;

@@ -1,6 +1,6 @@
 /**
- * Bounds the body of an answer: one message must fit in memory, the whole of a plain answer or one event of a stream. A
- * stream itself may continue for ever. Counts bytes and looks for the blank lines that end an event; reads nothing else.
+ * Limits the body of an answer: one message must fit in memory, either a complete plain answer or one event of a stream.
+ * A stream itself may be endless. Counts bytes and looks for the blank lines that end an event.
  * @see LIF-13 in docs/specification.md
  * @see [Server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream)
  */
@@ -8,31 +8,31 @@
 import type { TurnShare } from './turn-share.ts';
 
 const lineFeed = 0x0a;
-/** Some events of a stream, handed on in one piece. */
+/** Lines of a stream that are passed on in one piece. */
 const linesTogether = 16;
 
 export interface BodyBounds {
   readonly maxBytes: number;
-  /** For the error. */
+  /** Named in the error. */
   readonly who: string;
-  /** Called once where the body is longer. */
+  /** Called once if the body is longer. */
   readonly exceeded?: () => void;
-  /** Called once when the body has been read, broke, or was given up; at once where there is none. */
+  /** Called once when the body was read, failed or was cancelled; at once if there is none. */
   readonly ended: () => void;
-  /** Of the server: what an event stream may take of each turn. */
+  /** The server's share of each turn, which an event stream uses. */
   readonly share?: TurnShare;
-  /** Called with each chunk before it is handed on. */
+  /** Called with each chunk before it is passed on. */
   readonly passes?: (chunk: Uint8Array) => void;
 }
 
-/** The answer itself where it has no body; throws where it says that it is too long. */
+/** Returns the response itself if it has no body; rejects if its declared length is too long. */
 export async function boundBody(
   response: Response,
   { maxBytes, who, exceeded, ended: tell, share, passes }: BodyBounds,
 ): Promise<Response> {
   const { body, headers, status, statusText } = response;
   let hasEnded = false;
-  // One that is given up while it is read ends in both ways.
+  // Cancelling during a read reports the end twice.
   const ended = (): void => {
     if (!hasEnded) tell();
     hasEnded = true;
@@ -53,7 +53,7 @@ export async function boundBody(
   }
   const bytesAfter = maxBytes === Number.POSITIVE_INFINITY ? () => 0 : isStream ? bytesOfEvent() : bytesOfAll();
   const reader = body.getReader();
-  /** Of a chunk, what is not handed on yet. */
+  /** The part of a chunk that has not been passed on yet. */
   let rest: Uint8Array = new Uint8Array();
   const counted = new ReadableStream<Uint8Array>(
     {
@@ -90,7 +90,7 @@ export async function boundBody(
   return new Response(counted, { headers, status, statusText });
 }
 
-/** How much of a chunk so many lines are; all of it where it holds fewer. */
+/** Bytes of the first `lines` lines of a chunk; all of it if it has fewer. */
 function lengthOfLines(chunk: Uint8Array, lines: number): number {
   let at = 0;
   for (let line = 0; line < lines; line += 1) {
@@ -101,7 +101,7 @@ function lengthOfLines(chunk: Uint8Array, lines: number): number {
   return at;
 }
 
-/** Says after each chunk how many bytes there are so far. */
+/** Returns the bytes so far, after each chunk. */
 type ByteCount = (chunk: Uint8Array) => number;
 
 function bytesOfAll(): ByteCount {
@@ -112,11 +112,11 @@ function bytesOfAll(): ByteCount {
   };
 }
 
-/** A line may end with a line feed, a carriage return or both. */
+/** A line ends with a line feed, a carriage return or both. */
 const blankLines = ['\n\n', '\r\r', '\n\r\n'];
 const longestBlank = 3;
 
-/** Counts from the last blank line, which may lie across two chunks. */
+/** Counts from the last blank line, which may span two chunks. */
 function bytesOfEvent(): ByteCount {
   let bytes = 0;
   let before = Buffer.alloc(0);

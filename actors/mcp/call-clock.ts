@@ -1,11 +1,11 @@
 /**
- * The clocks of the calls of one session: each stands still while a person is asked something for its call, and fires when
- * the call has used up its time. Knows no call and no message.
+ * The clocks of the calls of one session: each stops while a person is asked something for its call, and fires when the
+ * call has used up its time.
  * @see TRU-5 and LIF-3 in docs/specification.md
  */
 
 export interface CallClock {
-  /** Starts the clock of a call; `fire` is called after so many milliseconds that it ran. */
+  /** Starts the clock of a call; `fire` is called after it has run for `ms` milliseconds. */
   begin(ms: number, fire: () => void): CallTime;
 }
 
@@ -18,13 +18,13 @@ export interface CallTime {
 
 interface Row {
   readonly fire: () => void;
-  /** By the steady clock; while the clock is held, as it was when it stopped. */
+  /** By the steady clock; while the clock is held, the value at which it stopped. */
   dueMs: number;
 }
 
 export function createCallClock(): CallClock {
   const running = new Set<Row>();
-  /** One timer for all calls: most are over long before it fires. */
+  /** One timer for all calls, because most end long before it fires. */
   let timer: NodeJS.Timeout | undefined;
   let wakeAtMs = Number.POSITIVE_INFINITY;
 
@@ -40,7 +40,7 @@ export function createCallClock(): CallClock {
     const nowMs = performance.now();
     for (const row of [...running]) {
       if (row.dueMs > nowMs) wakeBy(row.dueMs);
-      // One that fired before may have ended this one.
+      // A row that fired earlier may have ended this one.
       else if (running.delete(row)) row.fire();
     }
   }
@@ -58,7 +58,7 @@ export function createCallClock(): CallClock {
           holds += 1;
           if (holds === 1) {
             stoppedAtMs = performance.now();
-            // It has fired, or the call is over.
+            // The clock has fired, or the call is over.
             isOver ||= !running.delete(row);
           }
           let isReleased = false;

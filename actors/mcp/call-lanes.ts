@@ -1,18 +1,18 @@
 /**
- * The lanes of the servers' calls: one call at a time on a server that does not say it takes more, any number on one that
- * does. A call that is cancelled while it waits gives its turn up.
+ * The queues of the servers' calls: one call at a time on a server that does not declare parallel calls, any number on
+ * one that does. Cancelling a waiting call frees its turn.
  * @see LIF-11 in docs/specification.md
  */
 
 import PQueue from 'p-queue';
 
-/** Begins work that says once how it ended; returns what cancels it. */
+/** Begins work that reports its outcome once; returns a function that cancels it. */
 export type Work<Outcome> = (settle: (outcome: Outcome) => void) => () => void;
 
 export interface CallLanes {
-  /** Begins work when it is its turn. What is cancelled before never begins, and says nothing. */
+  /** Begins work when it is its turn. Work that is cancelled before never begins and reports nothing. */
   run<Outcome>(lane: Lane, work: Work<Outcome>, settle: (outcome: Outcome) => void): () => void;
-  /** Calls that wait for their turn on a server. */
+  /** Number of calls that wait for their turn on a server. */
   waiting(server: string): number;
 }
 

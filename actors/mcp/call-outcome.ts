@@ -1,6 +1,5 @@
 /**
- * Reads what came of a call from what the SDK threw: an answer, a time that ran out, a session that ran out, a connection
- * that broke under it. What follows is decided elsewhere.
+ * Classifies the error of a call that the SDK threw: an answer, a timeout, an expired session, or a broken connection.
  * @see TRU-2, LIF-3 and LIF-8 in docs/specification.md
  */
 
@@ -14,26 +13,26 @@ import { readConnectError } from './connect-errors.ts';
 
 export type CallOutcome =
   | { readonly kind: 'result'; readonly result: Json }
-  /** The server said no: an error of JSON-RPC, or of HTTP below 500 but those that say that the request was cut off. */
+  /** The server refused: a JSON-RPC error, or HTTP below 500 except the statuses for a request that was cut off. */
   | { readonly kind: 'refused'; readonly message: string }
-  /** It answered with a result, and that is none that can be given on: the tool has most likely run. */
+  /** It answered with an invalid result: the tool has most likely run. */
   | { readonly kind: 'unusable'; readonly why: string }
   | { readonly kind: 'timedOut'; readonly afterMs: number }
   | { readonly kind: 'cancelled' }
-  /** The credentials are refused, and could not be renewed. */
+  /** The credentials were refused and could not be renewed. */
   | { readonly kind: 'unauthorized' }
-  /** The token does not reach this far: only a login for more can help. */
+  /** The token lacks a scope: only a login with more scopes helps. */
   | { readonly kind: 'needsScope'; readonly scope: string | undefined }
-  /** The server has forgotten the session. */
+  /** The server no longer has the session. */
   | { readonly kind: 'expired' }
   /**
-   * The server answered, and the answer leaves open whether the tool ran; the session is as it was. `behind` where what
-   * stands before the server says that it is not there.
+   * The server answered, but the answer does not show whether the tool ran; the session continues. `behind` if a proxy
+   * reports that the server is unreachable.
    */
   | { readonly kind: 'unclear'; readonly why: string; readonly behind: boolean }
   /**
-   * The connection broke; `dispatched` where any part of the call may have reached the server, `closedHere` where the
-   * session was closed from here and nothing failed.
+   * The connection broke. `dispatched` if any part of the call may have reached the server, `closedHere` if this side
+   * closed the session and nothing failed.
    */
   | { readonly kind: 'lost'; readonly dispatched: boolean; readonly why: string; readonly closedHere?: true };
 
@@ -44,7 +43,10 @@ export interface CallCircumstances {
   readonly whyClosed: string | undefined;
 }
 
-/** The system refused the connection itself: not a byte was sent. A host may also become unreachable on a connection. */
+/**
+ * The connection itself failed, so no byte was sent. EHOSTUNREACH and ENETUNREACH also occur on open connections, so only
+ * their `connect` errors count.
+ */
 const neverConnected: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -52,20 +54,20 @@ const neverConnected: ReadonlySet<unknown> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 const neverConnectedWords = /\b(connect (ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)|getaddrinfo (ENOTFOUND|EAI_AGAIN))\b/;
-/** The server answered, and the connection is well; the answer is of no use. */
+/** The server answered and the connection works, but the answer is unusable. */
 const badResults: ReadonlySet<string> = new Set([
   SdkErrorCode.InvalidResult,
   SdkErrorCode.UnsupportedResultType,
   SdkErrorCode.InputRequiredRoundsExceeded,
 ]);
-/** What the SDK does not send. */
+/** Requests that the SDK refuses to send. */
 const unsupported: ReadonlySet<string> = new Set([
   SdkErrorCode.CapabilityNotSupported,
   SdkErrorCode.MethodNotSupportedByProtocolVersion,
 ]);
-/** The request was cut off, by who waited for it or by what stood between; who answers so says nothing of the tool. */
+/** A client or a proxy cut the request off; such a status does not show whether the tool ran. */
 const cutOffStatuses: ReadonlySet<number> = new Set([408, 499]);
-/** What a proxy answers for a server that it does not reach. */
+/** The statuses of a proxy that does not reach the server. */
 const proxyStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 const unsentCodes: ReadonlySet<string> = new Set([SdkErrorCode.NotConnected, SdkErrorCode.SendFailed]);
 
@@ -77,7 +79,7 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
   if (thrown instanceof SdkError && unsupported.has(thrown.code)) {
     return { kind: 'refused', message: clean(causeOf(thrown)) };
   }
-  // Of a body that is no JSON. The words quote it, and it may be long.
+  // A body that is not JSON. The message quotes it and may be long.
   if (thrown instanceof SyntaxError) return unclear(`it answered what is no JSON: ${thrown.message}`);
   const failure = readConnectError(thrown, { timeoutMs, exitStatus });
   switch (failure.kind) {

@@ -1,7 +1,7 @@
 /**
- * The errors that connecting throws of itself, and the one reading of whatever a connection attempt or a call threw: the
- * SDK's errors, answers of JSON-RPC and HTTP, TLS and sockets buried in nested causes. Edges must throw, for the SDK's
- * transports do; what comes out is a value that knows no library. Says nothing of what is done about it.
+ * The errors that connecting throws, and one function that reads whatever a connection attempt or a call threw: the SDK's
+ * errors, JSON-RPC and HTTP answers, TLS and socket errors in nested causes. The classes exist because the SDK's
+ * transports report by throwing; the result is a plain value.
  * @see LIF-7, ERA-2, ERA-3 and TLS-1 in docs/specification.md
  */
 
@@ -16,7 +16,7 @@ import {
 import { causeOf } from '../../machines/base/fault.ts';
 import type { ConnectFailure } from '../../machines/mcp/connect-failure.ts';
 
-/** The command of a stdio server was never running; the code is the system's, such as ENOENT. */
+/** The command of a stdio server did not start. The code is the system's, such as ENOENT. */
 export class SpawnFailure extends Error {
   readonly code: string;
   readonly command: string;
@@ -46,7 +46,7 @@ export interface SettingFile {
   readonly resolved: string;
 }
 
-/** A setting of the entry, or of the environment, cannot be used until somebody fixes it. */
+/** A setting of the entry or of the environment that must be fixed first. */
 export class SettingFailure extends Error {
   readonly code: SettingCode;
   readonly file: SettingFile | undefined;
@@ -59,7 +59,7 @@ export class SettingFailure extends Error {
   }
 }
 
-/** A page of a listing is longer than is read. */
+/** A page of a listing exceeds the size limit. */
 export class OversizedFailure extends Error {
   constructor(message: string) {
     super(message);
@@ -67,7 +67,7 @@ export class OversizedFailure extends Error {
   }
 }
 
-/** The address answers, but with something that MCP never answers with. */
+/** The address answers with a content type that MCP does not use. */
 export class NotMcpFailure extends Error {
   readonly contentType: string;
 
@@ -78,7 +78,7 @@ export class NotMcpFailure extends Error {
   }
 }
 
-/** A file of this machine could not be written; the message says which, and what to do. */
+/** A local file could not be written; the message names it and the fix. */
 export class StoreFailure extends Error {
   constructor(message: string) {
     super(message);
@@ -86,7 +86,7 @@ export class StoreFailure extends Error {
   }
 }
 
-/** The server answers with a redirect that is not followed; its message names the target and the cure. */
+/** The server redirects, and the redirect is not followed; the message names the target and the fix. */
 export class RedirectFailure extends Error {
   constructor(message: string) {
     super(message);
@@ -94,11 +94,11 @@ export class RedirectFailure extends Error {
   }
 }
 
-/** What the error itself does not know. */
+/** What the error itself does not contain. */
 export interface ReadingContext {
-  /** The limit that the attempt had. */
+  /** The timeout of the attempt. */
   readonly timeoutMs: number;
-  /** How the child of a stdio server ended by itself; undefined where it has not, or there is none. */
+  /** How the child of a stdio server exited; undefined if it runs or there is none. */
   readonly exitStatus?: number | string | null | undefined;
 }
 
@@ -109,17 +109,17 @@ const closedCodes: ReadonlySet<string> = new Set([
   SdkErrorCode.EraNegotiationFailed,
 ]);
 const malformedCodes: ReadonlySet<string> = new Set([SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType]);
-/** The names by which OpenSSL and Node call what goes wrong in a handshake. */
+/** OpenSSL and Node codes of a failed handshake. */
 const tlsCode =
   /^(ERR_TLS|ERR_SSL|ERR_OSSL|CERT_|CRL_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_|INVALID_CA|INVALID_PURPOSE)/;
-/** The SDK's SSE transport keeps only words of what it caught. */
+/** The SDK's SSE transport keeps only the message of the error that it caught. */
 const tlsWords = /certificate|\bssl\b|\btls\b|alert number/i;
 const redirectWords = /mcp server ".*": its redirect to .*/s;
 const ssePost = /^Error POSTing to endpoint \(HTTP (\d{3})\): ([\s\S]*)$/;
-/** The SDK throws words alone. */
+/** The SDK reports it only as text. */
 const otherRevision = /^Server's protocol version is not supported: (.*)$/s;
 const unsupportedVersion = -32022;
-/** A cause may come to be its own. */
+/** An error may be its own cause. */
 const deepestCause = 8;
 
 /** Never throws, whatever was thrown. */
@@ -147,7 +147,7 @@ function readSetting({ code, file, message }: SettingFailure): ConnectFailure {
 }
 
 function readSse({ code, message }: SseError): ConnectFailure {
-  // The stream opened with HTTP 200 and was none.
+  // The stream opened with HTTP 200, but is not an event stream.
   if (code === 200) return { kind: 'notMcp', contentType: 'a type other than text/event-stream' };
   if (code !== undefined) return { kind: 'http', status: code, message };
   const redirect = redirectWords.exec(message)?.[0];
@@ -155,14 +155,14 @@ function readSse({ code, message }: SseError): ConnectFailure {
   return tlsWords.test(message) ? { kind: 'tls', message } : { kind: 'network', message };
 }
 
-/** A body of JSON-RPC says more than its status. */
+/** A JSON-RPC error in the body is more precise than the status. */
 function readHttp(status: number, text: string): ConnectFailure {
   try {
     const { error } = JSON.parse(text) as { readonly error?: { readonly code?: unknown; readonly message?: unknown } };
     if (typeof error?.code === 'number')
       return { kind: 'http', status, message: String(error.message ?? ''), rpcCode: error.code };
   } catch {
-    // A page, a proxy's words, nothing.
+    // An HTML page, a proxy's text or an empty body.
   }
   return { kind: 'http', status, message: text };
 }
@@ -188,7 +188,7 @@ function readSdk(error: SdkError, context: ReadingContext): ConnectFailure {
   return { kind: 'network', message: error.message };
 }
 
-/** The SDK adds the issues of its schema as JSON; the first of them says where and what. */
+/** The SDK appends the issues of its schema as JSON; the first one has the place and the problem. */
 function wrongResult(message: string): string {
   const [, method, text = ''] = /^Invalid result for (\S+): (\[.*\])$/s.exec(message) ?? [];
   const issue = firstIssue(text);
@@ -212,16 +212,16 @@ function firstIssue(
   }
 }
 
-/** The outer errors say "fetch failed"; the innermost says why. */
+/** The outer errors say "fetch failed"; the innermost has the cause. */
 function readChain(thrown: unknown, { timeoutMs }: ReadingContext): ConnectFailure {
   let message = causeOf(thrown);
   let error = thrown;
   for (let depth = 0; error instanceof Error && depth < deepestCause; depth += 1) {
     const { code } = error as NodeJS.ErrnoException;
-    // Not by name: what undici calls an AbortError is a connection that somebody else ended.
+    // Not by name: undici also uses AbortError when the other side ends a connection.
     if (error instanceof RedirectFailure) return { kind: 'redirect', message: error.message };
     if (error instanceof DOMException) return { kind: 'timeout', afterMs: timeoutMs };
-    // Several addresses that all failed make an error without words.
+    // If several addresses failed, the error has no message.
     message = error.message || code || message;
     if (typeof code === 'string' && tlsCode.test(code)) return { kind: 'tls', message: `${message} (${code})` };
     error = error.cause;

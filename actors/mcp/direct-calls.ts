@@ -1,8 +1,7 @@
 /**
- * Calls tools past the SDK's client, over the transport under it, in the era of handshakes: a request out, its answer to
- * whoever waits for it. The client's own way makes for each call a promise, a timer, a listener and three readings of the
- * answer's shape; here a row in a table does. Ids are far above those that the client counts, so that both may wait on one
- * transport. Knows no schema, no breaker and nothing of what follows.
+ * Calls tools past the SDK's client, directly over its transport, in the era of handshakes. For each call the client
+ * creates a promise, a timer, a listener and validates the answer three times; here a call is a row in a table. Ids are
+ * far above the client's, so that both can share one transport.
  * @see LIF-3, SRV-3 and TRU-2 in docs/specification.md
  */
 
@@ -27,7 +26,7 @@ export interface Progress {
 export interface DirectRequest {
   readonly tool: string;
   readonly args: JsonObject;
-  /** By which the gateway knows the call. */
+  /** The gateway's id of the call. */
   readonly id?: string | undefined;
   readonly onProgress: ((progress: Progress) => void) | undefined;
   /** The trace that the call belongs to. */
@@ -36,14 +35,17 @@ export interface DirectRequest {
 
 export type DirectAnswer =
   | { readonly kind: 'result'; readonly result: JsonObject }
-  /** What the SDK's client would have thrown. */
+  /** The error that the SDK's client would have thrown. */
   | { readonly kind: 'failed'; readonly thrown: unknown }
   | { readonly kind: 'cancelled' };
 
 export interface DirectCalls {
-  /** Sends, and says once what came of it, maybe at once. Returns what cancels it, on the wire too. */
+  /**
+   * Sends the call and reports the outcome once, possibly before it returns. The returned function cancels it, also on
+   * the wire.
+   */
   call(request: DirectRequest, settle: (answer: DirectAnswer) => void): () => void;
-  /** The connection is over: whoever waits is told. */
+  /** The connection is closed: every open call fails. */
   closed(): void;
 }
 
@@ -53,11 +55,11 @@ interface Waiting {
   readonly open: OpenCall;
 }
 
-/** The client counts its requests from 0; nobody counts 32 bits full from both ends. */
+/** The client counts its requests from 0 and never gets this far. */
 const firstId = 1_000_000_000;
 const ignore = (): void => {};
 
-/** Takes the transport's messages from now on; those that answer no call go to the handler that was there before. */
+/** Handles the transport's messages from now on; those that answer no call go to the previous handler. */
 export function createDirectCalls(transport: Transport, timeoutMs: number, calls: OpenCalls): DirectCalls {
   const waiting = new Map<number, Waiting>();
   const take = transport.onmessage;
@@ -78,7 +80,7 @@ export function createDirectCalls(transport: Transport, timeoutMs: number, calls
   }
 
   function tellCancelled(requestId: number, reason: string): void {
-    // A transport that cannot send has told its loss already.
+    // A transport that cannot send has already reported its loss.
     transport.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason } }).catch(ignore);
   }
 
@@ -123,7 +125,7 @@ export function createDirectCalls(transport: Transport, timeoutMs: number, calls
       open
         .run(() =>
           transport.send({ jsonrpc: '2.0', id, method: 'tools/call', params } as JSONRPCMessage, {
-            // Over HTTP a trace is read from the header by whatever stands before the server.
+            // Over HTTP, proxies before the server read the trace from this header.
             ...(traceparent === undefined ? {} : { headers: { traceparent } }),
             onRequestStreamEnd: () =>
               settled(id, { kind: 'failed', thrown: new ProtocolError(streamEndedCode, streamEndedWords) }),
@@ -143,12 +145,12 @@ export function createDirectCalls(transport: Transport, timeoutMs: number, calls
   };
 }
 
-/** A message of progress is shown to a person. */
+/** A progress message is shown to a person. */
 export function cleanProgress({ message, ...rest }: Progress): Progress {
   return message === undefined ? rest : { ...rest, message: strangersWords(message) };
 }
 
-/** What of the blocks can be read is decided where the result is shaped. */
+/** The blocks of the content are checked where the result is shaped. */
 function answerOf(message: object): DirectAnswer {
   const { result, error } = message as { readonly result?: Json; readonly error?: Json };
   if (isJsonObject(error)) {

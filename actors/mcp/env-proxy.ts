@@ -1,6 +1,6 @@
 /**
- * Chooses the proxy of the environment that a request goes through: the lower-case variable before the upper-case one,
- * as curl does, never for loopback, and not where NO_PROXY says otherwise. Opens no connection.
+ * Chooses the environment's proxy for a request: the lower-case variable before the upper-case one, as in curl; never for
+ * loopback, and not if NO_PROXY excludes the host. Opens no connection.
  * @see TLS-2 in docs/specification.md
  */
 
@@ -10,7 +10,10 @@ import { SettingFailure } from './connect-errors.ts';
 
 export type ProxyEnv = Readonly<Record<string, string | undefined>>;
 
-/** Undefined: straight to the server. Throws a SettingFailure that does not quote the proxy, which may hold a password. */
+/**
+ * Undefined means a direct connection. Throws a SettingFailure that does not quote the proxy, which may contain a
+ * password.
+ */
 export function proxyFor(url: URL, env: ProxyEnv): URL | undefined {
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');
@@ -38,7 +41,7 @@ function entriesOf(env: ProxyEnv): string[] {
     .filter(Boolean);
 }
 
-/** An entry is `*`, a host that its subdomains go with, an address or a network; each may carry a port. */
+/** An entry is `*`, a host with its subdomains, an address or a network. A host or an address may have a port. */
 function spares(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true;
   if (entry.includes('/')) return inNetwork(entry, host);

@@ -1,45 +1,45 @@
 /**
- * Counts what a server sends without being asked, a second at a time, and reports a server that keeps flooding: lines that
- * are no messages, notifications, requests, and answers to nothing; a long message as several lines. Answers to requests
- * are not counted, nor is the progress of a request that asked for it, up to more than an honest caller can use.
+ * Counts the unsolicited lines of a server per second and reports a server that keeps flooding: lines that are not
+ * messages, notifications, requests, and answers to no request; a long message counts as several lines. Answers to
+ * requests are not counted, nor is requested progress up to more than an honest server needs.
  * @see LIF-14 in docs/specification.md
  */
 
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 
 export interface FloodMeter {
-  /** Counts lines that nothing asked for. */
+  /** Counts unsolicited lines. */
   count(lines: number): void;
   /**
    * Counts the messages of a transport; to be called before the client connects to it.
-   * @param bytesOf the length of the message that is being handed on; measured where it is not given
-   * @returns what makes it see each message first, to be called once nothing more is put in front of the client: what
-   * keeps a message from the client would keep it from the meter
+   * @param bytesOf the length of the current message; measured if not given
+   * @returns a function that makes the meter see each message first, to be called after the last handler was put before
+   * the client's: one that filters a message would hide it from the meter
    */
   watch(transport: Transport, bytesOf?: (message: JSONRPCMessage) => number): () => void;
-  /** The lines counted since it was last asked. */
+  /** The lines counted since the last call. */
   taken(): number;
 }
 
-/** In a second. A server that logs each of its steps stays far below. */
+/** Per second. A server that logs each step stays far below. */
 const floodLines = 2_000;
 const floodSeconds = 5;
-/** Lines of progress that a request which asks for progress may have in a second. A hundred notifications are honest. */
+/** Free progress lines per second for one request with a progress token. A hundred notifications are legitimate. */
 const progressLines = 200;
-/** The same of all requests together: a flood is not made honest by many calls. */
+/** The same limit for all requests together: many calls do not excuse a flood. */
 const allProgressLines = 2_000;
 
-/** A message as long as this costs as much as one line more. */
+/** Each further 4096 bytes of a message count as one more line. */
 const bytesOfLine = 4_096;
 
-/** What a message of so many bytes counts for, in lines. */
+/** The weight of a message of this size, in lines. */
 export function linesOf(bytes: number): number {
   return 1 + bytes / bytesOfLine;
 }
 
 /**
  * @param flooded called once, with the reason, after five seconds in a row with more than 2,000 lines each
- * @param nowMs milliseconds that only rise
+ * @param nowMs milliseconds of a clock that only rises
  */
 export function createFloodMeter(flooded: (why: string) => void, nowMs = () => performance.now()): FloodMeter {
   let beganAtMs = nowMs();
@@ -47,11 +47,11 @@ export function createFloodMeter(flooded: (why: string) => void, nowMs = () => p
   let seconds = 0;
   let reported = false;
   let untaken = 0;
-  /** Lines of progress that were asked for in this second, by token. */
+  /** Lines of requested progress in this second, by token. */
   const progressed = new Map<unknown, number>();
   let allProgressed = 0;
 
-  /** Begins the next second where this one is over. */
+  /** Begins the next second if this one is over. */
   const tick = (): void => {
     const elapsedMs = nowMs() - beganAtMs;
     if (elapsedMs >= 1_000) {
@@ -73,7 +73,7 @@ export function createFloodMeter(flooded: (why: string) => void, nowMs = () => p
     counted += lines;
     untaken += lines;
   };
-  /** Counts what is beyond what a request may have. */
+  /** Counts only the lines above the free ones. */
   const countProgress = (token: unknown, lines: number): void => {
     tick();
     const ofToken = (progressed.get(token) ?? 0) + lines;
@@ -94,7 +94,7 @@ export function createFloodMeter(flooded: (why: string) => void, nowMs = () => p
     },
     watch(transport, bytesOf = (message) => JSON.stringify(message).length) {
       let owed = 0;
-      /** The requests that wait for their progress, too. Each has its own id for the token. */
+      /** Ids of open requests with a progress token, which equals the request id. */
       const awaited = new Set<unknown>();
       const send = transport.send.bind(transport);
       transport.send = (message, options) => {
@@ -106,7 +106,7 @@ export function createFloodMeter(flooded: (why: string) => void, nowMs = () => p
         }
         return send(message, options);
       };
-      /** The token of a request that waits for this progress; undefined for any other message. */
+      /** The token of the open request that this progress belongs to; undefined for any other message. */
       const awaitedBy = (message: JSONRPCMessage): unknown => {
         if (!('method' in message) || message.method !== 'notifications/progress') return undefined;
         const token = message.params?.progressToken;

@@ -1,6 +1,6 @@
 /**
- * Says what request a redirect asks for, as fetch has it, which redirects are refused, and what must not go along to
- * another origin. Sends nothing.
+ * The request that a redirect leads to by the Fetch standard, which redirects are refused, and which headers must not go
+ * to another origin. Sends nothing.
  * @see TLS-2 in docs/specification.md
  * @see [Fetch §4.4](https://fetch.spec.whatwg.org/#http-redirect-fetch)
  */
@@ -13,20 +13,20 @@ export interface RedirectableRequest {
 
 export interface Redirect {
   readonly request: RedirectableRequest;
-  /** The target for a person; its query may hold a secret. */
+  /** The target as shown to a person, without its query, which may hold a secret. */
   readonly shown: string;
-  /** Why it is not followed, and the cure; undefined where it is. */
+  /** Why it is not followed, with the fix; undefined if it is. */
   readonly refusal: string | undefined;
 }
 
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** What says who asks, beside the configured headers. */
+/** Headers that identify the caller, in addition to the configured ones. */
 const credentialHeaders = ['authorization', 'proxy-authorization', 'cookie', 'dpop', 'mcp-session-id', 'last-event-id'];
 
-/** What was posted would be lost, and a GET of an endpoint opens a stream that says nothing. */
+/** The posted body would be lost, and a GET of an endpoint opens a stream without messages. */
 const turned = 'would turn the POST into a GET and is not followed; put that address in url';
 
-/** Undefined where the answer is no redirect. */
+/** Undefined if the answer is not a redirect. */
 export function redirectOf(
   { url, method, body }: RedirectableRequest,
   headers: Headers,
@@ -56,7 +56,7 @@ export function crossesOrigin(from: URL, to: URL): boolean {
   return from.origin !== to.origin;
 }
 
-/** Takes away what only the first origin may see. */
+/** Removes the headers that only the first origin may see. */
 export function withoutCredentials(headers: Headers, configured: Headers): void {
   for (const name of [...credentialHeaders, ...configured.keys()]) headers.delete(name);
 }
@@ -65,7 +65,7 @@ function refusalOf(from: URL, { url, body }: RedirectableRequest, form: boolean)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'leaves HTTP and is not followed; check url';
   if (from.protocol === 'https:' && url.protocol === 'http:')
     return 'would continue without TLS and is not followed; check url';
-  // The forms are OAuth's, and hold codes, tokens and client secrets.
+  // The forms are OAuth's and contain codes, tokens and client secrets.
   if (form && body !== null && crossesOrigin(from, url))
     return 'would take a form to another origin and is not followed; check url';
   return undefined;

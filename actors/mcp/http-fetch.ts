@@ -1,7 +1,7 @@
 /**
- * Makes the `fetch` of one server: its certificates, its headers, the proxies of the environment, connections of its
- * own. Configured headers and the client certificate go to the server's own origin only, for the SDK asks authorization
- * servers with the same fetch. Follows redirects itself, so that nothing of that leaves with one. Knows nothing of MCP.
+ * The `fetch` of one server, with its own certificates, headers, environment proxies and connections. Configured headers
+ * and the client certificate go to the server's own origin only, because the SDK uses the same fetch for authorization
+ * servers. It follows redirects itself, so that neither leaves with one.
  * @see TLS-1, TLS-2 and OAU-3 in docs/specification.md
  */
 
@@ -24,21 +24,21 @@ export interface ServerFetchSettings {
   readonly plan: Pick<HttpPlan, 'url' | 'headers'> & Partial<Pick<HttpPlan, 'crossOriginRedirects'>>;
   readonly tls: ServerTls;
   readonly env: ProxyEnv;
-  /** Of this program. */
+  /** The version of this program. */
   readonly version: string;
-  /** Of an answer, or of one event of a stream. */
+  /** Limit of an answer, or of one event of a stream. */
   readonly maxBodyBytes?: number;
-  /** Of the answers with the pages of listings. */
+  /** Limits of the answers with pages of listings. */
   readonly pages?: PageBounds;
-  /** What its event streams may take of each turn. */
+  /** The server's share of each turn, which its event streams use. */
   readonly share?: TurnShare;
-  /** Where requests may go; left out: wherever they are sent. */
+  /** Restricts where requests may go; unrestricted if left out. */
   readonly reach?: Reach;
 }
 
 export interface Reach {
   /**
-   * Rejects with a HopFailure where a request may not go, and with the resolver's error where a name is unknown.
+   * Rejects with a HopFailure if a request may not go there, and with the resolver's error if a name is unknown.
    * @param trusted the request began at the entry's own origin and has not left it
    */
   check(url: URL, proxied: boolean, trusted?: boolean): Promise<void>;
@@ -47,9 +47,9 @@ export interface Reach {
 
 export interface ServerFetch {
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
-  /** Where a redirect led last that left the origin of its request; none of the credentials went there. */
+  /** The last redirect target outside the origin of its request; no credentials were sent there. */
   ledTo(): string | undefined;
-  /** Cuts off what is under way and resolves when every connection is closed. */
+  /** Aborts open requests and resolves when every connection is closed. */
   close(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
 
   const fetch: ServerFetch['fetch'] = async (input, init = {}) => {
     const page = pages?.of(init);
-    // As a server answers that resumes nothing: the request ends.
+    // Answered like a server without resumable streams, which ends the request.
     if (page === 'over') return new Response(null, { status: 405 });
     const relay = init.signal ? relayAbort(init.signal) : undefined;
     const ended = (): void => relay?.end();
@@ -101,7 +101,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
     }
   };
 
-  /** The answer after the last redirect. */
+  /** Returns the answer after the last redirect. */
   const follow = async (input: string | URL, init: RequestInit, signal: AbortSignal | undefined): Promise<Response> => {
     let request: RedirectableRequest = {
       url: new URL(input),
@@ -141,7 +141,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       if (refusal !== undefined)
         throw new RedirectFailure(`mcp server "${server}": its redirect to ${next.shown} ${refusal}`);
       if (crossesOrigin(url, next.request.url)) {
-        // For good: whoever sends a request back here chose its path.
+        // Permanently: a redirect back to the own origin has a path that the other origin chose.
         trusted = false;
         led = next.shown;
         withoutCredentials(headers, configured);
@@ -153,7 +153,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
     }
   };
 
-  /** What a call says is for the server that the entry names (TLS-2). */
+  /** The body of a call is meant for the server of the entry only (TLS-2). */
   const carriesBodyAway = (from: RedirectableRequest, to: RedirectableRequest): boolean =>
     plan.crossOriginRedirects !== true && to.body !== null && crossesOrigin(from.url, to.url);
 
@@ -167,7 +167,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
   };
 }
 
-/** Whoever gives up waits for no resolver, which takes no signal; what it finds out later is of no use to anybody. */
+/** A resolver takes no signal, so on abort its result is ignored. */
 function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -178,7 +178,7 @@ function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefi
   });
 }
 
-/** Also the name and password of the address, which no request line carries. */
+/** Includes the user name and password of the URL, which are not part of a request line. */
 function configuredHeaders(server: string, { headers }: ServerFetchSettings['plan'], own: URL): Headers {
   const configured = new Headers();
   if (own.username !== '' || own.password !== '') {
@@ -189,7 +189,7 @@ function configuredHeaders(server: string, { headers }: ServerFetchSettings['pla
     try {
       configured.set(name, value);
     } catch {
-      // The error of the platform quotes the value.
+      // The error of the runtime quotes the value.
       const what = `header ${JSON.stringify(name)} has a name or a value that HTTP does not allow`;
       throw new SettingFailure(`mcp server "${server}": ${what}; check headers`, 'header-invalid');
     }
@@ -197,7 +197,7 @@ function configuredHeaders(server: string, { headers }: ServerFetchSettings['pla
   return configured;
 }
 
-/** A percent sign that begins no pair of digits stands for itself. */
+/** A percent sign that is not followed by two hex digits is literal. */
 function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,14 +1,16 @@
 /**
- * Cuts a stream of bytes into lines without ever holding more than one line's cap: what is left of a chunk is kept as
- * it came and joined once, when its line ends, so that a long line costs no more than its bytes. Reads only as far as it
- * may in one turn. Tells a line that may be a message by its first byte; blank lines are dropped. Parses nothing.
+ * Splits a byte stream into lines while holding at most the cap of one line: the rest of a chunk is kept as it came and
+ * joined once, when its line ends, so that a long line costs only its bytes. Reads as far as it may in one turn.
+ * Recognizes a possible message by its first byte; blank lines are dropped. Parses nothing.
  * @see LIF-9 and LIF-14 in docs/specification.md
  */
 
 export interface LineSink {
-  /** Takes a line that begins with a brace, without its line feed. Returns whether the next may be read in this turn. */
+  /**
+   * Receives a line that begins with a brace, without its line feed. Returns whether the next may be read in this turn.
+   */
   line(line: Buffer): boolean;
-  /** Takes other lines in one piece, each with its line feed. Returns the same. */
+  /** Receives other lines in one piece, each with its line feed. Returns the same. */
   rubbish(lines: Buffer, count: number): boolean;
 }
 
@@ -16,9 +18,9 @@ export interface LineSink {
 export type ReadState = 'drained' | 'waiting' | 'overflowed';
 
 export interface LineReader {
-  /** Takes the next chunk; only while nothing is waiting. */
+  /** Reads the next chunk; only while none is waiting. */
   push(chunk: Buffer): ReadState;
-  /** Continues with what is waiting. */
+  /** Continues with the waiting chunk. */
   resume(): ReadState;
 }
 
@@ -27,19 +29,19 @@ const carriageReturn = 0x0d;
 const space = 0x20;
 const tab = 0x09;
 const openingBrace = 0x7b;
-/** Lines of rubbish in one piece, so that a flood of them costs no call each. */
+/** Garbage lines passed on in one piece, so that a flood of them does not cost a call each. */
 const mostTogether = 16;
 const nothing = Buffer.alloc(0);
 
 export function createLineReader(maxLineBytes: number, sink: LineSink): LineReader {
-  /** What there is of a line whose end has not come. */
+  /** The parts of an unfinished line. */
   let parts: Buffer[] = [];
   let bytes = 0;
   let chunk: Buffer = nothing;
   let at = 0;
   let overflowed = false;
 
-  /** Keeps the start of a line; false where it is too long. */
+  /** Keeps a part of a line; false if the line is too long. */
   function keep(part: Buffer): boolean {
     bytes += part.length;
     overflowed = bytes > maxLineBytes;
@@ -48,7 +50,7 @@ export function createLineReader(maxLineBytes: number, sink: LineSink): LineRead
     return !overflowed;
   }
 
-  /** Hands on the line that the parts make. */
+  /** Passes on the line that the parts form. */
   function finish(): boolean {
     const line = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
     parts = [];
@@ -58,7 +60,7 @@ export function createLineReader(maxLineBytes: number, sink: LineSink): LineRead
     return line[first] === openingBrace ? sink.line(line) : sink.rubbish(Buffer.concat([line, Buffer.of(lineFeed)]), 1);
   }
 
-  /** Passes over blank lines; returns how many. Then `at` is the start of a line that is not blank, or the end. */
+  /** Skips blank lines and returns their number. Then `at` is the start of a line that is not blank, or the end. */
   function skipBlank(): number {
     let blank = 0;
     for (let next = at; next < chunk.length; next += 1) {
@@ -71,7 +73,7 @@ export function createLineReader(maxLineBytes: number, sink: LineSink): LineRead
     return blank;
   }
 
-  /** Hands on the lines from `at` that are no messages; stops before any other. */
+  /** Passes on the lines from `at` that are not messages; stops before any other. */
   function rubbish(): boolean {
     const from = at;
     let count = 0;
@@ -122,7 +124,7 @@ export function createLineReader(maxLineBytes: number, sink: LineSink): LineRead
   };
 }
 
-/** Where the first byte is that is no blank within a line; the length where there is none. */
+/** The index of the first byte that is not whitespace; the length if there is none. */
 function firstByte(line: Buffer, from: number): number {
   let at = from;
   while (at < line.length && (line[at] === space || line[at] === tab || line[at] === carriageReturn)) at += 1;

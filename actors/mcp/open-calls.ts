@@ -1,8 +1,8 @@
 /**
- * The calls of one session that are open, and for which of them the server asks something: the call on whose stream, or in
- * whose answer, the request arrived, where each request has a stream or an answer of its own; the only one that is open;
- * else any of them. What arrives for a call that has ended is for no other. The SDK hands a
- * request to its handler without the stream that it came on, so the asynchronous context of the call carries that.
+ * The open calls of one session, and which of them a request of the server belongs to: the call on whose stream, or in
+ * whose answer, it arrived, if each request has its own; else the only open call; else any of them. A request for an
+ * ended call is not assigned to another. The SDK calls the handler of a request without its stream, so the asynchronous
+ * context of the call carries it.
  * @see TRU-5 and SRV-1 in docs/specification.md
  */
 
@@ -10,42 +10,44 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transport } from '@modelcontextprotocol/client';
 import { createCallClock } from './call-clock.ts';
 
-/** A call that a server may ask something for. */
+/** A call to which a request of the server may belong. */
 export interface AskingCall {
-  /** By which the gateway knows the call. */
+  /** The gateway's id of the call. */
   readonly id: string | undefined;
   /** Stops the clock of the call until the returned function, and that of every other hold, has been called. */
   hold(): () => void;
 }
 
 export interface OpenCall extends AskingCall {
-  /** Sends the call: what arrives on a stream that this opens is asked for the call. */
+  /** Sends the call. Requests that arrive on a stream opened by it belong to the call. */
   run<Value>(send: () => Value): Value;
   end(): void;
 }
 
 export interface OpenCalls {
-  /** Opens a call; `late` is called once its clock has run for so many milliseconds. */
+  /** Opens a call; `late` is called once its clock has run for `ms` milliseconds. */
   begin(id: string | undefined, ms: number, late: () => void): OpenCall;
-  /** The calls that the request which is being handled may be for; none where none is open, undefined where its own has ended. */
+  /** The calls that the current request may belong to; empty if none is open, undefined if its own has ended. */
   asking(): readonly AskingCall[] | undefined;
-  /** Runs what belongs to no call. */
+  /** Runs work that belongs to no call. */
   outside<Value>(work: () => Value): Value;
-  /** From now on each request has a stream of its own, and what arrives on it is the call's. */
+  /** From now on each request has its own stream, and what arrives on it belongs to the call. */
   tieByStream(): void;
-  /** From now on an answer is handled as its call's: it may hold what the server asks for it. */
+  /** From now on an answer is handled in the context of its call, because it may contain requests of the server. */
   tieByAnswer(transport: Transport): void;
 }
 
-/** One for all sessions, since each instance costs every promise of the process. A session knows its own calls. */
+/**
+ * One for all sessions, since each instance slows down every promise of the process. A session has its own set of calls.
+ */
 const current = new AsyncLocalStorage<OpenCall>();
 
 export function createOpenCalls(): OpenCalls {
   const clock = createCallClock();
   const open = new Set<OpenCall>();
-  /** A server may still ask something on the stream of one. */
+  /** A server may still send a request on the stream of an ended call. */
   const ended = new WeakSet<OpenCall>();
-  /** By the id of the request that was sent last for the call. */
+  /** Calls by the id of the last request that was sent for them. */
   const sent = new Map<string | number, OpenCall>();
   let isTied = false;
 

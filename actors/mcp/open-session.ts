@@ -1,6 +1,6 @@
 /**
- * Opens a session with one server: transport, handshake in the right era, first listing, all of it within the server's
- * connect timeout. Tries the other era only where the first was answered and refused.
+ * Opens a session with one server: transport, handshake in the right era and first listing, all within the server's
+ * connect timeout. Tries the other era only if the server answered the first and refused it.
  * @see ERA-1, ERA-2 and LIF-3 in docs/specification.md
  */
 
@@ -27,11 +27,11 @@ export type RequestAnswer =
   | { readonly kind: 'refused'; readonly reason: string };
 
 /**
- * What answers a server that asks something of its client; params and results are the protocol's. `calls` are those that it
- * may ask for. Never rejects.
+ * Answers the requests of a server to its client; params and results are those of the protocol. `calls` are the calls
+ * that a request may belong to. Never rejects.
  */
 export interface RequestDesk {
-  /** Holds the clocks of the calls while a person is asked. */
+  /** Stops the clocks of the calls while a person is asked. */
   elicit(params: JsonObject, signal: AbortSignal, calls: readonly AskingCall[]): Promise<RequestAnswer>;
   sample(params: JsonObject, signal: AbortSignal, calls: readonly AskingCall[]): Promise<RequestAnswer>;
 }
@@ -40,7 +40,7 @@ export interface SessionPorts {
   readonly transport: Omit<TransportPorts, 'signal'>;
   readonly facts: SessionFacts;
   readonly requests: RequestDesk;
-  /** What the server took last time. */
+  /** The handshake that last succeeded with the server. */
   readonly handshake: { get(): Handshake | undefined; set(handshake: Handshake): void };
   readonly version: string;
   readonly log: Logger;
@@ -54,7 +54,7 @@ export type OpenVerdict =
 const statelessRevision = '2026-07-28';
 const invalidRequest = -32_600;
 
-/** Never rejects. What was opened when the signal aborts is closed again. */
+/** Never rejects. A transport that is open when the signal aborts is closed. */
 export async function openSession(
   settings: ServerSettings,
   ports: SessionPorts,
@@ -102,7 +102,7 @@ async function attemptOnce(
     const calls = createOpenCalls();
     const client = createClient(settings, { ...ports, calls }, handshake);
     if (handshake === 'discover') completeResults(opened.transport);
-    // The pipes of a child are one stream, and its end is the connection's.
+    // The pipes of a child are one stream, and its end is the end of the connection.
     if (settings.transport.kind !== 'stdio') streamEnded = reportEndedStreams(opened.transport);
     await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
     const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
@@ -110,7 +110,7 @@ async function attemptOnce(
     const listing = await orAborted(session.list(limit), limit);
     return { kind: 'opened', session, listing };
   } catch (thrown) {
-    // Read before closing: closing ends a child that was alive.
+    // Read before closing, because closing ends a child that still runs.
     const failure: ConnectFailure = limit.aborted
       ? { kind: 'timeout', afterMs: settings.connectTimeoutMs }
       : readConnectError(thrown, { timeoutMs: settings.connectTimeoutMs, exitStatus: opened?.exitStatus() });
@@ -135,7 +135,7 @@ function createClient(
         ...(elicitation.enabled ? { elicitation: { form: { applyDefaults: true }, url: {} } } : {}),
         ...(sampling.enabled ? { sampling: {} } : {}),
       },
-      // The SDK's own gives a server's patterns and references all the time that they want.
+      // The SDK's own validator has no time limit on a server's patterns and references.
       jsonSchemaValidator: resultChecks(createSchemaTime()),
       versionNegotiation: { mode: handshake === 'initialize' ? 'legacy' : { pin: statelessRevision } },
     },
@@ -147,7 +147,7 @@ function createClient(
   if (elicitation.enabled) {
     client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
       const asking = ports.calls.asking();
-      // Its answer would be of no use any more, so no person is asked.
+      // The call has ended, so the answer would be useless and no person is asked.
       if (asking === undefined) return { action: 'cancel' };
       return resultOf(await ports.requests.elicit(params as JsonObject, mcpReq.signal, asking)) as never;
     });
@@ -164,8 +164,8 @@ function createClient(
 }
 
 /**
- * The stateless era has every result say its type, and a result that does not is taken for complete: the client MUST do
- * so (SEP-2322). The SDK refuses it instead, so it is named before the SDK sees it.
+ * In the stateless era every result has a type, and a client MUST treat a result without one as complete (SEP-2322). The
+ * SDK refuses it instead, so the type is set before the SDK sees it.
  */
 function completeResults(transport: OpenTransport['transport']): void {
   transport.onmessage = (message) => {
@@ -173,15 +173,15 @@ function completeResults(transport: OpenTransport['transport']): void {
   };
 }
 
-/** The protocol has no better word for a refusal than "invalid request"; the reason is in the message. */
+/** The protocol has no better code for a refusal than "invalid request"; the reason is in the message. */
 function resultOf(answer: RequestAnswer): JsonObject {
   if (answer.kind === 'refused') throw new ProtocolError(invalidRequest, answer.reason);
   return answer.result;
 }
 
 /**
- * A discovery that is answered with an error of HTTP is to the SDK a server of the other era. Its status says more: haste
- * passes. 400 is what servers of the other era do say.
+ * The SDK takes any HTTP error on discovery for a server of the other era. The status is more precise: a 429, for
+ * example, is retryable. Only 400 is what servers of the other era answer.
  */
 function withAnswer(failure: ConnectFailure, thrown: unknown, { status, streamEnded }: LastAnswer): ConnectFailure {
   if (failure.kind !== 'rpc') return failure;
@@ -195,20 +195,20 @@ interface LastAnswer {
   readonly streamEnded: boolean;
 }
 
-/** A child says more of its end than a pipe that broke. */
+/** How a child ended explains more than a broken pipe. */
 function withLastWords(failure: ConnectFailure, opened: OpenTransport | undefined): ConnectFailure {
   const words = opened?.whyClosed();
   if (words === undefined || (failure.kind !== 'exited' && failure.kind !== 'network')) return failure;
   return { kind: 'exited', status: opened?.exitStatus() ?? null, words };
 }
 
-/** What answered so was another: without the credentials and the session, which no redirect takes to another origin. */
+/** The error came from a redirect target, which got neither credentials nor the session, as another origin never does. */
 function withTarget(failure: ConnectFailure, opened: OpenTransport | undefined): ConnectFailure {
   const ledTo = opened?.ledTo();
   return failure.kind === 'http' && ledTo !== undefined ? { ...failure, ledTo } : failure;
 }
 
-/** Some steps of a connect know no signal; the limit holds for them too. */
+/** Some steps of a connect take no signal; the limit applies to them too. */
 function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason);

@@ -1,7 +1,7 @@
 /**
- * Bounds the answer with one page of a listing while it is read over HTTP: a body, an event of the stream that answers the
- * request, or one of a stream that the server resumes for it. Reads of a request whether it lists, and of such a stream the
- * ids by which it may be resumed.
+ * Limits the answer with one page of a listing while it is read over HTTP: a body, an event of the stream that answers
+ * the request, or one of a stream that is resumed for it. Reads from a request whether it lists, and from its stream the
+ * event ids by which it may be resumed.
  * @see LIF-14 in docs/specification.md
  */
 
@@ -10,15 +10,15 @@ import type { BodyBounds } from './bounded-body.ts';
 
 export interface PageBounds {
   /**
-   * The bounds for the answer to a request that lists, or that resumes the stream of one; undefined for any other, and
-   * `over` where the answer was cut off before and would be again.
+   * The limits for the answer to a listing request, or to a request that resumes its stream; undefined for any other, and
+   * `over` if the answer was already cut off and would be again.
    */
   of(init: RequestInit): Pick<BodyBounds, 'maxBytes' | 'exceeded' | 'passes'> | 'over' | undefined;
-  /** Whether the answer to the request with this id was cut off; says so once. */
+  /** Whether the answer to the request with this id was cut off; true only once. */
   isCut(id: string | number): boolean;
 }
 
-/** The method stands before the params in all that is sent, so the first that is read is the request's own. */
+/** Our messages have the method before the params, so the first match is the request's own method. */
 const methodPlace = 200;
 const firstMethod = /"method":"([^"]*)"/;
 const listings: ReadonlySet<string> = new Set([
@@ -27,20 +27,20 @@ const listings: ReadonlySet<string> = new Set([
   'resources/templates/list',
   'prompts/list',
 ]);
-/** Requests whose streams may still be resumed: the pages of one listing of each kind. */
+/** Requests whose streams may still be resumed: the pages of a listing of each kind. */
 const mostRequests = 256;
-/** Of one request. */
+/** Limit per request. */
 const mostEventIds = 16;
 const longestEventId = 1_024;
-/** The parser of the SDK may drop a byte order mark more than the decoder does. */
+/** The SDK's parser may drop one byte order mark more than the decoder. */
 const idLine = /[\r\n]\ufeff?id: ?([^\r\n]*)(?=[\r\n])/g;
 const idStart = /^[\r\n]\ufeff?id:/;
 
 export function createPageBounds(): PageBounds {
   const cut = new Set<string | number>();
-  /** By request, the ids of events on its stream. All of them: which of them the client takes, only its parser decides. */
+  /** Event ids by request. All ids are kept, because only the SDK's parser decides which one the client uses. */
   const resumable = new Map<string | number, Set<string>>();
-  /** The latest request with more or longer ids than are kept: from then on each unknown id may be one of its. */
+  /** The latest request with more or longer ids than are kept: from then on any unknown id may belong to it. */
   let unkept: string | number | undefined;
 
   const keep = (request: string | number, event: string): void => {
@@ -79,12 +79,12 @@ export function createPageBounds(): PageBounds {
 }
 
 /**
- * Finds the ids of the events of a stream, whatever the chunks it comes in, as `Headers` returns them: without blanks at
- * either end. Of one that is too long only the beginning is given, which is too long as well.
+ * Finds the event ids of a stream, however it is chunked, in the form that `Headers` returns: without surrounding blanks.
+ * Of an id that is too long only the beginning is reported, which is too long as well.
  */
 function eventIds(found: (id: string) => void): (chunk: Uint8Array) => void {
   const decoder = new TextDecoder();
-  /** The line that has no end yet, with the end of the one before; of a long one a character that begins no id. */
+  /** The unfinished line, with the line end before it; for a long line a character that starts no id. */
   let rest = '\n';
   return (chunk) => {
     const text = rest + decoder.decode(chunk, { stream: true });

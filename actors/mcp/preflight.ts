@@ -1,6 +1,6 @@
 /**
- * Asks an address, before the first message, what kind of thing it answers with: a web page is no MCP endpoint, and
- * saying so at once is better than a handshake that fails strangely. Anything else is left to the handshake.
+ * Requests the URL before the first message to see its content type: a web page is not an MCP endpoint, and reporting
+ * that at once is better than an odd handshake failure. Anything else is left to the handshake.
  * @see ERA-3 in docs/specification.md
  */
 
@@ -17,11 +17,11 @@ export interface PreflightRequest {
 export type PreflightVerdict = { readonly kind: 'mcp' } | { readonly kind: 'notMcp'; readonly contentType: string };
 
 const defaultTimeoutMs = 5_000;
-/** HEAD is unknown here; GET may be known. */
+/** HEAD is not supported here; GET may be. */
 const headRefused: ReadonlySet<number> = new Set([405, 501]);
 const pageType = /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i;
 
-/** Never rejects: where nobody answers in time, the connection itself says why. */
+/** Never rejects: if there is no answer in time, the connection attempt reports why. */
 export async function preflight(request: PreflightRequest): Promise<PreflightVerdict> {
   const { timeoutMs = defaultTimeoutMs, signal } = request;
   const stop = createStopSignal([signal], timeoutMs);
@@ -39,7 +39,7 @@ export async function preflight(request: PreflightRequest): Promise<PreflightVer
 
 async function ask({ url, fetch }: PreflightRequest, method: string, signal: AbortSignal): Promise<Response> {
   const answer = await fetch(url, { method, headers: { accept: 'application/json, text/event-stream' }, signal });
-  // Only the head counts, and a stream of events would hold its connection for ever.
+  // Only the head matters, and an event stream would hold its connection open.
   await answer.body?.cancel();
   return answer;
 }

@@ -1,6 +1,6 @@
 /**
- * The failures of a request to an address to which a server may not lead: one on the public internet to one that is not,
- * and a login to one without TLS. A file of its own, since the errors of connections load the protocol's client with them.
+ * The failures of a request to an address where a server may not lead: from the public internet to a private address, or
+ * a login to one without TLS. A separate file, because the file of the connection errors loads the protocol's client.
  * @see SEC-5 in docs/specification.md
  */
 

@@ -1,6 +1,6 @@
 /**
- * Ends a child's whole process group step by step: politely, firmly, and finally without asking; resolves when nobody of
- * the group is left. Knows process groups and nothing of what the child was for.
+ * Ends a child's complete process group in steps: it waits for a voluntary exit, sends SIGTERM, then SIGKILL. Resolves
+ * when no process of the group is left.
  * @see LIF-9 in docs/specification.md
  */
 
@@ -8,9 +8,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isExhausted } from '../exhaustion.ts';
 
-/** How often a dying group is looked at. */
+/** How often a dying group is checked. */
 const lookMs = 5;
-/** Death by SIGKILL takes milliseconds, but a process that hangs in the kernel dies when that lets go of it. */
+/** SIGKILL takes milliseconds, but a process that hangs in the kernel ends only when the kernel releases it. */
 const mostLooksMs = 1_000;
 
 export interface EndingGroup {
@@ -30,14 +30,14 @@ export async function endGroup({ group, exited, politeMs, termMs }: EndingGroup)
     signalGroup(group, 'SIGTERM');
     await settlesWithin(exited, termMs);
   }
-  // Its leader gone, the rest of a group has nobody to work for.
+  // With the leader gone, the rest of the group has no purpose.
   for (let waitedMs = 0; signalGroup(group, 'SIGKILL') && waitedMs < mostLooksMs; waitedMs += lookMs) {
     if (!(await livesOn(group))) return;
     await wait(lookMs);
   }
 }
 
-/** False where nobody is left to take the signal. */
+/** False if the group has no process any more. */
 export function signalGroup(group: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(-group, signal);
@@ -48,13 +48,13 @@ export function signalGroup(group: number, signal: NodeJS.Signals): boolean {
 }
 
 /**
- * A dead process takes signals until its parent fetches it, and where the first process of a container is no init, the
- * parent of orphans, that is never. So on Linux the members are looked at; elsewhere the signal's word stands.
+ * A dead process accepts signals until its parent reaps it, which never happens if the first process of a container is no
+ * init. So on Linux the members are checked; elsewhere the result of the signal counts.
  */
 async function livesOn(group: number): Promise<boolean> {
   if (process.platform !== 'linux') return true;
   const entries = await readdir('/proc').catch(() => undefined);
-  // Without a descriptor to look with, the signal's answer counts.
+  // If no descriptor is left to check, the result of the signal counts.
   if (entries === undefined) return true;
   for (const entry of entries) {
     if (!/^\d+$/.test(entry)) continue;
@@ -63,14 +63,14 @@ async function livesOn(group: number): Promise<boolean> {
       if (stat) return true;
       continue;
     }
-    // The name, in parentheses, may hold anything; state, parent and group follow it.
+    // The name, in parentheses, may contain anything; state, parent and group follow it.
     const [state, , itsGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (Number(itsGroup) === group && state !== 'Z' && state !== 'X') return true;
   }
   return false;
 }
 
-/** True where the event comes within the time, false where the time is over first. */
+/** True if the event comes within the time, else false. */
 export function settlesWithin(event: Promise<unknown>, ms: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms, false);

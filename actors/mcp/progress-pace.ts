@@ -1,6 +1,6 @@
 /**
- * Passes on the progress of one call no faster than a caller can use it: ten a second after a short burst. Of what comes
- * faster only the newest is kept, and the last one is always passed on.
+ * Forwards the progress of one call no faster than a caller can use it: ten a second after the first few. In between only
+ * the latest is kept, and the last one is always forwarded.
  * @see LIF-14 and SRV-3 in docs/specification.md
  */
 
@@ -8,20 +8,20 @@ import type { Progress } from './direct-calls.ts';
 
 export interface ProgressPace {
   take(progress: Progress): void;
-  /** The call is over: passes on what waits. */
+  /** Ends the call: forwards the progress that waits. */
   end(): void;
 }
 
 const everyMs = 100;
-/** A call with a few steps shows each of them. */
+/** So that a call with a few steps shows each of them. */
 const burstMs = 4 * everyMs;
 
-/** @param steadyMs milliseconds that only rise; those of the process unless given */
+/** @param steadyMs milliseconds of a clock that only rises. Default: that of the process */
 export function paceProgress(
   pass: (progress: Progress) => void,
   steadyMs: () => number = () => performance.now(),
 ): ProgressPace {
-  /** When the next one is due at the steady pace. */
+  /** When the next one is due at the steady rate. */
   let nextMs = Number.NEGATIVE_INFINITY;
   let waiting: Progress | undefined;
   let timer: NodeJS.Timeout | undefined;

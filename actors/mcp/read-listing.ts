@@ -1,7 +1,6 @@
 /**
- * Reads the lists of a server with care: what is beyond the bounds of a listing is left out before the client reads it;
- * and once a list was refused as a whole, so is an entry that is none of the protocol, and what is `null` counts as not
- * given. Reports what is left out.
+ * Reads the lists of a server defensively: entries beyond the limits of a listing are removed before the client reads it.
+ * Once a list was refused, invalid entries are removed too, and `null` counts as absent. Reports what is left out.
  * @see FLT-4, LIF-7 and LIF-14 in docs/specification.md
  */
 
@@ -19,7 +18,7 @@ import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { OversizedFailure } from './connect-errors.ts';
 import type { OpenTransport } from './transports.ts';
 
-/** By the method: where its list lies, what an entry is called, and what it has to be. */
+/** By method: the key of its list, the noun for an entry, and the entry's schema. */
 const lists = {
   'tools/list': { key: 'tools', noun: 'tool', schema: specTypeSchemas.Tool },
   'resources/list': { key: 'resources', noun: 'resource', schema: specTypeSchemas.Resource },
@@ -36,9 +35,9 @@ type List = (typeof lists)[Method];
 
 export interface ListMender {
   /**
-   * Asks for a list; where it is refused as a whole, asks once more and reads it entry by entry. Returns the answer, and a
-   * sentence for each reason why something of it is left out. Rejects with an OversizedFailure where a page is longer than
-   * is read. Lists of one method are read one after another, as each has bounds of its own.
+   * Requests a list; if the client refuses it, requests it once more and validates it entry by entry. Returns the answer,
+   * and a sentence per reason for what is left out. Rejects with an OversizedFailure if a page is too long. Lists of one
+   * method are read one after another, as each has its own limits.
    */
   ask<Value>(method: Method, work: () => Promise<Value>): Promise<CheckedList<Value>>;
 }
@@ -53,22 +52,22 @@ interface Listed {
   readonly list: List;
   readonly leftOut: LeftOut;
   readonly admission: Admission;
-  /** The request for the latest page. */
+  /** The id of the request for the latest page. */
   request: string | number;
-  /** Whether its answer is longer than is read. */
+  /** Whether its answer is too long to be read. */
   isTooLong: boolean;
-  /** Whether further pages are not asked for. */
+  /** Whether further pages are skipped. */
   isCut: boolean;
 }
 
-/** Made once the client is connected. Its listing of a method begins with the request without a cursor. */
+/** To be created once the client is connected. A request without a cursor begins a new listing of its method. */
 export function createListReader(
   { transport, messageBytes, isCut }: Pick<OpenTransport, 'transport' | 'messageBytes' | 'isCut'>,
   isLegacy: boolean,
 ): ListMender {
   let mends = false;
   const latest = new Map<Method, Listed>();
-  /** By the method, the end of the last listing that was asked for; never rejects. */
+  /** By method, the end of the last requested listing; never rejects. */
   const turns = new Map<Method, Promise<void>>();
   const asked = new Map<string | number, Listed>();
   const send = transport.send.bind(transport);
@@ -90,7 +89,7 @@ export function createListReader(
       asked.delete(message.id);
       if (listed !== undefined && 'result' in message) {
         listed.isTooLong = (messageBytes() ?? 0) > maxPageBytes;
-        // The client refuses a result without its list, and what is too long is let go at once.
+        // The client refuses a result without its list, and a page that is too long is freed at once.
         if (listed.isTooLong) Object.assign(message, { result: {} });
         else readPage(message.result as JsonObject, listed, { mends, isLegacy });
       }
@@ -141,7 +140,7 @@ interface Reading {
   readonly isLegacy: boolean;
 }
 
-/** A page without a list is left as it is, for the client to refuse. */
+/** A page without a list is left to the client, which refuses it. */
 function readPage(page: JsonObject, listed: Listed, { mends, isLegacy }: Reading): void {
   const { list, leftOut, admission } = listed;
   const entries = page[list.key];
@@ -173,7 +172,7 @@ function withoutNulls(entry: JsonObject): JsonObject {
 function wrongWith(entry: Json, { schema }: List, isLegacy: boolean): string | undefined {
   const wrong = firstIssue(schema, entry);
   if (wrong !== undefined || !isLegacy || !isJsonObject(entry) || entry.outputSchema === undefined) return wrong;
-  // In the era of handshakes what holds for the schema of arguments holds for that of results too.
+  // In the era of handshakes the rules for the schema of arguments apply to that of results too.
   return firstIssue(specTypeSchemas.Tool, { name: 'x', inputSchema: entry.outputSchema })?.replace(
     'inputSchema',
     'outputSchema',

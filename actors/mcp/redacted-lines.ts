@@ -1,29 +1,29 @@
 /**
- * Hands on what a child writes line by line, each without its secrets: one may come in two pieces, so the line under way is
- * held until it ends. Of a line without end only its last part is held. Writes nothing and knows no secret.
+ * Passes on the output of a child line by line, with secrets removed: a secret may arrive in two pieces, so an unfinished
+ * line is held until it ends. Of a very long line only the last part is held.
  * @see OBS-1 and LIF-10 in docs/specification.md
  */
 
 export interface RedactedLines {
-  /** Takes bytes; returns those that are fit to be written. */
+  /** Adds bytes; returns the redacted ones that can be written. */
   add(bytes: Buffer): Buffer;
-  /** What is held of a line that has not ended, fit to be written. */
+  /** Returns the held part of the unfinished line, redacted. */
   rest(): Buffer;
-  /** Forgets what is held; returns how many bytes that were. */
+  /** Drops the held part; returns its length in bytes. */
   forget(): number;
   readonly heldBytes: number;
 }
 
 const lineFeed = 0x0a;
-/** A line is held whole up to here. */
+/** Up to this length an unfinished line is held completely. */
 const longestLine = 16_384;
-/** No secret without a line end is longer. */
+/** Longest secret that does not contain a line end. */
 const longestSecret = 4_096;
 
 export function createRedactedLines(redact: (line: string) => string): RedactedLines {
   let held: Buffer = Buffer.alloc(0);
 
-  /** Lines that have ended, each with its end. */
+  /** Redacts complete lines, each with its end. */
   function whole(bytes: Buffer): Buffer {
     const lines = bytes.toString('utf8').split('\n');
     return Buffer.from(lines.map((line) => (line === '' ? line : redact(line))).join('\n'));
@@ -33,7 +33,7 @@ export function createRedactedLines(redact: (line: string) => string): RedactedL
     add(bytes) {
       const end = bytes.lastIndexOf(lineFeed) + 1;
       const ended = end === 0 ? [] : [whole(Buffer.concat([held, bytes.subarray(0, end)]))];
-      // A copy, for a piece of a chunk keeps the whole of it in memory.
+      // Copied, because a subarray would keep the complete chunk in memory.
       held = end === 0 ? Buffer.concat([held, bytes]) : Buffer.from(bytes.subarray(end));
       if (held.length > longestLine) {
         const seam = seamOf(held, redact);
@@ -58,7 +58,7 @@ export function createRedactedLines(redact: (line: string) => string): RedactedL
   };
 }
 
-/** Where a line may be cut in two: not through a character, nor through anything that is redacted. */
+/** Where a line may be split: not inside a character, and not inside anything that is redacted. */
 function seamOf(line: Buffer, redact: (text: string) => string): number {
   const clean = redact(line.toString('utf8'));
   const last = line.length - longestSecret;

@@ -1,6 +1,6 @@
 /**
- * Passes a session's abort on to one request, while that is under way. The fetch below leaves its listener on the signal
- * until the garbage is collected, and a session's signal lives as long as the session. Knows no request.
+ * Passes a session's abort on to one request while it is open. undici keeps its listener on the signal until garbage
+ * collection, and a session's signal lives as long as the session.
  * @see LIF-3 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ import { setMaxListeners } from 'node:events';
 
 export interface Relay {
   readonly signal: AbortSignal;
-  /** The request is over: nothing is passed on any more. */
+  /** The request has ended: an abort is no longer passed on. */
   end(): void;
 }
 
@@ -17,7 +17,7 @@ export function relayAbort(source: AbortSignal): Relay {
   const stop = (): void => own.abort(source.reason);
   if (source.aborted) stop();
   else {
-    // As many as there are requests under way, each taken off at its end.
+    // One listener per open request, each removed at its end.
     setMaxListeners(0, source);
     source.addEventListener('abort', stop, { once: true });
   }

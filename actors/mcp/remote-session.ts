@@ -1,6 +1,6 @@
 /**
- * A session with a server that another gateway of the database has connected: what is asked of it goes to that gateway, and
- * the answer of the session there comes back.
+ * A session with a server that another gateway of the database has connected: requests go to that gateway, and the
+ * answers of its session come back.
  * @see SCA-1 in docs/specification.md
  */
 
@@ -14,11 +14,11 @@ import type { CallOutcome } from './call-outcome.ts';
 import type { OpenVerdict } from './open-session.ts';
 import type { CallOptions, Listing, Session, SessionFacts, Settle } from './session.ts';
 
-/** What is asked of the gateway that has the server. */
+/** A request to the gateway that has the server. */
 export type RelayQuestion =
   /** Answered with a `RelayedListing`, or `connecting` while there is none yet. */
   | { readonly of: 'list' }
-  /** Answered with the `stamp` of the listing. */
+  /** Answered with the `stamp` of its listing. */
   | { readonly of: 'stamp' }
   /** Answered with a `CallOutcome`. */
   | {
@@ -26,7 +26,7 @@ export type RelayQuestion =
       readonly name: string;
       readonly args: JsonObject;
       readonly call: string;
-      /** Of the entry by which the call was made: whether a person is asked. */
+      /** The trust of our entry for the server: whether a person is asked. */
       readonly trust: ServerSettings['trust'];
       readonly traceparent?: string;
     }
@@ -35,7 +35,7 @@ export type RelayQuestion =
 export interface RelayedListing {
   readonly era: Era;
   readonly listing: Listing;
-  /** Another one after each listing. */
+  /** Different for each listing. */
   readonly stamp: string;
 }
 
@@ -43,17 +43,17 @@ export interface RemotePorts {
   /** The name of the gateway that has the server. */
   readonly node: string;
   /**
-   * Resolves with the answer: null where the server is not connected there, undefined where the gateway has ended or is silent.
-   * Rejects where it cannot be asked.
+   * Resolves with the answer: null if the server is not connected there, undefined if the gateway has ended or does not
+   * respond. Rejects if it cannot be asked.
    */
   readonly ask: (question: RelayQuestion, waitMs: number) => Promise<unknown>;
-  /** Calls back where the other gateway, or its listing, is to be looked at, until the returned function is called. */
+  /** Calls back when the other gateway or its listing must be checked, until the returned function is called. */
   readonly onLook: (look: () => void) => () => void;
   readonly settings: Pick<ServerSettings, 'connectTimeoutMs' | 'idleTimeoutMs' | 'trust'>;
 }
 
 const answerMs = 5_000;
-/** The gateway there has the limit of a call, which stands still while a person is asked. */
+/** The other gateway limits the time of a call, which does not run while a person is asked. */
 const longestCallMs = 86_400_000;
 const connectingPauseMs = 500;
 
@@ -77,7 +77,7 @@ async function relayedListing(ports: RemotePorts): Promise<RelayedListing> {
   if (answer === 'connecting') throw new Error(`gateway "${ports.node}", which has it, has not connected it in time`);
   if (answer === undefined) throw new Error(`gateway "${ports.node}", which has it, gives no answer`);
   if (answer === null) throw new Error(`it is not connected at gateway "${ports.node}", which may connect it`);
-  // Gateways of one release speak to each other: the schema's version holds them together.
+  // Gateways that share a database have the same release, enforced by the version of its schema.
   return answer as RelayedListing;
 }
 
@@ -86,7 +86,7 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
   let { stamp } = first;
   let isOver = false;
   let isLooking = false;
-  /** What ends each call in flight. */
+  /** Functions that end the calls in flight. */
   const inFlight = new Set<(outcome: CallOutcome) => void>();
   let quiet: (() => void) | undefined;
   const stopLooking = ports.onLook(() => void look());
@@ -118,7 +118,8 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
       if (answer !== stamp && !isOver) facts.listChanged(['tools']);
       return undefined;
     } catch {
-      // A database that is away is away for both; the gateway that has the server gives it up before another one may have it.
+      // The database is unreachable for both gateways; the other one releases the server before another gateway may
+      // connect it.
       return undefined;
     }
   }
@@ -145,7 +146,7 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
       (answer) => {
         if (answer === null || answer === undefined) {
           const why = answer === null ? `gateway "${node}" has it no more` : `gateway "${node}" has ended`;
-          // The connection hears of it first: the call asks it where to go next.
+          // The connection must learn this first, because the call asks it how to continue.
           lost(why);
           finish({ kind: 'lost', dispatched: answer === undefined, why });
         } else finish(answer as CallOutcome);

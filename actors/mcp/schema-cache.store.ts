@@ -1,6 +1,6 @@
 /**
- * The remembered tools of each server, one file each, written after a live discovery. Reading never fails: what cannot
- * be read is not there.
+ * The cached tools of each server, one file per server, written after a live listing. Reading never fails: an unreadable
+ * file counts as absent.
  * @see LIF-6 in docs/specification.md
  */
 
@@ -17,13 +17,13 @@ import type { Listing } from './session.ts';
 
 export interface SchemaCache {
   read(settings: ServerSettings, nowMs: number): CacheReading | { readonly kind: 'absent' };
-  /** Resolves once it is written, after those before it; never rejects. */
+  /** Resolves once it is written, after earlier writes; never rejects. */
   write(settings: ServerSettings, listing: Listing, nowMs: number): Promise<void>;
 }
 
 export function createSchemaCache(folder: string, log: Logger): SchemaCache {
   const pathOf = ({ name }: ServerSettings): string => join(folder, `${safeName(name)}.json`);
-  /** The last write of each file: a slow disk must not end the older of two after the newer. */
+  /** The last write of each file, so that an older write cannot finish after a newer one. */
   const writing = new Map<string, Promise<void>>();
 
   async function put(path: string, text: string, server: string): Promise<void> {
@@ -64,7 +64,7 @@ export function createSchemaCache(folder: string, log: Logger): SchemaCache {
   };
 }
 
-/** A digest, because what decides the list holds secrets. */
+/** A digest, because the settings that determine the list contain secrets. */
 function fingerprintOf(settings: ServerSettings): string {
   return createHash('sha256').update(fingerprintInput(settings)).digest('hex');
 }

@@ -1,7 +1,7 @@
 /**
- * The processor time that the schemas of one server may take, over all its tools, listings and calls. Each piece of work is
- * ended after half a second; more than ten of them in a row are refused until time has passed, so that a schema that stays
- * just below the limit cannot hold the event loop with every call.
+ * The CPU time that the schemas of one server may use, over all its tools, listings and calls. Each piece of work is
+ * ended after half a second; once ten such pieces have used up the budget, further work is refused until enough of it has
+ * refilled. So a schema that stays just below the limit cannot block the event loop with every call.
  * @see LIF-13 in docs/specification.md
  */
 
@@ -9,32 +9,32 @@ import { type TimedVerdict, threadTimeMs, withinTime } from './within-time.ts';
 
 export type LimitedVerdict<Value> =
   | TimedVerdict<Value>
-  /** The server's schemas used up their time; nothing was done. */
+  /** The server's schemas used up their budget; nothing was done. */
   | { readonly kind: 'spent'; readonly waitMs: number };
 
-/** Runs compiling or one check under a time limit. */
+/** Runs a compilation or one check under a time limit. */
 export type TimeLimit = <Value>(work: () => Value) => LimitedVerdict<Value>;
 
 export interface SchemaTime {
-  /** The limit for all that the check of one value takes. */
+  /** The limit for the complete check of one value. */
   readonly forOne: () => TimeLimit;
 }
 
 export interface SchemaClocks {
-  /** Milliseconds that only rise. */
+  /** Milliseconds of a clock that only rises. */
   readonly steadyMs: () => number;
   readonly cpuTimeMs: () => number;
 }
 
-/** Half a second is far more than any honest schema takes, and short for every other call that waits. */
+/** Half a second is far more than any legitimate schema needs, and short for the calls that wait meanwhile. */
 const limitMs = 500;
-/** Ten of those; then the account is refilled. A server with dozens of large schemas has each compiled at its first call. */
+/** Ten full limits. A server with dozens of large schemas has each compiled at its first call. */
 const capacityMs = 10 * limitMs;
-/** Milliseconds of work for each of time. */
+/** Milliseconds of budget per millisecond of elapsed time. */
 const share = 0.05;
-/** What honest work takes is not charged: a client may call hundreds of tools in a row. */
+/** Normal checks are not charged: a client may call hundreds of tools in a row. */
 const freeMs = 10;
-/** The event loop is not held longer by one value, however busy the machine is. */
+/** One value does not block the event loop longer, however busy the machine is. */
 const longestHoldMs = 1_000;
 
 export function createSchemaTime(given: Partial<SchemaClocks> = {}): SchemaTime {

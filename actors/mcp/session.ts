@@ -1,6 +1,6 @@
 /**
- * A live session with one server: what can be asked of it once it is connected. Lists, calls, pings, listens for changed
- * lists, and closes. Tells facts and decides nothing: whether a lost call goes again is the call chart's business.
+ * A live session with one connected server: lists, calls, pings, listens for changed lists, and closes. Reports facts
+ * only; the chart of a call decides whether a lost call is repeated.
  * @see ERA-2, FLT-4, LIF-3, LIF-4 and SRV-3 in docs/specification.md
  */
 
@@ -28,62 +28,64 @@ import type { OpenTransport } from './transports.ts';
 import { askOffer, asToolResult, methodOf } from './utility-tools.ts';
 import { resultChecks } from './validate-arguments.ts';
 
-/** What a server offers, as it was listed. */
+/** What a server offers, from its last listing. */
 export interface Listing {
-  /** Every tool that is admitted; its texts and schemas without invisible characters. */
+  /** The admitted tools; invisible characters are removed from their texts and schemas. */
   readonly tools: readonly JsonObject[];
-  /** Which of its tools are left out, and why; absent if none is. */
+  /** Which of its tools are left out, and why; absent if none. */
   readonly leftOut?: readonly string[];
   readonly capabilities: JsonObject;
   readonly instructions?: string;
-  /** What clients were last answered of its resources and prompts, in a listing that is remembered. */
+  /** In a cached listing, the last answers to clients about resources and prompts. */
   readonly offered?: Offered;
-  /** How long the server lets the list hold. */
+  /** How long the server declares the list valid. */
   readonly ttlMs?: number;
 }
 
 export interface SessionFacts {
-  /** The session is over and was not closed from here. Said once. */
+  /** The session has ended and was not closed from here. Called once. */
   closed(why: string): void;
-  /** A listing found that the server has forgotten the session; a call that does says so itself. */
+  /** A listing found that the server no longer has the session. A call reports that in its own outcome. */
   expired(): void;
-  /** These lists of the server changed, or may have changed unheard. */
+  /** These lists of the server changed, or may have changed unnoticed. */
   listChanged(lists: readonly ListName[]): void;
   /** A log message of the server. */
   logged(line: string): void;
 }
 
 export interface CallOptions {
-  /** By which the gateway knows the call. */
+  /** The gateway's id of the call. */
   readonly id?: string | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** The trace that the call belongs to, which the server is told. */
+  /** The trace that the call belongs to, sent to the server. */
   readonly traceparent?: string | undefined;
 }
 
-/** Hears once what came of a call, maybe before it has begun. */
+/** Called once with the outcome of a call, possibly before the call function returns. */
 export type Settle = (outcome: CallOutcome) => void;
 
 export interface Session {
   readonly era: Era;
   list(signal: AbortSignal): Promise<Listing>;
-  /** Returns what cancels the call, on the wire too. */
+  /** Returns a function that cancels the call, also on the wire. */
   call(tool: string, args: JsonObject, options: CallOptions, settle: Settle): () => void;
   callUtility(utility: Utility, args: JsonObject, options: CallOptions, settle: Settle): () => void;
-  /** The same for the request that a utility makes, answered as the protocol answers it. */
+  /** Sends the request behind a utility; the outcome is in the protocol's form. */
   ask(method: OfferMethod, args: JsonObject, options: CallOptions, settle: Settle): () => void;
-  /** Undefined where the server lives; otherwise why it is taken for dead. */
+  /** Undefined if the server is alive; otherwise why it counts as dead. */
   ping(): Promise<string | undefined>;
-  /** Resolves when nothing of the session is left, its child's group included. Calls under way hear why. */
+  /**
+   * Resolves when nothing of the session is left, including its child's process group. Open calls fail with the reason.
+   */
   close(why?: string): Promise<void>;
-  /** Closes once no call is in flight any more: what broke one call over HTTP need not have broken the others. */
+  /** Closes once no call is in flight: a failure of one call over HTTP need not affect the others. */
   retire(): Promise<void>;
 }
 
 export interface SessionParts {
   readonly client: Client;
   readonly opened: OpenTransport;
-  /** Where the server may speak unasked, over HTTP. */
+  /** The stream of the server's unsolicited messages, over HTTP. */
   readonly stream: StandingStream | undefined;
   readonly settings: ServerSettings;
   readonly era: Era;
@@ -92,12 +94,12 @@ export interface SessionParts {
 }
 
 const pingTimeoutMs = 10_000;
-/** The longest that a timer can wait. */
+/** The longest delay of a timer. */
 const longestTimeoutMs = 2 ** 31 - 1;
-/** Of a server's log messages. */
+/** Limit of a log message of the server. */
 const longestLine = 4_000;
 const nothingToCancel = (): void => {};
-/** The words of the SDK's event stream when the connection under it broke. */
+/** Messages of the SDK's event stream when its connection broke. */
 const brokenStream = /terminated|fetch failed|ECONNRE|socket|other side closed/i;
 
 export function createSession(
@@ -107,12 +109,12 @@ export function createSession(
   const ended = new AbortController();
   let probe: Probe = 'ping';
   let inFlight = 0;
-  /** The listings of tools under way. */
+  /** Number of open listings of tools. */
   let listings = 0;
   let quiet: (() => void) | undefined;
   /** Why it was closed from here. */
   let closing: string | undefined;
-  /** What the results of tools are held against, where they say so; unknown until the first listing. */
+  /** The output schemas of the tools that have one; empty until the first listing. */
   let outputs: ReadonlyMap<string, JsonObject> = new Map();
 
   const end = (why: string): void => {
@@ -125,17 +127,17 @@ export function createSession(
     direct?.closed();
   };
   client.onerror = (error) => {
-    // The SDK's SSE transport reconnects in silence and never says that the session behind it is gone.
+    // The SDK's SSE transport reconnects silently and never reports that the session is gone.
     const isLost = settings.transport.kind === 'sse' && (error instanceof SseError || brokenStream.test(error.message));
     if (isLost) end(error.message);
     else log.log('debug', `mcp server "${settings.name}": ${error.message}`, { server: settings.name });
   };
   deliverInTurn(opened.transport);
-  // What is sent to the standard streams of a command is answered on one stream, and so it is over SSE.
+  // stdio and SSE have one stream for all answers.
   if (settings.transport.kind === 'http') calls.tieByStream();
   else if (era === 'stateless') calls.tieByAnswer(opened.transport);
   const reader = createListReader(opened, era === 'legacy');
-  /** Asks for a list, and logs what of it is left out. */
+  /** Requests a list, and logs what is left out. */
   async function listed<Value>(...asked: Parameters<typeof reader.ask<Value>>): Promise<CheckedList<Value>> {
     const given = await reader.ask(...asked);
     for (const words of given.leftOut) {
@@ -144,7 +146,8 @@ export function createSession(
     }
     return given;
   }
-  // The stateless era wants an envelope about each request, mirrored headers and more rounds, and the client makes those.
+  // The stateless era needs an envelope for each request, mirrored headers and further rounds, which the SDK's client
+  // makes.
   const checks = resultChecks(createSchemaTime());
   const direct = era === 'legacy' ? createDirectCalls(opened.transport, settings.timeoutMs, calls) : undefined;
   opened.meterFirst();
@@ -154,7 +157,7 @@ export function createSession(
   client.setNotificationHandler('notifications/message', ({ params }) => {
     const text = typeof params.data === 'string' ? params.data : JSON.stringify(params.data);
     const from = params.logger === undefined ? '' : ` ${params.logger}:`;
-    // One line, so that nobody takes a part of it for a line of its own.
+    // On one line, so that no part of it looks like a log line of its own.
     facts.logged(`[${params.level}] ${strangersWords(`${from} ${text}`, longestLine)}`);
   });
   const { openStream } = opened;
@@ -164,11 +167,11 @@ export function createSession(
       log.log('debug', `mcp server "${settings.name}": cannot listen for changes: ${causeOf(thrown)}`);
     void subscribeToChanges(client, { missed, refused, signal: ended.signal });
   } else if (openStream !== undefined) {
-    // A stream of a call may have ended in the context of that call.
+    // The stream of a call may have ended in the context of that call.
     stream?.keep({ reopen: () => calls.outside(openStream), missed, signal: ended.signal });
   }
 
-  /** Counts a call in; the returned function tells how it ended. */
+  /** Counts a call as in flight; the returned function ends it with its outcome. */
   function begun(settle: Settle): Settle {
     inFlight += 1;
     return (outcome) => {
@@ -188,15 +191,15 @@ export function createSession(
     return outcome.kind === 'lost' && closing !== undefined ? { ...outcome, closedHere: true } : outcome;
   }
 
-  /** What was never sent, because there is no session any more. */
+  /** The outcome of a call that was not sent because the session has ended. */
   function unsent(): CallOutcome {
     const outcome = { kind: 'lost', dispatched: false, why: whyClosed() ?? 'not connected' } as const;
     return closing === undefined ? outcome : { ...outcome, closedHere: true };
   }
 
   /**
-   * Through the SDK's client. Its time is of one request, and a call may take several rounds with a person's answer between
-   * them, for which it waits whatever is aborted: the call's end is told from here.
+   * Sends through the SDK's client. Its timeout is per request, but a call may take several rounds with a person's answer
+   * in between, which the client awaits even after an abort. So the end of the call is reported here.
    */
   function throughClient(
     send: (options: ReturnType<typeof requestOptions>) => Promise<Json>,
@@ -251,7 +254,7 @@ export function createSession(
   }
 
   async function close(why?: string): Promise<void> {
-    // A session that had ended by itself has a reason of its own.
+    // A session that ended by itself has its own reason.
     if (!ended.signal.aborted) closing = why;
     ended.abort();
     await opened.close().catch((thrown: unknown) => {
@@ -261,9 +264,9 @@ export function createSession(
 
   const requestOptions = (signal: AbortSignal, { onProgress, traceparent }: CallOptions) => ({
     signal,
-    // Over HTTP a trace is read from the header by whatever stands before the server.
+    // Over HTTP, proxies before the server read the trace from this header.
     ...(traceparent === undefined ? {} : { headers: { traceparent } }),
-    // The call's own limit stands still while a person is asked; the client's would not.
+    // The call's own clock stops while a person is asked; the client's timeout would not.
     timeout: longestTimeoutMs,
     ...(onProgress === undefined ? {} : { onprogress: (told: Progress) => onProgress(cleanProgress(told)) }),
   });
@@ -333,9 +336,9 @@ export function createSession(
     async ping() {
       const options = { timeout: pingTimeoutMs, signal: ended.signal };
       try {
-        // A listing under way has a limit of its own, and its answer is as good.
+        // An open listing has its own timeout, and its answer proves the same.
         if (probe === 'tools/list' && listings > 0) return undefined;
-        // One page, and never what the client remembers of the list.
+        // One page, and never from the client's cache.
         const page = () => client.request({ method: 'tools/list', params: {} }, options);
         if (probe === 'tools/list') await reader.ask('tools/list', page);
         else if (era === 'stateless') await client.discover(options);
@@ -364,7 +367,7 @@ export function createSession(
   };
 }
 
-/** A tool that describes its result is held to it, as the SDK's client does; its own error is none. */
+/** Checks a result against the tool's output schema, as the SDK's client does. An error result is not checked. */
 function heldAgainst(
   schema: JsonObject | undefined,
   tool: string,
@@ -384,7 +387,7 @@ function heldAgainst(
   };
 }
 
-/** Paces the progress of a call; what waits of it comes before its outcome. */
+/** Paces the progress of a call; waiting progress is forwarded before the outcome. */
 function paced(options: CallOptions, settle: Settle): { readonly options: CallOptions; readonly settle: Settle } {
   if (options.onProgress === undefined) return { options, settle };
   const { take, end } = paceProgress(options.onProgress);

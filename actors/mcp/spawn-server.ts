@@ -1,6 +1,6 @@
 /**
- * Starts the command of a stdio server in a process group of its own, with the few variables that it may see and its own,
- * and tells a command that is not there from one that the system will not start. Knows nothing of what it says.
+ * Starts the command of a stdio server in its own process group, with the allowed environment variables and its own ones.
+ * Distinguishes a missing command from one that the system refuses to start.
  * @see LIF-7, LIF-9 and LIF-10 in docs/specification.md
  */
 
@@ -17,7 +17,7 @@ export interface SpawnRequest {
   readonly cwd: string;
 }
 
-/** Throws a SpawnFailure; what the system refuses later comes as the child's `error`. */
+/** Throws a SpawnFailure; later failures come as the child's `error` event. */
 export function spawnServer({ server, plan, cwd }: SpawnRequest): ChildProcess {
   const env = scrubbedEnv(plan.env);
   if (!isFolder(cwd)) {
@@ -38,12 +38,12 @@ export function spawnServer({ server, plan, cwd }: SpawnRequest): ChildProcess {
   }
 }
 
-/** What the system would say of a file that is there and cannot be executed. */
+/** The system's code for a file that exists but cannot be executed. */
 function whyNot(file: string): { readonly code: string } {
   return { code: isFolder(file) ? 'EISDIR' : 'EACCES' };
 }
 
-/** Node quotes the argument or the environment value that it refuses, so its code has to do. */
+/** Node's error quotes the refused argument or environment value, so only its code is used. */
 export function notStarted(server: string, command: string, thrown: unknown): SpawnFailure {
   const { code = 'unknown' } = thrown as NodeJS.ErrnoException;
   const message = `mcp server "${server}": the system does not start its command (${code}); check command, args and env`;

@@ -1,8 +1,8 @@
 /**
- * Minds the stream on which a server of the era of handshakes says, over HTTP, that its lists changed. The SDK's transport
- * opens it once and tries twice when it breaks; whoever stays away longer would never be heard again. Opens it again for as
- * long as the session lives, and says when something may have been missed. Of what a stream carries it
- * reads whether it answers a request.
+ * Keeps the stream open on which a server of the era of handshakes reports changed lists over HTTP. The SDK's transport
+ * opens it once and retries twice; after a longer outage changes would never be noticed. Reopens it as long as the
+ * session lives, and reports when changes may have been missed. Of the messages on a stream only whether they answer a
+ * request is read.
  * @see FLT-4 in docs/specification.md
  */
 
@@ -11,33 +11,33 @@ import { createEventReader } from '../../machines/agent/event-stream.ts';
 import { boundBody } from './bounded-body.ts';
 
 export interface StandingStream {
-  /** Sees which streams are asked for, which stand and which end. */
+  /** Observes which streams are requested, open and closed. */
   watch(fetch: FetchLike): FetchLike;
-  /** From now on it is opened again whenever it is gone. */
+  /** From now on it is reopened whenever it is gone. */
   keep(minding: Minding): void;
 }
 
 export interface Minding {
-  /** Asks for the stream; a refusal has been seen. */
+  /** Requests the stream; `watch` sees a refusal. */
   readonly reopen: () => Promise<void>;
-  /** It was gone, and stands again, or the server wants no more of it: nobody heard what it said meanwhile. */
+  /** The stream was gone and is open again, or the server refuses it now: messages in between were missed. */
   readonly missed: () => void;
-  /** The end of the session. */
+  /** Aborts with the session. */
   readonly signal: AbortSignal;
 }
 
 export interface StreamTimes {
-  /** From the loss to the first try from here; twice as long each time. */
+  /** From the loss to the first attempt here; doubles each time. */
   readonly reopenMs: number;
   readonly longestReopenMs: number;
-  /** A server that ends its stream again and again is listed no more often. */
+  /** Minimum time between two reports, for a server that keeps ending its stream. */
   readonly missedPauseMs: number;
-  /** From the end of a stream that lasted no longer than this to the next; twice as long each time. */
+  /** From the end of a stream that was shorter than this to the next; doubles each time. */
   readonly holdMs: number;
   readonly longestHoldMs: number;
 }
 
-/** The transport's own two tries are over by the first from here, unless the server asks for longer waits. */
+/** The transport's own two retries are over before the first one here, unless the server asks for longer waits. */
 const usualTimes: StreamTimes = {
   reopenMs: 15_000,
   longestReopenMs: 60_000,
@@ -47,36 +47,36 @@ const usualTimes: StreamTimes = {
 };
 
 /**
- * Holds back requests for a stream that ends at once, again and again: the SDK asks anew as soon as the server's `retry:`
- * says.
+ * Delays requests for a stream that ends at once, again and again: the SDK repeats them as soon as the server's `retry:`
+ * allows.
  */
 interface Hold {
   ms: number;
   untilMs: number;
 }
 
-/** They are said of now, or of the credentials, and nothing about streams. */
+/** These statuses are temporary or about credentials, not about streams. */
 const passing: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
 export function createStandingStream(times: StreamTimes = usualTimes): StandingStream {
   let minding: Minding | undefined;
   let asked = 0;
   let standing = 0;
-  /** It stood once. */
+  /** Whether it was ever open. */
   let hasStood = false;
-  /** It stood, or was tried for in vain: what changed since may have been missed. */
+  /** It was open or was attempted without success, so changes since then may have been missed. */
   let known = false;
-  /** The server has none to give. */
+  /** The server does not provide one. */
   let none = false;
   let waitMs = times.reopenMs;
   let timer: NodeJS.Timeout | undefined;
   let telling: NodeJS.Timeout | undefined;
   let toldAtMs = Number.NEGATIVE_INFINITY;
   let untold = false;
-  /** Of the streams that resume a call, and of the others: what one kind does must not hold back the other. */
+  /** Separate for streams that resume a call and for the others, so that neither delays the other. */
   const holds = { resumed: { ms: 0, untilMs: 0 }, own: { ms: 0, untilMs: 0 } } satisfies Record<string, Hold>;
 
-  /** Whether somebody wants it and nobody has it, or is about to. */
+  /** Whether the stream is wanted, but neither open nor requested. */
   function isWanting(): boolean {
     return minding !== undefined && !minding.signal.aborted && !none && asked === 0 && standing === 0;
   }
@@ -124,7 +124,7 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
       lasted(hold, performance.now() - openedAtMs, answers?.seen() ?? false);
       gone();
     };
-    // Of its events the fetch below has bounded the length.
+    // The fetch below limits the length of its events.
     const bounds = { maxBytes: Number.POSITIVE_INFINITY, who: '', ended };
     return boundBody(answer, answers === undefined ? bounds : { ...bounds, passes: answers.passes });
   }
@@ -132,7 +132,7 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
   function refused({ status }: Response): void {
     const isNo = status >= 400 && status < 500 && !passing.has(status);
     if (status === 405 || status === 501 || status < 400 || (isNo && !hasStood)) none = true;
-    // It was given before: whether the server has forgotten the session, listing anew finds out.
+    // The stream was given before. The next listing shows whether the server still has the session.
     else if (isNo) missed();
     known = true;
   }
@@ -186,7 +186,7 @@ function watchAnswers(): { readonly passes: (chunk: Uint8Array) => void; readonl
   };
 }
 
-/** As the transport judges it, which resumes no stream after an answer. */
+/** The same test as in the transport, which does not resume a stream after an answer. */
 function isAnswer(data: string): boolean {
   try {
     const message: unknown = JSON.parse(data);
@@ -196,7 +196,7 @@ function isAnswer(data: string): boolean {
   }
 }
 
-/** Resolves after a time; rejects when the signal aborts before. */
+/** Resolves after `ms`; rejects if the signal aborts first. */
 async function passed(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
   if (ms <= 0) return;
   await new Promise<void>((resolve, reject) => {

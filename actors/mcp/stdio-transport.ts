@@ -1,7 +1,7 @@
 /**
- * Carries MCP messages over the standard streams of a command in a process group of its own: the group ends with this
- * connection, and with the daemon however that ends. Reads one message a line and skips what is none; a line without an
- * end is cut off. Knows nothing of protocols, reconnecting or where standard error goes.
+ * Carries MCP messages over the standard streams of a command in its own process group, which ends with this connection,
+ * and with the daemon however that ends. Reads one message per line and skips other lines; a line over the limit ends the
+ * connection.
  * @see LIF-9, LIF-10, ERA-3 and TRU-4 in docs/specification.md
  */
 
@@ -29,30 +29,32 @@ export interface StdioSettings {
   readonly plan: StdioPlan;
   readonly cwd: string;
   readonly log: Logger;
-  /** Takes standard error as it comes, and the lines of standard output that are no messages. */
+  /** Receives standard error as it arrives, and the lines of standard output that are not messages. */
   readonly onStderr: (chunk: Buffer) => void;
   readonly maxMessageBytes?: number;
-  /** How long the child may take from the end of its input to its own, and from SIGTERM to SIGKILL. */
+  /** Grace period from the end of its input to its exit, and from SIGTERM to SIGKILL. */
   readonly graceMs?: number;
 }
 
 export interface StdioTransport extends Transport {
-  /** With `stderr` the mark of a stdio transport, by which the SDK probes in place and reads silence as "legacy". */
+  /**
+   * With `stderr`, this marks a stdio transport for the SDK, which then probes in place and reads silence as "legacy".
+   */
   readonly pid: number | null;
   readonly stderr: null;
-  /** The code or the signal that the child ended with by itself; undefined while it runs, or where it was closed. */
+  /** The exit code or signal if the child ended by itself; undefined while it runs, or if it was closed. */
   exitStatus(): number | string | null | undefined;
-  /** How the child ended and its last words, for the reason of a failure; undefined while it runs. */
+  /** How the child ended, with its last output, as the reason of a failure; undefined while it runs. */
   whyClosed(): string | undefined;
-  /** Whether a message was cut off: of which request it was an answer is not known. */
+  /** Whether a message was cut off; which request it answered is unknown. */
   isCut(): boolean;
-  /** The length of the message that is being handed on. */
+  /** The length of the current message. */
   messageBytes(): number;
-  /** Has the flood meter see each message before whatever was put in front of the client. */
+  /** Makes the flood meter see each message before any handler that wraps the client's. */
   meterFirst(): void;
 }
 
-/** What waits for the end of the turn, and of the write before it: none of it was handed to the system. */
+/** Messages that wait for the end of the turn and of the previous write: none of them was passed to the system. */
 interface Outbox {
   text: string;
   readonly senders: Sender[];
@@ -63,16 +65,16 @@ interface Sender {
   readonly reject: (thrown: Error) => void;
 }
 
-/** What the SDK's own transport allows. */
+/** The same limit as in the SDK's own transport. */
 const defaultMaxMessageBytes = 10 * 1_048_576;
-/** What may wait for a child that does not read. */
+/** What may be queued for a child that does not read. */
 const mostBacklogBytes = 16 * 1_048_576;
 const defaultGraceMs = 2_000;
-/** What a descendant that escaped the group may hold the pipes open for. */
+/** How long a descendant that escaped the group may keep the pipes open. */
 const pipeGraceMs = 500;
-/** The end of standard error is where the reason stands. */
+/** The reason is usually at the end of standard error. */
 const keptStderrBytes = 2_048;
-/** A shorter value is no secret, and blotting it out would spoil the reason. */
+/** A shorter value is not a secret, and redacting it would garble the reason. */
 const shortestSecret = 6;
 const lineFeed = Buffer.of(0x0a);
 
@@ -89,7 +91,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
   let drained: Promise<void> = Promise.resolve();
   let outbox: Outbox = { text: '', senders: [] };
   let writing = false;
-  /** Of the message that is being handed on. */
+  /** Of the current message. */
   let lineBytes = 0;
   let overflowed = false;
 
@@ -122,13 +124,13 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
 
   const refuse = (senders: readonly Sender[], code: SdkErrorCode): void => {
     const refusal = new SdkError(code, `mcp server "${server}" took no input: it has ended`);
-    // A pipe breaks a moment before its child has ended, and whoever is told now wants to know how it did.
+    // A pipe breaks just before its child exits, and the reason should include the exit.
     void settlesWithin(exited, pipeGraceMs).then(() => {
       for (const { reject } of senders) reject(refusal);
     });
   };
 
-  /** One write at a time, so that what waits behind it is known not to have left; but the last before the end. */
+  /** One write at a time, so that messages queued behind it are known to be unsent; the last flush does not wait. */
   const flush = (isLast = false): void => {
     const { text, senders } = outbox;
     const stdin = child?.stdin;
@@ -139,7 +141,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
       return;
     }
     writing = true;
-    // Called when the pipe has taken the messages. A pipe that was destroyed meanwhile is reported as success.
+    // Called when the pipe has accepted the messages. A pipe that was destroyed meanwhile reports success.
     stdin.write(text, (error) => {
       writing = false;
       if (!error && !stdin.destroyed) {
@@ -152,7 +154,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     });
   };
 
-  /** Runs once, whatever is first: close, the child's own end, a line over the cap. */
+  /** Runs once, for whichever is first: close, the child's exit, a line over the cap. */
   const end = (politeMs: number): Promise<void> => {
     ending ??= (async () => {
       if (child?.pid !== undefined) {
@@ -167,7 +169,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     return ending;
   };
 
-  /** Ends a child that does what no server may. */
+  /** Ends a child that violates a limit. */
   const cutOff = (reason: string): void => {
     why ??= reason;
     transport.onerror?.(new Error(`mcp server "${server}": ${why}; it is ended`));
@@ -183,8 +185,8 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
         if (ending === undefined) status = code ?? signal;
         why ??= signal === null ? `it exited with code ${code}` : `it was ended by ${signal}`;
         if (started.pid !== undefined) signalGroup(started.pid, 'SIGKILL');
-        // Node resumes the pipes of a child that has exited, even paused ones: nothing may wait to be read before. What
-        // is left in them is bounded, and so is the time for it.
+        // Node resumes the pipes of an exited child, even paused ones, so the rest is read without waiting for a turn. It
+        // is limited in size and time.
         share.hurry();
         resolve();
       });
@@ -203,7 +205,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
       } else if (state === 'waiting') {
         stdout?.pause();
         share.next(() => {
-          // A child that is being ended must not wait for a reader.
+          // A child that is being ended must not block on its output.
           if (ending === undefined) follow(lines.resume());
           else stdout?.resume();
         });
@@ -213,16 +215,16 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
       if (ending === undefined) follow(lines.push(chunk));
     });
     stderr?.on('data', (chunk: Buffer) => {
-      // One piece a turn: it is searched for secrets.
+      // One piece per turn, because it is searched for secrets.
       stderr.pause();
       errorShare.next(() => stderr.resume());
-      // Twice what is shown, so that a secret which this cut goes through is cut off again below.
+      // Twice the shown length, so that a secret that is cut here is cut off again below.
       tail = Buffer.concat([tail, chunk.subarray(-2 * keptStderrBytes)]).subarray(-2 * keptStderrBytes);
       onStderr(chunk);
     });
-    // A child that ends breaks its pipes; the exit tells.
+    // A child that ends breaks its pipes; the exit event reports it.
     for (const stream of streamsOf(started)) stream?.on('error', () => {});
-    // Every message that it wrote before its end counts, so the pipes are read to theirs.
+    // The pipes are read to their end, because every message that it wrote before its exit counts.
     void exited.then(() => drained).then(() => end(0));
   };
 
@@ -255,7 +257,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
           reject(new SdkError(SdkErrorCode.SendFailed, `mcp server "${server}" took no input: ${why}`));
           return;
         }
-        // What is sent in one turn goes out in one piece: a write is dearer than all else about a call.
+        // Messages of one turn are written together: the write is the most expensive part of a call.
         if (outbox.senders.length === 0) process.nextTick(() => flush());
         outbox.text += serializeMessage(message);
         outbox.senders.push({ resolve, reject });
@@ -278,10 +280,10 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
   return transport;
 }
 
-/** The message of a line; undefined for one that is none. */
+/** The message of a line; undefined if it is none. */
 export function messageOf(line: Buffer): JSONRPCMessage | undefined {
   try {
-    // The client reads the shape of each message itself; twice would be as dear as the rest of reading.
+    // The client validates each message itself; doing it here too would double the cost of reading.
     const message = JSON.parse(line.toString('utf8')) as { readonly jsonrpc?: unknown } | null;
     return message?.jsonrpc === '2.0' ? (message as JSONRPCMessage) : undefined;
   } catch {
@@ -289,7 +291,7 @@ export function messageOf(line: Buffer): JSONRPCMessage | undefined {
   }
 }
 
-/** A child's last words may quote what it was given. */
+/** A child's last output may quote its environment. */
 function blotted(text: string, env: Readonly<Record<string, string>>): string {
   return Object.values(env)
     .filter((value) => value.length >= shortestSecret)

@@ -1,6 +1,6 @@
 /**
- * Listens for changed lists of a server of the stateless era, which says nothing unasked: changes come on a stream, which is
- * opened again whenever the server ends it or does not give it. Reads nothing of the lists.
+ * Listens for changed lists of a server of the stateless era, which sends changes only on a requested stream. The stream
+ * is reopened whenever the server ends or refuses it.
  * @see FLT-4 in docs/specification.md
  */
 
@@ -8,23 +8,23 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/client';
 
 export interface ChangeListener {
-  /** Something changed while nobody listened, which is not told again; what changes while somebody does, the client tells. */
+  /** A change may have been missed while no stream was open. The client itself reports changes on an open stream. */
   readonly missed: () => void;
-  /** The stream is not given; it is asked for again. */
+  /** The stream was refused; it is requested again. */
   readonly refused: (thrown: unknown) => void;
-  /** The end of the session. */
+  /** Aborts with the session. */
   readonly signal: AbortSignal;
 }
 
 export interface ListenTimes {
-  /** From the loss to the first try; twice as long each time. */
+  /** From the loss to the first attempt; doubles each time. */
   readonly firstMs: number;
   readonly longestMs: number;
 }
 
 const usualTimes: ListenTimes = { firstMs: 1_000, longestMs: 60_000 };
 
-/** Resolves when the session is over, or at once where the server has no list that changes. */
+/** Resolves when the session is over, or at once if the server announces no changes. */
 export async function subscribeToChanges(
   client: Pick<Client, 'listen' | 'getServerCapabilities'>,
   { missed, refused, signal }: ChangeListener,
@@ -45,7 +45,7 @@ export async function subscribeToChanges(
       const openedAtMs = performance.now();
       const why = await subscription.closed;
       if (why === 'local') return;
-      // One that ends at once is no better than one that is not given.
+      // Only a stream that lasted resets the wait.
       if (performance.now() - openedAtMs >= firstMs) waitMs = firstMs;
     } catch (thrown) {
       refused(thrown);

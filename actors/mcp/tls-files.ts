@@ -1,6 +1,6 @@
 /**
- * Reads the certificates of a server entry when a connection needs them, and tries them on the TLS library at once, so
- * that a wrong file is named before any handshake. Knows files and PEM, and nothing of connections.
+ * Reads the certificates of a server entry when a connection needs them, and loads them into the TLS library at once, so
+ * that a wrong file is named before any handshake.
  * @see TLS-1 and INT-3 in docs/specification.md
  */
 
@@ -15,15 +15,15 @@ import { SettingFailure, type SettingFile } from './connect-errors.ts';
 export interface TlsRequest {
   readonly server: string;
   readonly plan: TlsPlan;
-  /** What `~` stands for. */
+  /** The folder that `~` refers to. */
   readonly userHome: string;
 }
 
 export interface ServerTls {
   readonly verify: boolean;
-  /** Trusts what the entry says, and shows its client certificate. */
+  /** Trusts the CAs of the entry, and presents its client certificate. */
   readonly own: SecureContext;
-  /** Trusts the same and shows no certificate: for every other origin. */
+  /** Trusts the same CAs and presents no certificate: for every other origin. */
   readonly other: SecureContext;
 }
 
@@ -32,7 +32,7 @@ interface Pem {
   readonly text: string;
 }
 
-/** Where systems keep their CAs, the first that is there counts; SSL_CERT_FILE goes before. */
+/** The CA bundles of common systems; the first that exists is used, after SSL_CERT_FILE. */
 const systemBundles = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem',
@@ -42,7 +42,7 @@ const systemBundles = [
 ];
 const certificatePattern = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]+-----END (?:TRUSTED )?CERTIFICATE-----/g;
 
-/** Three hundred CAs take 40 ms and 1.5 MB each time, and most servers want just these. */
+/** Cached, since 300 CAs take 40 ms and 1.5 MB each time, and most servers need exactly these. */
 let systemTrust: Promise<SecureContext> | undefined;
 
 /** Throws a SettingFailure that names the entry's key and the file. */
@@ -74,7 +74,7 @@ function at(path: string, userHome: string): string {
 
 async function readPem(server: string, file: SettingFile): Promise<Pem> {
   try {
-    // A pipe or a device may never end, and no limit of the connect would end the reading.
+    // Reading a pipe or a device may never end, and the connect timeout does not abort it.
     const found = await stat(file.resolved);
     if (!found.isFile() && !found.isDirectory()) throw Object.assign(new Error('no file'), { code: 'no regular file' });
     return { file, text: await readFile(file.resolved, 'utf8') };
@@ -93,7 +93,7 @@ function told(server: string, { key, path, resolved }: SettingFile, what: string
   return `mcp server "${server}": ${key} ${what}: ${path} (resolved ${resolved}); check ${check}`;
 }
 
-/** The TLS library takes a bundle without a certificate for an empty one, and every handshake would fail. */
+/** The TLS library accepts a bundle without a certificate as empty, and every handshake would fail. */
 function checkCertificates(server: string, { file, text }: Pem): void {
   const found = text.match(certificatePattern) ?? [];
   if (found.length > 0 && found.every(isCertificate)) return;
@@ -112,7 +112,7 @@ function contextOf(server: string, { file, text }: Pem, options: SecureContextOp
   try {
     return createSecureContext(options);
   } catch (thrown) {
-    // The library's own message may come to hold anything; its code is enough.
+    // The library's message may contain anything; its code is enough.
     const { code = 'unknown' } = thrown as NodeJS.ErrnoException;
     if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') {
       const what = 'file holds a key that does not belong to the certificate';
@@ -135,7 +135,7 @@ function trustSystem(): Promise<SecureContext> {
   return systemTrust;
 }
 
-/** Node's own, the system's, and those of NODE_EXTRA_CA_CERTS, which Node leaves out once a list is given. */
+/** The CAs of Node, of the system and of NODE_EXTRA_CA_CERTS, which Node ignores once a list is given. */
 async function systemCas(): Promise<string[]> {
   const system = await firstText([process.env.SSL_CERT_FILE, ...systemBundles]);
   const extra = await firstText([process.env.NODE_EXTRA_CA_CERTS]);

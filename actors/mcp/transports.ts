@@ -1,6 +1,6 @@
 /**
- * Opens the transport that a server's settings ask for, with its certificates, its fetch and its log in place, and says
- * at once where an address is no MCP endpoint. Speaks no MCP itself: who connects starts the transport.
+ * Opens the transport of a server's settings, with its certificates, fetch and log, and fails early if the URL is not an
+ * MCP endpoint. Does not speak MCP: the SDK's client starts the transport.
  * @see ERA-3, TLS-1, TLS-2, SEC-5 and LIF-10 in docs/specification.md
  */
 
@@ -28,49 +28,49 @@ import { createTurnShare } from './turn-share.ts';
 
 export interface TransportPorts {
   readonly log: Logger;
-  /** Takes what the child of a stdio server writes to its standard error. */
+  /** Receives the standard error of a stdio server's child. */
   readonly onStderr: (chunk: Buffer) => void;
-  /** Where the child of a stdio server starts. */
+  /** The working directory of a stdio server's child. */
   readonly cwd: string;
-  /** What `~` stands for in the paths of certificates. */
+  /** The folder that `~` refers to in the paths of certificates. */
   readonly userHome: string;
-  /** Names the proxies. */
+  /** The environment, which names the proxies. */
   readonly env: ProxyEnv;
-  /** Of this program, for the User-Agent. */
+  /** The version of this program, for the User-Agent. */
   readonly version: string;
   readonly authProvider?: AuthProvider | OAuthClientProvider;
-  /** Wraps the server's fetch, for who must see its answers. */
+  /** Wraps the server's fetch, to observe its answers. */
   readonly wrapFetch?: (fetch: FetchLike) => FetchLike;
-  /** Lent by specs: how names are resolved, and which addresses are public. */
+  /** For specs: name resolution, and which addresses are public. */
   readonly reach?: Partial<PublicReachPorts>;
-  /** Ends the preflight. */
+  /** Aborts the preflight. */
   readonly signal?: AbortSignal;
 }
 
 export interface OpenTransport {
-  /** Not started. */
+  /** Not started yet. */
   readonly transport: Transport;
   /** Closes the transport and everything below it; resolves when nothing of it is left. */
   close(): Promise<void>;
-  /** How the child of a stdio server ended by itself; undefined where it has not, or there is none. */
+  /** How the child of a stdio server exited by itself; undefined if it has not, or there is none. */
   exitStatus(): number | string | null | undefined;
-  /** Where a redirect led last that left the server's origin; undefined where none did. */
+  /** The last redirect target outside the server's origin; undefined if there was none. */
   ledTo(): string | undefined;
-  /** The end of the child in words, its last words with it; for HTTP, why the gateway cut the server off. */
+  /** How the child ended, with its last output; for HTTP, why the gateway cut the server off. */
   whyClosed(): string | undefined;
   /** Whether the answer to a listing was cut off while it was read. */
   isCut(request: string | number): boolean;
-  /** The length of the message that is being handed on, where it is known. */
+  /** The length of the current message, if it is known. */
   messageBytes(): number | undefined;
-  /** Has the flood meter see each message before whatever was put in front of the client. */
+  /** Makes the flood meter see each message before any handler that wraps the client's. */
   meterFirst(): void;
-  /** Asks for the stream on which a server speaks unasked; rejects where it is refused. Of Streamable HTTP alone. */
+  /** Requests the stream of the server's unsolicited messages; rejects if it is refused. Streamable HTTP only. */
   readonly openStream?: () => Promise<void>;
 }
 
 const mostGoodbyeMs = 2_000;
 
-/** Throws a SettingFailure or a NotMcpFailure; a command that is not there fails when the transport starts. */
+/** Throws a SettingFailure or a NotMcpFailure; a missing command fails only when the transport starts. */
 export async function openTransport(settings: ServerSettings, ports: TransportPorts): Promise<OpenTransport> {
   const { name: server, transport: plan } = settings;
   if (plan.kind !== 'stdio') return openHttp(server, plan, ports);
@@ -106,7 +106,7 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
   }
   const transport = createHttpTransport(plan, {
     fetch: wrapFetch?.(connections.fetch) ?? connections.fetch,
-    // Ours follows them, and drops what must not go along.
+    // Our fetch follows redirects and drops what must not go along.
     redirectPolicy: 'follow',
     ...(authProvider === undefined ? {} : { authProvider }),
   });
@@ -124,12 +124,12 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
     isCut: pages.isCut,
     messageBytes: () => undefined,
     meterFirst,
-    // Of what it said before nothing is asked for again: the lists are read anew.
+    // Missed messages are not requested: the lists are read again.
     ...(transport instanceof StreamableHTTPClientTransport ? { openStream: () => transport.resumeStream('') } : {}),
   };
 }
 
-/** A server keeps a session until it is told; one that does not listen is not waited for. */
+/** Servers keep a session until it is terminated. The answer is waited for at most 2 s. */
 async function endSession(transport: StreamableHTTPClientTransport): Promise<void> {
   const stop = new AbortController();
   const told = transport.terminateSession().catch(() => {});
@@ -146,7 +146,7 @@ function createHttpTransport(
   { kind, url }: HttpPlan,
   options: HttpOptions,
 ): SSEClientTransport | StreamableHTTPClientTransport {
-  // An address may carry a name and a password; the fetch has them, and nobody else need.
+  // A URL may contain a name and a password; only the fetch needs them.
   const address = new URL(url);
   address.username = address.password = '';
   return kind === 'sse'

@@ -1,28 +1,31 @@
 /**
- * Bounds what one server's input may take of each turn of the event loop: a number of lines, and a time. What is left
- * waits for the next turn, so that the work of the other servers comes between; lines that nothing asked for wait longer
- * than they took.
+ * Limits the lines and the time that one server's input may use in each turn of the event loop. The rest waits for the
+ * next turn, so that the work of other servers comes between. Unsolicited lines delay the next turn by more than they
+ * took.
  * @see LIF-14 in docs/specification.md
  */
 
 import type { FloodMeter } from './flood-meter.ts';
 
 export interface TurnShare {
-  /** Takes lines from the share of this turn; false once it is used up. */
+  /** Uses up lines of this turn's share; false once it is exhausted. */
   spend(lines: number): boolean;
-  /** Calls back when there is a new share: in the next turn, or later where this one went to unasked lines. */
+  /** Calls back with the next share: in the next turn, or later if this one was spent on unsolicited lines. */
   next(resume: () => void): void;
-  /** Lifts the bounds for good, and calls back at once whatever waits. */
+  /** Lifts the limits permanently and runs the waiting callbacks at once. */
   hurry(): void;
 }
 
 export const mostLinesInTurn = 16;
 const longestMs = 1;
-/** Of a turn that went to unasked lines, in which the promises that they led to are included. */
+/**
+ * The rest after a turn of mostly unsolicited lines, as a multiple of its duration, including the promises of those
+ * lines.
+ */
 const restPerTime = 3;
 const longestRestMs = 30;
 
-/** @param meter counts the unasked lines of the server */
+/** @param meter counts the unsolicited lines of the server */
 export function createTurnShare(meter?: Pick<FloodMeter, 'taken'>): TurnShare {
   let spent = 0;
   let beganAtMs = 0;

@@ -1,5 +1,5 @@
 /**
- * The four utility tools over a server's resources and prompts: what they take, and how they are asked and answered.
+ * The four utility tools for a server's resources and prompts: their schemas, requests and results.
  * @see NAM-1 and FLT-2 in docs/specification.md
  */
 
@@ -11,7 +11,7 @@ import type { Utility } from '../../machines/mcp/tool-name.ts';
 const text = { type: 'string' } as const;
 const readOnly = { annotations: { readOnlyHint: true } } as const;
 
-/** The utilities as tools, to be listed beside the server's own. */
+/** The utilities as tools, listed in addition to the server's own. */
 export const utilityTools: Readonly<Record<Utility, JsonObject>> = {
   list_resources: {
     name: 'list_resources',
@@ -44,7 +44,7 @@ export const utilityTools: Readonly<Record<Utility, JsonObject>> = {
   },
 };
 
-/** Asks for what a utility, or the request that stands behind it, is about. Rejects with what the SDK throws. */
+/** Sends the request behind a utility. Rejects with the SDK's error. */
 export async function askOffer(
   client: Client,
   method: OfferMethod,
@@ -74,7 +74,7 @@ export async function askOffer(
   }
 }
 
-/** The request that a utility makes. */
+/** The request of each utility. */
 export const methodOf: Readonly<Record<Utility, OfferMethod>> = {
   list_resources: 'resources/list',
   read_resource: 'resources/read',
@@ -82,7 +82,7 @@ export const methodOf: Readonly<Record<Utility, OfferMethod>> = {
   get_prompt: 'prompts/get',
 };
 
-/** Gives the answer to a utility's request the shape of a tool's result. */
+/** Converts the answer to a utility's request into a tool result. */
 export function asToolResult(utility: Utility, answer: JsonObject): Json {
   if (utility !== 'read_resource') return { content: [{ type: 'text', text: JSON.stringify(answer) }] };
   const contents = answer.contents as readonly Json[];

@@ -1,8 +1,8 @@
 /**
- * Checks a value against the JSON Schema of a tool: a call's arguments against the input schema, a result against the output
- * schema. A schema is compiled once, when it is first needed. It comes from a third party: references are never fetched,
- * patterns run in linear time or under a time limit, and so do compiling and checking. A malformed keyword constrains
- * nothing; a schema that cannot be used at all lets no arguments through.
+ * Checks a value against the JSON Schema of a tool: a call's arguments against the input schema, a result against the
+ * output schema. A schema is compiled when it is first needed. It comes from a third party: references are never fetched,
+ * patterns run in linear time or under a time limit, and compiling and checking have a time limit too. A malformed
+ * keyword is ignored; a schema that cannot be used at all rejects all arguments.
  * @see LIF-13 in docs/specification.md
  */
 
@@ -19,20 +19,20 @@ export type ArgumentVerdict =
   | { readonly kind: 'fits' }
   /** @property why every place that does not fit, up to ten */
   | { readonly kind: 'unfit'; readonly why: string }
-  /** Nothing is known about the value. With `isFinal`, nothing will be until the tool has another schema. */
+  /** The value could not be checked. With `isFinal`, it cannot be until the tool has another schema. */
   | { readonly kind: 'unchecked'; readonly why: string; readonly isFinal: boolean };
 
-/** A compiled schema. `whole` is what a finding about the value itself calls it. */
+/** A compiled schema. `whole` names the value itself in a finding. */
 type Check = (value: Json, whole: string, within: TimeLimit) => ArgumentVerdict;
 
-/** Characters. Nothing longer describes arguments. */
+/** Characters. Schemas of arguments are shorter. */
 const longestSchema = 262_144;
-/** Malformed keywords are left out one layer at a time, as a schema inside a malformed one is not looked at. */
+/** Malformed keywords are removed one layer at a time, as a schema inside a malformed keyword is not checked. */
 const mostRepairs = 5;
 const mostFindings = 10;
-/** Characters of a schema times parts of a value. Up to here a check is cheap whatever they hold; beyond, it is timed. */
+/** Characters of a schema times parts of a value. Up to this product any check is cheap; above it, checks are timed. */
 const cheapSteps = 2_000_000;
-/** With these a schema of few characters may take any number of steps. */
+/** With these keywords even a short schema may take any number of steps. */
 const multiplies = /"(?:\$ref|\$dynamicRef|\$recursiveRef|uniqueItems|pattern|patternProperties)"/;
 const options = {
   strict: false,
@@ -43,10 +43,13 @@ const options = {
   code: { regExp: Object.assign(linearPattern, { code: 'linearPattern' }) },
 } as const;
 
-/** The rules for schemas have been held against this one already, and their compilation is most of what one takes. */
+/** Used once a schema has passed the rules; compiling those rules takes most of the time of a compilation. */
 const unruled = { ...options, meta: false, validateSchema: false } as const;
 
-/** A step of a chart cannot wait, and no daemon should load this before its first call: it is CommonJS, so it need not. */
+/**
+ * A step of a chart cannot wait for an import, and a daemon should not load Ajv before its first call. Ajv is CommonJS,
+ * so `require` works.
+ */
 const require = createRequire(import.meta.url);
 
 interface Draft {
@@ -66,14 +69,15 @@ const drafts: { readonly older: Draft; readonly newer: Draft } = {
   },
 };
 
-/** Characters of schemas whose checks a server keeps: as many as all its tools may have (LIF-14). */
+/** Characters of schemas whose checks are kept per server: as many as all its tools may have (LIF-14). */
 const mostKept = 4_194_304;
 
 const checks = new WeakMap<JsonObject, Check>();
 
 /**
- * The checks of one server by the text of their schemas: a listing makes new objects, and the same text need not be compiled
- * and charged again. Of one server, so that a value that was too expensive to check does not disable another server's tool.
+ * The checks of one server by the text of their schemas: each listing makes new objects, and the same text need not be
+ * compiled and charged again. Per server, so that a value that was too expensive to check does not disable another
+ * server's tool.
  */
 export interface KnownChecks {
   readonly get: (text: string) => Check | undefined;
@@ -116,7 +120,10 @@ export function checkArguments(
   return given !== undefined && check(given, 'arguments', within).kind === 'fits' ? { kind: 'fits' } : verdict;
 }
 
-/** Checks results against their output schema, in the form that the SDK asks for. What cannot be checked is valid. */
+/**
+ * Checks results against their output schema, through the SDK's interface. A result that cannot be checked counts as
+ * valid.
+ */
 export function resultChecks(time: SchemaTime) {
   const known = createKnownChecks();
   return {
@@ -175,14 +182,14 @@ function knownOrCompiled(given: JsonObject, within: TimeLimit, known: KnownCheck
 function compiled(given: JsonObject, text: string, within: TimeLimit): Check | NotNow {
   try {
     const draft = typeof given.$schema === 'string' && /draft-0[467]/.test(given.$schema) ? drafts.older : drafts.newer;
-    // Compiled before the clock starts: it is the same for all.
+    // Compiled before the clock starts, because all servers share it.
     const Compiler = draft.compiler();
     draft.rules ??= new Compiler(options);
     const { rules } = draft;
     rules.validateSchema({ $schema: draft.address });
     const verdict = within(() => {
       const schema = wellFormed(text, draft.address, rules);
-      // Two servers may use one $id; an instance for each schema keeps them apart.
+      // Two servers may use the same $id, so each schema has its own instance.
       return new Compiler(unruled).compile(schema);
     });
     if (verdict.kind === 'starved' || verdict.kind === 'spent') return verdict;
@@ -192,7 +199,7 @@ function compiled(given: JsonObject, text: string, within: TimeLimit): Check | N
   }
 }
 
-/** The schema without its malformed keywords, which constrain nothing. Throws where it is no schema even so. */
+/** The schema without its malformed keywords, which constrain nothing. Throws if it is not valid even then. */
 function wellFormed(text: string, address: string, rules: InstanceType<typeof Ajv>): JsonObject {
   const schema = { ...(JSON.parse(text) as JsonObject), $schema: address };
   for (let repair = 0; rules.validateSchema(schema) !== true; repair += 1) {
@@ -209,10 +216,10 @@ function leaveOut(schema: JsonObject, pointer: string): void {
   let keyword: (() => void) | undefined;
   for (const part of pointer.split('/').slice(1)) {
     const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    // Another error led here before, and it is gone.
+    // Another error had the same path, which is removed already.
     if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, key)) return;
     const parent = holder as Record<string, Json>;
-    // An item cannot go without its neighbours moving, so the list goes.
+    // Removing an item would shift its neighbours, so the complete list is removed.
     if (!Array.isArray(holder)) keyword = () => void delete parent[key];
     holder = parent[key];
   }
@@ -233,10 +240,10 @@ function boundedCheck(validate: ValidateFunction, text: string): Check {
       if (verdict.kind === 'done') {
         return verdict.value ? { kind: 'fits' } : { kind: 'unfit', why: findings(validate.errors ?? [], whole) };
       }
-      // Once is enough: a schema that was too dear for one value is not tried with the next.
+      // A schema that was too expensive for one value is not tried again.
       ended = unchecked('checking a value takes too long', true);
     } catch (thrown) {
-      // A schema that refers to itself in a circle ends with the stack.
+      // A schema with circular references overflows the stack.
       ended = unchecked(causeOf(thrown), true);
     }
     return ended;
@@ -250,7 +257,7 @@ function findings(errors: readonly ErrorObject[], whole: string): string {
     .join('; ');
 }
 
-/** Counts values, and a long text as several, until there are more than so many. */
+/** Counts values, a long text as several, up to a limit. */
 function countParts(value: Json, most: number): number {
   let count = 0;
   const left: Json[] = [value];
@@ -263,8 +270,8 @@ function countParts(value: Json, most: number): number {
 }
 
 /**
- * The arguments without the nulls of properties that need not be there: models send null for what they leave out.
- * Undefined where there is none. The call itself goes out as it was given.
+ * The arguments without nulls of optional properties: models send null for what they leave out. Undefined if there are
+ * none. The call itself is sent as given.
  */
 function withoutNulls(args: JsonObject, { required }: JsonObject): JsonObject | undefined {
   const needed: readonly unknown[] = Array.isArray(required) ? required : [];
@@ -273,8 +280,9 @@ function withoutNulls(args: JsonObject, { required }: JsonObject): JsonObject | 
 }
 
 /**
- * Stands for RegExp within the compiled schema. What the linear engine does not support, such as look-around, and a text too
- * long for it go to the language's own engine; every schema with a pattern is checked under the time limit.
+ * Replaces RegExp in the compiled schema. Patterns that the linear engine does not support, such as look-around, and
+ * texts that are too long for it use the language's own engine; every schema with a pattern is checked under the time
+ * limit.
  */
 function linearPattern(source: string, flags: string): RegExp {
   const pattern = compilePattern(source);
@@ -285,17 +293,20 @@ function linearPattern(source: string, flags: string): RegExp {
     own ??= ownPattern(source, [flags, '']);
     return own.test(text);
   };
-  // Ajv tells patterns apart by their text, those of its own meta-schema too.
+  // Ajv identifies patterns by their text, also those of its own meta-schema.
   return { test, toString: () => `/${source}/` } as RegExp;
 }
 
-/** The pattern in the first mode that takes it: many escape what the strict one forbids. A malformed one constrains nothing. */
+/**
+ * The pattern in the first mode that accepts it: many escape what the strict mode forbids. A malformed one constrains
+ * nothing.
+ */
 function ownPattern(source: string, modes: readonly string[]): Pick<RegExp, 'test'> {
   for (const flags of modes) {
     try {
       return new RegExp(source, flags);
     } catch {
-      // The next mode may take it.
+      // The next mode may accept it.
     }
   }
   return { test: () => true };

@@ -1,6 +1,6 @@
 /**
- * Runs work that cannot be interrupted by itself, such as compiling a schema or a check against it, for a limited time. The
- * limit counts processor time of this thread: on a busy machine the same work takes longer, and is not cut off for that.
+ * Runs uninterruptible work, such as compiling a schema or checking a value, for a limited time. The limit counts CPU
+ * time of this thread: on a busy machine the same work takes longer, and must not be ended for that.
  * @see LIF-13 in docs/specification.md
  */
 
@@ -9,22 +9,22 @@ import { createContext, Script } from 'node:vm';
 
 export type TimedVerdict<Value> =
   | { readonly kind: 'done'; readonly value: Value }
-  /** The work used up its processor time. */
+  /** The work used up its CPU time. */
   | { readonly kind: 'tooDear' }
-  /** The machine was too busy to give the work its time. */
+  /** The machine was too busy to give the work enough CPU time. */
   | { readonly kind: 'starved' };
 
 const idle = (): void => {};
 const place: { work: () => void } = { work: idle };
 createContext(place);
-/** The engine's own watchdog ends what is called from a script, and there is no other way to. */
+/** Only the engine's watchdog for scripts can end synchronous work. */
 const script = new Script('work()');
 
 /**
- * Returns the value of the work, or why it was ended. Throws what the work throws. Costs about a tenth of a millisecond.
- * @param cpuLimitMs the processor time that the work may take
+ * Returns the value of the work, or why it was ended. Throws what the work throws. Costs about 0.1 ms.
+ * @param cpuLimitMs the CPU time that the work may take
  * @param options.cpuTimeMs the clock of that time
- * @param options.holdMs how long the thread may be held, however busy the machine is; twice the limit if it is not given
+ * @param options.holdMs how long the thread may be blocked, however busy the machine is; by default twice the limit
  */
 export function withinTime<Value>(
   cpuLimitMs: number,
@@ -40,7 +40,8 @@ export function withinTime<Value>(
   const first = attempt(firstMs);
   if (first.kind !== 'late') return first;
   if (first.cpuMs >= cpuLimitMs * enough) return { kind: 'tooDear' };
-  // The engine's watchdog knows wall time only, so the second attempt has as much of it as the first one showed to be needed.
+  // The engine's watchdog measures wall time, so the second attempt gets as much of it as the first one showed to be
+  // needed.
   const slowdown = firstMs / Math.max(first.cpuMs, 1);
   const secondMs = Math.min(holdMs - firstMs, cpuLimitMs * slowdown * 2);
   if (secondMs < 1) return { kind: 'starved' };
@@ -49,7 +50,7 @@ export function withinTime<Value>(
   return { kind: second.cpuMs >= cpuLimitMs * enough ? 'tooDear' : 'starved' };
 }
 
-/** The share of the limit that counts as all of it: the watchdog starts a moment after the clock. */
+/** The share of the limit that counts as all of it, because the watchdog starts slightly after the clock. */
 const enough = 0.9;
 
 type Attempt<Value> =
@@ -72,7 +73,7 @@ function runFor<Value>(wallLimitMs: number, work: () => Value, cpuTimeMs: () => 
   return done ?? { kind: 'late', cpuMs: cpuTimeMs() - startedMs };
 }
 
-/** The processor time of this thread so far; that of the process where the system does not report the thread's. */
+/** The CPU time of this thread so far; of the process if the system does not report it per thread. */
 export function threadTimeMs(): number {
   try {
     return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1_000_000;

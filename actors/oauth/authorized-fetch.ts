@@ -1,6 +1,6 @@
 /**
- * Puts a server's access token on requests to it, has it renewed before it ends or when the server refuses it, and sends
- * the refused request once more. Whoever comes second takes what the first brought home.
+ * Adds a server's access token to requests, renews it before it expires or when the server refuses it, and repeats the
+ * refused request once. Concurrent requests share one renewal.
  * @see OAU-1 and OAU-8 in docs/specification.md
  */
 
@@ -15,7 +15,7 @@ export function createAuthorizedFetch(options: RenewalSettings): (fetch: FetchLi
   const own = new URL(serverUrl);
 
   return (fetch) => {
-    /** The token to send; undefined: none, and the server will say what it thinks of that. */
+    /** The token to send. Undefined if there is none: the request is sent without it, and the server decides. */
     const current = async (): Promise<string | undefined> => {
       const use = chooseToken(recordFor(options), nowMs());
       if (use.kind === 'use') return use.accessToken;
@@ -24,13 +24,13 @@ export function createAuthorizedFetch(options: RenewalSettings): (fetch: FetchLi
 
     return async (url, init) => {
       const target = new URL(String(url));
-      // With SSE the server names another path of its own for what is posted.
+      // With SSE the server chooses the URL for posted messages.
       if (target.origin !== own.origin) return fetch(url, init);
       const sent = await current();
       const answer = await fetch(url, withToken(init, sent));
       if (answer.status !== 401 || sent === undefined) return answer;
       const now = recordFor(options)?.accessToken;
-      // Another request has renewed it while this one was on its way.
+      // Another request renewed it while this one was open.
       const fresh = now !== undefined && now !== sent ? now : await tokenOf(await renewTokens(options, sent), server);
       if (fresh === undefined) return answer;
       await answer.body?.cancel();
@@ -39,11 +39,11 @@ export function createAuthorizedFetch(options: RenewalSettings): (fetch: FetchLi
   };
 }
 
-/** A token endpoint that is not reached is trouble of the network: it is tried again, and nobody logs in. */
+/** An unreachable token endpoint is a network problem: the connection is retried, without a login. */
 async function tokenOf(renewal: Renewal, server: string): Promise<string | undefined> {
   if (renewal.kind === 'unreachable') {
     const what = `its access token cannot be renewed now: ${renewal.why}`;
-    // Beside the protocol's client, which a daemon without connections never loads.
+    // Imported on demand, because it loads the protocol's client, which a daemon without connections does not need.
     const { StoreFailure } = await import('../mcp/connect-errors.ts');
     throw renewal.disk === true
       ? new StoreFailure(aboutServer(server, `${what}; ${writableCure}`))

@@ -1,5 +1,5 @@
 /**
- * Makes the URL that the browser opens, with its PKCE challenge, and the verifier that stays here.
+ * Creates the URL for the browser, with its PKCE challenge, and the verifier, which stays here.
  * @see OAU-1 in docs/specification.md
  * @see [RFC 7636 §4](https://www.rfc-editor.org/rfc/rfc7636.html#section-4)
  */
@@ -32,7 +32,7 @@ export async function beginAuthorization(request: {
       ...(discovery.scope === undefined ? {} : { scope: discovery.scope }),
       ...(discovery.resource === undefined ? {} : { resource: discovery.resource }),
     });
-    // What the browser opens is the server's word; only a web address may come of it.
+    // The server chose this URL, so only http and https are opened.
     if (!isWebAddress(authorizationUrl.href)) {
       return { kind: 'failed', why: `the authorization endpoint is no web address: ${authorizationUrl.protocol}` };
     }

@@ -1,7 +1,6 @@
 /**
- * The loopback listener of a browser login: bound when its port is chosen, held until the redirect has come. Answers the
- * browser with a page of one sentence and passes the query on. A request that is not this login's is turned away and
- * changes nothing.
+ * The loopback listener of a browser login: bound when its port is chosen, open until the redirect has come. Answers the
+ * browser with a page of one sentence and returns the query. Other requests are refused and change nothing.
  * @see OAU-6 in docs/specification.md
  * @see [RFC 8252 §7.3](https://www.rfc-editor.org/rfc/rfc8252.html#section-7.3)
  */
@@ -12,14 +11,14 @@ import type { CallbackPlan } from '../../machines/oauth/callback-port.ts';
 
 export interface CallbackListener {
   readonly port: number;
-  /** Resolves with the query of the first request whose state is this; rejects when the signal aborts. */
+  /** Resolves with the query of the first request with this state; rejects when the signal aborts. */
   redirect(state: string, signal: AbortSignal): Promise<string>;
   close(): void;
 }
 
 const host = '127.0.0.1';
 
-/** Rejects where a fixed port is busy. */
+/** Rejects if a fixed port is in use. */
 export async function listenForRedirect(plan: CallbackPlan, path = '/callback'): Promise<CallbackListener> {
   const server = await bind(plan);
   let waiting: { readonly state: string; readonly resolve: (query: string) => void } | undefined;
@@ -66,7 +65,7 @@ export async function listenForRedirect(plan: CallbackPlan, path = '/callback'):
   };
 }
 
-/** By hand: any page may ask for any target, and the parser of URLs throws at some. */
+/** Parsed by hand: any page may request any target, and `URL` throws for some. */
 function targetOf(target: string): { readonly pathname: string; readonly query: string } {
   const at = target.indexOf('?');
   return at === -1 ? { pathname: target, query: '' } : { pathname: target.slice(0, at), query: target.slice(at + 1) };
@@ -93,7 +92,7 @@ async function bind(plan: CallbackPlan): Promise<Server> {
 function listen(port: number): Promise<Server> {
   const server = createServer();
   return new Promise((resolve, reject) => {
-    // Stays: a connection that cannot be accepted for want of descriptors is an error event too.
+    // Stays: a connection that cannot be accepted for lack of descriptors also raises an error event.
     server.on('error', reject);
     server.listen(port, host, () => resolve(server));
   });

@@ -1,7 +1,8 @@
 /**
  * The credentials of a profile's servers in `mcp-tokens/`: tokens, registration, metadata and the mark of a refused
- * document, each file 0600 and replaced whole. What cannot be read is not there, is said to be so, and is never written
- * over by reading. A renewal that the disk does not take is kept in memory: its predecessor is already spent.
+ * document, each file 0600 and replaced atomically. An unreadable file counts as missing, is reported, and is never
+ * overwritten by reading. Renewed tokens that cannot be written are kept in memory, because the previous refresh token is
+ * spent.
  * @see OAU-2, OAU-4 and HOME-3 in docs/specification.md
  */
 
@@ -16,11 +17,11 @@ import { privateFile } from '../files.ts';
 import type { Logger } from '../ports.ts';
 import { safeName } from '../safe-name.ts';
 
-/** What a login found out, kept for refreshing. */
+/** What a login discovered, kept for refreshing. */
 export interface StoredServer {
   readonly issuer: string;
   readonly authorizationServerUrl: string;
-  /** The authorization server's metadata; empty where it has none. */
+  /** The authorization server's metadata; empty if it has none. */
   readonly metadata: JsonObject;
   /** The resource indicator (RFC 8707). */
   readonly resource?: string;
@@ -31,7 +32,7 @@ const trialBytes = 16_384;
 export interface NewCredentials {
   readonly tokens: TokenRecord;
   readonly server: StoredServer;
-  /** A registration that was made for this login. */
+  /** A registration made for this login. */
   readonly client?: StoredClient;
 }
 
@@ -40,30 +41,32 @@ export interface Credentials {
   client(server: string): StoredClient | undefined;
   server(server: string): StoredServer | undefined;
   documentRefused(server: string): boolean;
-  /** What is wrong with what is stored, or why it could not be renewed; undefined where nothing is known to be. */
+  /** What is wrong with the stored credentials, or why they could not be renewed; undefined if no problem is known. */
   problem(server: string): string | undefined;
   /**
-   * Replaces everything of a server, or nothing where the disk does not take it all; the tokens last, so that they are never
-   * there without what belongs to them.
+   * Replaces all credentials of a server, or none if they cannot all be written. The tokens are written last, so that
+   * they never exist without the rest.
    */
   save(server: string, credentials: NewCredentials): Promise<void>;
-  /** Replaces the tokens. Rejects where they cannot be written; they count all the same while this process lives. */
+  /** Replaces the tokens. Rejects if they cannot be written; they are used anyway while this process runs. */
   saveTokens(server: string, tokens: TokenRecord): Promise<void>;
-  /** Writes the tokens that could not be written, unless newer ones have been. Rejects where they still cannot be. */
+  /** Writes tokens that could not be written before, unless newer ones exist. Rejects if they still cannot be written. */
   storeUnwritten(): Promise<void>;
-  /** The authorization server said no to a renewal; a login forgets it. */
+  /** Records that the authorization server refused a renewal; a login clears it. */
   noteRefusal(server: string, why: string): void;
   refuseDocument(server: string, why: string): Promise<void>;
   clearRefusal(server: string): Promise<void>;
-  /** A registration was shown, or refused: until it has led to tokens, the next login makes a new one. */
+  /**
+   * A login used the stored registration, or it was refused: until it has led to tokens, the next login makes a new one.
+   */
   doubtClient(server: string): void;
   clientDoubted(server: string): boolean;
-  /** Rejects where credentials could not be written: a code that is spent for them would be lost. */
+  /** Rejects if credentials could not be written now, before a login spends a code for them. */
   tryWriting(server: string): Promise<void>;
-  /** What a call was refused for: the next login asks for it too. Forgotten with the process. */
+  /** The scope that a call lacked; the next login requests it too. Kept in memory only. */
   demandScope(server: string, scope: string): void;
   demandedScope(server: string): string | undefined;
-  /** Does work while no other process refreshes or logs in to the same server. Rejects where that cannot be kept from them. */
+  /** Does work while no other process refreshes or logs in to the same server. Rejects if the lock is not obtained. */
   locked<Value>(server: string, work: () => Promise<Value>): Promise<Value>;
 }
 
@@ -72,7 +75,7 @@ export function tokensPathOf(folder: string, server: string): string {
   return join(folder, `${safeName(server)}.json`);
 }
 
-/** @param log hears, once a file, of one that others could read */
+/** @param log receives one warning per file that other users could read */
 export function createCredentials(folder: string, documents: Documents, log?: Logger): Credentials {
   const path = (server: string, ending: string): string => join(folder, `${safeName(server)}${ending}`);
   const tokensPath = (server: string): string => tokensPathOf(folder, server);
@@ -80,7 +83,7 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
   const demanded = new Map<string, string>();
   const refusals = new Map<string, string>();
   const doubted = new Set<string>();
-  /** Tokens that could not be written, and the state of the file that they belong over. */
+  /** Tokens that could not be written, and the stamp of the file that they replace. */
   const unwritten = new Map<string, { readonly tokens: TokenRecord; readonly over: string | undefined }>();
 
   function read(file: string, hears?: Logger): string | undefined {
@@ -103,7 +106,7 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
 
   function tokensOf(server: string): TokenRecord | undefined {
     const kept = unwritten.get(server);
-    // Whoever wrote the file since has newer ones.
+    // If the file has changed since, it has newer tokens.
     if (kept !== undefined && kept.over === documents.at(tokensPath(server)).stamp()) return kept.tokens;
     const text = read(tokensPath(server), log);
     return text === undefined ? undefined : readTokenRecord(text);
@@ -199,7 +202,7 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
     clientDoubted: (server) => doubted.has(server),
     async tryWriting(server) {
       const trial = path(server, '.trial');
-      // As much as credentials are: a full disk still takes an empty file.
+      // As large as credentials are: a full disk still accepts an empty file.
       await documents.write([{ path: trial, text: ' '.repeat(trialBytes) }]);
       await documents.write([{ path: trial, text: undefined }]);
     },
@@ -226,7 +229,7 @@ function spell(value: Record<string, unknown>): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** A file that came from a backup or an editor may be open to others; what they have read already cannot be helped. */
+/** A file from a backup or an editor may be readable by other users. What they have already read cannot be undone. */
 function tighten(path: string, log: Logger): void {
   const { mode } = statSync(path);
   if ((mode & 0o077) === 0) return;
@@ -236,7 +239,7 @@ function tighten(path: string, log: Logger): void {
     chmodSync(path, privateFile);
     log.warnOnce(`open/${path}`, `${found}; it is private now`);
   } catch (thrown) {
-    // On a disk that takes no change the credentials are as good as before.
+    // On a disk that cannot be changed the credentials remain usable.
     log.warnOnce(`open/${path}`, `${found} and it cannot be made private (${causeOf(thrown)}); run chmod 600 on it`);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The two requests of a device grant: one for the codes, one that asks whether a person has approved.
+ * The two requests of a device grant: one for the codes, and one that polls whether a person has approved.
  * @see DEV-1, DEV-3 and DEV-4 in docs/specification.md
  * @see [RFC 8628 §3.1 to §3.5](https://www.rfc-editor.org/rfc/rfc8628.html#section-3.1)
  */
@@ -21,7 +21,7 @@ import { clientSecrets, withoutSecrets } from '../../machines/oauth/without-secr
 import type { TokenEndpoint } from './token-request.ts';
 
 export interface IssuedCode extends DeviceCode {
-  /** Secret: whoever has it gets the tokens. */
+  /** Secret: it can be exchanged for the tokens. */
   readonly deviceCode: string;
 }
 
@@ -29,7 +29,7 @@ export type CodeAnswer =
   | { readonly kind: 'issued'; readonly code: IssuedCode }
   | { readonly kind: 'failed'; readonly why: string };
 
-/** A server that names no pause would be asked without one. */
+/** A server that asks for an interval of 0 would be polled without pause. */
 const shortestIntervalMs = 1_000;
 
 export type PollAnswer = PollVerdict | { readonly kind: 'approved'; readonly record: TokenRecord };
@@ -49,7 +49,7 @@ export async function requestDeviceCode(endpoint: TokenEndpoint, scope: string |
     });
     const answer = await oauth.processDeviceAuthorizationResponse(server, client, response);
     const { verification_uri_complete: complete } = answer;
-    // A person opens it, and a click opens anything.
+    // A person opens it with a click, so only http and https are accepted.
     if (!isWebAddress(answer.verification_uri))
       return { kind: 'failed', why: 'the address where the code is to be entered is no web address' };
     return {
@@ -70,7 +70,7 @@ export async function requestDeviceCode(endpoint: TokenEndpoint, scope: string |
   }
 }
 
-/** Never rejects; an answer that did not come is asked for again after the interval. */
+/** Never rejects; a missing answer is requested again after the interval. */
 export async function pollForTokens(
   endpoint: TokenEndpoint,
   deviceCode: string,
@@ -97,13 +97,13 @@ export async function pollForTokens(
       return readPollError(withoutSecrets(thrown.error, secrets), intervalMs);
     const isFinal =
       thrown instanceof oauth.OperationProcessingError || thrown instanceof oauth.WWWAuthenticateChallengeError;
-    // A proxy's page while the server behind it restarts is as good as no answer.
+    // A proxy's error page during a restart of the server counts as no answer.
     const isTrouble = thrown instanceof Error && thrown.cause instanceof Response && thrown.cause.status >= 500;
     if (isFinal && !isTrouble) {
       const reason = reasonOf(thrown, secrets);
       return { kind: 'stop', why: `the token endpoint answered something else: ${reason}` };
     }
-    // RFC 8628 §3.5: a connection that timed out or broke is tried again, less often.
+    // RFC 8628 §3.5: after a timeout or a broken connection, polling continues less often.
     return { kind: 'wait', intervalMs: intervalMs * 2 };
   }
 }
@@ -113,7 +113,7 @@ function partsOf({ metadata, issuer, client }: TokenEndpoint) {
   return { server, client: { client_id: client.clientId }, authentication: authenticationOf(client, metadata) };
 }
 
-/** The method of the registration, else what the server says it takes, else the basic one. */
+/** The method of the registration, else one that the server lists, else `client_secret_basic`. */
 function authenticationOf({ clientSecret, authMethod }: OauthClient, metadata: JsonObject): oauth.ClientAuth {
   if (clientSecret === undefined || authMethod === 'none') return oauth.None();
   const supported = metadata.token_endpoint_auth_methods_supported;
@@ -123,7 +123,7 @@ function authenticationOf({ clientSecret, authMethod }: OauthClient, metadata: J
   return posts ? oauth.ClientSecretPost(clientSecret) : oauth.ClientSecretBasic(clientSecret);
 }
 
-/** Plain HTTP is for loopback alone; everywhere else the library refuses it. */
+/** Allows plain HTTP for loopback; the library refuses it elsewhere. */
 function insecure({ authorizationServerUrl }: TokenEndpoint): { [oauth.allowInsecureRequests]?: boolean } {
   const { protocol, hostname } = new URL(authorizationServerUrl);
   return protocol === 'http:' && isLoopback(hostname) ? { [oauth.allowInsecureRequests]: true } : {};
@@ -131,7 +131,7 @@ function insecure({ authorizationServerUrl }: TokenEndpoint): { [oauth.allowInse
 
 function reasonOf(thrown: unknown, secrets: readonly (string | undefined)[]): string {
   if (!(thrown instanceof oauth.ResponseBodyError)) return withoutSecrets(causeOf(thrown), secrets);
-  // The library takes it from the answer as it is, of whatever type.
+  // The library does not check the type of this field.
   const said: unknown = thrown.error_description;
   return withoutSecrets(typeof said === 'string' ? said : thrown.error, secrets);
 }

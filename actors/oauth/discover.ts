@@ -1,6 +1,7 @@
 /**
- * Finds out who protects a server: asks it without credentials, reads the protected-resource metadata that its challenge
- * names, and the metadata of the authorization server. Issuers must match what was advertised, always.
+ * Discovers the authorization server of an MCP server: sends a request without credentials, reads the protected-resource
+ * metadata that its challenge names, and the metadata of the authorization server. The issuer must match the advertised
+ * one.
  * @see OAU-1, OAU-7 and DEV-2 in docs/specification.md
  * @see [RFC 9728](https://www.rfc-editor.org/rfc/rfc9728.html) and [RFC 8414 §3.3](https://www.rfc-editor.org/rfc/rfc8414.html#section-3.3)
  */
@@ -23,7 +24,7 @@ import { schemaWords } from './schema-words.ts';
 
 export interface Discovery {
   readonly authorizationServerUrl: string;
-  /** Empty where the server has none. */
+  /** Empty if the server has none. */
   readonly metadata: JsonObject;
   readonly issuer: string;
   readonly resource?: string;
@@ -58,14 +59,14 @@ export async function discoverForBrowser(url: string, oauth: OauthFetch): Promis
   }
 }
 
-/** For a device login: scans the advertised servers for the first whose issuer matches and that offers the grant. */
+/** For a device login: the first advertised server whose issuer matches and that offers the grant. Never rejects. */
 export async function discoverForDevice(url: string, oauth: OauthFetch): Promise<DiscoveryVerdict> {
   try {
     const challenge = await challengeOf(url, oauth);
     const resourceMetadata = await resourceOf(url, challenge.resourceMetadataUrl, oauth);
     const advertised = resourceMetadata?.authorization_servers ?? [];
     const { origin } = new URL(url);
-    // One that advertises none is asked itself; its issuer may be written in either way.
+    // If it advertises none, it is its own candidate; its issuer may be written with or without a slash.
     const candidates = advertised.length > 0 ? advertised.map(String) : [origin, `${origin}/`];
     const whys: string[] = [];
     for (const candidate of candidates) {
@@ -89,7 +90,7 @@ export async function discoverForDevice(url: string, oauth: OauthFetch): Promise
   }
 }
 
-/** The metadata of one candidate, or why it is passed over. */
+/** The metadata of one candidate, or why it is skipped. */
 async function lookForDevice(candidate: string, oauth: OauthFetch): Promise<JsonObject | string> {
   try {
     const metadata = await discoverAuthorizationServerMetadata(candidate, { fetchFn: oauth.fetch });
@@ -107,7 +108,7 @@ async function lookForDevice(candidate: string, oauth: OauthFetch): Promise<Json
   }
 }
 
-/** What the server says of itself; undefined where it says nothing. */
+/** The protected-resource metadata; undefined if the server has none. */
 async function resourceOf(url: string, resourceMetadataUrl: URL | undefined, { fetch }: OauthFetch) {
   try {
     return await discoverOAuthProtectedResourceMetadata(
@@ -116,7 +117,7 @@ async function resourceOf(url: string, resourceMetadataUrl: URL | undefined, { f
       fetch,
     );
   } catch (thrown) {
-    // Not reached at all: nothing is known of what it says.
+    // The server was not reached, so whether it has metadata is unknown.
     if (thrown instanceof TypeError) throw thrown;
     return undefined;
   }
@@ -142,7 +143,7 @@ async function discoveryOf(
   challengeScope: string | undefined,
   { authorizationServerUrl, metadata, resourceMetadata }: Found,
 ): Promise<Discovery> {
-  // The provider may change the rule for resources; none is given, so the rule stands.
+  // A provider could override the selection of the resource; with none, the default applies.
   const selected = await selectResourceURL(url, {} as never, resourceMetadata);
   const resource = selected === undefined ? undefined : (resourceMetadata?.resource ?? selected.href);
   const scope = chooseScope(challengeScope, resourceMetadata as JsonObject | undefined, metadata);
@@ -155,7 +156,7 @@ async function discoveryOf(
   };
 }
 
-/** What the server says to a request without credentials. */
+/** The challenge in the server's answer to a request without credentials. */
 async function challengeOf(url: string, { fetch }: OauthFetch) {
   const asked = fetch(url, {
     method: 'POST',
@@ -163,7 +164,8 @@ async function challengeOf(url: string, { fetch }: OauthFetch) {
     body: JSON.stringify({ jsonrpc: '2.0', id: 'login-probe', method: 'ping' }),
   });
   const answer = await asked.catch((thrown: unknown) => {
-    // Many a server sends whoever has no session to its page of logins, which is no challenge: its metadata says the rest.
+    // Many servers redirect a request without a session to their login page. That is not a challenge; their metadata has
+    // the details.
     if (thrown instanceof RedirectFailure) return undefined;
     throw thrown;
   });

@@ -1,6 +1,6 @@
 /**
- * Fetches a client metadata document as an authorization server would, and says what is wrong with it. What cannot be
- * reached from here may be reached from there: a finding is a warning.
+ * Fetches a client metadata document as an authorization server would, and returns what is wrong with it. A document that
+ * is unreachable from here may be reachable from there, so a finding is a warning.
  * @see OAU-5 in docs/specification.md
  */
 

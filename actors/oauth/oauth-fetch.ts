@@ -1,6 +1,7 @@
 /**
- * The fetch of OAuth requests: the product's own User-Agent for discovery and registration, the configured one at the token
- * endpoint only, https outside the loopback, every answer's status kept for the error that may follow, and a time limit.
+ * The fetch of OAuth requests: the product's own User-Agent for discovery and registration, the configured one at the
+ * token endpoint only, https outside the loopback, a time limit, and the status of each metadata answer for error
+ * messages.
  * @see OAU-3 and OAU-7 in docs/specification.md
  */
 
@@ -14,7 +15,7 @@ export interface OauthFetch {
   readonly fetch: FetchLike;
   /** For the token endpoint: exchange, refresh, device polling. */
   readonly tokenFetch: FetchLike;
-  /** The answers to what looked for metadata, in order. */
+  /** The answers to metadata requests, in order. */
   readonly seen: readonly SeenAnswer[];
 }
 
@@ -22,10 +23,10 @@ export interface OauthFetchSettings {
   readonly fetch: FetchLike;
   readonly version: string;
   readonly userAgent: string | undefined;
-  /** The server itself, which is asked as the entry says; all that it leads to over https, or on the loopback. */
+  /** The server's own URL, whose scheme is not checked; every other address must be https or on the loopback. */
   readonly url?: string;
   readonly signal?: AbortSignal;
-  /** Of one request. */
+  /** Limit per request. */
   readonly timeoutMs?: number;
 }
 
@@ -66,7 +67,7 @@ export function createOauthFetch(settings: OauthFetchSettings): OauthFetch {
   };
 }
 
-/** A page that answers every address with 200 is no metadata. */
+/** A page that answers every address with 200 is not metadata, so its type is noted. */
 function statusOf(answer: Response): number | string {
   const type = answer.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
   return answer.ok && type !== undefined && !/[/+]json$/.test(type) ? `${answer.status} with ${type}` : answer.status;

@@ -1,8 +1,8 @@
 /**
- * Keeps what a server says from leading inside: redirects, metadata, registration and token endpoints of a server on the
- * public internet may not lie on private, loopback or link-local addresses. A server that is itself on such an address may
- * lead there. A name is resolved once and kept, so that it cannot answer differently a moment later, and the name of a server
- * that had a public address is public for as long as this process lives.
+ * Keeps a server from directing requests inside: redirects, metadata, registration and token endpoints of a server on the
+ * public internet must not be on private, loopback or link-local addresses. A server on such an address itself may use
+ * them. A name is resolved once, so that a later DNS answer changes nothing, and a server's name that had a public
+ * address counts as public as long as this process runs.
  * @see SEC-5 and OAU-1 in docs/specification.md
  */
 
@@ -17,8 +17,8 @@ export interface PublicReachPorts {
   readonly resolve: (host: string) => Promise<readonly LookupAddress[]>;
   readonly isPublic: (address: string) => boolean;
   /**
-   * Hosts of entries that had a public address. The owner of a name decides when it changes: a login that judged the
-   * server by a newer answer than its session could be led inside.
+   * Hosts of entries that had a public address. The owner of a name decides when it changes: if a login judged the server
+   * by a newer answer than its session, it could be directed inside.
    */
   readonly publicHosts: Set<string>;
 }
@@ -32,7 +32,10 @@ const usualPorts: PublicReachPorts = {
 export function createPublicReach(own: URL, ports: Partial<PublicReachPorts> = {}): Reach {
   const { resolve, isPublic, publicHosts } = { ...usualPorts, ...ports };
   const known = new Map<string, readonly LookupAddress[]>();
-  /** Requests at the same time share one question: a second answer would replace the addresses that the first was judged by. */
+  /**
+   * Concurrent requests share one lookup: a second answer would replace the addresses that the first request was checked
+   * against.
+   */
   const asked = new Map<string, Promise<readonly LookupAddress[]>>();
   let ownIsPublic: boolean | undefined;
 
@@ -52,7 +55,7 @@ export function createPublicReach(own: URL, ports: Partial<PublicReachPorts> = {
   const judgeOwn = async (proxied: boolean): Promise<boolean> => {
     const host = hostOf(own);
     if (publicHosts.has(host) || (proxied && isIP(host) === 0)) return true;
-    // One address of each kind would let a third party choose which of them counts.
+    // With addresses of both kinds, a third party could choose which one counts, so one public address is enough.
     const found = await addressesOf(host);
     if (!found.some(({ address }) => isPublic(address))) return false;
     publicHosts.add(host);
@@ -60,10 +63,10 @@ export function createPublicReach(own: URL, ports: Partial<PublicReachPorts> = {
   };
 
   return {
-    /** @param proxied the proxy resolves the name, and nothing is known of it here */
+    /** @param proxied the proxy resolves the name, so its addresses are unknown here */
     async check(url, proxied) {
       const host = hostOf(url);
-      // Another port of the server's own host is another origin, which may lie at another of its addresses.
+      // Another port of the server's own host is another origin, which may use another of its addresses.
       if (url.origin === own.origin) {
         ownIsPublic ??= await judgeOwn(proxied);
         if (proxied && isIP(host) === 0) return;
@@ -74,14 +77,14 @@ export function createPublicReach(own: URL, ports: Partial<PublicReachPorts> = {
       }
       if (proxied && isIP(host) === 0) return;
       const found = await addressesOf(host);
-      // A renewal asks nobody else before it.
+      // A renewal may send no earlier request to the own origin.
       ownIsPublic ??= await judgeOwn(false).catch(() => true);
       if (!ownIsPublic) return;
       if (found.length > 0 && found.every(({ address }) => isPublic(address))) return;
       const what = `${host} is not on the public internet, and a server that is may not lead there`;
       throw new PrivateHopFailure(`${what}; put an address of its own in url if it is yours`);
     },
-    /** Answers with the addresses that were checked; of a public server with its public ones. */
+    /** Returns the addresses that were checked; for a public server only its public ones. */
     lookup: (host, options, callback) => {
       const found = (known.get(host) ?? []).filter(({ address }) => ownIsPublic !== true || isPublic(address));
       const [first] = found;

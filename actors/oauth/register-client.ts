@@ -23,7 +23,7 @@ export interface RegisterRequest {
   readonly settings: OauthSettings;
   readonly discovery: Discovery;
   readonly oauth: OauthFetch;
-  /** Undefined: for the device grant. */
+  /** Undefined for the device grant. */
   readonly redirectUri?: string;
 }
 

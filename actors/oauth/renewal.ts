@@ -1,7 +1,7 @@
 /**
- * Renews a server's tokens: under the lock that every process takes, over connections of its own, and until its outcome
- * is stored. Sessions come and go meanwhile, and whoever asked may be gone: a refresh token that is sent is spent. Never
- * begins a login and never deletes anything.
+ * Renews a server's tokens: under the lock shared by all processes, over its own connections, and until the outcome is
+ * stored. It continues even if the session or the caller ends meanwhile, because a refresh token that was sent is spent.
+ * Never begins a login and never deletes anything.
  * @see OAU-1, OAU-4 and OAU-8 in docs/specification.md
  */
 
@@ -21,7 +21,7 @@ export interface RenewalSettings {
   readonly url: string;
   readonly settings: OauthSettings;
   readonly credentials: Credentials;
-  /** Connections for one renewal: no session's end may take them away. */
+  /** Opens connections for one renewal, which the end of a session does not close. */
   readonly open: () => Promise<RenewalConnections>;
   readonly version: string;
   readonly nowMs: () => number;
@@ -30,28 +30,28 @@ export interface RenewalSettings {
 
 export type Renewal =
   | { readonly kind: 'renewed'; readonly accessToken: string }
-  /** Only a person can log in again. */
+  /** A person must log in again. */
   | { readonly kind: 'login' }
-  /** @property disk it is not the network that keeps it from being tried */
+  /** @property disk the cause is the disk, not the network */
   | { readonly kind: 'unreachable'; readonly why: string; readonly disk?: true };
 
-/** Shorter than anybody waits for the lock that a renewal holds. */
+/** Shorter than the wait for the lock that a renewal holds. */
 const renewalTimeoutMs = 12_000;
 
-/** What owner, permissions and room make of a file; other errors are no fault of the disk. */
+/** Errors caused by a file's owner, permissions or disk space; others are not the disk's. */
 const diskCodes: ReadonlySet<string> = new Set(
   'EACCES EPERM EROFS ENOSPC EDQUOT EIO ENOENT ENOTDIR EISDIR EEXIST ELOOP ENAMETOOLONG'.split(' '),
 );
 
 /**
- * Renewals under way, by profile folder and entry: shared by every session of this process that has the same settings.
- * Those with others wait for the lock, and find what was brought home.
+ * Running renewals, by profile folder and entry, shared by all sessions of this process with the same settings. Sessions
+ * with other settings wait for the lock and then find the new tokens.
  */
 const underWay = new WeakMap<Credentials, Map<OauthSettings, Promise<Renewal>>>();
 
 /**
- * Renews once, however many ask at the same time. Never rejects.
- * @param refused the token that the server refused; undefined where it has merely run out
+ * Concurrent callers share one renewal. Never rejects.
+ * @param refused the token that the server refused; undefined if it has only expired
  */
 export function renewTokens(options: RenewalSettings, refused: string | undefined): Promise<Renewal> {
   const { credentials, settings } = options;
@@ -64,19 +64,19 @@ export function renewTokens(options: RenewalSettings, refused: string | undefine
   return renewal;
 }
 
-/** Resolves when no renewal with these credentials is under way: a process that ends earlier loses what it brings. */
+/** Resolves when no renewal with these credentials is running: a process that ends earlier loses its result. */
 export async function renewalsSettled(credentials: Credentials): Promise<void> {
   await Promise.all(underWay.get(credentials)?.values() ?? []);
 }
 
-/** The tokens that may go to this server: those of a server that once had its name may not. */
+/** The tokens that may be sent to this server, and not those of a server that had its name before. */
 export function recordFor({
   server,
   url,
   credentials,
 }: Pick<RenewalSettings, 'server' | 'url' | 'credentials'>): TokenRecord | undefined {
   const record = credentials.tokens(server);
-  // Every request asks: what the tokens were asked for is looked up where the address is another than then.
+  // Called for every request, so the resource is read from disk only if the URL has changed.
   if (record === undefined || record.url === url) return record;
   return isFor(record, url, credentials.server(server)?.resource) ? record : undefined;
 }
@@ -85,9 +85,9 @@ async function renewOnce(options: RenewalSettings, refused: string | undefined):
   try {
     return await options.credentials.locked(options.server, () => renewLocked(options, refused));
   } catch (thrown) {
-    // Without the lock nothing is sent: a refresh token that is spent and not replaced would be lost.
+    // Nothing is sent without the lock: a refresh token that is spent and not replaced would be lost.
     const why = causeOf(thrown);
-    // A lock that somebody else holds is let go of by itself; a folder that takes no change waits for a person.
+    // Another process releases the lock in time, but a folder that is not writable needs a person.
     if (!diskCodes.has(String((thrown as NodeJS.ErrnoException).code))) return { kind: 'unreachable', why };
     return { kind: 'unreachable', why: `the folder of its tokens: ${why}`, disk: true };
   }
@@ -97,10 +97,10 @@ async function renewLocked(options: RenewalSettings, refused: string | undefined
   const { server, credentials, nowMs, open } = options;
   const record = recordFor(options);
   const meta = credentials.server(server);
-  // Tokens of one authorization server are nothing that another may see.
+  // Tokens of one authorization server must not be sent to another.
   if (record === undefined || meta === undefined || meta.issuer !== record.issuer) return { kind: 'login' };
   const use = chooseToken(record, nowMs());
-  // Another process was first.
+  // Another process has already renewed them.
   if (use.kind === 'use' && use.accessToken !== refused) return { kind: 'renewed', accessToken: use.accessToken };
   if (record.refreshToken === undefined) return { kind: 'login' };
   let connections: RenewalConnections;
@@ -112,7 +112,7 @@ async function renewLocked(options: RenewalSettings, refused: string | undefined
   try {
     return await ask(options, record, connections.fetch);
   } finally {
-    // Nothing of it is under way any more; nobody waits until the last connection is gone.
+    // The request has ended, so the caller need not wait for the connections to close.
     void connections.close();
   }
 }
@@ -157,7 +157,7 @@ async function ask(options: RenewalSettings, record: TokenRecord, fetch: ServerF
   return { kind: 'login' };
 }
 
-/** The client that the tokens were issued to. */
+/** The client to which the tokens were issued. */
 function clientOf(record: TokenRecord, settings: OauthSettings, stored: OauthClient | undefined): OauthClient {
   if (settings.clientId === record.clientId) {
     return {

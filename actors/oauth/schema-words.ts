@@ -1,6 +1,6 @@
 /**
- * The words for an answer that is JSON and not what the standard has it be: the SDK's schemas speak of it in their own
- * JSON, which is nothing for a person.
+ * Describes an answer that is JSON but not in the standard's format. The SDK's schemas report such errors as JSON, which
+ * people cannot read.
  * @see OAU-7 in docs/specification.md
  */
 
@@ -18,6 +18,6 @@ export function schemaWords(thrown: unknown, what: string): string | undefined {
 }
 
 function placeOf({ path }: { readonly path?: unknown }): string {
-  // A union has its issues one level down, and no path of its own.
+  // A union has its issues one level down, and no path itself.
   return Array.isArray(path) ? path.map(String).join('.').slice(0, 100) : '';
 }

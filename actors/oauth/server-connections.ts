@@ -1,7 +1,7 @@
 /**
- * Opens connections for the OAuth of one server, apart from those of its sessions: with its certificates and the proxies
- * of the environment, to no address that the server must not lead to, and over https outside the loopback on every hop;
- * closed only by the caller that opened them.
+ * Opens connections for the OAuth requests of one server, separate from its sessions: with its certificates and the
+ * environment's proxies, to no address that the server must not lead to, and over https outside the loopback on every
+ * hop. Only the caller closes them.
  * @see OAU-1, SEC-5 and TLS-1 in docs/specification.md
  */
 
@@ -16,17 +16,17 @@ export interface ServerConnectionsSettings {
   readonly server: string;
   readonly plan: HttpPlan;
   readonly env: ProxyEnv;
-  /** What `~` stands for in the paths of certificates. */
+  /** The folder that `~` refers to in the paths of certificates. */
   readonly userHome: string;
   readonly version: string;
-  /** Left out: the resolver of the system, and the addresses of the public internet. */
+  /** Default: the system's resolver, and the addresses of the public internet. */
   readonly reach?: Partial<PublicReachPorts>;
 }
 
-/** Rejects with a SettingFailure for a certificate, a header or a proxy that cannot be used. */
+/** Rejects with a SettingFailure if a certificate, a header or a proxy is invalid. */
 export async function openServerConnections(settings: ServerConnectionsSettings): Promise<ServerFetch> {
   const { server, plan, env, userHome, version, reach } = settings;
-  // Loaded by who needs it: most daemons never log in.
+  // Imported on demand: most daemons never log in.
   const [{ readTlsFiles }, { createServerFetch }] = await Promise.all([
     import('../mcp/tls-files.ts'),
     import('../mcp/http-fetch.ts'),
@@ -42,7 +42,7 @@ export async function openServerConnections(settings: ServerConnectionsSettings)
   });
 }
 
-/** The entry's own origin is asked as the entry says; a request that has left it does not return without TLS. */
+/** Requests to the entry's own origin keep its scheme; a request that has left it may not return without TLS. */
 function secureReach(reach: Reach): Reach {
   return {
     ...reach,

@@ -1,6 +1,6 @@
 /**
- * Asks a token endpoint: a code or a refresh token in, tokens out. Says whether the endpoint refused the client, refused
- * the grant, or decided nothing: only a refusal asks for a new login.
+ * Exchanges a code or a refresh token for tokens. Distinguishes whether the endpoint refused the client, refused the
+ * grant, or decided nothing: only a refusal requires a new login.
  * @see OAU-1, OAU-3 and OAU-4 in docs/specification.md
  */
 
@@ -20,7 +20,7 @@ export interface TokenEndpoint {
   readonly issuer: string;
   readonly resource?: string;
   readonly client: OauthClient;
-  /** The server that the tokens will be for. */
+  /** The server that the tokens are for. */
   readonly url?: string;
   readonly oauth: OauthFetch;
 }
@@ -93,7 +93,7 @@ async function ask(
 interface Asked {
   readonly nowMs: number;
   readonly before: TokenRecord | undefined;
-  /** What the request held: an answer may quote it. */
+  /** The secrets of the request, which an answer may quote. */
   readonly secrets: readonly (string | undefined)[];
 }
 
@@ -101,15 +101,15 @@ function ownedUrl(url: string | undefined): Pick<TokenRecord, 'url'> {
   return url === undefined ? {} : { url };
 }
 
-/** What was said, without the SDK's own words around it. */
+/** The error text without the SDK's additions. */
 function wordsOf(thrown: unknown): string {
-  // The parser quotes the beginning of the answer, which may be a token.
+  // The parser's message quotes the beginning of the answer, which may contain a token.
   const shape = schemaWords(thrown, 'its answer');
   if (shape !== undefined) return shape;
   const cause = thrown instanceof Error && thrown.cause instanceof Error ? ` (${thrown.cause.message})` : '';
   if (!(thrown instanceof OAuthError)) return `${causeOf(thrown)}${cause}`;
   const raw = /Invalid OAuth error response: .* Raw body: /s.exec(thrown.message);
-  // The code of an answer that is none is the SDK's.
+  // If the answer has no OAuth error code, the SDK invents one.
   if (raw !== null) return thrown.message.slice(raw.index + raw[0].length) || 'nothing';
   const text = causeOf(thrown);
   return `${text.includes(thrown.code) ? '' : `${thrown.code}: `}${text}${cause}`;

@@ -1,14 +1,12 @@
-/**
- * Keeps rows as bytes, one behind another in large blocks outside the heap. A block whose last row is gone is filled anew.
- */
+/** Keeps rows as bytes, one after the other in large blocks outside the heap. A block without rows is reused. */
 
 import { codecs } from './record-bytes.ts';
 import type { Head, Row, TableName } from './tables.ts';
 
-/** How a table keeps its rows. */
+/** How a table stores its rows. */
 export interface Keeping<Kept> {
   keep(row: Row): Kept;
-  /** Hears of a row that is gone. */
+  /** Releases a removed row. */
   drop(kept: Kept): void;
   head(kept: Kept): Head;
   row(kept: Kept): Row;
@@ -17,18 +15,18 @@ export interface Keeping<Kept> {
 
 interface Block {
   readonly bytes: Buffer;
-  /** How many rows lie in it. */
+  /** Number of rows in the block. */
   rows: number;
 }
 
-/** Where a row lies. */
+/** The location of a row. */
 interface Place {
   readonly block: Block;
   readonly at: number;
   readonly end: number;
 }
 
-/** A larger row has a block of its own. */
+/** A larger row has its own block. */
 const blockBytes = 1 << 20;
 
 export function createByteStore(table: TableName): Keeping<Place> {
@@ -70,8 +68,8 @@ export function createByteStore(table: TableName): Keeping<Place> {
 }
 
 /**
- * Of shared memory, which the collector does not count: for every few ten megabytes of other memory it would go through
- * the whole heap, though none of these bytes is its to free.
+ * In shared memory, which the garbage collector does not count: otherwise it would scan the complete heap for every few
+ * ten megabytes, though none of these bytes can be collected.
  */
 function newBlock(bytes: number): Block {
   return { bytes: Buffer.from(new SharedArrayBuffer(bytes)), rows: 0 };

@@ -1,7 +1,7 @@
 /**
- * Copies a journal into another engine and compares the two record by record. No gateway may use either meanwhile. A copy
- * that was interrupted continues with what is missing. A target with a record that the source lacks, or has with other content, is
- * not written to.
+ * Copies a journal into another engine and compares the two record by record. No gateway may use either meanwhile. An
+ * interrupted copy continues with what is missing. If the target has a record that the source lacks or has with other
+ * content, nothing is written.
  * @see SCA-1 in docs/specification.md
  */
 
@@ -10,7 +10,7 @@ import { done, type Fault, fault, type Result } from '../../machines/base/fault.
 import type { Collection, CommitVerdict, Journal, JournalReader, StoredClaim, StoredRecord, Write } from './journal.ts';
 
 const pageSize = 500;
-/** An event comes before the work that it leads to, because finished work marks its events. */
+/** Events come before their work, because finished work marks its events. */
 const collections: readonly Collection[] = ['events', 'runs', 'deliveries', 'groups', 'transcripts'];
 
 export interface Copied {
@@ -21,8 +21,8 @@ export interface Copied {
 /**
  * Copies records and claims; sessions end with their gateways and are not copied.
  * @param progress called with the number of records copied so far, once a page
- * @returns the numbers of records and claims that were compared. Fails with `journal-differs` if a record differs, and with the
- * fault of the engine if it cannot write. Rejects if an engine cannot be read
+ * @returns the numbers of records and claims that were compared. Fails with `journal-differs` if a record differs, and
+ * with the fault of the engine if it cannot write. Rejects if an engine cannot be read
  */
 export async function copyJournal(
   from: JournalReader,
@@ -53,7 +53,7 @@ export async function copyJournal(
   return compare(from, to);
 }
 
-/** The fault of the first record in the target that is not the same in the source; undefined where there is none. */
+/** The fault of the first record in the target that differs from the source; undefined if there is none. */
 async function firstDifference(from: JournalReader, to: Journal): Promise<Fault | undefined> {
   for (const collection of collections) {
     for await (const page of recordPages(to, collection)) {
@@ -66,7 +66,7 @@ async function firstDifference(from: JournalReader, to: Journal): Promise<Fault 
   return undefined;
 }
 
-/** Each is a commit of its own, so that a record that is there already does not refuse the others. */
+/** Each is its own commit, so that a record that already exists does not refuse the others. */
 async function commitEach(to: Journal, commits: readonly (readonly Write[])[]): Promise<Fault | undefined> {
   const verdicts: Promise<CommitVerdict>[] = [];
   to.together(() => {
@@ -84,7 +84,7 @@ function claimOf({ name, value, forMs, keptWith }: StoredClaim): Write {
   return { kind: 'claim', name, value, forMs, ...(keptWith === undefined ? {} : { keptWith }) };
 }
 
-/** The copy has nothing else: that was made sure of before anything was written. */
+/** The copy has no other records: that was checked before anything was written. */
 async function compare(from: JournalReader, to: JournalReader): Promise<Result<Copied>> {
   let records = 0;
   for (const collection of collections) {
@@ -96,7 +96,7 @@ async function compare(from: JournalReader, to: JournalReader): Promise<Result<C
     }
   }
   let claims = 0;
-  // A claim of the source may have run out since it was copied, so the copy may have more.
+  // A claim of the source may have expired since it was copied, so the copy may have more.
   const copies = each(claimPages(to));
   for await (const claim of each(claimPages(from))) {
     let copy = await copies.next();
@@ -109,7 +109,7 @@ async function compare(from: JournalReader, to: JournalReader): Promise<Result<C
   return done({ records, claims });
 }
 
-/** Versions count anew in the copy, and no session holds anything. */
+/** Ignores versions, which start anew in the copy, and sessions, which are not copied. */
 function isSame(one: StoredRecord | undefined, other: StoredRecord): boolean {
   return (
     one !== undefined &&

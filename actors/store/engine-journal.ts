@@ -1,5 +1,5 @@
 /**
- * The journal over any engine: turns each call of the port into jobs. What an engine adds is how jobs become durable.
+ * The journal over any engine: turns each call of the port into jobs. An engine only determines how jobs become durable.
  * @see DUR-1, DUR-2 and IDM-2 in docs/specification.md
  */
 
@@ -33,23 +33,23 @@ import { addWork, dueKeys, freeWork, removeWork, type Work, workKey } from './wo
 
 /** Records taken in one job. */
 const takeSize = 100;
-/** A piece of pruning may hold the loop up this long; its commit comes on top. */
+/** How long a piece of pruning may block the event loop; its commit takes additional time. */
 const pieceMs = 5;
-/** Marks that lead nowhere cost no more than their bytes. */
+/** Index entries without a record only waste their bytes, so sweeping is not urgent. */
 const sweepEveryMs = 600_000;
 
 export interface EngineClocks {
-  /** Unix milliseconds: sessions and claims are timed by it. */
+  /** Unix milliseconds, for sessions and claims. */
   readonly nowMs: () => number;
-  /** Milliseconds that only rise, to cut long work into pieces. */
+  /** Milliseconds of a clock that only rises, to split long work into pieces. */
   readonly steadyMs: () => number;
 }
 
 export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks): Journal {
-  /** Whether no record was forgotten since the marks were swept. */
+  /** Whether no record was removed since the last sweep. */
   let hasSwept = false;
   let sweepAtMs = Number.NEGATIVE_INFINITY;
-  /** The commits of a call of `together`, while it runs. */
+  /** The commits of a `together` call, while it runs. */
   let gathered: Job[] | undefined;
   const host: CommitHost = { engine, nowMs };
   const enqueue = <Value>(work: () => Value): Promise<Result<Value>> => promised(engine.submit, work);
@@ -78,12 +78,12 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
 
   async function take<In extends Collection>(collection: In, query: TakeQuery): Promise<Result<Taken<In>[]>> {
     const taken: Taken<In>[] = [];
-    // Most looks find nothing; a read tells, and costs the writers nothing.
+    // Most calls find nothing; this read shows it without a job, so it does not delay the writers.
     if (!hasFree(engine.tables, collection, query, nowMs())) return done(taken);
     while (taken.length < query.limit) {
       const limit = Math.min(takeSize, query.limit - taken.length);
       const piece = await enqueue(() => takeSome(engine.tables, collection, { ...query, limit }, nowMs()));
-      // What an earlier job took is held already, so it is handed out rather than lost in the fault.
+      // Records from earlier jobs are already held, so they are returned instead of being lost with the fault.
       if (!piece.ok) return taken.length > 0 ? done(taken) : piece;
       if (piece.value === undefined) return taken.length > 0 ? done(taken) : ended(query.session);
       taken.push(...piece.value.records);
@@ -152,7 +152,7 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
   };
 }
 
-/** The reads of a journal over tables, which are asked for anew at each read. */
+/** The reads of a journal over tables, which are fetched for each read. */
 export function createReader(
   tables: () => Tables,
   nowMs: () => number,
@@ -177,7 +177,7 @@ function keptClaims({ claims, expiry }: Tables, { limit, from }: Part, nowMs: nu
       const row = claims.read(name);
       if (row?.value === undefined) continue;
       const forMs = (row.dueAtMs ?? 0) - nowMs;
-      // A claim that ends with its time is remembered by that.
+      // A claim with an entry in `expiry` ends with its time and is not kept with an event.
       const event = expiry.head(expiryKey(name, row)) === undefined ? row.value.eventKey : undefined;
       if (typeof event === 'string') kept.push({ name, value: row.value, forMs, keptWith: event });
       else if (forMs > 0) kept.push({ name, value: row.value, forMs });
@@ -210,7 +210,7 @@ function createLocalReader(tables: () => Tables, nowMs: () => number): LocalRead
 type Part = Pick<ListQuery, 'limit' | 'from'>;
 type TakeQuery = Parameters<Journal['take']>[1];
 
-/** A record that cannot be read is not counted: whoever pages takes a short page for the last one. */
+/** A record that cannot be read is not counted, because a caller takes a short page for the last one. */
 function page<In extends Collection>(
   tables: Tables,
   collection: In,
@@ -232,14 +232,14 @@ function page<In extends Collection>(
   return records;
 }
 
-/** Whether a job of taking has anything to do, or a session to find over. */
+/** Whether a job would find work to take, or that the session is over. */
 function hasFree(tables: Tables, collection: Collection, query: TakeQuery, nowMs: number): boolean {
   const { session, dueBeforeMs } = query;
   if (!isLiving(tables, session, nowMs)) return true;
   return freeOf(tables, collection, { dueBeforeMs, limit: 1 }, nowMs).length > 0;
 }
 
-/** Free work; of deliveries those alone whose run is not due. */
+/** Free work, without deliveries whose run is due. */
 function freeOf(
   tables: Tables,
   collection: Collection,
@@ -258,7 +258,7 @@ function waitsForRun(tables: Tables, key: string): boolean {
   return typeof run === 'string' && isKey(run) && tables.runs.head(run)?.dueAtMs !== undefined;
 }
 
-/** Takes records due for a session; undefined where the session is over. */
+/** Takes due records for a session; undefined if the session is over. */
 function takeSome<In extends Collection>(
   tables: Tables,
   collection: In,
@@ -270,7 +270,7 @@ function takeSome<In extends Collection>(
   const works = freeOf(tables, collection, { dueBeforeMs, limit }, nowMs);
   const records: Taken<In>[] = [];
   for (const { key, indexKey } of works) {
-    // A record that a damaged disk made unreadable stays where it is, but is no longer offered as work.
+    // A record that a damaged disk made unreadable stays, but is no longer offered as work.
     removeWork(tables.due, indexKey);
     const record = storedRecord(tables, collection, key);
     if (record === undefined) continue;
@@ -285,7 +285,7 @@ function heldBefore({ heldBy }: StoredRecord, session: SessionId): Pick<Taken, '
   return heldBy === undefined || heldBy === session ? {} : { from: heldBy };
 }
 
-/** A take is a write: whoever held the record before finds its version stale. */
+/** A take is a write, so the version of the previous holder becomes stale. */
 function hold<In extends Collection>(
   tables: Tables,
   collection: In,
@@ -314,7 +314,7 @@ interface CommitHost {
   readonly nowMs: () => number;
 }
 
-/** A class, because one is made per request. */
+/** A class for speed: one is created per request. */
 class Commit implements Job {
   readonly #host: CommitHost;
   readonly #settled: Settled;

@@ -1,7 +1,7 @@
 /**
- * Gathers jobs into transactions: while one transaction is on its way to the disk, the jobs that arrive wait and share
- * the next one, and with it its fsync. A job that throws is refused alone; the others of its group run again without
- * it. After a transaction that could not land nothing is tried until `resume`. Knows nothing of LMDB or of records.
+ * Gathers jobs into transactions: jobs that arrive while a transaction is being written share the next one and its fsync.
+ * A job that throws is refused alone; the other jobs of its group run again without it. After a transaction that could
+ * not be written, nothing is tried until `resume`.
  * @see DUR-1 in docs/specification.md
  */
 
@@ -10,34 +10,34 @@ import { type Job, promised, tellLanded, tellRefused } from './job.ts';
 
 export interface GroupCommitPorts {
   /**
-   * Runs the body in one transaction. Resolves once that would survive a power cut; rejects where it did not land or
-   * the body threw. Nothing of a rejected transaction stands.
+   * Runs the body in one transaction. Resolves once it would survive a power cut; rejects if it was not written or the
+   * body threw. A rejected transaction has no effect.
    */
   readonly transact: (body: () => void) => Promise<void>;
-  /** How many bytes the jobs have written so far, those of earlier groups too: only differences count. */
+  /** Bytes that the jobs have written so far, including earlier groups: only differences count. */
   readonly writtenBytes: () => number;
-  /** Names what kept a transaction from landing. */
+  /** Returns the fault for the error of a transaction. */
   readonly explain: (thrown: unknown) => Fault;
 }
 
 export interface GroupCommit {
-  /** Takes a job; it is told once what it wrote has landed, or why that did not. */
+  /** Adds a job. It is notified once its writes are durable, or with the reason if they are not. */
   submit(job: Job): void;
-  /** Resolves once what the job wrote has landed, with what the job returned. Never rejects. */
+  /** Resolves with the job's result once its writes are durable. Never rejects. */
   enqueue<Value>(job: () => Value): Promise<Result<Value>>;
-  /** Refuses every job, those that wait too, with this fault. */
+  /** Refuses all jobs with this fault, including those that wait. */
   stop(reason: Fault): void;
-  /** Takes jobs again. */
+  /** Accepts jobs again. */
   resume(): void;
-  /** What stops it; undefined while it takes jobs. */
+  /** The fault that stops it; undefined while it accepts jobs. */
   stopped(): Fault | undefined;
-  /** Resolves when no job waits or is under way. */
+  /** Resolves when no job is waiting or running. */
   settled(): Promise<void>;
 }
 
-/** Jobs in one transaction: they run on the loop, about 10 µs each, so a group holds it up for a few milliseconds. */
+/** Jobs per transaction. They run on the event loop, about 10 µs each, so a group blocks it for a few milliseconds. */
 const groupJobs = 400;
-/** What a group writes before it is closed, by the job that reaches it too: so much is copied in two milliseconds. */
+/** A group is closed after the job that reaches this size; copying it takes two milliseconds. */
 const groupBytes = 4 * 1024 * 1024;
 
 export function createGroupCommit({ transact, writtenBytes, explain }: GroupCommitPorts): GroupCommit {
@@ -68,7 +68,7 @@ export function createGroupCommit({ transact, writtenBytes, explain }: GroupComm
     let thrower: { readonly job: Job; readonly thrown: unknown } | undefined;
     try {
       await transact(() => {
-        // The group is gathered only here, when the transaction begins: who came while it was awaited is in it.
+        // The group is formed when the transaction begins, so it includes jobs that arrived while it was awaited.
         group = waiting;
         waiting = [];
         const enoughBytes = writtenBytes() + groupBytes;
@@ -97,7 +97,7 @@ export function createGroupCommit({ transact, writtenBytes, explain }: GroupComm
       return;
     }
     for (const job of group) tellLanded(job);
-    // The engine keeps the body, and with it the group, for as long as it remembers the transaction.
+    // The engine keeps the body, and with it the group, as long as it keeps the transaction.
     group = [];
   }
 
@@ -120,7 +120,7 @@ export function createGroupCommit({ transact, writtenBytes, explain }: GroupComm
   };
 }
 
-/** An error of the gateway's own, rather than one that the engine or the operating system reports with a code. */
+/** An error of the gateway itself, as opposed to one with a numeric code from the engine or the operating system. */
 function isOwn(thrown: unknown): boolean {
   return !(typeof thrown === 'object' && thrown !== null && 'code' in thrown && typeof thrown.code === 'number');
 }

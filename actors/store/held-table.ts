@@ -1,19 +1,19 @@
 /**
- * A table whose rows are written once, when a transaction ends: what is written over and over within it, as the record of a
- * burst that many events join, costs a look into a map each time.
+ * A table whose rows are written once, at the end of a transaction: repeated writes in it, as to the record of a batch
+ * that many events join, cost a map lookup each.
  */
 
 import type { Head, Row, Table } from './tables.ts';
 
 export interface HeldTable extends Table {
-  /** Writes what is held. Call it before the transaction ends. */
+  /** Writes the held rows. To be called before the transaction ends. */
   flush(): void;
-  /** Forgets what is held: the transaction did not land. */
+  /** Drops the held rows after a failed transaction. */
   drop(): void;
 }
 
 export function createHeldTable(table: Table): HeldTable {
-  /** What was written; undefined for a row that was removed. */
+  /** The new rows; undefined for a removed row. */
   const held = new Map<string, Row | undefined>();
   const head = (key: string): Head | undefined => (held.has(key) ? held.get(key) : table.head(key));
 

@@ -1,18 +1,18 @@
 /**
- * The claim that keeps two runs of one coalescing group from being in flight at once, whichever gateways they are at. The
- * commit that opens a run makes the claim and the one that ends the run releases it. A journal that one gateway alone
- * uses needs none: the group's chart knows its run.
+ * The claim that keeps two runs of one batch key from being in flight at once, across all gateways. The commit that opens
+ * a run makes the claim, and the one that ends the run releases it. A journal with a single gateway needs none: the chart
+ * of the batch holds its run.
  * @see COA-3 in docs/specification.md
  */
 
 import type { Write } from './journal.ts';
 
-/** Longer than any run waits; a claim has to end at some time. */
+/** Longer than any run waits, because a claim must have an end. */
 const claimLifeMs = 30 * 24 * 3_600_000;
 
 const nameOf = (group: string): string => `inflight/${group}`;
 
-/** Returns the claim for a run of a group; nothing where the journal is one gateway's own. */
+/** Returns the claim for a run of a batch; empty if the journal has a single gateway. */
 export function inFlightClaim(
   { isShared }: { readonly isShared: () => boolean },
   group: string,
@@ -22,7 +22,7 @@ export function inFlightClaim(
   return [{ kind: 'claim', name: nameOf(group), value: { holder: run }, forMs: claimLifeMs }];
 }
 
-/** Adds what releases the claims of the runs that a commit ends. */
+/** Adds the releases of the claims of the runs that a commit ends. */
 export function withReleases(writes: readonly Write[]): readonly Write[] {
   const releases = writes.flatMap((write): Write[] => {
     if (write.kind !== 'put' || write.collection !== 'runs' || (write.dueAtMs ?? undefined) !== undefined) return [];

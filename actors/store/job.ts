@@ -1,21 +1,20 @@
 /**
- * What an engine runs: a piece of work on the tables, with a callback for its outcome. An object rather than a promise,
- * because a request's commit is one of tens of thousands a second and three promises each would cost it more than its
- * writes do.
+ * The unit of work of an engine: work on the tables, with callbacks for its outcome. An object rather than a promise,
+ * because tens of thousands of commits a second would each need three promises, which cost more than their writes.
  */
 
 import type { Fault, Result } from '../../machines/base/fault.ts';
 
 export interface Job {
-  /** Does the work, inside a transaction. Runs again where another job of the same transaction threw. */
+  /** Does the work, inside a transaction. Runs again if another job of the same transaction threw. */
   run(): void;
-  /** What `run` wrote is as durable as the engine makes it. */
+  /** The writes of `run` are as durable as the engine makes them. */
   landed(): void;
-  /** Nothing of it was written. */
+  /** Nothing was written. */
   refused(reason: Fault): void;
 }
 
-/** Runs a job on an engine and resolves with what it returned, once that is durable. Never rejects. */
+/** Runs a job on an engine and resolves with its result once that is durable. Never rejects. */
 export function promised<Value>(submit: (job: Job) => void, work: () => Value): Promise<Result<Value>> {
   return new Promise((resolve) => {
     let value: Value;
@@ -29,7 +28,7 @@ export function promised<Value>(submit: (job: Job) => void, work: () => Value): 
   });
 }
 
-/** One job of several: an engine puts all of them into one transaction. */
+/** Joins several jobs into one, so that an engine puts all of them into one transaction. */
 export function joined(jobs: readonly Job[]): Job {
   return {
     run() {
@@ -44,7 +43,9 @@ export function joined(jobs: readonly Job[]): Job {
   };
 }
 
-/** Tells a job that it has landed. Whoever hears of it may fail; it has landed all the same, and the others hear of it too. */
+/**
+ * Notifies a job that it is durable. An error of its callback is rethrown later, so that the other jobs are notified too.
+ */
 export function tellLanded(job: Job): void {
   try {
     job.landed();
@@ -53,7 +54,7 @@ export function tellLanded(job: Job): void {
   }
 }
 
-/** Tells a job that nothing of it was written; the others hear of theirs whatever it makes of that. */
+/** Notifies a job that nothing was written. An error of its callback is rethrown later. */
 export function tellRefused(job: Job, reason: Fault): void {
   try {
     job.refused(reason);
@@ -62,7 +63,7 @@ export function tellRefused(job: Job, reason: Fault): void {
   }
 }
 
-/** Calls back; what it makes of that is not the caller's. */
+/** Calls back; an error is rethrown later, outside the caller. */
 export function tellUncaught(callback: () => void): void {
   try {
     callback();

@@ -1,8 +1,9 @@
 /**
  * The journal's port: what a durable engine must do so that nothing acknowledged is lost. A commit is a list of
- * conditional writes that lands whole or not at all and resolves only once it would survive `kill -9` and a power cut.
- * Work is found by its due time and held by a session, never by "this process": several gateways may stand on one
- * engine. Sessions and claims are timed by the engine's clock, since the clocks of several machines differ. Knows nothing of webhooks; the records' meaning is `machines/webhook/record.ts`'s.
+ * conditional writes that is applied completely or not at all and resolves only once it would survive `kill -9` and a
+ * power cut. Work is found by its due time and held by a session instead of a process: several gateways may use one
+ * engine. Sessions and claims use the engine's clock, since the clocks of machines differ. `machines/webhook/record.ts`
+ * defines the records.
  *
  * Every implementation passes `spec/conformance/journal.ts`.
  * @see DUR-1, DUR-2 and IDM-2 in docs/specification.md
@@ -12,7 +13,7 @@ import type { Fault, Result } from '../../machines/base/fault.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { DeliveryRecord, EventRecord, GroupRecord, RunRecord } from '../../machines/webhook/record.ts';
 
-/** What a record of each collection is. */
+/** The record type of each collection. */
 export interface Records {
   readonly events: EventRecord;
   readonly runs: RunRecord;
@@ -24,72 +25,72 @@ export interface Records {
 export type Collection = keyof Records;
 
 /**
- * What gateways on the same engine do: leave work free, begin or end a session, end a delivery that a sender waits for.
+ * Activity of other gateways on the same engine: work became free, a session began or ended, an awaited delivery ended.
  * `lost`: the connection of this gateway's own session is lost.
  */
 export type News = 'work' | 'session' | 'lost' | { readonly ended: string };
 
-/** A session stands for one living gateway. What it holds becomes free when it ends or is not renewed in time. */
+/** The session of one running gateway. What it holds becomes free when it ends or is not renewed in time. */
 export type SessionId = string;
 
 export interface StoredRecord<In extends Collection = Collection> {
   readonly key: string;
-  /** 1 for a new record, one more with each put and each take. */
+  /** 1 for a new record, plus one with each put and each take. */
   readonly version: number;
   readonly value: Records[In];
-  /** When work on it is due, in whole Unix milliseconds; absent: nothing left to do. */
+  /** When its work is due, in integer Unix milliseconds; absent if no work is left. */
   readonly dueAtMs?: number;
-  /** Who took it last; holds it only while that session lives. */
+  /** The session that took it last; it holds the record only while it lives. */
   readonly heldBy?: SessionId;
 }
 
-/** A living session, and who opened it. */
+/** A live session and its owner. */
 export interface LivingSession {
   readonly id: SessionId;
   readonly owner: string;
 }
 
-/** A run is taken together with those of its deliveries that are due. */
+/** A run is taken together with its due deliveries. */
 export type Taken<In extends Collection = Collection> = StoredRecord<In> & {
-  /** The session that held it and has ended; absent where it was free. */
+  /** The ended session that held it; absent if it was free. */
   readonly from?: SessionId;
   readonly deliveries?: readonly StoredRecord<'deliveries'>[];
 };
 
 /**
- * What must stand for a write to land: a version, or no record. A version counts anew with each new record of a key, so
- * where records of one key come and go, a text that lies at a dotted path of the value tells them apart.
+ * The condition for a write: a version, or no record. Versions start anew with each new record of a key, so if records of
+ * one key are replaced, a text at a dotted path of the value distinguishes them.
  */
 export type Expected = number | 'absent' | { readonly version: number; readonly path: string; readonly text: string };
 
-/** Each write sees those before it, in the same commit too. */
+/** Each write sees the earlier ones of the same commit. */
 export type Write =
-  /** Takes a name for a time, or refuses the whole commit while an earlier claim's time runs, whoever made that. */
+  /** Claims a name for a time; refuses the complete commit while an earlier claim is in force. */
   | {
       readonly kind: 'claim';
       readonly name: string;
       readonly value: JsonObject;
-      /** How long it stands, in milliseconds. */
+      /** How long it is in force, in milliseconds. */
       readonly forMs: number;
       /**
-       * The key of the event that the same commit puts and whose id this is; the value names it as `eventKey`. The event
-       * is found by its claim, which is therefore kept as long as the event, though it refuses nobody after its time.
+       * The key of the event that the same commit puts and whose id this is; the value contains it as `eventKey`. The
+       * event is found by its claim, so the claim is kept as long as the event, though it refuses nothing after its time.
        */
       readonly event?: string;
       /**
-       * The key of another event that the same commit puts and that no claim of this name leads to: it is kept as long as
-       * that event too. The value names the event as `eventKey`, and the event lists the name (`claimNames`).
+       * The key of another event of the same commit to which no claim of this name leads: the claim is kept as long as
+       * that event too. The value contains it as `eventKey`, and the event lists the name (`claimNames`).
        */
       readonly keptWith?: string;
     }
-  /** Gives a name back, whether or not it was taken; with `holder` only where the claim's value names that. */
+  /** Releases a name, claimed or not; with `holder`, only if the claim's value has that holder. */
   | { readonly kind: 'release'; readonly name: string; readonly holder?: string }
   /**
-   * Writes a record. `expect` is what must stand, left out: anything. `dueAtMs` puts it among the work (null or left
-   * out: takes it out); `heldBy` says who works on it.
+   * Writes a record. `expect` is the condition, none if left out. `dueAtMs` adds it to the due work (null or left out:
+   * removes it); `heldBy` is the session that works on it.
    */
   | Put
-  /** Removes a record; one that is not there is no fault unless one was expected. */
+  /** Removes a record; a missing one is an error only if one was expected. */
   | {
       readonly kind: 'delete';
       readonly collection: Collection;
@@ -102,7 +103,7 @@ export type Put<In extends Collection = Collection> = {
     readonly kind: 'put';
     readonly collection: Each;
     readonly key: string;
-    /** A record, or plain JSON that the caller knows to be one. */
+    /** A record, or plain JSON that the caller guarantees to be one. */
     readonly value: Records[Each] | JsonObject;
     readonly expect?: Expected;
     readonly dueAtMs?: number | null | undefined;
@@ -112,58 +113,58 @@ export type Put<In extends Collection = Collection> = {
 
 export type CommitVerdict =
   | { readonly kind: 'committed' }
-  /** The write at `index` met a standing claim (`holder` is its value). Nothing was written. */
+  /** The write at `index` met a claim in force (`holder` is its value). Nothing was written. */
   | { readonly kind: 'claimed'; readonly index: number; readonly holder: JsonObject }
-  /** The write at `index` expected something else than `standing`; absent: there is no record. Nothing was written. */
+  /** The write at `index` expected something other than `standing`; absent if there is no record. Nothing was written. */
   | { readonly kind: 'stale'; readonly index: number; readonly standing?: StoredRecord }
   /**
-   * The engine cannot write now: full disk, read-only folder, closed. Nothing may be acknowledged. Stays so until a
-   * `probe` has succeeded. Also the answer to a key that cannot be stored: empty, or above 620 characters.
+   * The engine cannot write now: full disk, read-only folder, closed. Nothing may be acknowledged until a `probe` has
+   * succeeded. Also the answer to a key that cannot be stored: empty, or longer than 620 characters.
    */
   | { readonly kind: 'unavailable'; readonly fault: Fault };
 
 export type Stale = Extract<CommitVerdict, { readonly kind: 'stale' }>;
 
-/** Hears the verdict, and the writes that it is about where they were given anew. */
+/** Receives the verdict, and the writes that were judged, as `Anew` may replace them. */
 export type Settled = (verdict: CommitVerdict, judged: readonly Write[]) => void;
 
 /**
- * Gives a commit other writes, to the same keys, at the moment in which the engine judges it. It is called twice at most:
- * before the writes are judged, and with `stale` where they expected something else than what stands; undefined keeps the
- * writes. So a commit that another gateway was faster than need not be made a second time. An engine that judges a commit
- * again, because its transaction failed, calls it again.
+ * Replaces the writes of a commit, for the same keys, at the moment when the engine judges it. Called at most twice:
+ * before the writes are judged, and with `stale` if they expected something else; undefined keeps the writes. So a commit
+ * that another gateway preceded need not be repeated. An engine that judges a commit again, because its transaction
+ * failed, calls it again.
  */
 export type Anew = (stale?: Stale) => readonly Write[] | undefined;
 
 export interface ListQuery {
   readonly limit: number;
   readonly order: 'newest' | 'oldest';
-  /** Only keys strictly before (newest) or after (oldest) this one: the next page. */
+  /** The next page: only keys strictly before (newest) or after (oldest) this one. */
   readonly from?: string;
 }
 
-/** The collections whose records bear marks. */
+/** The collections whose records have index entries. */
 export type MarkedCollection = 'events' | 'runs' | 'deliveries';
 
 export interface MarkQuery {
-  /** One or more; of several only marks that many records share. */
+  /** One or more; if several, only marks that many records share. */
   readonly marks: readonly string[];
   readonly limit: number;
   readonly from?: string;
 }
 
-/** A claim whose time runs, or that is kept as long as an event. */
+/** A claim that is in force, or is kept as long as an event. */
 export interface StoredClaim {
-  /** The name that was claimed, or a digest where the engine cannot keep it. */
+  /** The claimed name, or a digest if the engine cannot store it. */
   readonly name: string;
   readonly value: JsonObject;
-  /** How long it still stands, in milliseconds of the engine's clock; at most 0 where its time is over. */
+  /** Remaining time, in milliseconds of the engine's clock; 0 or less if it is over. */
   readonly forMs: number;
-  /** The key of the event that it is kept as long as. */
+  /** The key of the event with which it is kept. */
   readonly keptWith?: string;
 }
 
-/** What a listing needs of a journal; a store that is only read has no more. */
+/** The reads of a journal; a store that is opened for reading has only these. */
 export type JournalReader = Pick<Journal, 'get' | 'list' | 'marked' | 'dueKeys' | 'claimed' | 'claims'>;
 
 /** The same reads without a promise. */
@@ -176,49 +177,50 @@ export interface LocalReader {
 }
 
 export interface Journal {
-  /** Begins a session for an owner, ending any earlier session of the same owner at once (the owner is known dead). */
+  /** Begins a session for an owner and ends any earlier session of the same owner at once (that gateway has ended). */
   openSession(owner: string, ttlMs: number): Promise<Result<SessionId>>;
   /**
-   * Also for a session that has run out but not ended, as after a suspended machine wakes. Resolves with the engine's time.
+   * Renews a session, even one that has expired but not ended, as after a machine wakes up. Resolves with the engine's
+   * time.
    */
   renewSession(session: SessionId, ttlMs: number): Promise<Result<{ readonly nowMs: number }>>;
   endSession(session: SessionId): Promise<Result<true>>;
 
   /**
-   * Never rejects. Commits are applied in the order of the calls; many in flight share one fsync. The values belong to the
-   * journal from here on: they must not be changed any more, neither by the caller nor by whoever reads them.
+   * Never rejects. Commits are applied in the order of the calls; many in flight share one fsync. The values belong to
+   * the journal from here on: neither the caller nor a reader may change them.
    */
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
-  /** The same for the hot path: calls back exactly once, possibly before it returns, instead of making a promise. */
+  /** `commit` for the hot path: calls back exactly once, possibly before it returns, instead of creating a promise. */
   submit(writes: readonly Write[], settled: Settled, anew?: Anew): void;
   /**
-   * The commits that `submitAll` submits before it returns land together: after a power cut either all of them are on disk
-   * or none is. Each still has its own verdict, and a refused one does not hold up the others.
+   * The commits that `submitAll` submits before it returns are durable together: after a power cut either all of them are
+   * on disk or none is. Each still has its own verdict, and a refused one does not block the others.
    */
   together(submitAll: () => void): void;
 
-  /** Reads see every commit that resolved before the call. They reject only where the engine cannot be reached. */
+  /** Reads see every commit that resolved before the call. They reject only if the engine is unreachable. */
   get<In extends Collection>(collection: In, key: string): Promise<StoredRecord<In> | undefined>;
-  /** In key order; keys are ASCII, those of all but groups begin with their time, so this is time order. */
+  /** In key order. Keys are ASCII, and except for groups they begin with their time, so this is time order. */
   list<In extends Collection>(collection: In, query: ListQuery): Promise<StoredRecord<In>[]>;
   /**
-   * The records that may bear all of some marks, newest first, those before `from`: all that do, and neighbours. What
-   * bears which mark says `machines/webhook/marks.ts`.
+   * The records before `from` that may have all of some marks, newest first: all that do, and neighbours.
+   * `machines/webhook/marks.ts` defines which record has which marks.
    */
   marked<In extends MarkedCollection>(collection: In, query: MarkQuery): Promise<StoredRecord<In>[]>;
   /** The keys of all records with a due time, newest first. */
   dueKeys(collection: Collection): Promise<string[]>;
-  /** The value of a claim that stands. */
+  /** The value of a claim in force. */
   claimed(name: string): Promise<JsonObject | undefined>;
-  /** All claims that are kept, in the order of their names; only those after `from`. */
+  /** All kept claims, in the order of their names; only those after `from`. */
   claims(query: { readonly limit: number; readonly from?: string }): Promise<StoredClaim[]>;
-  /** Reads that a request makes before its commit, without a promise; absent where the records are behind a network. */
+  /** Synchronous reads, which a request makes before its commit; absent if the records are behind a network. */
   readonly local?: LocalReader;
 
   /**
-   * Takes work for a living session: records due by `dueBeforeMs` that nobody living holds, oldest due first; each is
-   * held by the session when the promise resolves. The holder renews by keeping its session alive. The deliveries of a
-   * run that is due are taken with it, and never without it.
+   * Takes work for a live session: records due by `dueBeforeMs` that no live session holds, oldest first. The session
+   * holds each of them when the promise resolves, as long as it is renewed. The deliveries of a due run are taken with
+   * it, never without it.
    */
   take<In extends Collection>(
     collection: In,
@@ -229,26 +231,31 @@ export interface Journal {
     },
   ): Promise<Result<Taken<In>[]>>;
 
-  /** The sessions whose time has not run out. */
+  /** The sessions that have not expired. */
   living(): Promise<Result<readonly LivingSession[]>>;
-  /** For how many milliseconds another gateway may have taken this one for dead, because the connection of its session is lost; else 0. */
+  /**
+   * For how many milliseconds other gateways may have considered this one dead, because its session's connection is lost;
+   * else 0.
+   */
   lostMs(): number;
-  /** Ends the sessions of gateways that died. Returns how many; 0 where one gateway alone uses the engine. */
+  /** Ends the sessions of gateways that died. Returns their number; 0 if a single gateway uses the engine. */
   reap(): Promise<Result<number>>;
-  /** Calls back with what other gateways do, until the returned function is called. May miss some of it. */
+  /** Calls back with the activity of other gateways until the returned function is called. Some of it may be missed. */
   watch(heard: (news: News) => void): () => void;
 
   /**
-   * Forgets history: finished records (no due time) whose key is older than `keepAfterKey`, then the oldest finished
-   * ones until the store is at most `maxBytes`; expired claims, but for those that are kept as long as an event. Never removed: work
-   * still due, an event whose value names work still due (`work`: the key of a run or delivery), and groups. Works in
+   * Removes history: finished records (without a due time) whose key is older than `keepAfterKey`, then the oldest
+   * finished ones until the store is at most `maxBytes`; and expired claims, except those kept with an event. Never
+   * removed: due work, an event whose value names due work (`work`: the key of a run or delivery), and groups. Works in
    * pieces between commits.
-   * @returns how many records went
+   * @returns how many records were removed
    */
   prune(query: { readonly keepAfterKey: string; readonly maxBytes: number }): Promise<Result<number>>;
 
-  /** Undefined while the engine can write; the fault that stops it otherwise. Tries the engine, so it can heal. */
+  /**
+   * Undefined while the engine can write; otherwise the fault that stops it. Tries a write, so the engine can recover.
+   */
   probe(): Promise<Fault | undefined>;
-  /** Waits for commits in flight, then lets go of every file. */
+  /** Waits for commits in flight, then closes every file. */
   close(): Promise<void>;
 }

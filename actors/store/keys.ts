@@ -1,15 +1,13 @@
-/**
- * Formats the keys of claims, marks and indexes: texts that sort as what they stand for does.
- */
+/** Formats the keys of claims, marks and indexes: texts that sort like the values that they encode. */
 
 import { createHash } from 'node:crypto';
 
 const bytesAsText = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
-/** The first eight characters last a minute, so that two or three are in use at a time. */
+/** The first eight characters change about once a minute, so two or three are in use at a time. */
 const minutes = new Map<number, string>();
 const mostMinutes = 64;
 
-/** A time as text that sorts as it does: whole milliseconds, from 1970 to the year 10889. */
+/** A time as sortable text: integer milliseconds, from 1970 to the year 10889. */
 export function timeText(atMs: number): string {
   const ms = Math.min(Math.max(0, Math.ceil(atMs)), 0xffff_ffff_ffff);
   const high = Math.floor(ms / 0x1_0000);
@@ -28,13 +26,13 @@ function minuteText(minute: number): string {
 
 const longestName = 500;
 
-/** The key of a claim: its name, or a digest where the name is too long for a key. */
+/** The key of a claim: its name, or a digest if the name is too long for a key. */
 export function claimKey(name: string): string {
   if (isOwnName(name)) return name;
   return `sha256:${createHash('sha256').update(name).digest('hex')}`;
 }
 
-/** Whether a claim lies under its name itself, among those that begin alike. */
+/** Whether a claim's key is its name, so that it is found by a prefix of the name. */
 export function isOwnName(name: string): boolean {
   return name !== '' && name.length <= longestName;
 }
@@ -42,7 +40,7 @@ export function isOwnName(name: string): boolean {
 const longestMark = 200;
 const special = /[%/]/;
 
-/** A mark as part of a key: without the character that parts are told apart by, a digest where it is too long. */
+/** A mark as part of a key: the separator is escaped, and a mark that is too long becomes a digest. */
 export function markText(mark: string): string {
   if (mark.length > longestMark) return `${mark.slice(0, 1)}sha256:${createHash('sha256').update(mark).digest('hex')}`;
   return special.test(mark) ? mark.replaceAll('%', '%25').replaceAll('/', '%2F') : mark;

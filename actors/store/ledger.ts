@@ -1,7 +1,7 @@
 /**
- * The rules of the journal over an engine's tables: what a commit writes or why it is refused. Runs inside a job, one
- * write after another, each seeing those before it; a refused commit is taken back write by write, so that it leaves
- * nothing. Knows nothing of files.
+ * The rules of the journal over an engine's tables: what a commit writes, or why it is refused. Runs inside a job and
+ * applies the writes in order, each seeing the earlier ones; a refused commit is undone write by write, so that it has no
+ * effect.
  * @see DUR-1 and IDM-2 in docs/specification.md
  */
 
@@ -17,12 +17,15 @@ type Put = Extract<Write, { kind: 'put' }>;
 type Delete = Extract<Write, { kind: 'delete' }>;
 type Refusal = Exclude<CommitVerdict, { kind: 'committed' | 'unavailable' }>;
 
-/** Longest key of a record and name of a holder, in UTF-16 units: three bytes each, an index key stays below LMDB's 1,978. */
+/**
+ * Longest key of a record and name of a holder, in UTF-16 units: at three bytes each, an index key stays below LMDB's
+ * 1,978.
+ */
 const longestKey = 620;
 const longestHolder = 32;
 
 /**
- * Returns why a commit cannot be stored at all; undefined where it can.
+ * Returns why a commit cannot be stored at all; undefined if it can.
  * @param isStorable whether the engine can keep a record under a key
  */
 export function unstorable(writes: readonly Write[], isStorable = isKey): string | undefined {
@@ -36,15 +39,15 @@ export function unstorable(writes: readonly Write[], isStorable = isKey): string
   return undefined;
 }
 
-/** Tells whether a record can be under a key at all. */
+/** Whether a record may have this key. */
 export function isKey(key: string): boolean {
   return key !== '' && key.length <= longestKey;
 }
 
-/** What puts each write back, last first. */
+/** Functions that undo the writes, to be called in reverse order. */
 type Undo = (() => void)[];
 
-/** Applies a commit whose writes may be given anew; returns those that were judged last with their verdict. */
+/** Applies a commit whose writes may be replaced; returns the writes that were judged last, with their verdict. */
 export function judge(
   tables: Tables,
   { writes, anew }: { readonly writes: readonly Write[]; readonly anew?: Anew | undefined },
@@ -56,11 +59,11 @@ export function judge(
   return again === undefined ? { judged: current, verdict } : { judged: again, verdict: apply(tables, again, nowMs) };
 }
 
-/** Applies the writes in order, or none of them. `nowMs` is the engine's time, by which claims run out. */
+/** Applies the writes in order, or none of them. `nowMs` is the engine's time, by which claims expire. */
 export function apply(tables: Tables, writes: readonly Write[], nowMs: number): CommitVerdict {
   const undo: Undo = [];
   let overwritten: Overwritten;
-  // What follows the last write that can refuse needs no way back.
+  // The writes after the last one that can be refused need no undo.
   const lastRefusable = writes.findLastIndex(canRefuse);
   for (let index = 0; index < writes.length; index += 1) {
     const write = writes[index];
@@ -72,7 +75,7 @@ export function apply(tables: Tables, writes: readonly Write[], nowMs: number): 
       return withStanding(tables, write, refusal);
     }
   }
-  // The claim of an event that takes the place of another may be one that ends with the other.
+  // A claim for an event that replaces another may end with the other event, so it does not count.
   const leading = overwritten === undefined ? writes : noWrites;
   for (let index = 0; index < writes.length; index += 1) {
     const write = writes[index];
@@ -81,14 +84,14 @@ export function apply(tables: Tables, writes: readonly Write[], nowMs: number): 
   return committed;
 }
 
-/** Names what stands where a write expected something else. */
+/** Adds the current record to a refusal because of an unexpected version. */
 function withStanding(tables: Tables, write: Write, refusal: Refusal): Refusal {
   if (refusal.kind !== 'stale' || write.kind === 'claim' || write.kind === 'release') return refusal;
   const standing = storedRecord(tables, write.collection, write.key);
   return standing === undefined ? refusal : { ...refusal, standing };
 }
 
-/** A record as the port shows it; undefined where there is none, or a damaged disk made it unreadable. */
+/** A record in the port's form; undefined if there is none, or a damaged disk made it unreadable. */
 export function storedRecord<In extends Collection>(
   tables: Tables,
   collection: In,
@@ -100,7 +103,7 @@ export function storedRecord<In extends Collection>(
   return {
     key,
     version,
-    // Records are JSON by construction; their interfaces lack the index signature that says so.
+    // Records are JSON by construction; their interfaces only lack an index signature.
     value: value as Records[In],
     ...(dueAtMs === undefined ? {} : { dueAtMs }),
     ...(heldBy === undefined ? {} : { heldBy }),
@@ -109,10 +112,10 @@ export function storedRecord<In extends Collection>(
 
 const noWrites: readonly Write[] = [];
 
-/** The event that each write replaces or removes. */
+/** The event that each write replaces or removes, by the index of the write. */
 type Overwritten = Map<number, JsonObject> | undefined;
 
-/** Events are written once, so there is hardly ever one to remember. */
+/** Events are written once, so this is rarely more than a check. */
 function beforeWrite(tables: Tables, write: Write, index: number, overwritten: Overwritten): Overwritten {
   if (write.kind === 'claim' || write.kind === 'release' || write.collection !== 'events') return overwritten;
   if (write.kind === 'put' && write.expect === 'absent') return overwritten;
@@ -121,7 +124,7 @@ function beforeWrite(tables: Tables, write: Write, index: number, overwritten: O
 }
 
 /**
- * Marks are no part of what a refused commit takes back: they are written when all of it stands.
+ * Marks need no undo: they are written once the commit is accepted.
  * @param leading writes among which are the claims that lead to events
  */
 function markWritten(
@@ -142,7 +145,7 @@ function markWritten(
   }
 }
 
-/** Whether an event is found by this claim of its id. */
+/** Whether this claim of its id leads to an event. */
 function leadsTo(write: Write, eventKey: string): boolean {
   return write.kind === 'claim' && write.event === eventKey && isOwnName(write.name);
 }
@@ -153,7 +156,7 @@ function canRefuse(write: Write): boolean {
   return write.kind === 'claim' || (write.kind !== 'release' && write.expect !== undefined);
 }
 
-/** Where a write stands in its commit, and when that is applied. */
+/** The position of a write in its commit, and the time of the commit. */
 interface At {
   readonly index: number;
   readonly nowMs: number;
@@ -216,7 +219,7 @@ function applyPut(tables: Tables, write: Put, index: number, undo: Undo | undefi
   const dueAtMs = write.dueAtMs ?? undefined;
   const work = workKey(collection, key, { dueAtMs, heldBy });
 
-  // A record that must be new costs one step: the engine itself looks whether it is there.
+  // Creating a record takes one step, because the engine itself checks whether the key exists.
   if (expect === 'absent') {
     if (!table.create(key, { version: 1, dueAtMs, heldBy, value })) return { kind: 'stale', index };
     addWork(tables.due, work);
@@ -254,18 +257,18 @@ function applyDelete(tables: Tables, write: Delete, index: number, undo: Undo | 
 
 type Standing = Head & { readonly value?: JsonObject | undefined };
 
-/** What stands under a key; its value is read only where the expectation asks for it. */
+/** The current row of a key; its value is read only if the expectation needs it. */
 function standingOf(table: Table, key: string, expect: Expected | undefined): Standing | undefined {
   return typeof expect === 'object' ? table.read(key) : table.head(key);
 }
 
-/** Tells whether what stands under a key is what a write expects. */
+/** Whether the current row is the expected one. */
 function stands(standing: Standing | undefined, expect: Exclude<Expected, 'absent'>): boolean {
   if (typeof expect === 'number') return standing?.version === expect;
   return standing?.version === expect.version && valueAt(standing.value ?? {}, expect.path) === expect.text;
 }
 
-/** Taken apart once each: the paths of expectations are written in the code, so there are few of them. */
+/** Compiled paths. The paths of expectations are constants in the code, so there are few. */
 const paths = new Map<string, (root: Json) => Json | undefined>();
 
 function valueAt(value: Json, path: string): Json | undefined {
@@ -277,7 +280,7 @@ function valueAt(value: Json, path: string): Json | undefined {
   return look(value);
 }
 
-/** Keeps what a record is now, to put it back if a later write of the commit is refused. */
+/** Saves a record, to restore it if a later write of the commit is refused. */
 function putBack(
   tables: Tables,
   collection: Collection,

@@ -1,6 +1,6 @@
 /**
- * Names what went wrong with the store on disk: turns what LMDB and the operating system say into a fault with the path
- * and the cure. Where LMDB only says that a write fell short, asks the disk itself why.
+ * Turns errors of LMDB and the operating system into faults with the path and the fix. If LMDB only reports that a write
+ * fell short, the disk itself is tested.
  * @see DUR-1 in docs/specification.md
  */
 
@@ -10,7 +10,7 @@ import { causeOf, type Fault, fault } from '../../machines/base/fault.ts';
 
 type Trouble = 'journal-full' | 'journal-read-only' | 'journal-corrupt' | 'journal-version';
 
-/** LMDB's numbers (`lmdb.h`), those of the operating system (`errno.h` of Linux) and Node's words for the latter. */
+/** LMDB's codes (`lmdb.h`), those of the operating system (`errno.h` of Linux) and Node's names for the latter. */
 const troubles: Readonly<Record<string, Trouble>> = {
   '-30792': 'journal-full',
   '-30793': 'journal-corrupt',
@@ -31,7 +31,7 @@ const troubles: Readonly<Record<string, Trouble>> = {
   EDQUOT: 'journal-full',
 };
 
-/** Names what kept the store in a folder from being opened. */
+/** The fault of a store that could not be opened. */
 export function openFault(directory: string, thrown: unknown): Fault {
   const cause = causeOf(thrown);
   switch (troubleOf(thrown)) {
@@ -57,8 +57,8 @@ export function openFault(directory: string, thrown: unknown): Fault {
 }
 
 /**
- * Names what kept a commit from landing. LMDB reports a write that fell short as an input/output error, which a full
- * disk is not; so where it says no more than that, a small file is written beside the store.
+ * The fault of a failed commit. LMDB reports a write that fell short as an input/output error, which does not show that
+ * the disk is full. So for an error without a known code, a small file is written next to the store.
  */
 export function commitFault(directory: string, thrown: unknown): Fault {
   if (troubleOf(thrown) !== undefined) return openFault(directory, thrown);
@@ -85,7 +85,7 @@ export function closedFault(directory: string): Fault {
   return fault('journal-unavailable', `${directory}: the journal is closed; nothing can be acknowledged`);
 }
 
-/** Where LMDB keeps the data of a store. */
+/** The path of a store's data file. */
 export function storePath(directory: string): string {
   return join(directory, 'data.mdb');
 }
@@ -99,10 +99,13 @@ function troubleOf(thrown: unknown): Trouble | undefined {
   return Object.hasOwn(troubles, String(code)) ? troubles[String(code)] : undefined;
 }
 
-/** About what a burst of commits needs; a disk without it is as good as full. */
+/** About the size of a full group of commits; a disk without this room counts as full. */
 const roomBytes = 256 * 1024;
 
-/** Writes at the offset where the store ends, without filling what is before: a limit on file sizes shows as well. */
+/**
+ * Writes at the offset where the store ends, leaving the range before it empty, so that a limit on file sizes shows as
+ * well.
+ */
 function tryRoom(directory: string): void {
   const { size } = statSync(storePath(directory));
   const folder = mkdtempSync(join(directory, 'room-'));

@@ -1,10 +1,10 @@
 /**
- * Looks whether a store file is whole before LMDB maps it into memory: LMDB trusts its pages, and a missing or mangled
- * one would end the process with a signal instead of an error. Reads every page of the trees and the heads of large
- * values, not what they hold. Changes nothing.
+ * Checks whether a store file is complete before LMDB maps it into memory: LMDB trusts its pages, and a missing or
+ * damaged one would end the process with a signal instead of an error. Reads every page of the trees and the heads of
+ * large values, but not the values. Changes nothing.
  *
- * The layout is that of LMDB's data format 2 (`mdb.c` of the `lmdb` package): a page head of 24 bytes, then offsets of
- * nodes counted from the end of that head.
+ * The layout is LMDB's data format 2 (`mdb.c` of the `lmdb` package): a page head of 24 bytes, then offsets of nodes
+ * counted from the end of that head.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -13,7 +13,7 @@ export type StoreCheck =
   | { readonly kind: 'absent' }
   | { readonly kind: 'sound' }
   | { readonly kind: 'corrupt'; readonly what: string }
-  /** LMDB, but of another data format. */
+  /** An LMDB file of another data format. */
   | { readonly kind: 'foreign'; readonly what: string };
 
 const magic = 0xbeefc0de;
@@ -27,17 +27,17 @@ const bigData = 0x01;
 const subTree = 0x02;
 const noPage = 0xffff_ffff_ffff_ffffn;
 const treeBytes = 48;
-/** What a node holds in place of a large value. */
+/** Bytes in a node that refer to a large value. */
 const valueBytes = 24;
 const freeTreeAt = pageHead + 24;
 const mainTreeAt = freeTreeAt + treeBytes;
 const smallestPage = 256;
 const largestPage = 0x8000;
-/** Pages looked at before others get their turn. */
+/** Pages checked per turn of the event loop. */
 const sliceSize = 1000;
 const triesBesideWriter = 3;
 
-/** @throws what the operating system says when the file cannot be read */
+/** @throws the operating system's error if the file cannot be read */
 export async function checkStoreFile(path: string): Promise<StoreCheck> {
   let fd: number;
   try {
@@ -52,7 +52,7 @@ export async function checkStoreFile(path: string): Promise<StoreCheck> {
       if ('kind' in meta) return meta;
       const damage = await walkTrees(fd, meta);
       if (damage === undefined) return { kind: 'sound' };
-      // Another process that writes meanwhile reuses pages that this walk still believes in.
+      // Another process that writes meanwhile may have reused pages of this walk.
       const after = readMeta(fd);
       if ('kind' in after || after.transaction === meta.transaction) return { kind: 'corrupt', what: damage };
       if (tries === triesBesideWriter) return { kind: 'sound' };
@@ -78,7 +78,7 @@ function readMeta(fd: number): Meta | StoreCheck {
   if ('kind' in second) return second;
   const newest = second.transaction > first.transaction ? second : first;
   if (newest.pageSize !== first.pageSize) return { kind: 'corrupt', what: 'its two heads disagree' };
-  // Pages at the end may be missing only if they are free; the walk finds out about every page that is not.
+  // Pages at the end may be missing only if they are free; the walk checks all others.
   const pages = Math.min(newest.pages, Math.floor(size / newest.pageSize));
   return pages < 2 ? { kind: 'corrupt', what: `it ends after ${size} bytes` } : { ...newest, pages };
 }
@@ -100,7 +100,7 @@ function readMetaPage(fd: number, at: number): Meta | StoreCheck {
   return { pageSize, pages, transaction: page.readBigUInt64LE(mainTreeAt + treeBytes + 8), trees };
 }
 
-/** What a tree says of itself, and so what a walk through it must find. */
+/** A tree's root and its recorded counts, which a walk must match. */
 interface Tree {
   readonly root: bigint;
   readonly counts: readonly [branches: number, leaves: number, overflow: number, entries: number];
@@ -111,7 +111,7 @@ function readTree(bytes: Buffer, at: number): Tree {
   return { root: bytes.readBigUInt64LE(at + 40), counts: [count(1), count(2), count(3), count(4)] };
 }
 
-/** What hangs below a page. */
+/** What a page refers to. */
 interface Below {
   readonly pages: number[];
   readonly trees: Tree[];
@@ -119,7 +119,9 @@ interface Below {
   readonly values: { readonly first: number; readonly count: number }[];
 }
 
-/** Follows every tree from its root. Returns what is wrong with the first page or tree that is not as it should be. */
+/**
+ * Follows every tree from its root. Returns the problem of the first damaged page or tree; undefined if there is none.
+ */
 async function walkTrees(fd: number, meta: Meta): Promise<string | undefined> {
   const { pageSize, pages } = meta;
   const page = Buffer.alloc(pageSize);
@@ -129,7 +131,7 @@ async function walkTrees(fd: number, meta: Meta): Promise<string | undefined> {
     const found: [number, number, number, number] = [0, 0, 0, 0];
     if (tree.root !== noPage) below.pages.push(Number(tree.root));
     for (let number = below.pages.pop(); number !== undefined; number = below.pages.pop()) {
-      // In a sound store no page hangs in two places, so a walk longer than the file goes in circles.
+      // In a sound store each page has one parent, so a walk over more pages than the file has is circular.
       walked += 1;
       if (walked > pages) return 'its pages point at each other in a circle';
       if (number < 2 || number >= pages) return `page ${number} is missing`;
@@ -163,12 +165,12 @@ function isTreePage(page: Buffer, number: number, meta: Meta): boolean {
   );
 }
 
-/** Freeing a large value, LMDB believes the number of pages in its head. */
+/** When it frees a large value, LMDB trusts the number of pages in its head. */
 function isValuePage(page: Buffer, number: number, count: number, meta: Meta): boolean {
   return isPage(page, number, meta) && flagsOf(page) === overflowPage && page.readUInt32LE(20) === count;
 }
 
-/** A page that seems to come from a later transaction is one that LMDB would write to where it is mapped read-only. */
+/** LMDB would write to a page that seems to be from a later transaction, although it is mapped read-only. */
 function isPage(page: Buffer, number: number, meta: Meta): boolean {
   return Number(page.readBigUInt64LE(0)) === number && page.readBigUInt64LE(8) <= meta.transaction;
 }
@@ -181,7 +183,7 @@ function nodesOf(page: Buffer): number {
   return page.readUInt16LE(20) >> 1;
 }
 
-/** Checks that the nodes fill the page exactly and point into the file; collects what hangs below. */
+/** Checks that the nodes fill the page exactly and point into the file; collects what they refer to. */
 function readNodes(page: Buffer, pages: number, below: Below): boolean {
   const isBranch = flagsOf(page) === branchPage;
   let filled = 0;

@@ -1,6 +1,6 @@
 /**
- * The durable journal: an LMDB store in a folder. Opens it only when it is whole, makes a new one in one step, and after
- * a commit that could not land acknowledges nothing until `probe` has opened the store again and written to it.
+ * The durable journal: an LMDB store in a folder. Opens it only if it is complete and creates a new one atomically. After
+ * a failed commit it acknowledges nothing until `probe` has opened the store again and written to it.
  * @see DUR-1, DUR-2 and HOME-3 in docs/specification.md
  */
 
@@ -16,15 +16,17 @@ import { draftedBytes } from './record-bytes.ts';
 import { type Engine, plainRow, type Tables } from './tables.ts';
 
 export interface LmdbJournalSettings {
-  /** Holds `data.mdb`, `lock.mdb` and, while nobody has it open, `closed`; made, with mode 0700, where it is missing. */
+  /**
+   * Contains `data.mdb`, `lock.mdb` and, while no process has it open, `closed`; created with mode 0700 if it is missing.
+   */
   readonly directory: string;
-  /** Its clock in Unix milliseconds: the system's unless another is lent. */
+  /** The journal's clock in Unix milliseconds. Default: the system's. */
   readonly nowMs?: () => number;
-  /** A clock in milliseconds, only to cut long work into pieces. */
+  /** A clock in milliseconds, only to split long work into pieces. */
   readonly steadyMs?: () => number;
 }
 
-/** Opens the journal in a folder. Never changes a store that is damaged or of another version. */
+/** Opens the journal in a folder. Never changes a store that is damaged or of an unknown version. */
 export async function openLmdbJournal({
   directory,
   nowMs = Date.now,
@@ -40,8 +42,7 @@ export interface OpenReader extends JournalReader {
 }
 
 /**
- * Opens the journal in a folder without changing it, beside a gateway that may begin to write to it. Undefined where no
- * gateway has made one.
+ * Opens the journal in a folder for reading, while a gateway may write to it. Undefined if no gateway has created one.
  */
 export async function readLmdbJournal(directory: string): Promise<Result<OpenReader | undefined>> {
   const opened = await openForReading(directory);
@@ -72,7 +73,7 @@ function createEngine(directory: string, first: Environment): Engine {
     return undefined;
   }
 
-  /** Looks at the store while the old environment still answers reads; only then lets go of that. */
+  /** Checks the store while the old environment still serves reads, and closes that only afterwards. */
   async function reopen(): Promise<Fault | undefined> {
     await commits.settled();
     const looked = await lookAt(directory);
@@ -114,7 +115,7 @@ function createEngine(directory: string, first: Environment): Engine {
   };
 }
 
-/** What a probe writes: about what a burst of commits needs, so that a disk with a few pages left does not pass. */
+/** About the size of a full group of commits, so that a disk with only a few free pages does not pass. */
 const probeRow = plainRow({ filler: ' '.repeat(256 * 1024) });
 const probeKey = 'probe';
 

@@ -1,7 +1,7 @@
 /**
- * Remembers beside a store that it was closed in order and how its file then stood, so that the next start need not walk
- * through every page of it. The seal is broken by opening: after a crash, and wherever the file is another than the
- * sealed one, the store is looked through.
+ * The clean-shutdown marker beside a store: it records the state of the file when it was closed in order, so that the
+ * next start need not check every page. Opening removes it; after a crash, or if the file differs from the marker, the
+ * store is checked.
  * @see DUR-1 in docs/specification.md
  */
 
@@ -11,10 +11,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { privateFile, stampOf } from '../files.ts';
 import { storePath } from './lmdb-faults.ts';
 
-/** File systems tell times in ticks of up to ten milliseconds: a change within the tick of the last one would not show. */
+/** File timestamps have ticks of up to ten milliseconds: a second change within a tick would not show. */
 const tickMs = 20;
 
-/** Seals a store that nobody here holds open any more. One that cannot be sealed is looked through at the next start. */
+/** Writes the marker of a store that this process has closed. Without it, the next start checks the store. */
 export async function sealStore(directory: string): Promise<void> {
   const path = storePath(directory);
   try {
@@ -22,11 +22,11 @@ export async function sealStore(directory: string): Promise<void> {
     if (ageMs < tickMs) await wait(tickMs);
     writeFileSync(sealPath(directory), stampOf(path) ?? '', { mode: privateFile });
   } catch {
-    // A disk that is full or may not be written any more; the seal is a convenience.
+    // The disk is full or not writable. The marker is only an optimization.
   }
 }
 
-/** Breaks the seal; true where it stood and the file is still the one that was sealed. */
+/** Removes the marker; true if it existed and still matches the file. */
 export function breakSeal(directory: string): boolean {
   const isWhole = isSealed(directory);
   try {
@@ -37,7 +37,7 @@ export function breakSeal(directory: string): boolean {
   }
 }
 
-/** Whether the store was closed in order and its file is still the one that was sealed. */
+/** Whether the store was closed in order and the marker still matches its file. */
 export function isSealed(directory: string): boolean {
   try {
     const sealed = readFileSync(sealPath(directory), 'utf8');

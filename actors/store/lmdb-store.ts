@@ -1,6 +1,6 @@
 /**
- * Brings a store into being and lets only a whole one of the right version in. A new store is made in a folder beside
- * its place and put there in one step, so an empty or half-made file is always damage and never a first start.
+ * Creates stores, and opens only complete ones of a known version. A new store is created in a temporary folder and
+ * linked into place atomically, so an empty or incomplete file always means damage and never a first start.
  * @see DUR-1 and HOME-3 in docs/specification.md
  */
 
@@ -24,10 +24,10 @@ import { type Environment, openEnvironment } from './lmdb-tables.ts';
 import { isKnown, layout, layoutOf, upgrade, writeLayout } from './lmdb-upgrade.ts';
 import type { Table } from './tables.ts';
 
-/** LMDB maps this file; a page that the disk had no room for would end the process with a signal. */
+/** LMDB maps this file; a page without room on the disk would end the process with a signal. */
 const lockFileBytes = 12 * 1024;
 
-/** Opens the store in a folder; makes the folder and the store where they are missing. */
+/** Opens the store in a folder; creates both if they are missing. */
 export async function openStore(directory: string): Promise<Result<Environment>> {
   const looked = breakSeal(directory) ? done('sound') : await lookAt(directory);
   if (!looked.ok) return looked;
@@ -39,7 +39,7 @@ export async function openStore(directory: string): Promise<Result<Environment>>
   return enter(directory);
 }
 
-/** Tells whether there is a store, and whether it is whole. */
+/** Whether there is a store; a fault if it is damaged or of another format. */
 export async function lookAt(directory: string): Promise<Result<'absent' | 'sound'>> {
   try {
     const path = storePath(directory);
@@ -58,7 +58,7 @@ export async function lookAt(directory: string): Promise<Result<'absent' | 'soun
   }
 }
 
-/** Opens a store that was looked at, and brings one of an earlier layout up to date. */
+/** Opens a store that was checked, and upgrades an earlier layout. */
 export async function enter(directory: string): Promise<Result<Environment>> {
   const entered = open(directory);
   if (!entered.ok || layoutOf(entered.value.tables.meta) === layout) return entered;
@@ -72,8 +72,8 @@ export async function enter(directory: string): Promise<Result<Environment>> {
 }
 
 /**
- * Opens a store to be read only: nothing in its folder changes, apart from a lock file that is missing. Undefined where there
- * is none. A store of an earlier layout is refused: only a gateway brings it up to date.
+ * Opens a store for reading: changes nothing in its folder, apart from creating a missing lock file. Undefined if there
+ * is no store. A store of an earlier layout is refused, because only a gateway upgrades it.
  */
 export async function openForReading(directory: string): Promise<Result<Environment | undefined>> {
   const looked = isSealed(directory) ? done('sound') : await lookAt(directory);
@@ -89,7 +89,7 @@ export async function openForReading(directory: string): Promise<Result<Environm
   );
 }
 
-/** The fault of a reader, whom the remedy of a gateway that may not write does not help. */
+/** The fault for a reader, which the fix for a gateway without write access does not help. */
 function unreadable(directory: string, found: Fault): Fault {
   if (found.code !== 'journal-read-only') return found;
   const why = `the journal cannot be read (${found.cause ?? found.message})`;
@@ -139,14 +139,14 @@ async function makeStore(directory: string): Promise<void> {
   syncFolder(dirname(directory));
 }
 
-/** Makes a folder and those above it. Node's own recursive way calls a read-only disk a missing folder. */
+/** Creates a folder and its parents. Node's recursive mkdir reports a read-only disk as a missing folder. */
 function makeFolder(directory: string): void {
   if (existsSync(directory)) return;
   makeFolder(dirname(directory));
   mkdirSync(directory, { mode: 0o700 });
 }
 
-/** Unlike a renaming, a link never replaces a store that another gateway has made meanwhile. */
+/** Unlike a rename, a link never replaces a store that another gateway has created meanwhile. */
 function putInPlace(from: string, to: string): void {
   try {
     linkSync(from, to);
@@ -168,7 +168,7 @@ function reserveLockFile(directory: string): void {
     for (let written = 0; written < lockFileBytes; ) written += writeSync(fd, zeros, written);
     fsyncSync(fd);
   } catch (error) {
-    // A lock file with holes is what must not stay.
+    // A sparse lock file must not remain.
     rmSync(join(directory, 'lock.mdb'), { force: true });
     throw error;
   } finally {

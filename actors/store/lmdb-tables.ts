@@ -1,14 +1,13 @@
 /**
- * Opens an LMDB environment and shows it as tables. The one file that knows the `lmdb` package, what it promises and
- * where it must be handled with care.
+ * Opens an LMDB environment and provides it as tables. The only file that imports the `lmdb` package.
  *
- * What its sources (3.5.6) and experiments say:
+ * From its sources (3.5.6) and experiments:
  * - By default (`overlappingSync`) a commit resolves before its fsync. Switched off here, so the thread that commits
  *   writes the pages, calls fdatasync, then writes the head synchronously, and only then the promise resolves.
- * - An asynchronous transaction lands even if its callback throws halfway; a child transaction inside it does not.
+ * - An asynchronous transaction is committed even if its callback throws halfway; a child transaction inside it is not.
  * - A write that fails leaves the environment usable, except where the head could not be written: then every further
- *   transaction waits for ever. From outside the two look alike, so a failed environment is closed and opened anew.
- * - A rejected commit carries a second promise, `commitError`, with the cause; left alone it ends the process.
+ *   transaction waits forever. The two cases cannot be distinguished, so a failed environment is closed and reopened.
+ * - A rejected commit has a second promise, `commitError`, with the cause; if it is not handled, it ends the process.
  * - The data file is opened without close-on-exec: child processes inherit its descriptor unless their spawner closes it.
  * - Reading from a closed environment makes a timer throw later. The tables therefore read as empty once closed.
  */
@@ -23,24 +22,24 @@ type Root = RootDatabase<Buffer, string>;
 
 export interface Environment {
   readonly tables: Tables;
-  /** Runs a body in one transaction, whole or not at all; resolves once it is on the disk. */
+  /** Runs a body in one transaction, completely or not at all; resolves once it is on disk. */
   transact(body: () => void): Promise<void>;
   usedBytes(): number;
   close(): Promise<void>;
 }
 
 /**
- * Address space, not disk: the file grows as it is written. LMDB cannot write beyond it, so it is far above any history
+ * Address space, not disk space: the file grows as it is written. LMDB cannot exceed it, so it is far above any history
  * that one gateway keeps.
  */
 const mapBytes = 2 ** 36;
 
 /**
- * Opens the environment in a folder, which holds a store or is to hold one.
- * @param admit Looks at the store's own notes (undefined: there are none) before anything else is opened, and throws to
- * leave the store alone.
- * @param access `read` never changes the store; a process that writes to it at the same time is not disturbed.
- * @throws what `admit`, LMDB or the operating system says
+ * Opens the environment in a folder, which contains a store or will contain one.
+ * @param admit Checks the store's metadata (undefined: there is none) before anything else is opened, and throws to
+ * refuse the store.
+ * @param access `read` never changes the store and does not disturb a process that writes to it.
+ * @throws the error of `admit`, LMDB or the operating system
  */
 export function openEnvironment(
   directory: string,
@@ -81,7 +80,7 @@ export function openEnvironment(
             body();
             groups.flush();
           } catch (error) {
-            // At once: others read before the promise is rejected.
+            // At once, because other code reads before the promise rejects.
             groups.drop();
             throw error;
           }
@@ -109,7 +108,7 @@ function rootOptions(directory: string) {
     maxDbs: tableNames.length + 1,
     permissionsMode: 0o600,
     overlappingSync: false,
-    // Jobs are gathered by group-commit.ts; gathering them here as well would only wait for another turn of the loop.
+    // group-commit.ts gathers jobs already; gathering here as well would only add a turn of the loop.
     eventTurnBatching: false,
     encoding: 'binary',
   } as const;
@@ -126,12 +125,12 @@ async function causeOfCommit(thrown: unknown): Promise<unknown> {
 }
 
 function createTable(database: Bytes, codec: Codec, isClosed: () => boolean): Table {
-  // The binding answers with one buffer of its own, whose `length` is that of the value, until the next read.
+  // The binding reuses one buffer until the next read; its `length` is that of the value.
   const bytesOf = (key: string) => (isClosed() ? undefined : database.getBinaryFast(key));
-  /** No key written here is greater; the table may hold greater ones by another process. */
+  /** The greatest key written here; another process may have written greater ones. */
   let greatest = '';
 
-  /** Writes a key behind all others. Put there like any other it would leave each page behind it half empty. */
+  /** Appends a key after all others. A normal put would leave each page before it half empty. */
   function append(key: string, bytes: Buffer): boolean {
     if (key <= greatest) return false;
     greatest = key;
@@ -165,7 +164,7 @@ function createTable(database: Bytes, codec: Codec, isClosed: () => boolean): Ta
 const appending = { append: true } as const;
 const creating = { noOverwrite: true } as const;
 
-/** The declaration says void; the code answers whether it wrote. */
+/** The declaration says void, but the function returns whether it wrote. */
 function put(database: Bytes, key: string, bytes: Buffer, how: typeof appending | typeof creating): boolean {
   const wrote: unknown = database.putSync(key, bytes, how);
   return wrote as boolean;

@@ -1,6 +1,6 @@
 /**
- * Brings a store of an earlier layout up to date: marks what was written without marks, and names claims of ids anew. Cut
- * off halfway it begins again at the next start, since the layout is written last.
+ * Upgrades a store of an earlier layout: adds missing marks, and renames claims of ids. An interrupted upgrade starts
+ * again at the next start, because the layout is written last.
  * @see DUR-2 and IDM-1 in docs/specification.md
  */
 
@@ -12,11 +12,11 @@ import type { Environment } from './lmdb-tables.ts';
 import { expiryKey, markRecord } from './marks.ts';
 import { bareKey, plainRow, type Row, type Table, type Tables } from './tables.ts';
 
-/** The layout of tables, keys and bytes; raised when an older gateway would misread what a newer one writes. */
+/** The layout of tables, keys and bytes; raised when an older gateway would misread the data of a newer one. */
 export const layout = 5;
 /**
- * 2 has no marks, and up to 4 those of a delivery name its target by the alias; up to 3 a claim of an id is named by
- * profile, route and id, in this order.
+ * 2 has no marks, and up to 4 those of a delivery name its target by the alias; up to 3 the name of an id's claim has the
+ * order profile, route, id.
  */
 const earlierLayouts: ReadonlySet<unknown> = new Set([2, 3, 4]);
 const markedSince = 5;
@@ -28,12 +28,12 @@ const collections = ['events', 'runs', 'deliveries'] as const satisfies readonly
 const pieceSize = 500;
 const allClaims = 10_000_000;
 
-/** The layout that a store says it has. */
+/** The layout recorded in a store. */
 export function layoutOf(meta: Table | undefined): unknown {
   return meta?.read(layoutKey)?.value?.version;
 }
 
-/** Whether a store of this layout can be opened, if need be after an upgrade. */
+/** Whether a store of this layout can be opened, possibly after an upgrade. */
 export function isKnown(found: unknown): boolean {
   return found === layout || earlierLayouts.has(found);
 }
@@ -45,7 +45,7 @@ export function writeLayout(environment: Environment): Promise<void> {
 export async function upgrade(environment: Environment): Promise<void> {
   const { tables } = environment;
   if (Number(layoutOf(tables.meta)) < markedSince) await markAll(environment);
-  // In one piece, and once, though another gateway upgrades too: a name of the new order could be taken for one of the old.
+  // In one transaction and once, even if another gateway upgrades too: a new name could be mistaken for an old one.
   await environment.transact(() => {
     const found = Number(layoutOf(tables.meta));
     if (found === layout) return;
@@ -84,7 +84,7 @@ function nameClaimsAnew(tables: Tables): void {
     const name = claim && newName(tables, earlier, claim);
     return claim === undefined || name === undefined ? [] : [{ earlier, name, claim }];
   });
-  // What one is named now may be what another was named before.
+  // The new name of one claim may be the old name of another.
   for (const { earlier, claim } of moves) {
     claims.remove(earlier);
     expiry.remove(expiryKey(earlier, claim));
@@ -97,21 +97,21 @@ function nameClaimsAnew(tables: Tables): void {
 
 const earlierForm = /^delivery\/([^/]*)\/([^/]*)\/(.*)$/s;
 
-/** What an id is claimed by now; undefined for a claim of something else. */
+/** The new name of an id's claim; undefined for a claim of something else. */
 function newName(tables: Tables, earlier: string, { value }: Row): string | undefined {
   const found = earlierForm.exec(earlier);
   if (found !== null) {
     const [, profile = '', route = '', id = ''] = found;
     return claimKey(claimName(unescaped(profile), unescaped(route), id));
   }
-  // A long name is told by a digest alone; the event tells what it was.
+  // A long name is stored as a digest only, so the name is derived from the event.
   if (!earlier.startsWith('sha256:') || typeof value?.eventKey !== 'string') return undefined;
   const event = tables.events.read(value.eventKey)?.value;
   const name = event && claimOfEvent(event);
   return name !== undefined && claimKey(earlierName(name, event?.deliveryId)) === earlier ? claimKey(name) : undefined;
 }
 
-/** What an id was claimed by that is now claimed by a name. */
+/** The earlier name of a claim, from its new name. */
 function earlierName(name: string, deliveryId: unknown): string {
   const [, , profile, route] = name.split('/');
   return `delivery/${profile}/${route}/${deliveryId}`;

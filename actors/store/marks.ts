@@ -1,9 +1,9 @@
 /**
- * Keeps the index of marks: by it a listing finds the few records of a route, status or id among millions. A shared mark
- * is written once for all records whose keys lie close together, which at any rate worth counting is once for many; so it
- * leads to more records than bear it, never to fewer. The claim of an event's id is its mark as well, and stays as long as
- * the event; where it is given back or taken anew, a mark takes its place. What bears which mark says
- * `machines/webhook/marks.ts`. Runs inside a job.
+ * Keeps the secondary index. Its entries, the marks, let a listing find the few records of a route, status or id among
+ * millions. A shared mark is written once per time bucket, so it covers all records of the bucket and may lead to records
+ * that lack it, but never misses one. The claim of an event's id is its mark as well and is kept as long as the event;
+ * when the claim is released or taken again, a mark replaces it. `machines/webhook/marks.ts` defines which record has
+ * which marks. Runs inside a job.
  * @see DUR-2 in docs/specification.md
  */
 
@@ -23,14 +23,17 @@ import { claimKey, isOwnName, markText, timeText } from './keys.ts';
 import { bareKey, type Row, type Tables } from './tables.ts';
 import { letters } from './work-index.ts';
 
-/** Of a key, which begins with its time: so many characters, and of the next one all but the lowest bits. */
+/**
+ * The time bucket of a key, which begins with its time: this many characters, and all but the lowest bits of the next
+ * one.
+ */
 const stretchWidth = 8;
 const lowestBits = 7;
 /** Places of a mark that are read at once. */
 const pageSize = 64;
-/** Events looked at for one that led to some work. */
+/** Events read at once to find those that led to some work. */
 const membersPage = 1_000;
-/** More routes than there are. */
+/** More than there are routes. */
 const allClaims = 100_000;
 const mostRecent = 8_192;
 
@@ -42,11 +45,11 @@ interface Marked {
   readonly key: string;
   readonly value: JsonObject;
   readonly isDue: boolean;
-  /** Whether a claim of its id leads to it, which then needs no mark. */
+  /** Whether a claim of its id leads to it, so that it needs no mark. */
   readonly isClaimed: boolean;
 }
 
-/** Marks a record that was just written, and the events that now show something else of it. */
+/** Marks a record that was just written, and the events whose shown status changed with it. */
 export function markRecord(
   tables: Tables,
   collection: MarkedCollection,
@@ -60,12 +63,12 @@ export function markRecord(
   if (collection !== 'events' && !isDue) markEventsOfEnded(tables, collection, key, value);
 }
 
-/** Marks the events of some work that has ended by what they show now. */
+/** Marks the events of ended work with their new status. */
 function markEventsOfEnded(tables: Tables, collection: 'runs' | 'deliveries', key: string, work: JsonObject): void {
   const { eventKey, runKey, route, group } = work;
-  // They show their run, whose record marks them.
+  // The events show the status of the run, whose own record marks them.
   if (typeof runKey === 'string' && tables.runs.head(runKey) !== undefined) return;
-  // Work of one event has its key, and no batch; what there is to know of the event is known without reading it.
+  // Work of a single event has the event's key and no batch, so the event's status follows without reading it.
   const shown = eventKey === key && group === undefined ? shownBy(collection, work) : undefined;
   if (shown === undefined) markEventsOf(tables, key);
   else for (const mark of marksOfStatus(shown, route)) markPlace(tables, prefixOf('events', mark), stretchOf(key));
@@ -76,9 +79,9 @@ function shownBy(collection: 'runs' | 'deliveries', work: JsonObject): string | 
 }
 
 /**
- * Takes away what an event alone was marked by, and lets its claims end when their time is over. What it shared goes
- * with the last record of its stretch.
- * @param nowMs The time, where it is known: a claim whose time is over goes at once
+ * Removes an event's own mark, and lets its claims end with their time. Shared marks are removed with the last record of
+ * their time bucket.
+ * @param nowMs the time, if known: an expired claim is removed at once
  */
 export function unmarkEvent(tables: Tables, key: string, value: JsonObject, nowMs = Number.NEGATIVE_INFINITY): void {
   const { claims, expiry, marks } = tables;
@@ -98,7 +101,7 @@ export function unmarkEvent(tables: Tables, key: string, value: JsonObject, nowM
   }
 }
 
-/** The key of the mark that an event needs once the claim that leads to it is gone; undefined where it needs none. */
+/** The key of the mark that an event needs once the claim that leads to it is gone; undefined if it needs none. */
 export function missingMark(tables: Tables, claimed: string, { value }: Row): string | undefined {
   const key = value?.eventKey;
   const event = typeof key === 'string' ? tables.events.read(key)?.value : undefined;
@@ -110,17 +113,17 @@ export function missingMark(tables: Tables, claimed: string, { value }: Row): st
   return tables.marks.head(mark) === undefined ? mark : undefined;
 }
 
-/** The key under which it is remembered when a claim ends. */
+/** The key in `expiry` for the end of a claim. */
 export function expiryKey(claimed: string, { dueAtMs }: Row): string {
   return `${timeText(dueAtMs ?? 0)}/${claimed}`;
 }
 
-/** The events of a record that is gone show something else. */
+/** The events of a removed record change their status. */
 export function unmarkWork(tables: Tables, collection: MarkedCollection, key: string): void {
   if (collection !== 'events') markEventsOf(tables, key);
 }
 
-/** Marks the events of some work by what they show now that it is written anew, or gone. */
+/** Marks the events of some work with their status after the work was written or removed. */
 export function markEventsOf(tables: Tables, work: string): void {
   let look: { readonly shown: string | undefined } | undefined;
   for (const { key, event } of eventsOf(tables, work)) {
@@ -136,7 +139,7 @@ function shownNow({ runs, deliveries }: Tables, work: string): string | undefine
   return shownOfWork(run, run === undefined ? deliveries.read(work)?.value : undefined);
 }
 
-/** The events that led to some work: that of its own key, and those that are found by the mark of the work. */
+/** The events that led to some work: the one with its key, and those found by the mark of the work. */
 function* eventsOf(tables: Tables, work: string): Generator<{ readonly key: string; readonly event: JsonObject }> {
   const leads = (event: JsonObject | undefined): event is JsonObject => event?.work === work;
   const own = tables.events.read(work)?.value;
@@ -153,7 +156,7 @@ function* eventsOf(tables: Tables, work: string): Generator<{ readonly key: stri
   }
 }
 
-/** The keys of records that may bear all of some marks, newest first: all that do, and neighbours. */
+/** The keys of records that may have all of some marks, newest first: all that do, and neighbours. */
 export function markedKeys(tables: Tables, collection: MarkedCollection, query: MarkQuery): string[] {
   const keys = keysByMarks(tables, collection, query);
   const claimed = collection === 'events' ? claimedKeys(tables, query) : [];
@@ -162,10 +165,10 @@ export function markedKeys(tables: Tables, collection: MarkedCollection, query: 
   return all.slice(0, query.limit);
 }
 
-/** The keys of the events that claims of an id lead to, where it is an id that is asked for. */
+/** The keys of the events that claims of an id lead to, if one of the marks is an id. */
 function claimedKeys({ claims, events }: Tables, { marks, from }: MarkQuery): string[] {
   const prefix = marks.map(claimsOfMark).find((found) => found !== undefined);
-  // A longer one has its claims under digests.
+  // If the prefix is too long, the keys of the claims are digests.
   if (prefix === undefined || !isOwnName(prefix)) return [];
   return claims.keys({ from: prefix, until: afterPrefix(prefix), limit: allClaims }).flatMap((name) => {
     const key = claims.read(name)?.value?.eventKey;
@@ -186,7 +189,7 @@ function keysByMarks(
     const places = tables.marks.keys({ order: 'newest', from: before, until: prefix, limit: pageSize });
     for (const found of places) {
       const place = found.slice(prefix.length);
-      // What stands beside a whole stretch comes with it.
+      // A key that is listed beside its complete time bucket is covered by the bucket.
       if (place.length > stretchWidth + 1 && tables.marks.head(prefix + stretchOf(place)) !== undefined) continue;
       if (others.some((other) => tables.marks.head(prefixOf(collection, other) + place) === undefined)) continue;
       keys.push(...keysAt(tables, collection, place, { from, limit: limit - keys.length }));
@@ -217,7 +220,10 @@ function keysAt(
   return keys;
 }
 
-/** The first of a stretch is marked by its key, for its neighbours may be others' in hundreds; the next marks the stretch. */
+/**
+ * The first record of a time bucket is marked by its own key, as the bucket may hold hundreds of other records; a second
+ * record marks the bucket.
+ */
 function markMember(tables: Tables, prefix: string, key: string, stretch: string): void {
   const last = tables.recentMarks.get(prefix);
   if (last === stretch) return;
@@ -231,7 +237,7 @@ function markPlace({ marks, recentMarks }: Tables, prefix: string, place: string
   marks.write(prefix + place, bareKey);
 }
 
-/** The stretch that a key lies in. It sorts before every key in it, or is that key. */
+/** The time bucket of a key. It sorts before every key in it, or equals the key. */
 export function stretchOf(key: string): string {
   if (key.length <= stretchWidth) return key;
   return key.slice(0, stretchWidth) + String.fromCharCode(key.charCodeAt(stretchWidth) & ~lowestBits);
@@ -241,7 +247,7 @@ function prefixOf(collection: MarkedCollection, mark: string): string {
   return `${letters[collection]}/${markText(mark)}/`;
 }
 
-/** Where the keys end that begin with a prefix: '0' is the character after '/'. */
+/** The end of the keys with a prefix: '0' is the character after '/'. */
 export function afterPrefix(prefix: string): string {
   return `${prefix.slice(0, -1)}0`;
 }

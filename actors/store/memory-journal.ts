@@ -1,5 +1,6 @@
 /**
- * A journal that forgets at exit: for trying the gateway out and for specs. Same rules, same contract.
+ * A journal in memory, for trying out the gateway and for specs. It has the same rules and contract, but nothing survives
+ * an exit.
  */
 
 import { causeOf, fault } from '../../machines/base/fault.ts';
@@ -11,13 +12,13 @@ import type { Engine } from './tables.ts';
 
 const closedFault = fault('journal-unavailable', 'journal: closed; nothing can be acknowledged');
 
-/** `nowMs` is its clock: the system's unless another is lent. */
+/** `nowMs` is its clock. Default: the system's. */
 export function openMemoryJournal(nowMs: () => number = Date.now): Journal {
   let closed = false;
   let waiting: Job[] = [];
   const { tables, usedBytes } = createMemoryTables();
 
-  /** What came in one turn of the loop lands together, as it would on disk: answers leave in a row. */
+  /** Commits of one turn of the event loop are applied together, as on disk, so that their answers are sent together. */
   function land(): void {
     const group = waiting;
     waiting = [];

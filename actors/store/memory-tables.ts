@@ -1,6 +1,6 @@
 /**
- * Tables in memory: maps with sorted keys, which forget at exit. Most keep the rows as they are given; events, large and
- * never written again, are kept as bytes, for the collector to copy them nowhere.
+ * Tables in memory: maps with sorted keys, lost at exit. Most keep the row objects; events, which are large and rarely
+ * rewritten, are kept as bytes, so that the garbage collector does not copy them.
  */
 
 import { Roster } from '../../machines/base/roster.ts';
@@ -21,7 +21,7 @@ const asGiven: Keeping<Row> = {
   bytes: ({ value }) => weightOf(value),
 };
 
-/** The claims of one event come one after another, with one value and one end: they share a row. */
+/** The claims of one event are made in a row with the same value and end, so they share a row object. */
 function sharedRows(): Keeping<Row> {
   let last: Row | undefined;
   return {
@@ -54,17 +54,17 @@ export function createMemoryTables(): MemoryTables {
 
 function createTable<Kept>(count: (bytes: number) => void, keeping: Keeping<Kept>): Table {
   const rows = new Roster<string, Kept>();
-  /** In order but for what has changed since somebody asked for an order. */
+  /** Sorted, except for changes since the last call of `settle`. */
   let sorted: string[] = [];
   let last: string | undefined;
   let loose: string[] = [];
   let gone = 0;
 
-  /** Puts the keys in order. Writers never wait for it: most tables are written far more often than they are listed. */
+  /** Sorts the keys. Only listings call it, because most tables are written far more often than they are listed. */
   function settle(): readonly string[] {
     if (gone === 0 && loose.length === 0) return sorted;
     const keys = [...sorted, ...loose].filter((key) => rows.has(key));
-    // What is removed and made again stands twice.
+    // A key that was removed and created again is in the list twice.
     if (loose.length > 0) keys.sort(byCodeUnits);
     sorted = keys.filter((key, at) => key !== keys[at - 1]);
     last = sorted.at(-1);
@@ -73,7 +73,7 @@ function createTable<Kept>(count: (bytes: number) => void, keeping: Keeping<Kept
     return sorted;
   }
 
-  /** Whether a key comes after all that there are. Most do, since they begin with their time, and need no look-up. */
+  /** Whether a key comes after all others. Most do, since they begin with their time, and need no lookup. */
   function isNewest(key: string): boolean {
     return last === undefined || last < key;
   }
@@ -128,7 +128,7 @@ function createTable<Kept>(count: (bytes: number) => void, keeping: Keeping<Kept
   };
 }
 
-/** So many removed keys are not worth the sorting. */
+/** So few removed keys are not worth sorting for. */
 const fewest = 1_024;
 
 function oldestKeys(sorted: readonly string[], { from, until, limit }: KeyRange): string[] {
@@ -143,7 +143,7 @@ function newestKeys(sorted: readonly string[], { from, until, limit }: KeyRange)
   return sorted.slice(Math.max(first, end - limit), end).reverse();
 }
 
-/** Where a key is or belongs. */
+/** The index of a key, or where it would be inserted. */
 function placeOf(sorted: readonly string[], key: string): number {
   let low = 0;
   let high = sorted.length;

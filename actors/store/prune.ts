@@ -1,6 +1,6 @@
 /**
- * Forgets history piece by piece: each piece is a job of its own, so that commits come in between and the loop is not
- * held up. Decides what is history: finished records, and of events only those whose work is finished too.
+ * Prunes the history in pieces: each piece is its own job, so that commits run in between and the event loop is not
+ * blocked. Removes finished records, and events only if their work is finished too.
  * @see DUR-2 in docs/specification.md
  */
 
@@ -10,7 +10,7 @@ import { isKey } from './ledger.ts';
 import { isMarked, unmarkEvent, unmarkWork } from './marks.ts';
 import type { Engine, Tables } from './tables.ts';
 
-/** Says within a piece whether it has used up its time. */
+/** Whether the current piece has used up its time. */
 export type Spent = () => boolean;
 
 export interface Piece {
@@ -19,12 +19,12 @@ export interface Piece {
 }
 
 const pieceSize = 200;
-/** Asking for the size costs about as much as removing this many records. */
+/** Measuring the size costs about as much as removing this many records. */
 const measureEvery = 16;
-/** The keys of groups are no times, and a group without work is deleted by its owner. */
+/** Groups are not included: their keys are not times, and their owner deletes a group without work. */
 const histories = ['events', 'runs', 'deliveries', 'transcripts'] as const satisfies readonly Collection[];
 
-/** Removes claims whose time has passed. */
+/** Removes expired claims. */
 export function pruneClaims({ claims, expiry }: Tables, nowMs: number, spent: Spent): Piece {
   const keys = expiry.keys({ until: timeText(Math.floor(nowMs) + 1), limit: pieceSize });
   let count = 0;
@@ -37,7 +37,7 @@ export function pruneClaims({ claims, expiry }: Tables, nowMs: number, spent: Sp
   return { removed: count, more: count === pieceSize || count < keys.length };
 }
 
-/** Returns a job that removes, at each call, the next finished records with a key before `keepAfterKey`. */
+/** Returns a job that removes the next finished records with a key before `keepAfterKey` at each call. */
 export function ageing(engine: Engine, keepAfterKey: string, nowMs: number): (spent: Spent) => Piece {
   const next = oldestFirst(engine, keepAfterKey);
   return (spent) => {
@@ -51,7 +51,7 @@ export function ageing(engine: Engine, keepAfterKey: string, nowMs: number): (sp
   };
 }
 
-/** Returns a job that removes, at each call, the next oldest finished records while the store is above `maxBytes`. */
+/** Returns a job that removes the next oldest finished records at each call, while the store is above `maxBytes`. */
 export function shrinking(engine: Engine, maxBytes: number, nowMs: number): (spent: Spent) => Piece {
   const next = oldestFirst(engine, undefined);
   return (spent) => {

@@ -1,6 +1,6 @@
 /**
- * Formats rows as bytes and reads them back: a small head that is read without parsing the JSON behind it. One draft
- * buffer serves every write; whoever stores a draft copies it.
+ * Formats rows as bytes and parses them: a small head can be read without parsing the JSON behind it. All drafts share
+ * one buffer, so the caller copies a draft to store it.
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
@@ -12,16 +12,16 @@ export interface Draft {
   readonly end: number;
 }
 
-/** How the rows of one table lie in bytes. */
+/** The byte format of one table's rows. */
 export interface Codec {
-  /** Formats a row; the draft stands until the next one. */
+  /** Formats a row; the draft is valid until the next one. */
   draft(row: Row): Draft;
   head(bytes: Buffer): Head;
   row(bytes: Buffer): Row;
 }
 
-// Record: version (u32) · due time (f64, NaN: none) · lengths of the holder's name (u16) and of the text that lies beside
-// the JSON (u32, the highest: none does) · holder · text · JSON.
+// Record: version (u32) · due time (f64, NaN: none) · lengths of the holder's name (u16) and of the text beside the JSON
+// (u32, the highest value: no text) · holder · text · JSON.
 const dueAt = 4;
 const holderLengthAt = 12;
 const textLengthAt = 14;
@@ -31,29 +31,29 @@ const noText = 0xffff_ffff;
 const claimBodyAt = 8;
 
 const firstCapacity = 1 << 16;
-/** A buffer grown beyond this for one large record is let go again. */
+/** A larger buffer, grown for one record, is replaced afterwards. */
 const keptCapacity = 1 << 20;
 
-// The binding finds the bytes to write by `start` and `end` on the buffer itself, which saves a view per write.
+// The binding reads `start` and `end` from the buffer itself, which saves a view per write.
 const newScratch = (capacity: number) => Object.assign(Buffer.allocUnsafeSlow(capacity), { start: 0, end: 0 });
 let scratch = newScratch(firstCapacity);
 let allDrafted = 0;
 
-/** The bytes of all drafts that were ever made. */
+/** The total bytes of all drafts so far. */
 export function draftedBytes(): number {
   return allDrafted;
 }
 
 /**
- * Holds the version, the due time, the holder and the value.
- * @param text the member of the value that lies beside the JSON: a body that is JSON itself is mostly quotes to escape,
- * which costs more than all else that is written
+ * Contains the version, the due time, the holder and the value.
+ * @param text the member of the value that is stored beside the JSON: a body that is itself JSON is mostly quotes, and
+ * escaping them costs more than the rest of the write
  */
 function recordCodec(text?: string): Codec {
   return {
     draft({ version, dueAtMs, heldBy, value }) {
       const beside = text === undefined ? undefined : value?.[text];
-      // What UTF-8 cannot encode, JSON can.
+      // A text that UTF-8 cannot encode stays in the JSON.
       const stands = typeof beside === 'string' && beside.isWellFormed();
       const json = JSON.stringify(stands ? without(value, text) : (value ?? {}));
       reserve(holderAt + 3 * ((heldBy?.length ?? 0) + (stands ? beside.length : 0) + json.length));
@@ -79,14 +79,14 @@ function recordCodec(text?: string): Codec {
   };
 }
 
-/** A copy whose text is empty; it keeps its place among the members. */
+/** A copy whose text is empty, so that the order of the members stays. */
 function without(value: JsonObject | undefined, text: string | undefined): JsonObject {
   const copy: Record<string, Json> = { ...value };
   if (text !== undefined) copy[text] = '';
   return copy;
 }
 
-/** Holds when the claim runs out, and its value. */
+/** Contains the end of the claim and its value. */
 const claimCodec: Codec = {
   draft({ dueAtMs, value }) {
     const json = JSON.stringify(value ?? {});
@@ -100,7 +100,7 @@ const claimCodec: Codec = {
 
 const noHead: Head = { version: 0, dueAtMs: undefined, heldBy: undefined };
 
-/** Holds the value. */
+/** Contains only the value. */
 const plainCodec: Codec = {
   draft({ value }) {
     const json = JSON.stringify(value ?? {});
@@ -113,7 +113,7 @@ const plainCodec: Codec = {
 
 const nothing: Draft = { bytes: Buffer.alloc(0), end: 0 };
 
-/** Holds nothing: the key says it all. */
+/** Empty: the key is all there is. */
 const keyCodec: Codec = {
   draft: () => nothing,
   head: () => noHead,
@@ -148,10 +148,10 @@ function claimHead(bytes: Buffer): Head {
   return { version: 0, dueAtMs: bytes.readDoubleLE(0), heldBy: undefined };
 }
 
-/** Reads an object that was stored; undefined where a damaged disk left none. */
+/** Parses a stored object; undefined if a damaged disk made it unreadable. */
 function readJson(bytes: Buffer, from: number): JsonObject | undefined {
   try {
-    // The binding's buffer is longer than the value; only its `length` says where that ends.
+    // The binding's buffer is longer than the value; its `length` is the end of the value.
     const value: unknown = JSON.parse(bytes.toString('utf8', from, bytes.length));
     return isJsonObject(value) ? value : undefined;
   } catch {

@@ -1,6 +1,6 @@
 /**
- * Writes the records of runs and deliveries under way, each over the version that this gateway wrote last: a record that
- * another gateway has taken over meanwhile is not overwritten.
+ * Writes the records of runs and deliveries in progress, each on condition of the version that this gateway wrote last: a
+ * record that another gateway has taken meanwhile is not overwritten.
  * @see DUR-1 in docs/specification.md
  */
 
@@ -14,7 +14,7 @@ export type RecordChange = {
     readonly collection: In;
     readonly key: string;
     readonly value: Records[In] | JsonObject;
-    /** When work on it is due; null: it is finished. */
+    /** When its work is due; null if it is finished. */
     readonly dueAtMs: number | null;
     /** Leaves the work in the journal, unheld, until it is due. */
     readonly free?: boolean;
@@ -23,45 +23,45 @@ export type RecordChange = {
 
 export type WriteVerdict =
   | { readonly kind: 'written' }
-  /** Another gateway has written the record that is named, or one that a write beside it expected. */
+  /** Another gateway has written this record, or one that an additional write expected. */
   | { readonly kind: 'lost'; readonly collection?: Collection }
   | { readonly kind: 'refused'; readonly reason: string };
 
 export interface RecordWriter {
-  /** Commits the changes, and the writes beside them, whole or not at all. */
+  /** Commits the changes and the additional writes, completely or not at all. */
   write(changes: readonly RecordChange[], also?: readonly Write[]): Promise<WriteVerdict>;
-  /** The same for the hot path: calls back exactly once, possibly before it returns. */
+  /** `write` for the hot path: calls back exactly once, possibly before it returns. */
   submit(changes: readonly RecordChange[], also: readonly Write[], settled: (verdict: WriteVerdict) => void): void;
   /**
-   * Keeps changes back until the next write of a record, which commits them with it; a later change of one of them takes its
-   * place. Only for what may be done again after a crash.
+   * Holds changes back until the next write of a record, which commits them with it; a later change of the same record
+   * replaces them. Only for work that may be repeated after a crash.
    */
   hold(collection: RecordChange['collection'], key: string, changes: readonly RecordChange[]): void;
-  /** Returns what is kept back until the next write of a record. */
+  /** Returns the changes held back until the next write of a record. */
   held(collection: RecordChange['collection'], key: string): readonly RecordChange[];
-  /** Forgets what is kept back until the next write of a record. */
+  /** Drops the changes held back until the next write of a record. */
   drop(collection: RecordChange['collection'], key: string): void;
-  /** The work of a record has ended here: its version is forgotten. */
+  /** The work of a record has ended here: its version is removed. */
   forget(collection: RecordChange['collection'], key: string): void;
-  /** Forgets all that is kept back, as after a crash: it will be done again. */
+  /** Drops all changes held back, as a crash would: their work is repeated. */
   dropAll(): void;
-  /** A record that another commit of this gateway has just made: nothing else has written it yet. */
+  /** Another commit of this gateway has just created the record, so its version is 1. */
   begin(collection: RecordChange['collection'], key: string): void;
   /**
-   * Learns the version of a record that was taken although its chart lives here, as after a session that ran out. Returns
-   * false where another gateway has written it since, so that the chart has lost it.
+   * Stores the new version of a record that was taken although its chart runs here, as after an expired session. Returns
+   * false if another gateway has written it since, so that the chart has lost it.
    */
   regain(collection: RecordChange['collection'], key: string, version: number): boolean;
-  /** Learns the version of a record found in the journal. */
+  /** Stores the version of a record found in the journal. */
   adopt(collection: RecordChange['collection'], key: string, version: number): void;
 }
 
-/** The collection of a record that a commit writes. */
+/** The collection of the record that a write concerns. */
 export function collectionOf(write: Write | undefined): { readonly collection?: Collection } {
   return write === undefined || !('collection' in write) ? {} : { collection: write.collection };
 }
 
-/** No record has it, so nothing more is written of a record that another gateway has taken, or may take. */
+/** No record has this version, so a record that another gateway has taken, or may take, is not written again. */
 const lostVersion = -1;
 
 function byCollection<Value>(): Readonly<Record<RecordChange['collection'], Roster<string, Value>>> {
@@ -69,11 +69,11 @@ function byCollection<Value>(): Readonly<Record<RecordChange['collection'], Rost
 }
 
 export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
-  // By collection and then by key: a name made of both would have to be made for every look.
+  // By collection and then by key, which saves building a combined key for each lookup.
   const versions = byCollection<number>();
   const kept = byCollection<readonly RecordChange[]>();
 
-  /** Returns the changes with those that were kept back for their records. */
+  /** Returns the changes with those held back for their records. */
   function withHeld(changes: readonly RecordChange[]): readonly RecordChange[] {
     if (!changes.some(({ collection, key }) => kept[collection].has(key))) return changes;
     const isWritten = (held: RecordChange): boolean =>
@@ -95,7 +95,7 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
   function written(change: RecordChange): void {
     const { collection, key, dueAtMs, free } = change;
     const known = versions[collection];
-    // A record that was only kept back had no version on disk.
+    // A record that was only held back had no version on disk.
     const version = known.get(key) ?? (kept[collection].has(key) ? 0 : undefined);
     kept[collection].delete(key);
     if (version === undefined) return;
@@ -104,7 +104,7 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
     else known.set(key, version + 1);
   }
 
-  /** Whether nothing but a take of this gateway, as after its session ran out, has come between a write and what it expected. */
+  /** Whether the only write since the expected version was a take by this gateway, as after its session expired. */
   function isRetaken(write: Write | undefined, stale: Stale): stale is Stale & { readonly standing: StoredRecord } {
     const { standing } = stale;
     if (standing === undefined || write?.kind !== 'put' || typeof write.expect !== 'number') return false;
@@ -160,7 +160,7 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
 
     regain(collection, key, version) {
       const known = versions[collection].get(key);
-      // A write may have met it first.
+      // A write may have noticed the take first.
       if (known === version) return true;
       if (known !== version - 1) return false;
       versions[collection].set(key, version);

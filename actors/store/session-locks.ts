@@ -1,12 +1,12 @@
 /**
- * Locks of a journal that several gateways use: one of them has a name for as long as its session lives. A lock is a claim
- * whose value names its holder and the session; that of a session that has ended is taken over.
+ * Locks of a shared journal: one gateway has a name as long as its session lives. A lock is a claim whose value has the
+ * holder and its session; the lock of an ended session can be taken by another.
  * @see SCA-1 in docs/specification.md
  */
 
 import type { CommitVerdict, Journal, SessionId, Write } from './journal.ts';
 
-/** Longer than any session lives; a claim has to end at some time. */
+/** Longer than any session lives, because a claim must have an end. */
 const lockLifeMs = 10 * 366 * 24 * 3_600_000;
 const prefix = 'lock/';
 
@@ -14,22 +14,22 @@ export const leaderLock = 'leader';
 
 export interface LockPorts {
   readonly commit: (writes: readonly Write[]) => Promise<CommitVerdict>;
-  /** Whether another session lives, as far as this gateway knows. */
+  /** Whether another session is live, as far as this gateway has read. */
   readonly isElsewhere: (session: SessionId) => boolean;
   readonly journal: () => Journal | undefined;
   readonly session: () => SessionId | undefined;
 }
 
-/** The name of the claim that a lock is. */
+/** The name of a lock's claim. */
 export const lockName = (lock: string): string => prefix + lock;
 
-/** Whether the name of a claim is that of a lock: who waits for it hears of its release. */
+/** Whether a claim is a lock, whose release waiting gateways are notified of. */
 export const isLock = (name: string): boolean => name.startsWith(prefix);
 
 /**
- * Resolves with what names the holder if that has the lock now, and with undefined otherwise. Rejects where the journal cannot
- * be read.
- * @param user tells the locks of one session apart
+ * Resolves with the name of the holder if it has the lock now, else with undefined. Rejects if the journal cannot be
+ * read.
+ * @param user distinguishes the locks of one session
  */
 export async function takeLock(ports: LockPorts, lock: string, user: string): Promise<string | undefined> {
   const session = ports.session();
@@ -44,14 +44,14 @@ export async function takeLock(ports: LockPorts, lock: string, user: string): Pr
   if (standing.holder === holder) return holder;
   const theirs = String(standing.session);
   if (theirs === session || ports.isElsewhere(theirs)) return undefined;
-  // What this gateway knows of the others may be of some seconds ago.
+  // This gateway's list of sessions may be some seconds old.
   const living = await journal.living();
   if (!living.ok || living.value.some(({ id }) => id === theirs)) return undefined;
   const taken = await ports.commit([{ kind: 'release', name, holder: String(standing.holder) }, claim]);
   return taken.kind === 'committed' ? holder : undefined;
 }
 
-/** Resolves with whether it is given back; false where the journal cannot be written. */
+/** Resolves with whether it was released; false if the journal cannot be written. */
 export async function releaseLock(
   { commit }: Pick<LockPorts, 'commit'>,
   lock: string,

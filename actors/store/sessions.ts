@@ -1,17 +1,20 @@
 /**
- * Keeps the sessions of living gateways: who owns one and until when it lives unless renewed. Runs inside a job.
+ * Keeps the sessions of running gateways: their owners, and when they expire unless renewed. Runs inside a job.
  * @see DUR-1 in docs/specification.md
  */
 
 import type { LivingSession, SessionId } from './journal.ts';
 import { plainRow, type Tables } from './tables.ts';
 
-/** A session this long out of time is forgotten. Until then its owner, back from a suspended machine, may renew it. */
+/**
+ * A session that expired this long ago is removed. Until then its owner may renew it, for example after a machine wakes
+ * up.
+ */
 const forgottenAfterMs = 24 * 60 * 60 * 1000;
 const allSessions = 100_000;
 const counterKey = 'sessions';
 
-/** Begins a session; the earlier one of the same owner ends. Ids are numbered, so that none is ever given out twice. */
+/** Begins a session and ends earlier ones of the same owner. Ids are numbered and never reused. */
 export function beginSession(tables: Tables, owner: string, ttlMs: number, nowMs: number): SessionId {
   const { sessions, meta } = tables;
   for (const id of sessions.keys({ limit: allSessions })) {
@@ -26,7 +29,7 @@ export function beginSession(tables: Tables, owner: string, ttlMs: number, nowMs
   return id;
 }
 
-/** Gives a session more time, also one that ran out but has not ended. Tells whether there is such a session. */
+/** Renews a session, even one that has expired but not ended. Returns whether the session exists. */
 export function prolongSession(tables: Tables, id: SessionId, ttlMs: number, nowMs: number): boolean {
   const session = sessionOf(tables, id);
   if (session === undefined) return false;
@@ -61,7 +64,7 @@ function sessionOf(tables: Tables, id: SessionId): Session | undefined {
   return { owner: String(session.owner), expiresAtMs: Number(session.expiresAtMs) };
 }
 
-/** What is no id that was ever given out may also be no key that a table can look up. */
+/** Any other text was never an id, and may not be a valid key for a lookup. */
 function isSessionId(id: string): boolean {
   return /^s\d{1,15}$/.test(id);
 }

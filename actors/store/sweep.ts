@@ -1,6 +1,6 @@
 /**
- * Forgets the marks that lead nowhere: those of stretches before the oldest record of their collection. Looks at each mark
- * once, not at each of its places, and works in pieces like all forgetting.
+ * Removes marks without records: those of time buckets before the oldest record of their collection. Checks each mark
+ * once instead of each of its places, and works in pieces like all pruning.
  * @see DUR-2 in docs/specification.md
  */
 
@@ -14,12 +14,12 @@ import { letters } from './work-index.ts';
 /** Marks removed at once. */
 const pageSize = 64;
 const collections = ['events', 'runs', 'deliveries'] as const satisfies readonly MarkedCollection[];
-/** What the marks begin with that many records share, or that stand for such. The others go with their record. */
+/** Initial letters of the marks that many records share. Other marks are removed with their record. */
 const sharedKinds = ['c', 'p', 'r', 's', 't', 'w'];
 
 const ofWork = `${letters.events}/${workMark('')}`;
 
-/** Returns a job that removes, at each call, further marks. */
+/** Returns a job that removes further marks at each call. */
 export function sweeping(engine: Engine): (spent: Spent) => Piece {
   const ranges = collections.flatMap((collection) =>
     sharedKinds.map((kind) => {
@@ -31,13 +31,13 @@ export function sweeping(engine: Engine): (spent: Spent) => Piece {
   return (spent) => {
     const { tables } = engine;
     let removed = 0;
-    // A record of an old key may yet be written, and is to be marked anew.
+    // A record with an old key may still be written and needs its mark again.
     tables.recentMarks.clear();
     while (range !== undefined) {
       const { collection, from } = range;
       if (spent()) return { removed, more: true };
       const [oldest] = tables[collection].keys({ limit: 1 });
-      // Work bears a time too, and is no younger than its events.
+      // The key of work is a time too, and not later than those of its events.
       const isOfWork = from.startsWith(ofWork) && oldest !== undefined;
       const until = isOfWork ? ofWork + stretchOf(oldest) : range.until;
       const [first] = tables.marks.keys({ from, until, limit: 1 });
@@ -48,7 +48,7 @@ export function sweeping(engine: Engine): (spent: Spent) => Piece {
       }
       const prefix = first.slice(0, first.indexOf('/', 2) + 1);
       if (first === prefix) {
-        // Up to layout 3 work that had events bore a mark without a place, which nobody asks for.
+        // Up to layout 3, work with events had a mark without a place, which no listing uses.
         tables.marks.remove(first);
         continue;
       }

@@ -1,6 +1,6 @@
 /**
- * What the journal's rules ask of an engine: a few tables of rows in key order, and a way to run jobs on them, one
- * after another, each group of them whole or not at all. How a row is kept, as an object or as bytes, is the engine's.
+ * What the journal's rules need from an engine: tables of rows in key order, and a way to run jobs on them in order, each
+ * group completely or not at all. The engine decides whether rows are objects or bytes.
  */
 
 import type { Fault } from '../../machines/base/fault.ts';
@@ -22,25 +22,25 @@ export const tableNames = [
 ] as const;
 export type TableName = (typeof tableNames)[number];
 
-/** What the rules look at without the value. */
+/** The part of a row that is read without the value. */
 export interface Head {
-  /** 0 in tables that count no versions. */
+  /** 0 in tables without versions. */
   readonly version: number;
-  /** When a record is due, when a claim runs out. */
+  /** When a record is due, or a claim expires. */
   readonly dueAtMs: number | undefined;
   readonly heldBy: string | undefined;
 }
 
-/** A row never changes: an engine may keep the very object that it is given. */
+/** Rows are immutable, so an engine may keep the object itself. */
 export interface Row extends Head {
-  /** Undefined where a damaged disk left none. */
+  /** Undefined if a damaged disk made it unreadable. */
   readonly value: JsonObject | undefined;
 }
 
 export interface KeyRange {
-  /** Only keys after this one (before it, where the newest come first). */
+  /** Only keys after this one (before it, if the newest come first). */
   readonly from?: string;
-  /** Only keys before this one (after it, where the newest come first). */
+  /** Only keys before this one (after it, if the newest come first). */
   readonly until?: string;
   readonly order?: 'newest' | 'oldest';
   readonly limit: number;
@@ -50,37 +50,37 @@ export interface Table {
   head(key: string): Head | undefined;
   read(key: string): Row | undefined;
   write(key: string, row: Row): void;
-  /** Writes unless the key is there; tells whether it wrote. */
+  /** Writes unless the key exists; returns whether it wrote. */
   create(key: string, row: Row): boolean;
   remove(key: string): void;
   keys(range: KeyRange): string[];
 }
 
 export type Tables = { readonly [Name in TableName]: Table } & {
-  /** The last place that a mark was written at, to write it there once. Forgotten where a job did not land. */
+  /** The last place of each mark that was written, to avoid writing it again. Cleared if a transaction fails. */
   readonly recentMarks: Map<string, string>;
 };
 
-/** The row of a table that only has keys. */
+/** The row of a table that has only keys. */
 export const bareKey: Row = { version: 0, dueAtMs: undefined, heldBy: undefined, value: {} };
 
-/** The row of a table that keeps plain values. */
+/** The row of a table with plain values. */
 export function plainRow(value: JsonObject): Row {
   return { version: 0, dueAtMs: undefined, heldBy: undefined, value };
 }
 
 export interface Engine {
   /**
-   * For reading at any time, for writing inside a job. Reads outside a job see what has landed. Ask for it anew in each
-   * job: an engine that had to be fixed has other tables.
+   * Readable at any time, writable inside a job. Reads outside a job see what is durable. To be read again in each job,
+   * because an engine that was reopened has other tables.
    */
   readonly tables: Tables;
   /**
-   * Runs a job after those before it and tells it once what it wrote is as durable as the engine makes it, which may be
+   * Runs a job after the earlier ones and notifies it once its writes are as durable as the engine makes them, possibly
    * before this returns. A job that throws writes nothing and is refused alone.
    */
   submit(job: Job): void;
-  /** The bytes in use, free pages left out. Inside a job: with what the job has written so far, but for bursts. */
+  /** The bytes in use, without free pages. Inside a job it includes the job's writes so far, except those of batches. */
   usedBytes(): number;
   probe(): Promise<Fault | undefined>;
   close(): Promise<void>;

@@ -1,10 +1,8 @@
-/**
- * Tells about how many bytes a value takes as JSON, without writing it.
- */
+/** Estimates the bytes of a value as JSON without serializing it. */
 
 import type { Json } from '../../machines/base/json.ts';
 
-/** A number, a boolean, null, and what stands between two values. */
+/** A number, a boolean, null, or the separators of a value. */
 const smallBytes = 8;
 
 export function weightOf(value: Json | undefined): number {

@@ -1,13 +1,13 @@
 /**
  * Keeps the index of work: for each record with a due time, its collection, holder, time and key, in this order. Work
- * in the hands of the living is never looked at, however much of it there is.
+ * that live sessions hold is skipped as a block, however much there is.
  */
 
 import type { Collection } from './journal.ts';
 import { timeText } from './keys.ts';
 import { bareKey, type Table } from './tables.ts';
 
-/** What the keys of an index begin with. */
+/** The first letter of the keys of each collection in an index. */
 export const letters: Readonly<Record<Collection, string>> = {
   events: 'e',
   runs: 'r',
@@ -23,7 +23,7 @@ export interface Work {
   readonly key: string;
 }
 
-/** The index key of a record; undefined where nothing is due. */
+/** The index key of a record; undefined if nothing is due. */
 export function workKey(
   collection: Collection,
   key: string,
@@ -41,7 +41,7 @@ export function removeWork(due: Table, indexKey: string | undefined): void {
   if (indexKey !== undefined) due.remove(indexKey);
 }
 
-/** Finds work due by a time that no living session holds, oldest due first; some of it may be passed over. */
+/** Finds work that is due by a time and that no live session holds, oldest first; some of it may be skipped. */
 export function freeWork(
   due: Table,
   collection: Collection,
@@ -77,7 +77,7 @@ export function freeWork(
 
 const keyIn = (order: string): string => order.slice(order.indexOf('/') + 1);
 
-/** The holders that have work, nobody first as ''. One look-up for each, since a look-up skips to the next holder. */
+/** The holders that have work, starting with '' for none. One lookup each, because it skips to the next holder. */
 function holders(due: Table, collection: Collection): string[] {
   const names: string[] = [];
   const until = `${letters[collection]}0`;
@@ -92,12 +92,12 @@ function holders(due: Table, collection: Collection): string[] {
   }
 }
 
-/** A name with a slash is none that a session was ever given, so it holds nothing back. */
+/** No session id contains a slash, so such a name counts as no holder. */
 function holderText(heldBy: string | undefined): string {
   return heldBy === undefined || heldBy.includes('/') ? '' : heldBy;
 }
 
-/** The keys of all records of a collection that are due at some time, whoever holds them. */
+/** The keys of all records of a collection with a due time, whatever session holds them. */
 export function dueKeys(due: Table, collection: Collection): string[] {
   const indexKeys = due.keys({ from: `${letters[collection]}/`, until: `${letters[collection]}0`, limit: allWork });
   return indexKeys.map((indexKey) => indexKey.slice(indexKey.indexOf('/', indexKey.indexOf('/', 2) + 1) + 1));

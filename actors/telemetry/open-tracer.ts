@@ -1,6 +1,6 @@
 /**
- * Opens the way to a collector of traces: OpenTelemetry's SDK and its OTLP exporter over HTTP. Loaded only where traces are
- * wanted. Knows spans by their names and times, and nothing of what they are about.
+ * Connects to a trace collector with OpenTelemetry's SDK and its OTLP exporter over HTTP. Loaded only if traces are
+ * configured.
  * @see OBS-1 in docs/specification.md
  */
 
@@ -11,20 +11,20 @@ import { readTraceparent, spellTraceparent } from '../../machines/base/tracepare
 import type { Logger } from '../ports.ts';
 
 export interface TracerSettings {
-  /** Where a collector listens, such as `http://127.0.0.1:4318`; undefined: what the exporter's own variables say. */
+  /** The collector's URL, such as `http://127.0.0.1:4318`; if undefined, the exporter's own variables apply. */
   readonly endpoint: string | undefined;
   readonly serviceName: string;
-  /** Of this program. */
+  /** The version of this program. */
   readonly version: string;
   readonly log: Logger;
-  /** How long spans gather before they are sent; the SDK's own unless given. */
+  /** How long spans are gathered before they are sent. Default: the SDK's. */
   readonly batchMs?: number;
 }
 
 export interface SpanStart {
   readonly name: string;
   readonly kind: 'server' | 'client' | 'internal';
-  /** The parent as W3C writes it; undefined begins a trace. */
+  /** The parent in W3C format; undefined begins a trace. */
   readonly parent: string | undefined;
   readonly startMs: number;
 }
@@ -33,17 +33,17 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean |
 
 export interface OpenSpan {
   readonly traceparent: string;
-  /** `failed` says why, where it did. A span that is never ended is never sent. */
+  /** `failed` is the reason of a failure. A span that is never ended is never sent. */
   end(attributes: SpanAttributes, endMs: number, failed?: string): void;
 }
 
 export interface Tracer {
   begin(start: SpanStart): OpenSpan;
-  /** Sends what has gathered and stops. */
+  /** Sends the gathered spans and stops. */
   close(): Promise<void>;
 }
 
-/** The exporter tries for so long, and a daemon that stops waits for it; a collector stands near by. */
+/** The exporter retries this long, and a stopping daemon waits for it; the collector is usually nearby. */
 const exportTimeoutMs = 3_000;
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 
@@ -99,13 +99,13 @@ export function openTracer({ endpoint, serviceName, version, log, batchMs }: Tra
   };
 }
 
-/** The base that the configuration names, or the whole path where somebody gave that. */
+/** Accepts the base URL, or the complete path. */
 function tracesUrl(endpoint: string): string {
   const base = endpoint.replace(/\/+$/, '');
   return base.endsWith('/v1/traces') ? base : `${base}/v1/traces`;
 }
 
-/** Who sends; its own package would detect host and process, which nobody asked for. */
+/** The sender's attributes. The SDK's own resource package would also detect host and process, which are not wanted. */
 function resourceOf(attributes: Record<string, string>): NonNullable<TracerProviderOptions['resource']> {
   const resource: NonNullable<TracerProviderOptions['resource']> = {
     attributes,

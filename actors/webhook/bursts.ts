@@ -1,7 +1,7 @@
 /**
- * The bursts that gather now, with the version of each one's record, so that an event joins with one conditional commit
- * and no read. The journal has the last word: where it says that a version is stale, the event joins what stands there, in
- * the same commit. Knows no timer: when a burst is settled is the group chart's business.
+ * The batches that are gathering now, with the version of each one's record, so that an event joins with one conditional
+ * commit and no read. The journal decides: if a version is stale, the event joins the current batch in the same commit.
+ * The chart of the batch decides when it is settled.
  * @see COA-1 and DUR-1 in docs/specification.md
  */
 
@@ -12,18 +12,18 @@ import type { GroupRecord } from '../../machines/webhook/record.ts';
 import type { Anew, CommitVerdict, Expected, SessionId, StoredRecord, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 
-/** While it is on its way to disk it changes, where another gateway has joined the burst before. */
+/** Changes while it is being written, if another gateway joined the batch first. */
 interface Entry {
   record: GroupRecord;
   version: number;
-  /** Whose chart waits for it to settle. */
+  /** The session whose chart waits for the batch to settle. */
   heldBy: SessionId | undefined;
-  /** The entry that it is put over, while both are on their way to disk: where that one fails, this one fails too. */
+  /** The entry that this one replaces, while both are being written: if that write fails, this one fails too. */
   over: Entry | undefined;
 }
 
 export interface JoinRequest {
-  /** The key of the group's record. */
+  /** The key of the batch's record. */
   readonly key: string;
   readonly profile: string;
   readonly route: string;
@@ -39,9 +39,9 @@ export interface JoinRequest {
 export interface Joined {
   readonly verdict: CommitVerdict;
   readonly burst: Burst;
-  /** True where the burst was closed while the event was on its way to disk: its run already takes the event. */
+  /** True if the batch was closed while the event was being written: its run already includes the event. */
   readonly absorbed: boolean;
-  /** True where another gateway holds the burst: its chart is there. */
+  /** True if another gateway holds the batch and runs its chart. */
   readonly isElsewhere: boolean;
 }
 
@@ -49,33 +49,35 @@ export type WritesWith = (burst: Burst, record: Write) => readonly Write[];
 
 export interface Bursts {
   /**
-   * Commits the writes of an event together with the burst it joins; `writesWith` is told which burst that is and adds
-   * the write of its record. Calls back exactly once, possibly before it returns.
+   * Commits the writes of an event together with the batch that it joins; `writesWith` receives that batch and adds the
+   * write of its record. Calls back exactly once, possibly before it returns.
    */
   join(request: JoinRequest, writesWith: WritesWith, settled: (joined: Joined) => void): void;
   /**
-   * Turns the gathered burst into other writes and deletes its record, in one commit. `writesFor` may decline a burst that
-   * an event of another gateway has changed meanwhile (`isNews`): that stays, and the verdict is `stale`.
+   * Replaces the gathered batch with other writes and deletes its record, in one commit. `writesFor` may decline a batch
+   * that an event of another gateway has changed meanwhile (`isNews`): the batch stays, and the verdict is `stale`.
    */
   close(
     key: string,
     writesFor: (burst: Burst, isNews: boolean) => readonly Write[] | undefined,
   ): Promise<CommitVerdict>;
-  /** Leaves a burst to the gateway that takes it up next. Resolves when it is on disk, or another gateway has it. */
+  /** Leaves a batch to the gateway that takes it next. Resolves when it is on disk, or another gateway has it. */
   leave(key: string): Promise<void>;
-  /** Learns of a burst found in the journal at start. */
+  /** Adds a batch found in the journal at start. */
   adopt(key: string, record: GroupRecord, version: number): void;
 }
 
-/** A burst that is forgotten is found on disk by its next event. */
+/** A batch that was removed here is found on disk by its next event. */
 const mostForeign = 10_000;
-/** A burst that others join again and again while it is closed stays, after this many tries, until its group tries again. */
+/**
+ * If other events keep joining a batch that is being closed, it stays after this many tries until its chart tries again.
+ */
 const mostTries = 8;
 
 export function createBursts(keeper: JournalKeeper): Bursts {
-  /** The newest entry of each key, on disk or on its way there. */
+  /** The newest entry of each key, on disk or being written. */
   const entries = new Map<string, Entry>();
-  /** The keys of bursts that other gateways hold: their end is not heard of here. */
+  /** The keys of batches that other gateways hold: this gateway is not notified of their end. */
   const foreign = new LRUCache<string, true>({
     max: mostForeign,
     dispose: (_, key) => {
@@ -90,13 +92,13 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     else entries.set(key, entry);
   }
 
-  /** An entry did not land, so neither does what was put over it. Entries that do not rest on it stay. */
+  /** Removes an entry that could not be written, and any newer one that is based on it. Other entries stay. */
   function forget(key: string, failed: Entry, standing: Entry | undefined): void {
     const newest = entries.get(key) ?? closings.get(key);
     if (newest === undefined || restsOn(newest, failed)) learn(key, standing);
   }
 
-  /** Due when it is settled at the latest, which stays the same while events join: the index of work is written once. */
+  /** Indexed by the batch's latest flush time. Joining events do not change it, so the index entry is written once. */
   function put(key: string, { record, over, heldBy }: Entry, maxWaitMs: number): Write {
     return {
       kind: 'put',
@@ -116,7 +118,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     let basis = entry.over?.record;
     let record = put(key, entry, request.maxWaitMs);
     let writes = writesWith(entry.record.burst, record);
-    /** The entry before it may have been refused, or another gateway may have joined: then it joins what stands instead. */
+    /** If the previous entry was refused, or another gateway joined first, the event joins the current batch instead. */
     const anew: Anew = (stale) => {
       if (stale !== undefined) {
         if (writes[stale.index] !== record) return undefined;
@@ -138,7 +140,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
         settled({ verdict, burst, absorbed, isElsewhere: heldBy !== keeper.session() });
         return;
       }
-      // Where the burst itself was as expected, what the entry was put over still stands.
+      // If another write was refused, the batch was as expected, and the previous entry is still valid.
       const isOwn = verdict.kind === 'stale' && writes[verdict.index] === record;
       forget(key, entry, isOwn ? foundBy(verdict) : entry.over);
       settled({ verdict, burst, absorbed: false, isElsewhere: false });
@@ -156,7 +158,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     };
   }
 
-  /** Stale as well where the burst has become another one on its way to disk, for the writes are not of that. */
+  /** Also `stale` if an event that was being written has changed the batch, because the writes do not include it. */
   function commitClose(key: string, standing: Entry, writes: readonly Write[]): Promise<CommitVerdict> {
     const { record } = standing;
     const closing = (expect: Exclude<Expected, 'absent'>): Write => ({
@@ -184,7 +186,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
       let isNews = false;
       for (let tries = 1; standing !== undefined; tries += 1) {
         const { burst } = standing.record;
-        // Its chart is another gateway's now.
+        // The chart of the batch is at another gateway now.
         const isElsewhere = (isKnown || isNews) && standing.heldBy !== keeper.session();
         const writes = isElsewhere ? undefined : writesFor(burst, isNews);
         if (writes === undefined) {
@@ -192,13 +194,13 @@ export function createBursts(keeper: JournalKeeper): Bursts {
           return { kind: 'stale', index: 0 };
         }
         closings.set(key, standing);
-        // Gone from the table at once: an event that comes while the commit is under way begins the next burst.
+        // Removed from the table at once, so that an event during the commit begins the next batch.
         if (burstOf(entries, key) === burst.id) entries.delete(key);
         const verdict = await commitClose(key, standing, writes);
         closings.delete(key);
         if (verdict.kind === 'committed') return verdict;
         if (verdict.kind !== 'stale' || tries === mostTries) {
-          // Where it no longer stands, the next event to join learns that.
+          // If the batch no longer exists, the next event that joins notices it.
           if (!entries.has(key)) entries.set(key, standing);
           return verdict;
         }
@@ -214,7 +216,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     async leave(key) {
       const standing = entries.get(key);
       if (standing === undefined) return;
-      // An event that comes meanwhile finds it on disk.
+      // An event that arrives meanwhile finds it on disk.
       entries.delete(key);
       const { record } = standing;
       const dueAtMs = record.burst.dueAtMs;
@@ -229,7 +231,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
   };
 }
 
-/** The burst that stands where another was expected. */
+/** The current batch where another was expected. */
 function foundBy({ standing }: Extract<CommitVerdict, { kind: 'stale' }>): Entry | undefined {
   return entryOf(standing as StoredRecord<'groups'> | undefined);
 }
@@ -238,10 +240,10 @@ function entryOf(found: StoredRecord<'groups'> | undefined): Entry | undefined {
   return found && { record: found.value, version: found.version, heldBy: found.heldBy, over: undefined };
 }
 
-/** No record has it, because versions count from 1. */
+/** Versions count from 1, so no record has this one. */
 const noVersion = 0;
 
-/** A version alone could be that of another event, which joined at another gateway. */
+/** The version alone may belong to another event, which joined at another gateway. */
 function expected({ record, version }: Entry): Exclude<Expected, 'absent'> {
   return { version, path: 'burst.latestEventKey', text: record.burst.latestEventKey };
 }

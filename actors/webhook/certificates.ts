@@ -1,7 +1,7 @@
 /**
- * Fetches the certificates that providers publish, and visits the address by which SNS confirms a subscription. Keeps what
- * it fetched; a few fetches are under way at the same time, and none delays a request by more than 3 s. The caller has
- * checked the address.
+ * Fetches the certificates that providers publish, and visits the URL that confirms an SNS subscription. Fetched
+ * certificates are cached; at most four fetches run at once, and none delays a request by more than 3 s. The caller has
+ * checked the URL.
  * @see SRC-1 in docs/specification.md
  */
 
@@ -10,11 +10,11 @@ import type { Logger } from '../ports.ts';
 import { throughProxy } from '../through-proxy.ts';
 
 export interface Certificates {
-  /** The PEM text, once it was fetched. */
+  /** The PEM text, if it was fetched. */
   get(url: string): string | undefined;
-  /** Resolves once the certificate is there or cannot be had now; never rejects. */
+  /** Resolves once the certificate is cached or cannot be fetched now; never rejects. */
   fetch(url: string): Promise<void>;
-  /** Asks for an address; resolves with the reason where it was not answered with success, and never rejects. */
+  /** Requests a URL; resolves with the reason if the request fails, and never rejects. */
   visit(url: string): Promise<string | undefined>;
 }
 
@@ -55,7 +55,7 @@ export function createCertificates({ log, fetch: ask = fetch, timeoutMs = 3_000 
       if (kept.size >= maxKept && oldest !== undefined) kept.delete(oldest);
       kept.set(url, text);
     } catch (thrown) {
-      // By its host: any sender can name addresses that lead to nothing.
+      // One warning per host, because any sender can name many URLs that do not exist.
       log.warnOnce(
         `certificate/${new URL(url).host}`,
         `the certificate at ${url} could not be fetched: ${causeOf(thrown)}`,

@@ -1,6 +1,6 @@
 /**
- * Claims a delivery id and the signature, and puts the event with the work it leads to on disk, all in one commit: either the whole event
- * is accepted, or nothing of it. Knows the four plans and no HTTP.
+ * Claims a delivery id and the signature, and writes the event with its work to disk, all in one commit: either the
+ * complete event is accepted, or nothing of it.
  * @see IDM-1, SEC-6, DUR-1 and CRN-2 in docs/specification.md
  */
 
@@ -23,7 +23,7 @@ import type { JournalKeeper } from '../store/keeper.ts';
 import type { Bursts } from './bursts.ts';
 import { type Claimant, claimsOf, type EventDraft, releasing, standingOf } from './event-claims.ts';
 
-/** A sender waits this long for a direct delivery (DIS-2). */
+/** How long a sender waits for a direct delivery (DIS-2). */
 const directDeadlineMs = 30_000;
 
 export interface ClaimRequest extends Claimant {
@@ -41,7 +41,7 @@ export interface ClaimRequest extends Claimant {
       };
 }
 
-/** The cron job as it stands when the event comes. */
+/** The cron job at the time of the event. */
 export type JobFinding =
   | {
       readonly kind: 'ready';
@@ -55,7 +55,7 @@ export type JobFinding =
     }
   | { readonly kind: 'dropped'; readonly reason: string; readonly id?: string };
 
-/** What a granted claim leads to; the wards are told of it once the commit is on disk. */
+/** What a granted claim leads to; the pools receive it once the commit is on disk. */
 export type Opened =
   | { readonly kind: 'run'; readonly key: string; readonly record: RunRecord; readonly event?: EventRecord }
   | { readonly kind: 'direct'; readonly key: string; readonly record: DeliveryRecord }
@@ -72,34 +72,36 @@ export type Opened =
 
 export type ClaimVerdict =
   | { readonly kind: 'granted'; readonly opened: Opened; readonly work?: string; readonly reason?: string }
-  /** `reason` where not the id came before but the signature. */
+  /** `reason` if the signature was a duplicate, not the id. */
   | { readonly kind: 'duplicate'; readonly reason?: string }
-  /** The id or the signature belongs to a direct delivery whose outcome is not known yet: that may fail and release it. */
+  /** The id or the signature belongs to a direct delivery without an outcome yet, which may fail and release it. */
   | { readonly kind: 'pending' }
-  /** `stale` where another event was faster, and the claim may be tried again. */
+  /** `stale` if another event was faster; the claim may be tried again. */
   | { readonly kind: 'unavailable'; readonly reason: string; readonly stale?: true };
 
 export interface ClaimPorts {
   readonly keeper: JournalKeeper;
   readonly bursts: Bursts;
   readonly findJob: (profile: ProfileName, job: string) => JobFinding;
-  /** Where a direct delivery goes as the targets are now; undefined where its target knows no places. */
+  /** Where the targets would deliver a direct delivery now; undefined if its target has no places. */
   readonly placeOf: (delivery: DeliveryRecord) => string | undefined;
-  /** False while so many runs wait in memory that further ones stay on disk until some have ended. */
+  /** False while the runs in memory are at their limit; further runs stay on disk until some have ended. */
   readonly hasRoom: () => boolean;
-  /** The report that a run was accepted (DLV-6): its number in the order of deliveries, and its beginning once it is on disk. */
+  /**
+   * The report that a run was accepted (DLV-6): its number in the order of deliveries, and its start once it is on disk.
+   */
   readonly reports: {
     readonly nextOrder: () => number;
     readonly open: (key: string, record: DeliveryRecord) => void;
   };
 }
 
-/** Calls back exactly once, possibly before it returns: the hot path has no promise to wait for. */
+/** Calls back exactly once, possibly before it returns, so that the hot path needs no promise. */
 export type ClaimDelivery = (request: ClaimRequest, settled: Settled) => void;
 
 type Settled = (verdict: ClaimVerdict) => void;
 
-/** As many of one id that was released may come at the same instant. */
+/** So many redeliveries of one released id may arrive at once. */
 const mostRedeliveries = 8;
 
 export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
@@ -111,7 +113,9 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     });
   };
 
-  /** Takes the id from an event that failed for good. Of several that try, one succeeds and the others find its claim. */
+  /**
+   * Takes the id from an event that failed permanently. Of several that try, one succeeds and the others find its claim.
+   */
   async function redeliver(request: ClaimRequest, found: ClaimVerdict, settled: Settled, tries = 1): Promise<void> {
     const first = await releasing(ports.keeper.journal(), request).catch(unreadable);
     if ('kind' in first) settled(first);
@@ -149,7 +153,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     ports.keeper.submit(writes, (verdict) => settle(verdict, granted, { event, settled }));
   }
 
-  /** What was accepted is answered at once; only a claim that stood before needs a read. */
+  /** An accepted event is answered at once; only an earlier claim requires a read. */
   function settle(
     verdict: CommitVerdict,
     granted: Extract<ClaimVerdict, { kind: 'granted' }>,
@@ -194,7 +198,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     );
   }
 
-  /** The job's own settings apply; what the route rendered is context for this one run (CRN-2). */
+  /** The job's own settings apply; the text that the route rendered is context for this run only (CRN-2). */
   function claimCron(request: ClaimRequest, jobName: string, settled: Settled): void {
     const { key, event } = request;
     const job = ports.findJob(event.profile as ProfileName, jobName);
@@ -218,14 +222,17 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       onFailure: event.isDry ? undefined : job.notice,
       cronJob: job.id,
     };
-    // The claim that the scheduler takes for a firing too: no firing happens twice.
+    // The scheduler makes the same claim for a firing, so no firing happens twice.
     const name = `cron/${event.profile}/${job.id}/${key}`;
     const value = { eventKey: key };
     const also: Write[] = [{ kind: 'claim', name, value, forMs: claimLifeMs }];
     claimRun(request, firing, { also }, settled);
   }
 
-  /** A direct delivery is marked as sending at once: the sender waits for it. On a shared journal the leader does that. */
+  /**
+   * A direct delivery is marked as sending at once, because the sender waits for it. On a shared journal the leader does
+   * that.
+   */
   function claimDirect(request: ClaimRequest, settled: Settled): void {
     const { key, nowMs, event } = request;
     const isShared = ports.keeper.isShared();
@@ -279,7 +286,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     );
   }
 
-  /** What writes the report that a run was accepted, and begins it once the event is. */
+  /** The write of the report that a run was accepted, and its start once the event is on disk. */
   function acceptance({ key: eventKey, nowMs, event }: ClaimRequest, run: string): Acceptance {
     if (event.reports === undefined) return noReport;
     const progress = { kind: 'accepted', run } as const;

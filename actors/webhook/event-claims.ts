@@ -1,6 +1,6 @@
 /**
- * The claims of an event on its delivery id and its signature: the writes that claim them, those that release them from
- * events that failed, and the reason that a second event of the same signature gets. Commits nothing.
+ * The claims of an event on its delivery id and its signature: the writes that make them, the writes that release them
+ * from failed events, and the reason that a second event with the same signature gets. Commits nothing.
  * @see IDM-1, IDM-2 and SEC-6 in docs/specification.md
  */
 
@@ -18,7 +18,7 @@ import {
 import type { Journal, JournalReader, LocalReader, StoredRecord, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 
-/** An event that is about to be claimed. A copy with one more field would cost a request a microsecond. */
+/** An event that is about to be claimed. Mutable, because copying it to add a field costs a microsecond per request. */
 export type EventDraft = Omit<EventRecord, 'work' | 'told' | 'node'> & {
   work?: string | undefined;
   told?: Told | undefined;
@@ -26,18 +26,18 @@ export type EventDraft = Omit<EventRecord, 'work' | 'told' | 'node'> & {
 };
 
 export interface Claimant {
-  /** The key of the event, and of the run or delivery that it leads to. */
+  /** The key of the event, and of its run or delivery. */
   readonly key: string;
   readonly nowMs: number;
-  /** The claim's from here on: it writes the key of the event's work into it. */
+  /** Owned by the claim from here on, which writes the key of the event's work into it. */
   readonly event: EventDraft;
-  /** How long the signature is remembered; an hour unless given. */
+  /** How long the signature is kept. Default: one hour. */
   readonly signatureForMs?: number;
   /** Writes that come before the claims in their commit. */
   readonly first?: readonly Write[];
 }
 
-/** Returns the writes that claim the names of an event, after those that must come before. */
+/** Returns the writes that claim the names of an event, after the ones that must come first. */
 export function claimsOf({ key, event, signatureForMs = claimLifeMs, first }: Claimant): readonly Write[] {
   const value = { eventKey: key };
   const [ofId = '', ofSignature] = claimNames(event);
@@ -49,7 +49,7 @@ export function claimsOf({ key, event, signatureForMs = claimLifeMs, first }: Cl
   return writes;
 }
 
-/** What stands behind a claim: its event, and the run and the delivery that it led to. */
+/** The event behind a claim, with its run and delivery. */
 interface Held {
   readonly event: EventRecord | undefined;
   readonly run: StoredRecord<'runs'> | undefined;
@@ -70,12 +70,12 @@ function heldAtHand(local: LocalReader, eventKey: string): Held {
 }
 
 /**
- * Returns the writes that release the names which an event claims from events that failed for good (IDM-2); none where one
- * of these did not fail. The run's record is written over the version that was read, so that of two events one finds the
- * claim of the other. Rejects where the journal cannot be read.
+ * Returns the writes that release an event's names from earlier events that failed permanently (IDM-2); empty if one of
+ * those did not fail. The run's record is written on condition of the version that was read, so that of two events one
+ * finds the other's claim. Rejects if the journal cannot be read.
  */
 export async function releasing(journal: Journal | undefined, { key, event }: Claimant): Promise<readonly Write[]> {
-  /** By the run that failed: a burst has several events and one record. */
+  /** By the failed run: a batch has several events and one record. */
   const puts = new Map<string, Write>();
   let repeats: string | undefined;
   const releases: Write[] = [];
@@ -92,7 +92,10 @@ export async function releasing(journal: Journal | undefined, { key, event }: Cl
   return [...puts.values(), ...releases];
 }
 
-/** The write by which the run of an event that failed for good names the event that repeats it; undefined where it did not. */
+/**
+ * The write that records the repeating event in the run of a permanently failed event; undefined if the event did not
+ * fail so.
+ */
 function repeating({ event, run, delivery }: Held, key: string): Extract<Write, { kind: 'put' }> | undefined {
   if (event?.work === undefined || run === undefined || run.dueAtMs !== undefined) return undefined;
   if (!releasesId(run.value, delivery)) return undefined;
@@ -106,8 +109,9 @@ function repeating({ event, run, delivery }: Held, key: string): Extract<Write, 
 }
 
 /**
- * Returns the event that claimed a signature; undefined where none did, where that one failed for good and releases it, where
- * it is a direct delivery that may still fail, or where the journal is behind a network: the commit refuses it then.
+ * Returns the event that claimed a signature. Undefined if there is none, if it failed permanently and releases the
+ * signature, if it is a direct delivery that may still fail, or if the journal is behind a network: then the commit
+ * refuses it.
  */
 export function signatureHolder(
   keeper: JournalKeeper,
@@ -120,7 +124,7 @@ export function signatureHolder(
   return isPending(held) || repeating(held, '') !== undefined ? undefined : held.event;
 }
 
-/** What an event that came before means for one that claims the same name. Rejects where the journal cannot be read. */
+/** The state of an earlier event, for one that claims the same name. Rejects if the journal cannot be read. */
 export async function standingOf(
   keeper: JournalKeeper,
   eventKey: Json | undefined,
@@ -131,7 +135,7 @@ export async function standingOf(
   return { isPending: isPending(held), event: held.event };
 }
 
-/** Whether a claim is held by a direct delivery without an outcome; everything else that holds one is carried through. */
+/** Whether a direct delivery without an outcome holds a claim. Any other holder is carried through. */
 function isPending({ delivery }: Held): boolean {
   return delivery !== undefined && isWaitedFor(delivery) && !isOver(delivery);
 }

@@ -1,6 +1,6 @@
 /**
  * Reads the lists that `in_file` filters name: a JSON array, the keys of a JSON object, or lines. Confined to the
- * profile's home, read again when the file changes.
+ * profile's home, and read again when the file changes.
  * @see FIL-3 and LIM-5 in docs/specification.md
  */
 
@@ -13,7 +13,7 @@ import { isExhausted } from '../exhaustion.ts';
 import { stampOf } from '../files.ts';
 
 export interface ListReader {
-  /** The list as it stands now; undefined where it cannot be read, one without answers where no descriptor is left. */
+  /** The current list; undefined if it cannot be read, and one without answers if no descriptor is left. */
   list(name: string): ListMembership | undefined;
 }
 
@@ -22,7 +22,7 @@ interface Cached {
   readonly list: ListMembership | undefined;
 }
 
-/** Also where an older state of the list is known: what has changed decides no event. */
+/** Used even if an older state of the list is cached: an outdated list must not decide an event. */
 const unread: ListMembership = { has: () => undefined };
 
 export function createListReader({ home }: { readonly home: string }): ListReader {
@@ -42,17 +42,17 @@ export function createListReader({ home }: { readonly home: string }): ListReade
         cache.set(name, { stamp, list });
         return list;
       } catch {
-        // The next look reads it again.
+        // The next call reads it again.
         return unread;
       }
     },
   };
 }
 
-/** Throws where the system has no descriptor for it. */
+/** Throws if the system has no descriptor left. */
 function readList(file: string): ListMembership | undefined {
   try {
-    // A pipe would keep the gateway waiting for whoever writes into it.
+    // Reading a pipe would block the gateway until another program writes to it.
     if (!statSync(file).isFile()) return undefined;
     return membership(readFileSync(file, 'utf8'));
   } catch (thrown) {
@@ -61,14 +61,14 @@ function readList(file: string): ListMembership | undefined {
   }
 }
 
-/** The values of a JSON list are compared as they are; lines and keys are text, which a number equals by its digits. */
+/** Values of a JSON array are compared as they are; lines and keys are text, which a number matches by its digits. */
 function membership(text: string): ListMembership {
   const start = text.trimStart()[0];
   if (start === '[' || start === '{') {
     const value = readJson(text);
     if (Array.isArray(value)) return new Set<Json>(value);
     if (isJsonObject(value)) return texts(Object.keys(value));
-    // Not JSON after all: a text whose first line begins with a bracket.
+    // Not JSON: a text whose first line begins with a bracket.
   }
   const lines = text.split('\n').map((line) => line.trim());
   return texts(lines.filter((line) => line !== ''));

@@ -1,6 +1,6 @@
 /**
- * Runs a route's script with the payload on its standard input. The script lies in the profile's scripts folder, wherever
- * its links lead; it is bounded in time and output and leaves nothing behind.
+ * Runs a route's script with the payload on its standard input. The script must be in the profile's scripts folder, with
+ * links resolved. It is limited in time and output and leaves no process behind.
  * @see SCR-1 and SCR-2 in docs/specification.md
  */
 
@@ -17,7 +17,7 @@ import { runCommand, scrubbedEnv } from '../process-group.ts';
 export interface ScriptSettings {
   /** The profile's scripts folder. */
   readonly scripts: string;
-  /** Where scripts run. */
+  /** The working directory of scripts. */
   readonly home: string;
 }
 
@@ -28,7 +28,10 @@ export type RunScript = (
 
 const maxOutputBytes = 1_048_576;
 
-/** Node 22 strips types when asked, later ones by themselves; an older one refuses the script, which ignores the request. */
+/**
+ * Node 22 strips types with this flag, later versions by default. An older Node lacks the flag and fails on a typed
+ * script.
+ */
 const typeFlags = ['--experimental-strip-types'].filter((flag) => process.allowedNodeEnvironmentFlags.has(flag));
 
 export function createRunScript({ scripts, home }: ScriptSettings): RunScript {
@@ -59,7 +62,7 @@ export function createRunScript({ scripts, home }: ScriptSettings): RunScript {
   };
 }
 
-/** The interpreter by the file's extension, else by its first line; a file without one must be executable. */
+/** The interpreter, by the file's extension, else by its first line; a file without one must be executable. */
 function interpreted(file: string): readonly string[] | undefined {
   switch (extname(file)) {
     case '.sh':
@@ -77,10 +80,10 @@ function interpreted(file: string): readonly string[] | undefined {
   }
 }
 
-/** Characters of a first line that count, as the kernel reads it. */
+/** Characters of the first line that count, as in the kernel. */
 const longestFirstLine = 256;
 
-/** `#!interpreter argument`: at most one argument, which may hold spaces, as the kernel reads it. */
+/** `#!interpreter argument`: at most one argument, which may contain spaces, as in the kernel. */
 function byFirstLine(file: string): readonly string[] | undefined {
   const [line = ''] = beginningOf(file).split('\n');
   const [, interpreter, argument = ''] = /^#!\s*(\S+)(.*)$/s.exec(line) ?? [];
@@ -88,7 +91,7 @@ function byFirstLine(file: string): readonly string[] | undefined {
   return argument.trim() === '' ? [interpreter, file] : [interpreter, argument.trim(), file];
 }
 
-/** Throws where the system has no descriptor for it. */
+/** Throws if the system has no descriptor left. */
 function beginningOf(file: string): string {
   try {
     const opened = openSync(file, 'r');

@@ -1,12 +1,12 @@
 /**
- * The places for scripts at the same time, of all routes and profiles: each script is up to three processes, which runs do
- * not count. First come, first served, but a route begins no more than it leaves to the others. Knows nothing of what a
- * script does; its time begins with its place.
+ * The slots for concurrent scripts of all routes and profiles: each script is up to three processes, which the limit of
+ * runs does not count. First come, first served, but a route starts no more than it leaves to the others. A script's time
+ * starts with its slot.
  * @see LIM-4 in docs/specification.md
  */
 
 export interface ScriptPlaces {
-  /** Runs the work when its route has a place; resolves with undefined where the signal aborts before. */
+  /** Runs the work when its route has a slot; resolves with undefined if the signal aborts before. */
   inTurn<Value>(route: string, signal: AbortSignal, work: () => Promise<Value>): Promise<Value | undefined>;
 }
 
@@ -15,20 +15,23 @@ interface Waiting {
   begin(): void;
 }
 
-/** @param most how many scripts may run at once; asked each time, so that a reload counts for what still waits */
+/** @param most how many scripts may run at once; called each time, so that a reload applies to waiting scripts */
 export function createScriptPlaces(most: () => number): ScriptPlaces {
   const waiting = new Set<Waiting>();
-  /** How many scripts of each route run. */
+  /** Number of running scripts per route. */
   const running = new Map<string, number>();
 
-  /** Whether a route may begin one more: it leaves the others at least as many places as it has. One may always begin. */
+  /**
+   * Whether a route may start another script: it must leave at least as many free slots as it already has. A first one
+   * may always start.
+   */
   const hasShare = (route: string): boolean => {
     let taken = 0;
     for (const count of running.values()) taken += count;
     return (running.get(route) ?? 0) < most() - taken;
   };
 
-  /** Takes a place and resolves with true, or with false where the signal aborts before there is one. */
+  /** Takes a slot and resolves with true, or with false if the signal aborts first. */
   const havePlace = (route: string, signal: AbortSignal): Promise<boolean> =>
     new Promise((resolve) => {
       const begin = (): void => {

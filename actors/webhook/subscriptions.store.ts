@@ -1,6 +1,6 @@
 /**
- * The dynamic subscriptions of one profile: read again when their file changes, a long one between other work while the
- * set before it answers; the last good set kept while the file is corrupt, never overwritten in that state.
+ * The dynamic subscriptions of one profile. Read again when their file changes; a long file is read between other work
+ * while the previous set applies. While the file is corrupt, the last good set applies and the file is never overwritten.
  * @see SUB-2 and SUB-3 in docs/specification.md
  */
 
@@ -14,9 +14,9 @@ export interface Subscriptions {
   /** The same list while the file is unchanged. */
   readonly routes: readonly RouteWithSecret[];
   readonly book: RouteBook<RouteWithSecret>;
-  /** Broken records: skipped, and reported. */
+  /** Invalid records: skipped and reported. */
   readonly problems: readonly SubscriptionProblem[];
-  /** Why the file as it stands cannot be read; the routes are then those of the last good one. */
+  /** Why the current file cannot be used; the routes are then those of the last good one. */
   readonly fault?: Fault;
   /** Whether the database of a shared document has not answered yet, so that any route may be subscribed. */
   readonly isUnread?: boolean;
@@ -25,25 +25,25 @@ export interface Subscriptions {
 export interface SubscriptionsStore {
   current(): Subscriptions;
   /**
-   * The rules have changed: the last good text is read by them at once, since they may forbid what it allows, also where
-   * the file has become corrupt meanwhile.
+   * Applies changed rules to the last good text at once, even if the file has become corrupt meanwhile, because the rules
+   * may forbid what that text allows.
    */
   reconsider(): void;
-  /** Changes the file under its lock, unless the change is undefined; refuses while it is corrupt. */
+  /** Changes the file under its lock, unless `change` returns undefined; refused while the file is corrupt. */
   update(change: (text: string) => string | undefined): Promise<Result<true>>;
 }
 
 export interface SubscriptionsSettings {
   readonly document: Document;
-  /** Reads a text record by record; what is known of an earlier text need not be read again. */
+  /** Parses a text record by record; records known from an earlier text need not be parsed again. */
   readonly read: (text: string, known?: KnownRecords) => Reading;
 }
 
 export type Reading = Generator<undefined, SubscriptionsRead>;
 
-/** A file of this size is read at once, so that a new subscription answers at once; a longer one between other work. */
+/** A file up to this size is read at once, so that a new subscription works at once; a longer one between other work. */
 const atOnceBytes = 64 * 1024;
-/** So long other work waits for a piece of a longer file. */
+/** How long a piece of a longer file may block other work. */
 const pieceMs = 3;
 
 const none: Subscriptions = { routes: [], book: new Map(), problems: [] };
@@ -52,10 +52,10 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
   const { place, readCure, writeCure } = document;
   let seen: string | undefined;
   let current: Subscriptions = none;
-  /** The text that the routes in force were read from, and what was found in it. */
+  /** The text of the routes in force, and its parsed records. */
   let good: string | undefined;
   let known: KnownRecords | undefined;
-  /** The reading that is under way; another one takes its place where the file or the rules change meanwhile. */
+  /** The current reading; replaced if the file or the rules change meanwhile. */
   let underWay: { readonly ended: Promise<void> } | undefined;
 
   function look(): void {
@@ -77,7 +77,7 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
     }
   }
 
-  /** The first set is waited for, since there is none to serve meanwhile. */
+  /** The first set is read synchronously, since there is no earlier one to serve. */
   function begin(text: string, reading: Reading): void {
     underWay = undefined;
     if (text.length <= atOnceBytes || good === undefined) {
@@ -95,7 +95,7 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
     });
   }
 
-  /** A set comes into force whole. */
+  /** Adopts a set as a whole. */
   function settle(text: string, result: SubscriptionsRead): void {
     if (!result.ok) {
       current = { ...current, fault: result.fault };
@@ -107,7 +107,7 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
   }
 
   function unreadable(thrown: unknown): void {
-    // Permissions can be fixed without moving the stamp, so the next look tries again.
+    // Permissions can be fixed without a new stamp, so the next call reads again.
     seen = undefined;
     const reason = fault('subscriptions-unreadable', `${place}: cannot be read; ${readCure}`, causeOf(thrown));
     current = {
@@ -123,7 +123,7 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
       return current;
     },
     reconsider() {
-      // What is being read by the old rules is read again.
+      // A reading under the old rules is repeated.
       if (underWay !== undefined) seen = undefined;
       underWay = undefined;
       const result = good === undefined ? undefined : finished(read(good));
@@ -143,7 +143,7 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
         const cause = causeOf(thrown);
         return failed('subscriptions-unreadable', `${place}: cannot be changed: ${cause}; ${writeCure}`, cause);
       }
-      // What was just written is the last good set, also where nobody asks before the file is spoilt.
+      // Reads the new text now, so that it is the last good set even if the file is damaged before the next call.
       for (look(); underWay !== undefined; look()) await underWay.ended;
       return refused === undefined ? done(true) : failed(refused.code, refused.message, refused.cause);
     },
@@ -157,7 +157,7 @@ function finished(reading: Reading): SubscriptionsRead {
   }
 }
 
-/** Reads on in each turn of the loop; undefined where nobody wants the result any more. */
+/** Continues in each turn of the event loop; undefined if the result is no longer wanted. */
 async function inPieces(reading: Reading, isWanted: () => boolean): Promise<SubscriptionsRead | undefined> {
   for (;;) {
     await new Promise((resolve) => setImmediate(resolve));

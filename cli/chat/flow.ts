@@ -1,29 +1,28 @@
 /**
- * Lets a text that comes in pieces flow into a terminal's width: a line ends between words, never within one. All of it is
- * shown at once; a word that grows past the edge is taken back and stands on the next line. Code between fences keeps its
- * lines. Knows no terminal.
+ * Wraps text that arrives in pieces to the terminal's width: lines break between words, never inside one. All text is shown
+ * at once; a word that grows past the edge is erased and moved to the next line. Fenced code keeps its lines. Does no I/O.
  * @see CLI-4 in docs/specification.md
  */
 
 export interface Flow {
-  /** What to write so that the text so far is shown. */
+  /** Returns what to write so that the text so far is shown. */
   push(text: string): string;
-  /** The next text begins a line. */
+  /** Marks that the next text begins a new line. */
   begin(): void;
 }
 
 const unseen = /^(?:\p{M}|[\u200b\u200c]|\u200d|\ufe0e|\ufe0f)$/u;
-/** Scripts that stand in two cells and need no space to end a line at. */
+/** Characters that take two cells and allow a line break beside them without a space. */
 const wide =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$/u;
 const picture = /^\p{Emoji_Presentation}$/u;
-/** They belong to the word before them. */
+/** Closing punctuation, which stays with the word before it. */
 const closing = /^[、。，．！？：；）」』】》〉]$/u;
 const fence = '```';
 const tab = 8;
 const clearToEnd = '\u001b[K';
 
-/** How many cells of a terminal a character takes. */
+/** How many terminal cells a character takes. */
 export function cellsOf(character: string): number {
   if (character === '\t') return tab;
   if (unseen.test(character)) return 0;
@@ -31,20 +30,20 @@ export function cellsOf(character: string): number {
 }
 
 export function createFlow(columns: () => number): Flow {
-  /** Cells that are taken on this line, and on it before the word that may still grow. */
+  /** `column`: cells used on this line; `start`: cells used before the current, still growing word. */
   let column = 0;
   let start = 0;
   let word = '';
-  /** No word stands before it on its line. */
+  /** Whether the current word is the first on its line. */
   let isFirst = true;
-  /** Spaces that are shown where a word follows on the same line. */
+  /** Pending spaces, written only if a word follows on the same line. */
   let gap = '';
   let isWide = false;
-  /** How the line begins, for as long as a fence is. */
+  /** The first characters of the line, up to the length of a fence. */
   let head = '';
   let isFenced = false;
 
-  /** A further part of the word. The last cell stays free: what stands in it cannot be taken back. */
+  /** Adds a part to the current word. The last cell stays free: the terminal could not erase what is written there. */
   function grown(part: string): string {
     if (part === '') return '';
     const before = column === start ? lengthOf(gap) : 0;
@@ -65,7 +64,7 @@ export function createFlow(columns: () => number): Flow {
     return text;
   }
 
-  /** The terminal itself continues below with what is longer than a line. */
+  /** The terminal itself wraps a word that is longer than a line. */
   function advance(end: number, from: number): void {
     column = end <= columns() ? end : ((end - 1) % columns()) + 1;
     start = from;

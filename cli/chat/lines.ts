@@ -1,22 +1,22 @@
 /**
- * The lines that a person types, one at a time: the next thing said, or the answer to a question. What is typed ahead
- * waits its turn and never answers a question that was not there yet. What is pasted is one line, however many it holds:
- * the terminal is asked to mark pastes (bracketed paste), and the Enter after one ends it.
+ * Reads the lines that a person types, one at a time: the next message, or the answer to a question. Lines typed ahead are
+ * queued and never answer a question that was not yet shown. A paste is one line even if it has several: the terminal is
+ * asked to mark pastes (bracketed paste), and the Enter after a paste ends it.
  * @see CLI-4 and CLI-6 in docs/specification.md
  */
 
 import { createInterface } from 'node:readline';
 
 export interface Lines {
-  /** The next line; undefined when there is none any more. */
+  /** The next line; undefined at the end of the input. */
   next(prompt: string): Promise<string | undefined>;
-  /** A line that is typed from now on; undefined when the signal aborts first. */
+  /** The next line typed after this call; undefined if the signal aborts first. */
   answer(question: string, signal: AbortSignal): Promise<string | undefined>;
-  /** Calls back at Ctrl-C with what stands on the line, and whether a question stands before it. Lines typed ahead are dropped. */
+  /** Calls back at Ctrl-C with the typed text and whether a line is being read. Drops lines typed ahead. */
   onInterrupt(listener: (typed: string, isAsking: boolean) => void): void;
-  /** Calls back when no line will come any more. */
+  /** Calls back at the end of the input. */
   onClose(listener: () => void): void;
-  /** Empties the line. */
+  /** Clears the line. */
   clear(): void;
   close(): void;
 }
@@ -37,7 +37,7 @@ export function createLines({ isTerminal, history }: LinesSettings): Lines {
     ? createInterface({ input: stdin, output: stdout, terminal: true, history: [...history], historySize, prompt: '' })
     : createInterface({ input: stdin, terminal: false });
   const ahead: string[] = [];
-  /** The lines of a paste that no Enter has ended yet. */
+  /** Lines of a paste that Enter has not ended yet. */
   const pasted: string[] = [];
   let isPasting = false;
   let waiter: ((line: string | undefined) => void) | undefined;
@@ -76,10 +76,10 @@ export function createLines({ isTerminal, history }: LinesSettings): Lines {
 
   function clear(): void {
     pasted.length = 0;
-    // A terminal that was left in mid-paste never says that the paste is over.
+    // A terminal interrupted in mid-paste never sends the end mark.
     isPasting = false;
     if (!isTerminal) return;
-    // Ctrl-U alone leaves what stands right of the cursor.
+    // Ctrl-U alone keeps what is right of the cursor.
     typed.write(null, { ctrl: true, name: 'e' });
     typed.write(null, { ctrl: true, name: 'u' });
   }
@@ -100,7 +100,7 @@ export function createLines({ isTerminal, history }: LinesSettings): Lines {
     },
     async answer(question, signal) {
       if (isOver || signal.aborted) return undefined;
-      // What stands on the line was typed before the question.
+      // Text on the line was typed before the question.
       clear();
       show(question);
       const stop = (): void => give(undefined);

@@ -1,6 +1,6 @@
 /**
- * Puts a question that waits for a person before them, in the midst of a chat: yes or no to a call, or the fields of a
- * form. A line that says neither is asked about again; nothing is taken for a yes but a yes.
+ * Asks the person in a chat a question that waits for them: yes or no to a call, or the fields of a form. Any other answer
+ * to yes or no repeats the question; only an explicit yes grants a call.
  * @see TRU-3, SRV-1, SEC-7 and CLI-4 in docs/specification.md
  */
 
@@ -21,7 +21,7 @@ export interface QuestionPorts {
 const longestDetail = 4_000;
 const mostChoices = 50;
 
-/** Asks, and answers the gateway. One that is answered or withdrawn meanwhile is let go. */
+/** Asks the person and answers the gateway. Ends without an answer if the question was settled elsewhere. */
 export async function askQuestion(id: string, ports: QuestionPorts): Promise<void> {
   const row = await ports.ask('approvals.show', { id }).catch(() => undefined);
   if (row === undefined) return;
@@ -52,7 +52,7 @@ async function yesOrNo(
   const shown = plain(withoutGaps(shownJson(detail ?? {})));
   screen.say(shown.slice(0, longestDetail).replace(/^/gm, '    '));
   const left = shown.length - longestDetail;
-  // Nobody may be led to say yes to the harmless beginning of a long call.
+  // A harmless beginning must not hide the rest of a long call.
   if (left > 0) screen.set(`${left} more characters are not shown; agent approvals show ${id} shows them all`);
   const words = oneLine(wordsOfServer(server, message, 'tool'));
   if (words !== '') screen.set(words);
@@ -89,7 +89,7 @@ async function fillIn({ server, message, detail }: ApprovalDetail, ports: Questi
   return { grant: true, values };
 }
 
-/** A word of the asker's, which can pose as no part of the question (SEC-7). */
+/** Quotes text of the asking server, so that it cannot pose as part of the question (SEC-7). */
 function quoted(text: string): string {
   return oneLine(inQuotes(text));
 }
@@ -98,7 +98,7 @@ function choicesOf({ enum: choices }: JsonObject): readonly string[] {
   return Array.isArray(choices) ? (choices as readonly Json[]).map(String) : [];
 }
 
-/** A choice may be given by its number. What does not fit its field is the gateway's to refuse. */
+/** A choice can be given by its number. The gateway rejects what does not fit the field. */
 function readField(line: string, { type }: JsonObject, choices: readonly string[]): Json {
   const numbered = /^\d+$/.test(line) ? choices[Number(line) - 1] : undefined;
   if (numbered !== undefined && !choices.includes(line)) return numbered;

@@ -1,6 +1,6 @@
 /**
- * What a chat shows: the answer as it comes, its lines ended between words, the calls and their results on lines of their
- * own. Nothing that the model or a tool says can move the cursor. Knows no socket.
+ * What a chat shows: the answer as it arrives, wrapped between words, and calls and their results on separate lines. Text of
+ * the model or a tool cannot move the cursor. Does no network I/O.
  * @see CLI-4 in docs/specification.md
  */
 
@@ -11,19 +11,19 @@ import { dim, oneLine, plain, wrapped } from '../terminal.ts';
 import { createFlow } from './flow.ts';
 
 export interface ChatScreen {
-  /** A notification of the turn under way. */
+  /** Shows a notification of the current turn. */
   event(event: JsonObject): void;
-  /** The result of `chat.say`. */
+  /** Shows the result of `chat.say`. */
   outcome(outcome: TurnResult): void;
-  /** Lines of their own. */
+  /** Prints the text on separate lines. */
   say(text: string): void;
-  /** A sentence on lines of their own, set in. */
+  /** Prints a sentence on separate, indented lines. */
   set(text: string): void;
-  /** A remark, set apart. */
+  /** Prints a remark; dimmed on a terminal. */
   note(text: string): void;
 }
 
-/** To a pipe goes the answer alone; the rest goes where errors go. */
+/** A pipe receives only the answer; the rest is written to standard error. */
 export function createScreen(out: Output, isTerminal: boolean): ChatScreen {
   const flow = createFlow(() => out.columns);
   let atStart = true;

@@ -1,5 +1,5 @@
 /**
- * The commands of a chat, as data: what begins with a slash is for the session and never for the model.
+ * The slash commands of a chat, as data. They act on the session and are never sent to the model.
  * @see CLI-4, LIF-12 and TRU-3 in docs/specification.md
  */
 

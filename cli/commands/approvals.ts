@@ -11,7 +11,7 @@ import { parseObject } from './mcp.ts';
 
 const longestSaid = 1_000;
 
-/** Lists what waits; with --follow continues and prints each question as it is asked. */
+/** Lists the waiting questions; with --follow continues and prints each new question. */
 export async function listApprovals(context: CommandContext): Promise<ExitCode> {
   if (hasFlag(context, 'watch') || hasFlag(context, 'follow')) return watchApprovals(context);
   const rows = await context.ask('approvals.list');
@@ -43,7 +43,7 @@ export async function showApproval(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** Who asked, after the arguments; what the sender and the model said is quoted. */
+/** Who asked, shown below the arguments; what the sender and the model said is quoted. */
 function asked({ asked_by: by, hints, said }: ApprovalDetail): readonly string[] {
   const run = by && `asked by ${by.agent ?? 'the agent'}, in a run of ${by.route} for event ${inQuotes(by.event)}`;
   return [
@@ -54,7 +54,7 @@ function asked({ asked_by: by, hints, said }: ApprovalDetail): readonly string[]
   ].map(oneLine);
 }
 
-/** The fields that a form needs, to be filled in. */
+/** The required fields of a form, empty. */
 function blankForm(schema: unknown): Record<string, string> {
   const { required } = (schema ?? {}) as { readonly required?: unknown };
   return Object.fromEntries((Array.isArray(required) ? required : []).map((field) => [String(field), '…']));
@@ -97,7 +97,7 @@ function noteOf(context: CommandContext): Kept {
   return note === undefined ? {} : { note };
 }
 
-/** What a yes covers; a text where the flags contradict each other. */
+/** What a yes covers; a string is the usage error if the flags contradict each other. */
 function rememberedOf(context: CommandContext): Kept | string {
   const where = listFlag(context, 'where');
   const always = hasFlag(context, 'always');

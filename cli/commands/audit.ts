@@ -1,4 +1,7 @@
-/** `agent audit`: who changed what, newest first; read from its file, so it works while no gateway runs. @see SEC-1 in docs/specification.md */
+/**
+ * `agent audit`: who changed what, newest first; reads the file, so it works without a gateway.
+ * @see SEC-1 in docs/specification.md
+ */
 
 import { scalarText } from '../../machines/base/json.ts';
 import { sinceMs } from '../../machines/base/since.ts';
@@ -13,7 +16,7 @@ export async function showAudit(context: CommandContext): Promise<ExitCode> {
   const from = since === undefined ? undefined : sinceMs(since, Date.now());
   const search = textFlag(context, 'search');
   const limit = Number(textFlag(context, 'limit') ?? defaultRows);
-  // One more than is shown, to know whether there is more.
+  // One more than is shown, to see whether there are more.
   const found = await context.ask('audit.list', {
     limit: limit + 1,
     ...(from === undefined ? {} : { since: new Date(from).toISOString() }),

@@ -1,6 +1,6 @@
 /**
- * `agent chat`: a session with the model in the terminal, over the control socket: the answer as it comes, the calls of
- * tools, the questions that they raise. Ctrl-C ends the turn, and without one the session.
+ * `agent chat`: a session with the model in the terminal, over the control socket: the answer as it arrives, tool calls and
+ * their questions. Ctrl-C ends the turn, or the session if there is no turn.
  * @see CLI-4 in docs/specification.md
  */
 
@@ -17,7 +17,7 @@ import type { CommandContext, ExitCode } from '../context.ts';
 import { bold, oneLine } from '../terminal.ts';
 import { profileOf } from './mcp.ts';
 
-/** What the person typed in earlier sessions, and how much of it is kept. */
+/** How many lines of earlier sessions are kept. */
 const keptLines = 500;
 const noModel = 'chat-no-model';
 
@@ -54,10 +54,10 @@ interface Session {
   readonly said: string[];
 }
 
-/** The turn under way. */
+/** The current turn. */
 interface LiveTurn {
   readonly ended: AbortController;
-  /** The tools that were called and have not answered. */
+  /** Tools called that have not answered yet. */
   readonly calls: Map<string, string>;
   isCancelling: boolean;
   questions: Promise<void>;
@@ -70,7 +70,7 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
   const lines = createLines({ isTerminal, history });
   let turn: LiveTurn | undefined;
   let hasFailed = false;
-  /** Leaving in the midst of a turn does not wait for it. */
+  /** Leaving during a turn does not wait for it. */
   let leave: () => void = () => {};
   const left = new Promise<ExitCode>((resolve) => {
     leave = () => resolve(0);
@@ -85,7 +85,7 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
     if (row.profile === opened.profile) asked(row);
   });
 
-  /** A question of this turn is put at once; one of other work is only told of. */
+  /** Asks a question of this turn at once; a question of other work is only announced. */
   function asked(row: ApprovalRow): void {
     const { id, kind, tool, server } = row;
     const now = turn;
@@ -145,7 +145,7 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
     if (!isOver) out.complain('agent: the gateway closed the session\n');
     return isOver ? 0 : 1;
   });
-  // In a terminal the end of the input is a wish to leave; a pipe has simply said everything.
+  // On a terminal, the end of the input means leave; a pipe has sent everything.
   if (isTerminal) lines.onClose(() => (turn === undefined ? undefined : leave()));
   const code = await Promise.race([talk().catch((thrown) => ended(thrown, screen)), gone, left]);
   isOver = true;
@@ -154,14 +154,14 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
   return code;
 }
 
-/** A question to allow a call names its tool; a form that a server wants filled in names the server alone. */
+/** An approval names its tool; a form names only its server. */
 function comesFrom(call: string, { tool, server }: Pick<ApprovalRow, 'tool' | 'server'>): boolean {
   if (tool !== undefined) return call === tool;
   return call.startsWith(`mcp__${server.replace(/\W/g, '_')}__`);
 }
 
 function ended(thrown: unknown, screen: ChatScreen): ExitCode {
-  // The end of the connection is told of itself.
+  // The closed session is reported elsewhere.
   if ((thrown as { readonly code?: unknown }).code === 'gateway-gone') return 1;
   screen.note(`  ${oneLine(thrown instanceof Error ? thrown.message : String(thrown))}`);
   return 1;

@@ -1,6 +1,6 @@
 /**
- * `agent completion <shell>`: a script that asks this program at each press of the key; and what it asks, `agent complete`:
- * a candidate a line, with what it is after a tab, or `:folders` where the shell completes folders by itself.
+ * `agent completion <shell>`: prints a script that runs `agent complete` at each press of the key. `agent complete` prints
+ * one candidate per line with its help after a tab, or `:folders` if the shell itself completes folders.
  * @see CLI-2 in docs/specification.md
  */
 
@@ -11,7 +11,7 @@ import { completionScripts } from '../completion-scripts.ts';
 import type { CommandContext, ExitCode, GatewayPlace } from '../context.ts';
 import { oneLine } from '../terminal.ts';
 
-/** A menu has no room for more. */
+/** A completion menu has room for no more. */
 const longestHelp = 100;
 
 export function printCompletion(context: CommandContext): Promise<ExitCode> {
@@ -64,7 +64,7 @@ async function candidates(
   return [...further, ...found.map(({ word, help }) => ({ word: `${before}${word}`, help }))];
 }
 
-/** The gateway that the words name, as the command itself would take it; the shell has not expanded the home's tilde. */
+/** The gateway that the words select, as the command itself would; the shell has not expanded the home's tilde. */
 function placeIn(words: readonly string[], { gateway }: CommandContext): GatewayPlace {
   const given = flagIn('--home', words);
   const home =

@@ -1,6 +1,6 @@
 /**
- * `agent config edit`: a draft of config.yaml in an editor, checked before it takes the file's place. A draft with errors
- * never does, so the running configuration is never broken; it is kept instead.
+ * `agent config edit`: opens a draft of config.yaml in an editor and checks it before it replaces the file. A draft with
+ * errors is kept beside the file and never replaces it, so the running configuration cannot break.
  * @see CLI-6 in docs/specification.md
  */
 
@@ -61,7 +61,7 @@ interface Edit {
   readonly leave: (why: string) => ExitCode;
 }
 
-/** Refuses if the file was changed meanwhile: the draft knows nothing of that change. */
+/** Refuses if the file has changed since the draft was made: the draft lacks that change. */
 async function save(path: string, { before, text }: Edited, { context, draft, leave }: Edit): Promise<ExitCode> {
   let isStale = false;
   await updateFileLocked(path, (now) => {
@@ -81,7 +81,7 @@ async function findingsOf(context: CommandContext, text: string): Promise<readon
   return found.filter((one) => one.file === file);
 }
 
-/** A finding of one MCP server or platform stops only that one, as at a reload. */
+/** A finding of one MCP server or platform stops only that one, as on reload. */
 function stopsMore({ severity, scope: { kind } }: Diagnostic): boolean {
   return severity === 'error' && (kind === 'home' || kind === 'webhook');
 }

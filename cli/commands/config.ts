@@ -1,4 +1,4 @@
-/** `agent config …`: findings at their places, the settings, and the schema for editors. @see CFG-2, CFG-4 and CLI-6 */
+/** `agent config …`: findings with their positions, the settings, and the schema for editors. @see CFG-2, CFG-4 and CLI-6 */
 
 import { printDiagnostic } from '../../machines/config/diagnostic.ts';
 import type { Result } from '../../runtime/control/contract.ts';
@@ -26,7 +26,7 @@ export async function printSchema(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** The settings as the files have them, with the defaults; of one section if it is named. */
+/** Prints the settings in the files with the defaults; only one section if it is named. */
 export async function showConfig(context: CommandContext): Promise<ExitCode> {
   const { out, args } = context;
   const [section] = args;

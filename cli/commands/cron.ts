@@ -74,13 +74,13 @@ export async function listJobs(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** A person reads how long it still is; a script the time. */
+/** A person reads the remaining time; a script reads the due time. */
 function nextOf({ next_due: due, timezone }: JobRow, { out }: CommandContext): string {
   if (typeof due !== 'string' || due === '') return '';
   return out.isTerminal ? inTime(due, Date.now()) : inZone(due, timezone);
 }
 
-/** A time as the clocks of a job's zone show it, with their offset, as 2026-06-01T09:00:00+02:00. */
+/** A time in the job's time zone, with its offset, such as 2026-06-01T09:00:00+02:00. */
 function inZone(iso: string, zone: string | undefined): string {
   try {
     const format = new Intl.DateTimeFormat('sv-SE', {
@@ -94,14 +94,14 @@ function inZone(iso: string, zone: string | undefined): string {
     const two = (value: number): string => String(value).padStart(2, '0');
     return `${local}${offsetMinutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
   } catch {
-    // A zone that this machine does not know, of a job that is broken for it.
+    // The job is broken: this machine lacks its time zone.
     return iso;
   }
 }
 
 export async function showJob(context: CommandContext): Promise<ExitCode> {
   const limit = Number(textFlag(context, 'limit') ?? defaultFirings);
-  // One more than is shown, to know whether there is more.
+  // One more than is shown, to see whether there are more.
   const found = await call(context, 'cron.show', { ...jobOf(context), limit: limit + 1 });
   const job = found.history === undefined ? found : { ...found, history: found.history.slice(0, limit) };
   const isShort = (found.history?.length ?? 0) > limit;
@@ -182,7 +182,7 @@ function historyTable(context: CommandContext, rows: readonly FiringRow[]): stri
   );
 }
 
-/** When it will be fired, in a sentence. */
+/** When the job will run, as a sentence. */
 function whenOf(row: ChangedJob, { out }: CommandContext): string {
   const { next_due, schedule, state, problem, timezone } = row;
   if (problem !== undefined) return oneLine(problem);

@@ -1,4 +1,7 @@
-/** `agent deliveries …`: texts on their way to targets, dead letters, and the targets. @see DLV-4 and CLI-2 in docs/specification.md */
+/**
+ * `agent deliveries …`: deliveries to targets, dead letters, and the targets.
+ * @see DLV-4 and CLI-2 in docs/specification.md
+ */
 
 import { stateWords } from '../../machines/base/status.ts';
 import type { OutgoingRow, Params, Swept, TargetRow } from '../../runtime/control/contract.ts';
@@ -65,7 +68,7 @@ export async function showSending(context: CommandContext): Promise<ExitCode> {
 }
 
 export async function retrySending(context: CommandContext): Promise<ExitCode> {
-  // Behind a pause the one that is let go may be another.
+  // During a pause, another delivery may be sent first.
   return change(context, 'deliveries.retry', ({ id, target, paused_until: until, pause_reason: why }) =>
     until === undefined
       ? `Trying ${id} again at ${target} as soon as it has its turn.`
@@ -108,7 +111,7 @@ export async function listTargets(context: CommandContext): Promise<ExitCode> {
       ]),
     ),
   );
-  // In a column of a narrow terminal the cure, which comes last, would be cut off.
+  // A column of a narrow terminal would cut off the remedy at the end.
   for (const { error, profile } of rows) {
     if (error !== undefined)
       context.out.print(
@@ -118,7 +121,7 @@ export async function listTargets(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** One by its id, or every dead letter that fits. */
+/** Changes one delivery by its id, or with --all every matching dead letter. */
 async function change(
   context: CommandContext,
   method: 'deliveries.retry' | 'deliveries.drop',
@@ -156,7 +159,7 @@ function sendingQuery(context: CommandContext): Params<'deliveries.list'> {
   return { ...queryOf(context), ...(target === undefined ? {} : { target }) };
 }
 
-/** Why a delivery is dropped, kept with its record. */
+/** Why a delivery is dropped; kept in its record. */
 function reasonFlag(context: CommandContext): { readonly reason?: string } {
   const reason = textFlag(context, 'reason');
   return reason === undefined ? {} : { reason };

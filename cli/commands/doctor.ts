@@ -1,4 +1,4 @@
-/** `agent doctor`: what keeps the gateway from working, and how to fix it. @see CLI-2 in docs/specification.md */
+/** `agent doctor`: finds what keeps the gateway from working, with the remedy. @see CLI-2 in docs/specification.md */
 
 import type { Told } from '../../runtime/doctor/examine.ts';
 import type { ExitCode } from '../context.ts';
@@ -65,7 +65,7 @@ function summary(found: readonly Told[], left: readonly Trouble[], fixed: boolea
   return mendable > 0 && !fixed ? `${told} \`agent doctor --fix\` fixes ${mendable} of them.` : told;
 }
 
-/** What scripts get: what is good has no code. */
+/** The row for scripts; a good finding has no code. */
 function rowOf(one: Told): Record<string, unknown> {
   if (one.level === 'good') return { level: one.level, area: one.area, what: one.what };
   const { level, area, code, place, what, cure, mend, mended, unmended } = one;

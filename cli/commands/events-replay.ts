@@ -1,5 +1,5 @@
 /**
- * `agent events replay`: processes an event once more, as it came or with a payload that a person gives or edits. A dry replay
+ * `agent events replay`: processes an event again, with its own payload or one that a person gives or edits. A dry replay
  * delivers nothing; its response is printed here.
  * @see DUR-2 and CLI-6 in docs/specification.md
  */
@@ -59,7 +59,7 @@ interface NoPayload {
   readonly code: ExitCode;
 }
 
-/** Undefined where the payload is not to be edited. */
+/** The edited payload; undefined without --edit. */
 async function editedPayload(context: CommandContext): Promise<string | NoPayload | undefined> {
   if (!hasFlag(context, 'edit')) return undefined;
   const { record } = await context.ask('webhook.delivery', askedEvent(context));

@@ -1,4 +1,4 @@
-/** `agent events …`: the events that came, each with its outcome. @see DUR-2, CLI-5 and CLI-6 in docs/specification.md */
+/** `agent events …`: the received events, each with its outcome. @see DUR-2, CLI-5 and CLI-6 in docs/specification.md */
 
 import { formatQuery } from '../../machines/base/event-query.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
@@ -34,7 +34,7 @@ export async function listEvents(context: CommandContext): Promise<ExitCode> {
   });
 }
 
-/** Asks on until there are enough rows, or all of the history was searched. */
+/** Reads page by page until there are enough rows or the complete history was searched. */
 async function search(ask: Ask, text: string, query: Partial<HistoryQuery>): Promise<readonly HistoryRow[]> {
   const { route, profile, before, since, limit } = query;
   const filters = {
@@ -53,7 +53,7 @@ async function search(ask: Ask, text: string, query: Partial<HistoryQuery>): Pro
       limit: most - rows.length,
       ...(cursor === undefined ? {} : { cursor }),
     });
-    // The range of counts begins a few seconds earlier.
+    // The search range begins a few seconds before `since`.
     rows.push(...found.rows.filter(({ received_at }) => since === undefined || received_at >= since));
     cursor = found.cursor;
     if (cursor === undefined || rows.length >= most) return rows;
@@ -67,7 +67,7 @@ export async function showEvent(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** The earlier `agent webhook deliveries`, which lists or, given an id, shows. */
+/** The earlier `agent webhook deliveries`: lists, or shows one event if an id is given. */
 export async function listOrShowEvent(context: CommandContext): Promise<ExitCode> {
   if (context.args[0] === undefined) return listEvents(context);
   const stray = ['search', 'limit', 'before', 'since', 'status', 'follow'].find((name) => hasFlag(context, name));
@@ -76,7 +76,7 @@ export async function listOrShowEvent(context: CommandContext): Promise<ExitCode
   return 2;
 }
 
-/** Refused requests that are one row; its time is that of the last. */
+/** Refused requests combined into one row; its time is that of the last. */
 function alikeOf({ count, first_at: first }: NonNullable<HistoryRow['alike']>): string {
   return `×${count.toLocaleString('en')} since ${first.slice(0, 10)} ${first.slice(11, 16)} UTC`;
 }

@@ -1,4 +1,4 @@
-/** `agent gateway logs`: the log of the background gateway, read from its file, so it works while no gateway runs. @see CLI-6 */
+/** `agent gateway logs`: the log of the background gateway; reads the file, so it works without a gateway. @see CLI-6 */
 
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
@@ -15,7 +15,7 @@ const logLevels: readonly unknown[] = ['debug', 'info', 'warn', 'error'];
 
 const defaultLines = 100;
 const pollMs = 250;
-/** The end of the file that is searched. */
+/** Only the last part of the file is searched. */
 const mostBytes = 16 * 1_048_576;
 
 export function gatewayLog(home: string): string {
@@ -52,7 +52,7 @@ export async function showGatewayLog(context: CommandContext): Promise<ExitCode>
   }
 }
 
-/** A line of the log for a person: when, how grave, what, and its fields. One that is no JSON stays as it is. */
+/** A log line for people: time, level, message and fields. A line that is not JSON is returned unchanged. */
 export function readableLine(line: string): string {
   const read = readJson(line);
   if (!isJsonObject(read) || typeof read.message !== 'string') return `  ${oneLine(line)}`;
@@ -78,7 +78,7 @@ function filterOf(context: CommandContext): (line: string) => boolean {
   };
 }
 
-/** Reads the complete lines that were added since the last read; begins anew with a file that replaced the one before. */
+/** Reads the complete lines added since the last read; starts over when the file was replaced. */
 function createTail(path: string, start: number): { read(): readonly string[] } {
   let at = start;
   let inode: number | undefined;

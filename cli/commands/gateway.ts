@@ -1,4 +1,4 @@
-/** `agent gateway …`: start, stop, look at and reload the daemon. @see CLI-1 and CON-2 */
+/** `agent gateway …`: start, stop, inspect and reload the daemon. @see CLI-1 and CON-2 */
 
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
@@ -17,10 +17,10 @@ import { gatewayLog, readableLine } from './gateway-logs.ts';
 const startTimeoutMs = 30_000;
 const pollMs = 50;
 const keptLogLines = 12;
-/** A log that has grown beyond this begins anew with the next start; the earlier one stays beside it. */
+/** A log that is larger than this is rotated at the next start; one earlier file is kept. */
 const longestLog = 16 * 1_048_576;
 
-/** Runs the daemon here until it ends. */
+/** Runs the daemon in this process until it ends. */
 export async function runGateway(context: CommandContext): Promise<ExitCode> {
   const { runDaemon } = await import('../../runtime/daemon.ts');
   if (!hasFlag(context, 'example')) return runDaemon({ home: context.home, env: context.env, version: version() });
@@ -30,7 +30,7 @@ export async function runGateway(context: CommandContext): Promise<ExitCode> {
   return runDaemon({ home: example.home, env: context.env, version: version() });
 }
 
-/** Starts the daemon in the background and waits until it answers, or says why it does not. */
+/** Starts the daemon in the background and waits until it answers, or reports why it does not. */
 export async function startGateway(context: CommandContext): Promise<ExitCode> {
   const paths = homePaths(context.home);
   const running = await connectControl(paths.socket);
@@ -60,7 +60,7 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
   for (let waitedMs = 0; waitedMs < startTimeoutMs && !ended; waitedMs += pollMs) {
     const client = await connectControl(paths.socket);
     if (client !== undefined) {
-      // One that fails to listen may end before it answers.
+      // A gateway that fails to listen may end before it answers.
       const status = await client.ask('gateway.status').catch(() => undefined);
       client.close();
       if (status === undefined || !/^(?:booting|up)\b/.test(status.state)) {
@@ -74,7 +74,7 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
         return 0;
       }
       const { fault: page, ...inspector } = status.inspector;
-      // Its listener opens beside that of the webhooks.
+      // The inspector's listener opens at the same time as the webhooks' one.
       const isPageOpening = inspector.enabled && inspector.url === null && page === undefined;
       if ((url !== null || enabled === false) && !isPageOpening) {
         if (page !== undefined) context.out.complain(`agent: the inspector page is not served: ${oneLine(page)}\n`);
@@ -184,7 +184,7 @@ export async function showStatus(context: CommandContext): Promise<ExitCode> {
     [
       'config',
       config.in_force ? 'in force as it is on disk' : 'the one on disk is refused; the last good one stays in force',
-      // A front that cannot stand is the fault of both, and told once.
+      // An HTTP server that cannot listen is the fault of both rows; show it once.
       config.fault === webhook.fault ? undefined : config.fault,
     ],
     ['webhook', place(webhook), webhook.fault],

@@ -1,5 +1,5 @@
 /**
- * `agent inspect follow`: every transition as it is taken, one a line, until the daemon ends or Ctrl-C.
+ * `agent inspect follow`: prints every transition on one line, until the daemon ends or Ctrl-C.
  * @see INS-2 and INS-3 in docs/specification.md
  */
 

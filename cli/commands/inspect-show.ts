@@ -97,7 +97,7 @@ function steps({ out }: CommandContext, { steps: taken }: ActorShown): string[] 
   ];
 }
 
-/** A ward has no chart, and an older daemon no such command. */
+/** A pool has no chart, and an older daemon lacks the command. */
 async function chartOf(context: CommandContext, machine: string): Promise<Chart | undefined> {
   try {
     return await context.ask('inspect.chart', { machine });

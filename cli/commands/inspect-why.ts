@@ -1,5 +1,5 @@
 /**
- * `agent inspect why`: the outcome of a delivery and why, as the states that it passed with what each decided.
+ * `agent inspect why`: the outcome of a delivery and its reason, as the states it passed with each decision.
  * @see INS-2 and DUR-2 in docs/specification.md
  */
 
@@ -54,7 +54,7 @@ function chapterLines(context: CommandContext, { title, actor, began, ended, sta
     ...stairs.flatMap((stair) => {
       const [mark, style] = marks[stair.result];
       const margin = ' '.repeat(width + 6);
-      // What a delivery waits for or was stopped by is what was asked for: it is never cut.
+      // What a delivery waits for or was stopped by is the answer to the command: never cut it.
       const told = toldLines(out, `${oneLine(stair.told)}  ${stair.rule}`, margin);
       const usual = stair.result === 'passed' || stair.result === 'skipped';
       const lines = told.map((one, at) => {
@@ -72,7 +72,7 @@ function chapterLines(context: CommandContext, { title, actor, began, ended, sta
   ];
 }
 
-/** As wide as the terminal, the further lines under the first; a pipe gets one. */
+/** Wraps to the terminal, further lines below the first; a pipe gets one line. */
 function toldLines({ isTerminal, columns }: CommandContext['out'], text: string, margin: string): string[] {
   if (!isTerminal) return [text];
   const [first = '', ...rest] = wrapped(text, columns - margin.length, '');
@@ -90,7 +90,7 @@ function textLines(context: CommandContext, { texts = [] }: Stair): string[] {
   ]);
 }
 
-/** As precise as a person wants it. */
+/** A duration, rounded for people. */
 function spellSpan(ms: number): string {
   if (ms < 1_000) return `${ms} ms`;
   return ms < 60_000

@@ -1,5 +1,5 @@
 /**
- * `agent inspect`: the living machines as a tree, once or live; and the link to the page.
+ * `agent inspect`: the running charts as a tree, once or live; and the link to the page.
  * @see INS-2 and SEC-1 in docs/specification.md
  */
 
@@ -12,7 +12,7 @@ import { openForward } from '../forward-file.ts';
 import { openScreen } from '../screen.ts';
 import { ago, oneLine, printJson } from '../terminal.ts';
 
-/** The tree by itself: live where a person sits at a terminal, once everywhere else. */
+/** Prints the tree: live on a terminal, once elsewhere. */
 export async function inspect(context: CommandContext): Promise<ExitCode> {
   if (hasFlag(context, 'web')) return openPage(context);
   const ofPage = ['read-only', 'as'].find((name) => context.flags[name] !== undefined);
@@ -35,7 +35,7 @@ export async function showTree(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** Redraws as things change, and every second for the ages; `q` or Ctrl-C ends it. */
+/** Redraws at each change, and every second for the ages; `q` or Ctrl-C ends it. */
 async function watchTree(context: CommandContext): Promise<ExitCode> {
   const client = await connectGateway(context.gateway);
   const rows = new Map<string, ActorRow>();
@@ -45,7 +45,7 @@ async function watchTree(context: CommandContext): Promise<ExitCode> {
     throw thrown;
   });
   const standing = new Map(first.actors.map((row) => [row.id, row]));
-  // What came before the answer was read is newer than the answer.
+  // Deltas received before the answer was read are newer than the answer.
   for (const [id, row] of rows) standing.set(id, row);
   rows.clear();
   for (const [id, row] of standing) rows.set(id, row);
@@ -91,7 +91,7 @@ function headline({ started, url, home }: Vitals, nowMs: number, rows: ReadonlyM
   ];
 }
 
-/** Ends every session of the page, in every browser. */
+/** Ends all sessions of the page, in all browsers. */
 async function endSessions(context: CommandContext): Promise<ExitCode> {
   const { ended } = await context.ask('inspect.endSessions');
   if (hasFlag(context, 'json')) printJson(context, { ended });
@@ -99,7 +99,7 @@ async function endSessions(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** Prints a link to the page, and starts the browser with a private file that leads to it. */
+/** Prints a link to the page and opens it in the browser through a private file. */
 async function openPage(context: CommandContext): Promise<ExitCode> {
   const client = await connectGateway(context.gateway);
   try {

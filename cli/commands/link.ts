@@ -1,6 +1,6 @@
 /**
  * `agent link …`: opens an add-server link in a dialog, and registers the scheme with the desktop. Nothing is written
- * before a yes.
+ * without a yes.
  * @see LNK-1, LNK-2, LNK-3 and SEC-2 in docs/specification.md
  */
 
@@ -39,7 +39,7 @@ export async function openLink(context: CommandContext): Promise<ExitCode> {
   }
   const typed = createInterface({ input: process.stdin });
   const lines = typed[Symbol.asyncIterator]();
-  // What is typed ahead of a question is its answer; the end of the input says no.
+  // Input typed ahead answers the question; the end of the input means no.
   const question: Question = async (prompt) => {
     process.stderr.write(prompt);
     const line = await lines.next();
@@ -69,7 +69,7 @@ export async function openLink(context: CommandContext): Promise<ExitCode> {
   }
 }
 
-/** Makes this program the desktop's handler of agent:// links, or undoes that. */
+/** Registers this program as the desktop's handler of agent:// links, or removes that. */
 export async function registerLinks(context: CommandContext): Promise<ExitCode> {
   const { out } = context;
   if (process.platform !== 'linux') {
@@ -118,7 +118,7 @@ async function ask(
   return { type: 'link.cancel' };
 }
 
-/** The name and the whole config; a command is said to be one, and so is each guard that the entry lowers. */
+/** The name and the complete config; marks a command as one, and each guard that the entry lowers. */
 function describe({ out }: CommandContext, { name, config, why }: AddServerContext): string {
   const lines = [`A link asks to add the MCP server ${bold(out, oneLine(name))}:`, ''];
   lines.push(
@@ -151,7 +151,7 @@ function desktopEntry(exec: string): string {
   ].join('\n');
 }
 
-/** A word of an Exec line: quoted, with what the desktop specification reserves escaped. */
+/** Quotes a word of an Exec line and escapes what the desktop entry specification reserves. */
 function quoted(word: string): string {
   return `"${word.replace(/["`$\\]/g, '\\$&').replaceAll('%', '%%')}"`;
 }

@@ -10,12 +10,12 @@ import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { oneLine, printJson } from '../terminal.ts';
 import { parseObject, printReport, profileOf } from './mcp.ts';
 
-/** Connects first and shows what it found; writes only what could be reached, unless told otherwise. */
+/** Connects first and shows the result; writes the entry only if the server was reached, or with --no-test. */
 export async function addServer(context: CommandContext): Promise<ExitCode> {
   const [name = '', ...command] = context.args;
   const entry = entryOf(context, command);
   if (typeof entry === 'string') return misused(context, entry);
-  /** What a person has to do before it connects. */
+  /** The login that the person has to do before the server connects. */
   let login: string | undefined;
   const asked = { ...profileOf(context), server: name, entry };
   const force = hasFlag(context, 'force');
@@ -28,7 +28,7 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
   }
   if (!hasFlag(context, 'no-test')) {
     const report = await context.ask('mcp.test', asked);
-    // A server that wants a login was reached, and nobody can log in to what is not configured.
+    // A server that wants a login was reached, and a login needs the entry in the configuration.
     if (report.needs_login === true) login = report.error;
     else if (!hasFlag(context, 'json') || !report.ok) printReport(context, name, report);
     if (!report.ok && report.needs_login !== true) {
@@ -46,13 +46,13 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
   return printChange(context, changed);
 }
 
-/** Changes what is named and nothing else. */
+/** Changes only the named keys. */
 export async function editServer(context: CommandContext): Promise<ExitCode> {
   const [name = '', ...command] = context.args;
   const entry = entryOf(context, command);
   if (typeof entry === 'string') return misused(context, entry);
   const changes: Record<string, Json> = { ...entry };
-  // A server that is reached another way loses the keys of the other one.
+  // A server that changes its transport loses the keys of the old one.
   const others = entry.url !== undefined ? ofCommands : entry.command !== undefined ? ofUrls : [];
   for (const key of others) changes[key] ??= null;
   if (entry.command !== undefined) changes.args ??= null;
@@ -105,7 +105,7 @@ function unset(changes: Record<string, Json>, [key = '', ...rest]: readonly stri
   changes[key] = inner;
 }
 
-/** What went into `.env`, what nothing needs there any more, and what keeps the change from being in force. */
+/** Reports what was written to `.env`, what is no longer needed there, and why the change is not in force. */
 function printChange(context: CommandContext, { variables, unused, not_in_force: why }: ChangedServer): ExitCode {
   const { out } = context;
   if (variables.length > 0) out.print(`Written into .env: ${variables.map(oneLine).join(', ')}.\n`);
@@ -120,7 +120,7 @@ function misused(context: CommandContext, words: string): ExitCode {
   return 2;
 }
 
-/** The entry that the words ask for, or what is wrong with them. */
+/** The entry from the arguments and flags; a string is the usage error. */
 function entryOf(context: CommandContext, command: readonly string[]): JsonObject | string {
   const url = textFlag(context, 'url');
   const text = textFlag(context, 'entry');
@@ -145,7 +145,7 @@ function entryOf(context: CommandContext, command: readonly string[]): JsonObjec
   };
 }
 
-/** Pairs of a flag that may be given several times, one a line; undefined where one is none. */
+/** The `name<separator>value` pairs of a repeated flag, one per line; undefined if a line is not a pair. */
 function pairs(text: string | undefined, separator: string): Record<string, string> | undefined {
   const found: Record<string, string> = {};
   for (const line of text === undefined ? [] : text.split('\n')) {

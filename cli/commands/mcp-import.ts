@@ -1,6 +1,6 @@
 /**
- * `agent mcp import`: takes over the MCP servers of other agent programs. Shows what it found, asks, writes secrets into
- * .env and entries into config.yaml; a name that is taken is skipped, or added under another one.
+ * `agent mcp import`: imports the MCP servers of other agent programs. Shows what it found, asks, writes secrets into .env
+ * and entries into config.yaml. A server whose name is taken is skipped, or added under another name.
  * @see CLI-5 and HOME-4 in docs/specification.md
  */
 
@@ -67,13 +67,13 @@ export async function importServers(context: CommandContext): Promise<ExitCode> 
   return code === 0 && isHeldBack ? 4 : code;
 }
 
-/** What a checkout's server would be given that `--variables` does not name, and that a person has to allow (SEC-2). */
+/** Variables that a checkout's server would get and `--variables` does not name; a person has to allow them (SEC-2). */
 function unnamed(context: CommandContext, { isProject, uses }: ImportItem): ImportItem['uses'] {
   const named = new Set((textFlag(context, 'variables') ?? '').split(',').map((name) => name.trim()));
   return isProject ? uses.filter(({ variable }) => !named.has(variable)) : [];
 }
 
-/** Those that `--yes` may add: it alone allows no reference of a checkout's server, set or not yet. */
+/** The servers that `--yes` may add: it alone allows no variable reference of a checkout's server, set or not. */
 function withoutUnnamed(context: CommandContext, offered: readonly ImportItem[]): readonly ImportItem[] {
   return offered.filter((item) => {
     const open = unnamed(context, item);
@@ -90,7 +90,7 @@ function wordsOf(uses: ImportItem['uses']): string {
   return uses.map(({ words }) => words).join(', ');
 }
 
-/** A text of another program's file as a part of one of our lines. */
+/** Text of another program's file, made safe for one line of our output. */
 function shown(text: string): string {
   return withoutGaps(shownText(text)).replace(/\s+/g, ' ').trim();
 }
@@ -114,7 +114,7 @@ function nothingFound(context: CommandContext, configs: readonly ForeignConfig[]
   return 1;
 }
 
-/** Which of them. Without a terminal nobody can say yes. */
+/** Chooses the servers to add. Without a terminal there is no person to ask. */
 async function choose(
   context: CommandContext,
   open: readonly ImportItem[],
@@ -149,11 +149,11 @@ async function choose(
   return fillIn(allowed, prompts);
 }
 
-/** Asks for what the other program would ask for, or takes from its environment. */
+/** Asks for the values that the other program would ask for, or reads from its environment. */
 async function fillIn(chosen: readonly ImportItem[], prompts: Prompts): Promise<readonly ImportItem[]> {
   const answers = new Map<string, string>();
   for (const { variable, why } of chosen.flatMap(({ missing }) => missing)) {
-    // What configures the gateway is set by a person who thinks of the gateway, not of a server.
+    // A variable that configures the gateway must not be set here, where the question is about a server.
     if (answers.has(variable) || isReservedVariable(variable)) continue;
     answers.set(variable, await prompts.secret(`${variable}: ${why} (empty: later)`));
   }
@@ -205,7 +205,7 @@ async function write(context: CommandContext, { chosen, plan, place }: Writing):
   return failed ? 1 : 0;
 }
 
-/** By file: each server with how it is reached, and everything that a person should know before saying yes. */
+/** The servers grouped by file: how each is reached, and all remarks to read before saying yes. */
 function describe(context: CommandContext, plan: readonly ImportItem[]): string {
   const { out } = context;
   const lines: string[] = [];
@@ -218,7 +218,7 @@ function describe(context: CommandContext, plan: readonly ImportItem[]): string 
     }
     const name = item.standing.kind === 'taken' ? wordInSentence(item.foreignName) : item.name;
     const width = Math.max(40, out.columns - 6);
-    // A line continues further in, so that no word of the file can begin one of ours.
+    // Continuation lines are indented further, so that text of the file cannot pose as one of our lines.
     const [first = '', ...more] = wrapped(`${name}  ${shown(reached(item.entry))}`, width, '      ');
     const title = first.startsWith(name) ? `${bold(out, name)}${first.slice(name.length)}` : first;
     lines.push(...[title, ...more].map((line) => `  ${line}`));
@@ -227,7 +227,7 @@ function describe(context: CommandContext, plan: readonly ImportItem[]): string 
   return `${lines.join('\n')}\n\n`;
 }
 
-/** Servers that a program has for other folders: where the command finds them. */
+/** Servers that a program has for other folders, with the folder to run the command in. */
 function elsewhere({ out }: CommandContext, configs: readonly ForeignConfig[]): string {
   const lines = configs.flatMap(({ file, elsewhere: others }) =>
     others.flatMap(({ folder, names }) =>
@@ -274,7 +274,7 @@ function reached(entry: JsonObject): string {
   return [entry.command, ...args].map((word) => wordOfCommand(String(word))).join(' ');
 }
 
-/** What scripts get: no value of a variable. */
+/** The row for scripts, without variable values. */
 function rowOf(item: ImportItem): JsonObject {
   const { file, isProject, foreignName, name, entry, variables, uses, missing, notes, standing } = item;
   return {

@@ -1,6 +1,6 @@
 /**
- * `agent mcp login` and `reauth`: begins a login in the daemon and shows its progress: the URL, opened where there is a
- * browser; or the code and a countdown of its life. A redirect URL can be pasted back. Ctrl-C cancels.
+ * `agent mcp login` and `reauth`: starts a login in the daemon and shows its progress: the URL, opened if there is a
+ * browser, or the code with a countdown. A redirect URL can be pasted back. Ctrl-C cancels.
  * @see OAU-8, DEV-1 and DEV-5 in docs/specification.md
  */
 
@@ -13,7 +13,7 @@ import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { startCountdown } from '../countdown.ts';
 import { bold, oneLine } from '../terminal.ts';
 
-/** How one login ended; `cancelled` where a person said stop, and that means all of them. */
+/** How a login ended; `cancelled` by a person ends the remaining logins too. */
 type Ended = 'loggedIn' | 'failed' | 'cancelled';
 
 export async function login(context: CommandContext): Promise<ExitCode> {
@@ -23,7 +23,7 @@ export async function login(context: CommandContext): Promise<ExitCode> {
   return ended === 'loggedIn' ? 0 : ended === 'cancelled' ? 130 : 1;
 }
 
-/** Logs in again to one server or to all, one at a time; continues after a failure and sums up. */
+/** Logs in again to one or all servers, one at a time; continues after a failure and prints a summary. */
 export async function reauthorize(context: CommandContext): Promise<ExitCode> {
   const [server] = context.args;
   const all = hasFlag(context, 'all');
@@ -58,7 +58,7 @@ export async function reauthorize(context: CommandContext): Promise<ExitCode> {
 interface Wanted {
   readonly server: string;
   readonly profile?: string;
-  /** Made again: what a login clears is kept. */
+  /** Repeats a login: a refused client metadata document is not offered again. */
   readonly again?: true;
 }
 
@@ -116,7 +116,7 @@ function optionalProfile(profile: string | undefined): { readonly profile?: stri
   return profile === undefined ? {} : { profile };
 }
 
-/** Shows what the login has come to; returns what ends the countdown that goes with it. */
+/** Shows the login's progress; returns a function that ends the countdown. */
 function show(context: CommandContext, server: string, progress: JsonObject): () => void {
   const { out } = context;
   if (progress.kind === 'url') {

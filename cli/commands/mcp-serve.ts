@@ -1,7 +1,7 @@
 /**
- * `agent mcp serve`: the supervised, filtered tools, resources and prompts as one MCP server over standard input and
- * output, both eras, for any other agent program. Keeps the connection by which the gateway reports changes, and makes it
- * anew when it is lost.
+ * `agent mcp serve`: serves the supervised, filtered tools, resources and prompts as one MCP server over standard input and
+ * output, in both eras, to any other agent program. Keeps the connection on which the gateway reports changes, and
+ * reconnects when it is lost.
  * @see CLI-5 in docs/specification.md
  */
 
@@ -20,10 +20,10 @@ import { serveTools } from '../serve/tools.ts';
 import { version } from '../version.ts';
 import { profileOf } from './mcp.ts';
 
-/** Between two tries to connect to the gateway again. */
+/** Delays between attempts to reconnect to the gateway. */
 const reconnects = { baseDelayMs: 250, longestDelayMs: 5_000 };
 
-/** What the gateway notifies of, and how the client is. */
+/** The gateway's notifications, and how each is passed to the client. */
 const changes: Readonly<Record<string, (server: Server) => Promise<void>>> = {
   'mcp.toolsChanged': (server) => server.sendToolListChanged(),
   'mcp.resourcesChanged': (server) => server.sendResourceListChanged(),
@@ -35,12 +35,12 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
   const first = await connectGateway(gateway);
   const toolsets = textFlag(context, 'toolsets');
   const bounds = { ...profileOf(context), ...(toolsets === undefined ? {} : { toolsets }) };
-  // Before anything is read: the input may be over at once.
+  // Set up before anything is read: the input may end at once.
   const end = new AbortController();
   const ended = new Promise<void>((resolve) => end.signal.addEventListener('abort', () => resolve(), { once: true }));
   process.stdin.once('end', () => end.abort());
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
-  // Each request has a connection of its own, so these do not show which program asks.
+  // Each request has its own connection, so connections do not identify the program.
   const program = randomUUID();
   let offered: Server | undefined;
   const served = serveStdio(async () => {
@@ -73,7 +73,7 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** Tries until the gateway listens and lets its tools be watched; undefined once the signal is aborted. */
+/** Retries until the gateway listens and accepts the watch; undefined once the signal is aborted. */
 async function connectAgain(
   socket: string,
   signal: AbortSignal,
@@ -85,14 +85,14 @@ async function connectAgain(
       if (client !== undefined) await watch(client);
       if (client !== undefined) return client;
     } catch {
-      // A gateway whose configuration is broken just now refuses; its next answer may be another.
+      // A gateway with a broken configuration refuses for now; retry.
     }
     await wait(backoffMs(reconnects, failures), undefined, { signal }).catch(() => {});
   }
   return undefined;
 }
 
-/** The run that this program was started by, and its trace: its calls are found with it. */
+/** The run that started this program, and its trace, so that its calls can be found by it. */
 function runOf({ AGENT_RUN_ID: run, TRACEPARENT: traceparent }: CommandContext['env']) {
   return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
 }
@@ -113,7 +113,7 @@ async function createServer(context: CommandContext, bounds: JsonObject): Promis
   return server;
 }
 
-/** A gateway that is gone for now has none, and the client is served when it is back. */
+/** No instructions while the gateway is gone; the client is still served when it is back. */
 async function instructionsOf({ ask }: CommandContext, bounds: JsonObject): Promise<string | undefined> {
   const answer = await ask('mcp.instructions', bounds).catch(() => undefined);
   return answer?.instructions;

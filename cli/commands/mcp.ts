@@ -19,7 +19,7 @@ export async function listServers(context: CommandContext): Promise<ExitCode> {
   }
   const { out } = context;
   const nowMs = Date.now();
-  // A reason is longer than what a table leaves it, and its end is what to do.
+  // A table would cut a reason, and the remedy is at its end.
   const below = out.isTerminal;
   out.print(
     table(
@@ -48,13 +48,13 @@ function shownName({ name, profile }: ServerRow): string {
   return oneLine(profile === 'default' ? name : `${name}@${profile}`);
 }
 
-/** Why it takes no calls, and what is missing of its tools. */
+/** Why the server takes no calls, and which tools are left out. */
 function remarksOn(row: ServerRow): readonly string[] {
   const why = withoutPlace(row);
   return [...(why === '' ? [] : [why]), ...(row.left_out ?? [])];
 }
 
-/** The row begins with the server's name. */
+/** The reason without the server's name, which begins the row. */
 function withoutPlace({ name, error = '' }: ServerRow): string {
   const place = `mcp server "${name}": `;
   return error.startsWith(place) ? error.slice(place.length) : error;
@@ -64,14 +64,14 @@ export async function listTools(context: CommandContext): Promise<ExitCode> {
   const server = context.args[0];
   const params = { ...profileOf(context), ...(server === undefined ? {} : { server }) };
   const isJson = hasFlag(context, 'json');
-  // They are asked for first: one that connects meanwhile is in the table. A run may not see its servers.
+  // Listed first: a server that connects meanwhile is then in the table. A run may not list servers.
   const servers = isJson || context.gateway.home === undefined ? [] : await context.ask('mcp.list');
   const rows = await context.ask('mcp.tools', params);
   if (isJson) {
     printJson(context, rows);
     return 0;
   }
-  // What is the same in every row takes the place of what is read.
+  // On a terminal, a column with the same value in every row is left out.
   const columns = [
     { head: 'TOOL', cell: (row: ToolRow) => row.name },
     { head: 'SERVER', cell: (row: ToolRow) => row.server, isIdle: server !== undefined },
@@ -99,7 +99,7 @@ export async function listTools(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** Calls a tool. Ctrl-C cancels the call, on the wire too. */
+/** Calls a tool. Ctrl-C cancels the call, also at the server. */
 export async function callTool(context: CommandContext): Promise<ExitCode> {
   const [name = '', text = '{}'] = context.args;
   const given = parseObject(text);
@@ -134,7 +134,7 @@ export async function callTool(context: CommandContext): Promise<ExitCode> {
   }
 }
 
-/** Connects once, apart from the daemon's connections, and tells what was found. */
+/** Connects once, separately from the daemon's connections, and reports the result. */
 export async function testServer(context: CommandContext): Promise<ExitCode> {
   const [server = ''] = context.args;
   const report = await context.ask('mcp.test', { ...profileOf(context), server });
@@ -146,7 +146,7 @@ export async function testServer(context: CommandContext): Promise<ExitCode> {
 export async function showServerLog(context: CommandContext): Promise<ExitCode> {
   const [server = ''] = context.args;
   const limit = Number(textFlag(context, 'limit') ?? textFlag(context, 'lines') ?? defaultLines);
-  // One more than is shown, to know whether there is more.
+  // One more than is shown, to see whether there are more.
   const found = await context.ask('mcp.logs', { ...profileOf(context), server, lines: limit + 1 });
   const lines = found.slice(-limit);
   if (hasFlag(context, 'json')) printJson(context, lines);
@@ -155,7 +155,7 @@ export async function showServerLog(context: CommandContext): Promise<ExitCode> 
   return 0;
 }
 
-/** Reads the configuration again; with a server's name, makes that connection anew. */
+/** Reloads the configuration; with a server's name, reconnects that server. */
 export async function reloadServers(context: CommandContext): Promise<ExitCode> {
   const [server] = context.args;
   if (server === undefined) {
@@ -202,7 +202,7 @@ function printAnswer(context: CommandContext, answer: Result<'mcp.call'>): ExitC
   return answer.isError ? 1 : 0;
 }
 
-/** A block in words: text as it is, everything else by what it is. */
+/** A content block as text; other types are described. */
 function spellBlock(block: JsonObject): string {
   if (block.type === 'text') return String(block.text);
   if (block.type === 'resource_link') return `[${String(block.name ?? 'resource')}] ${String(block.uri)}`;

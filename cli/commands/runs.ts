@@ -1,4 +1,4 @@
-/** `agent runs …`: agent runs, waiting, under way and ended. @see CLI-5 and DIS-3 in docs/specification.md */
+/** `agent runs …`: agent runs: waiting, running and ended. @see CLI-5 and DIS-3 in docs/specification.md */
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import { stateWords } from '../../machines/base/status.ts';
@@ -27,7 +27,7 @@ const listed: Listing<Result<'runs.list'>[number]> = {
   none: 'No runs.',
 };
 
-/** Without a gateway the runs are those on disk, and a note on standard error says so (COA-3). */
+/** Without a gateway, lists the runs on disk and says so on standard error (COA-3). */
 export function listRuns(context: CommandContext): Promise<ExitCode> {
   return showList(context, listed);
 }
@@ -45,7 +45,7 @@ export async function showRun(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** What the transcript tells is not told before it. */
+/** What the transcript contains is not shown before it. */
 function spellRun({ out }: CommandContext, run: RunDetail, withTranscript: boolean): string {
   const nowMs = Date.now();
   const { started_at, ended_at, response, superseded, events } = run;
@@ -98,7 +98,7 @@ export async function cancelRun(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** One utterance: who, and what. */
+/** One transcript entry: its author and text. */
 function spellEntry({ out }: CommandContext, entry: JsonObject): string {
   const { kind, text, tool } = entry;
   const head = { call: `call ${String(tool)}`, result: entry.is_error === true ? 'error' : 'result' }[String(kind)];

@@ -35,7 +35,7 @@ export async function printService(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** What the configuration says as it is written; the unit can be edited where that changes. */
+/** Read from the configuration now; edit the unit if the setting changes. */
 async function drainSecondsOf(home: string): Promise<number> {
   const [{ valueAt }, { readText }] = await Promise.all([
     import('../../machines/config/edit.ts'),

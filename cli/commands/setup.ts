@@ -1,6 +1,6 @@
 /**
- * `agent gateway setup`: questions on a terminal, or flags. Changes what was answered and nothing else: comments, order and
- * other keys of config.yaml stay, and secrets go where they take effect. At the end a first event, where that is wanted.
+ * `agent gateway setup`: questions on a terminal, or flags. Changes only what was answered: comments, order and other keys
+ * of config.yaml stay, and each secret is written where it takes effect. Sends a first event at the end if wanted.
  * @see CLI-1 and HOME-4 in docs/specification.md
  */
 
@@ -57,7 +57,7 @@ async function setupByQuestions(context: CommandContext): Promise<ExitCode> {
     }
     written = await write(context, answers);
     if (written === undefined) return 1;
-    // Beside the rule and its two blanks.
+    // Three columns less, for the rule and its two blanks.
     for (const line of written) prompts.step(wrapped(line, context.out.columns - 3, '').join('\n'));
     const wants =
       answers.enabled === true && (await prompts.confirm('Start the gateway and send a first event?', true));
@@ -82,7 +82,7 @@ async function ask(context: CommandContext, prompts: Prompts, standing: Standing
   return askAll(prompts, { standing, variables, hasSecret, isRunning: running !== undefined });
 }
 
-/** The names of the variables that are set, by `.env` or the environment. */
+/** The names of the variables set in `.env` or the environment. */
 async function variablesOf({ home, env }: CommandContext): Promise<ReadonlySet<string>> {
   const ofFile = parseEnvFile((await readText(homePaths(home).env)) ?? '');
   return new Set([...ofFile.keys(), ...Object.keys(env).filter((name) => env[name] !== '')]);
@@ -92,7 +92,7 @@ function hasGlobalSecret(standing: Standing, variables: ReadonlySet<string>): bo
   return variables.has(placeOfSecret(standing).variable) || webhookValue(standing, 'secret') !== undefined;
 }
 
-/** Says what was written; undefined, with the complaint made, where nothing could be. */
+/** Writes the answers and reports each change; complains and returns undefined if nothing could be written. */
 async function write(context: CommandContext, given: Answers): Promise<readonly string[] | undefined> {
   const paths = homePaths(context.home);
   await ensurePrivateFolder(paths.home);
@@ -108,7 +108,7 @@ async function write(context: CommandContext, given: Answers): Promise<readonly 
   const told: string[] = [];
   const keep = async (secret: string | undefined, { variable, refersAt, replaces }: SecretPlace): Promise<void> => {
     if (secret === undefined) return;
-    // First the variable: a reference to it must not stand before it does.
+    // The variable first: a reference must not exist before its variable.
     await updateFileLocked(paths.env, (text) => editVariable(text ?? '', variable, secret));
     told.push(`Wrote a secret into ${paths.env} as ${variable}.`);
     if (replaces && refersAt !== undefined) {
@@ -135,7 +135,7 @@ async function write(context: CommandContext, given: Answers): Promise<readonly 
   return told.length > 0 ? told : ['Nothing needs to be changed.'];
 }
 
-/** A gateway that runs reads the change; one that does not is started. */
+/** A running gateway reads the change; otherwise one is started. */
 async function startAndTest(context: CommandContext, tests: boolean): Promise<ExitCode> {
   try {
     await reloadGateway(context);

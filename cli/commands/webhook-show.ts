@@ -1,4 +1,4 @@
-/** `agent webhook show`: one route in words, without its secret. @see CLI-5 and RTE-1 in docs/specification.md */
+/** `agent webhook show`: describes one route without its secret. @see CLI-5 and RTE-1 in docs/specification.md */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { RouteDetail } from '../../runtime/control/contract.ts';
@@ -18,7 +18,7 @@ export async function showWebhook(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** What a route takes, what it does with it and where the outcome goes; what it leaves at its default is left out. */
+/** What a route accepts, what it does and where the outcome is sent; settings at their default are left out. */
 function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): string {
   const { coalesce, createdAt, concurrency, prompt } = route;
   const since = createdAt === undefined ? '' : `, since ${moment(createdAt, Date.now())}`;

@@ -1,6 +1,5 @@
 /**
- * Waits for the first event of a new subscription: what is refused meanwhile is explained as it comes, and a handshake is
- * shown.
+ * Waits for the first event of a new subscription. Explains refused requests as they come and shows a handshake.
  * @see SUB-4 and SRC-5 in docs/specification.md
  */
 
@@ -19,17 +18,17 @@ export interface AwaitedRoute {
 
 const pollMs = 500;
 const newest = 50;
-/** What comes to a route and is not yet an event of it. */
+/** Rows of a route that are not accepted events. */
 const passedOver: ReadonlySet<string> = new Set(['refused', 'ignored', 'duplicate']);
 
-/** The rows of the route that are there before anything comes. */
+/** The keys of the route's rows before the wait. */
 export async function rowsBefore(client: ControlClient, route: AwaitedRoute): Promise<Set<string>> {
   return new Set((await rowsOf(client, route)).map(({ key }) => key));
 }
 
 /**
- * Prints what comes until an event is accepted. Rejects with NotRunning when the gateway ends.
- * @param known Keys of rows that are not printed; those that are printed are added.
+ * Prints new rows until an event is accepted. Rejects with NotRunning when the gateway ends.
+ * @param known Keys of rows that are not printed; printed rows are added.
  */
 export async function waitForEvent(
   context: CommandContext,
@@ -40,7 +39,7 @@ export async function waitForEvent(
   const gone = client.closed.then((): never => {
     throw new NotRunning(context.gateway);
   });
-  // Only the races below take its rejection; between two of them it would count as unhandled.
+  // Only the races below handle its rejection; between two of them it would count as unhandled.
   gone.catch(() => {});
   for (;;) {
     const fresh = (await Promise.race([rowsOf(client, route), gone])).filter(({ key }) => !known.has(key));

@@ -51,7 +51,7 @@ function show(context: CommandContext, created: Subscribed): void {
     const test = `agent webhook test ${name}${profile === undefined || profile === 'default' ? '' : ` --profile ${profile}`}`;
     const words = provider === undefined ? anyoneWords(created, test) : providerWords(created, provider, test);
     out.print(`${bold(out, name)}\n  URL     ${url}\n${words}\n`);
-    // It is made all the same: what it names may come later.
+    // The route is created anyway: what it refers to may be added later.
     if (created.problem !== undefined) out.complain(`agent: ${oneLine(created.name)} ${oneLine(created.problem)}\n`);
   }
 }
@@ -70,7 +70,7 @@ Try it: ${test}, or
 ${curlOf(local ?? url, secret, events[0])}`;
 }
 
-/** A secret that the provider made is not shown: its owner has just given it. */
+/** A secret from the provider is not shown: the person has just entered it. */
 function providerWords(
   { name, url, secret, verify_token: token, events }: Subscribed,
   provider: ProviderWords,
@@ -97,7 +97,7 @@ The address is shown once. ${title} then sends its token there, which becomes th
 Type the token in at ${title}: --wait prints it, and later agent events show latest --route ${name}`;
 }
 
-/** The record of a subscription; a text says what is wrong with the flags. */
+/** The record of a subscription; a string is the usage error. */
 function recordOf(context: CommandContext, secret: string | undefined): JsonObject | string {
   const chatId = textFlag(context, 'deliver-chat-id');
   const noticeChatId = textFlag(context, 'on-failure-chat-id');
@@ -138,7 +138,7 @@ function recordOf(context: CommandContext, secret: string | undefined): JsonObje
   };
 }
 
-/** `-` reads it from the input: the arguments of a process can be read by every user of the machine. */
+/** `-` reads it from the input: every user of the machine can read a process's arguments. */
 async function givenSecret(context: CommandContext): Promise<string | undefined> {
   const given = textFlag(context, 'secret');
   if (given !== '-') return given;
@@ -146,7 +146,7 @@ async function givenSecret(context: CommandContext): Promise<string | undefined>
   return (await inputLines(1))[0];
 }
 
-/** A condition as JSON, or `field=value` with a number, true or false as itself; undefined if it is neither. */
+/** A condition as JSON, or `field=value` with numbers, true and false as such; undefined if it is neither. */
 function conditionOf(text: string): JsonObject | undefined {
   const read = readJson(text);
   if (isJsonObject(read)) return read;
@@ -161,7 +161,7 @@ function reachWords(url: string): string {
   return isLocal ? '\nA sender outside this machine needs an address that leads here, of a proxy or a tunnel.' : '';
 }
 
-/** Signs in the shell, since a signature holds for five minutes (SIG-1). */
+/** Signs in the shell, because a signature is valid for five minutes (SIG-1). */
 function curlOf(url: string, secret: string, event: string | undefined): string {
   const body = JSON.stringify({ ...(event === undefined ? {} : { event_type: event }), test: true });
   return `  SECRET=${shellWord(secret)} BODY=${shellWord(body)} TIME=$(date +%s)
@@ -196,7 +196,7 @@ export async function listWebhooks(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** What cannot be used is neither. */
+/** An unusable route has no state. */
 function stateOf({ enabled }: RouteRow): string {
   if (enabled === undefined) return '';
   return enabled ? 'enabled' : 'disabled';
@@ -209,7 +209,7 @@ export async function removeWebhook(context: CommandContext): Promise<ExitCode> 
   return 0;
 }
 
-/** The answer is shown whatever it is; only a 2xx is success. */
+/** Shows any answer; only a 2xx is a success. */
 export async function testWebhook(context: CommandContext): Promise<ExitCode> {
   const payload = textFlag(context, 'payload');
   const parsed = payload === undefined ? undefined : readJson(payload);

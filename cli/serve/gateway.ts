@@ -1,6 +1,6 @@
 /**
- * How a request of a client of `agent mcp serve` reaches the gateway: by a connection of its own, whose end cancels it,
- * with its progress passed on.
+ * Forwards each request of an `agent mcp serve` client to the gateway on its own connection: closing it cancels the request.
+ * Progress is passed on.
  * @see CLI-5 and SRV-3 in docs/specification.md
  */
 
@@ -11,7 +11,7 @@ import type { GatewayPlace } from '../context.ts';
 
 export interface ServedGateway {
   readonly place: GatewayPlace;
-  /** The profile, the toolsets and the run that every request is bound to. */
+  /** The profile, toolsets and run that every request is bound to. */
   readonly bounds: JsonObject;
 }
 
@@ -24,8 +24,8 @@ interface Progress {
 }
 
 /**
- * Does the work for a client's request; undefined where no gateway listens. Closing the connection is how a request is
- * cancelled, be it before the connection stands.
+ * Does the work for a client's request; undefined if no gateway listens. Closing the connection cancels the request, also
+ * while it is still connecting.
  */
 export async function withGateway<Value>(
   { place }: ServedGateway,
@@ -48,10 +48,10 @@ export async function withGateway<Value>(
   }
 }
 
-/** As small as may be: a wait is no step of the work. The protocol wants a progress that rises with each notification. */
+/** As small as possible: waiting is not a step of the work, but the protocol requires rising progress values. */
 const leastStep = 1e-6;
 
-/** Makes notifications of progress of what the gateway reports of a call. */
+/** Converts the gateway's reports on a call into progress notifications. */
 function reporter(notify: (progress: Progress) => Promise<void>): (method: string, told: JsonObject) => void {
   let last = 0;
   return (method, told) => {

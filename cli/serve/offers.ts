@@ -1,6 +1,6 @@
 /**
- * The resources and prompts of `agent mcp serve`: listed, read and filled in at the gateway, under the filters and limits
- * of the utility tools. What has no answer is an error of the protocol that names its code and its cure.
+ * The resources and prompts of `agent mcp serve`: listed, read and completed by the gateway, with the filters and limits of
+ * the utility tools. A failure is a protocol error with its code and remedy.
  * @see CLI-5 in docs/specification.md
  */
 
@@ -10,7 +10,7 @@ import type { CallFault } from '../../machines/mcp/call-faults.ts';
 import { NotRunning } from '../call.ts';
 import { type ClientRequest, type ServedGateway, withGateway } from './gateway.ts';
 
-/** What another request may get. The other codes are of the servers and the gateway. */
+/** Codes that another request could avoid. The others are faults of the servers or the gateway. */
 const ofParams: ReadonlySet<CallFault['code']> = new Set(['ambiguous_resource', 'unknown_prompt', 'invalid_arguments']);
 
 export function serveOffers(server: Server, gateway: ServedGateway): void {

@@ -1,5 +1,5 @@
 /**
- * The tools of `agent mcp serve`: listed and called at the gateway, so that trust, filters and supervision hold.
+ * The tools of `agent mcp serve`: listed and called by the gateway, so that trust, filters and supervision apply.
  * @see CLI-5 in docs/specification.md
  */
 
@@ -37,7 +37,7 @@ function toolOf({ name, description, input_schema, output_schema, title, icons, 
   };
 }
 
-/** A model reads an error of a tool and can act on it; an error of the protocol ends its turn. */
+/** A tool error, because a model can read it and react; a protocol error would end its turn. */
 function failure({ code, message }: CallFault) {
   return { content: [{ type: 'text' as const, text: `${message} [${code}]` }], isError: true };
 }

@@ -1,5 +1,5 @@
 /**
- * What the setup was answered, by flags; and how a written secret or command is read. What is absent stays as it is.
+ * The setup answers given by flags, and how a typed secret or command is parsed. Absent keys stay unchanged.
  * @see CLI-1 and SEC-6 in docs/specification.md
  */
 
@@ -13,12 +13,12 @@ export interface Answers {
   readonly enabled?: boolean;
   readonly host?: string;
   readonly port?: number;
-  /** Of the inspector page, where the one that stands is taken. */
+  /** Of the inspector page; set if its configured port is taken. */
   readonly inspectorPort?: number;
-  /** The global one. */
+  /** The global secret. */
   readonly secret?: string;
   readonly routes?: readonly RouteAnswer[];
-  /** A weak secret was given on purpose. */
+  /** The weak secret is intended. */
   readonly allowWeakSecrets?: true;
   readonly runner?: Runner;
   /** The argument vector of a command runner. */
@@ -26,7 +26,7 @@ export interface Answers {
   readonly model?: ModelAnswers;
 }
 
-/** A route of config.yaml, which is made where none has that name. */
+/** A route of config.yaml; created if there is none of that name. */
 export interface RouteAnswer {
   readonly name: string;
   readonly secret?: string;
@@ -44,7 +44,7 @@ export const runners = ['echo', 'command', 'model'] as const;
 export type Runner = (typeof runners)[number];
 export const providers = ['anthropic', 'openai-compatible'] as const;
 
-/** Flags that answer something; with any of them nothing is asked. */
+/** Flags that answer a question; if one is given, nothing is asked. */
 const answerFlags = [
   'enable',
   'disable',
@@ -65,7 +65,7 @@ export function hasAnswers(context: CommandContext): boolean {
   return answerFlags.some((name) => hasFlag(context, name));
 }
 
-/** The answers of the flags; their forms were checked with the words. A secret given as `-` is a line of the input. */
+/** The flags' answers; the parser has checked their formats. A secret given as `-` is read from the input. */
 export function answersOf(context: CommandContext, input: readonly string[]): Answers | { readonly misused: string } {
   const [enable, disable] = [hasFlag(context, 'enable'), hasFlag(context, 'disable')];
   if (enable && disable) return { misused: '--enable and --disable exclude each other; give one of them' };
@@ -102,7 +102,7 @@ export function answersOf(context: CommandContext, input: readonly string[]): An
   });
   const hasModel = Object.keys(model).length > 0;
   const port = textFlag(context, 'port');
-  // Telling how a runner runs says that it should.
+  // Options of a runner select it.
   const runner = textFlag(context, 'runner') ?? (command !== undefined ? 'command' : hasModel ? 'model' : undefined);
   return definite({
     enabled: enable ? true : disable ? false : undefined,
@@ -116,7 +116,7 @@ export function answersOf(context: CommandContext, input: readonly string[]): An
   });
 }
 
-/** A secret is that of the route, where one is named, and the global one otherwise. */
+/** The secret is the named route's, or the global one if no route is named. */
 function answersOfRoute(
   secret: string | undefined,
   name: string | undefined,
@@ -126,7 +126,7 @@ function answersOfRoute(
   return { routes: [{ name, ...definite({ secret, toolsets: list === undefined ? undefined : splitGlobs(list) }) }] };
 }
 
-/** How many lines of the input the flags ask for. */
+/** How many lines of the input the flags need. */
 export function linesAsked(context: CommandContext): number {
   return ['secret', 'model-key'].filter((name) => textFlag(context, name) === '-').length;
 }
@@ -137,13 +137,13 @@ export function secretOf(given: string): string {
 
 export const badName = 'must be lower-case letters, digits, "-" and "_", first a letter or digit';
 
-/** Why a secret that a person typed is no good, as a verb and the rest of its sentence; undefined for a sound one. */
+/** Why a typed secret is rejected, as the predicate of a sentence; undefined if it is strong enough. */
 export function whyWeak(secret: string, route?: string): string | undefined {
   if (secret === 'generate') return undefined;
   return secret === insecureSecret ? 'means that no signature is checked' : weaknessOf(secret, route);
 }
 
-/** The words of a command as a shell would part them, with nothing expanded; none where a quote has no end. */
+/** Splits a command as a shell would, without expansion; empty if a quote is not closed. */
 export function wordsOf(text: string): readonly string[] {
   const words: string[] = [];
   const piece = /\s*((?:[^\s"'\\]|\\[\s\S]|"(?:[^"\\]|\\[\s\S])*"|'[^']*')+)\s*/y;
@@ -163,7 +163,7 @@ export function wordsOf(text: string): readonly string[] {
 
 type Definite<Value> = { readonly [Key in keyof Value]?: Exclude<Value[Key], undefined> };
 
-/** Without the keys that were not answered. */
+/** Removes the undefined keys. */
 export function definite<Value extends object>(value: Value): Definite<Value> {
   return Object.fromEntries(Object.entries(value).filter(([, held]) => held !== undefined)) as Definite<Value>;
 }

@@ -1,6 +1,6 @@
 /**
- * Turns answers into changes of config.yaml and variables of .env: each key where it takes effect, each secret behind the
- * reference that stands for it. Reads and writes no file.
+ * Converts answers into edits of config.yaml and variables of .env: each key where it takes effect, each secret as a
+ * reference to a variable. Reads and writes no file.
  * @see CLI-1, HOME-4 and ADP-1 in docs/specification.md
  */
 
@@ -8,26 +8,26 @@ import { isJsonObject, type Json, type JsonObject } from '../../machines/base/js
 import type { ConfigEdit } from '../../machines/config/edit.ts';
 import type { Answers, RouteAnswer } from './answers.ts';
 
-/** Reads what config.yaml says now at a path. */
+/** Reads the current value at a path of config.yaml. */
 export type Standing = (...path: readonly string[]) => Json | undefined;
 
 export interface SecretPlace {
-  /** The variable that the secret comes from. */
+  /** The variable that holds the secret. */
   readonly variable: string;
-  /** The key that is to refer to it from now on; absent where nothing need be changed. */
+  /** The key that will refer to it; absent if no change is needed. */
   readonly refersAt?: readonly string[];
-  /** Whether a secret stood there itself, and would have won. */
+  /** Whether it replaces a literal secret there, which would have taken precedence. */
   readonly replaces: boolean;
 }
 
 const adapter = ['platforms', 'webhook'];
 const modelKey = ['agent', 'model', 'api_key'];
-/** A value that is one reference to a variable and nothing else. */
+/** A value that consists of one reference to a variable. */
 const reference = /^\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}$/;
-/** References that are no variables. */
+/** References that are not variables. */
 const known: ReadonlySet<string> = new Set(['userHome', 'workspaceFolder', 'workspaceFolderBasename', 'pathSeparator']);
 
-/** @param taken the variables that are set, of which none becomes a route's */
+/** @param taken the variables that are set; a new variable for a route's secret has none of these names */
 export function editsOf(
   answers: Answers,
   standing: Standing,
@@ -51,7 +51,7 @@ export function editsOf(
   for (const { name, toolsets } of routes) {
     const place = places.get(name);
     if (place !== undefined) refer(place);
-    // What a run may use stands with a new route in so many words.
+    // A new route lists its toolsets explicitly.
     const lent = toolsets ?? (routesIn(standing)[name] === undefined ? defaultToolsets : undefined);
     if (lent !== undefined) edits.push({ path: [...webhookPath(standing, 'routes'), name, 'toolsets'], value: lent });
   }
@@ -64,30 +64,30 @@ export function editsOf(
   return edits;
 }
 
-/** The webhook adapter's key where it counts: under `extra`, else beside it. */
+/** The webhook adapter's effective value: under `extra`, else beside it. */
 export function webhookValue(standing: Standing, key: string): Json | undefined {
   return standing(...adapter, 'extra', key) ?? standing(...adapter, key);
 }
 
-/** The global secret's place. Where nothing stands the variable alone is enough (ADP-1). */
+/** Where the global secret is stored. If there is none yet, the variable alone is enough (ADP-1). */
 export function placeOfSecret(standing: Standing): SecretPlace {
   const held = webhookValue(standing, 'secret');
   if (held === undefined) return { variable: 'WEBHOOK_SECRET', replaces: false };
   return placeOf(held, webhookPath(standing, 'secret'), 'WEBHOOK_SECRET');
 }
 
-/** The tools of a run without any of a server. */
+/** The default toolsets of a run, without any server's tools. */
 export const defaultToolsets: readonly string[] = ['agent-webhook'];
 
-/** The routes of config.yaml by their names. */
+/** The routes of config.yaml by name. */
 export function routesIn(standing: Standing): JsonObject {
   const held = webhookValue(standing, 'routes');
   return isJsonObject(held) ? held : {};
 }
 
 /**
- * Where the secrets that routes are given go: each into a variable that no other secret comes from, the one that the route
- * refers to already or one named for it.
+ * Where the routes' new secrets are stored: each in its own variable, either the one the route already refers to or one
+ * named after the route.
  * @param taken the variables that are set
  */
 export function placesOfRouteSecrets(
@@ -118,14 +118,14 @@ export function placesOfRouteSecrets(
   return places;
 }
 
-/** Whether a route has a secret of its own: one that is written, or the value of a variable that is set. */
+/** Whether a route has its own secret: a literal one, or a reference to a variable that is set. */
 export function hasOwnSecret(route: Json | undefined, variables: ReadonlySet<string>): boolean {
   const held = secretIn(route);
   const variable = variableOf(held);
   return variable === undefined ? held !== undefined : variables.has(variable);
 }
 
-/** What the routes are answered, and a secret for each that would have none: those named, and all without a global one. */
+/** Adds a secret for each route that would have none: the named routes, and all routes if there is no global secret. */
 export function withRouteSecrets(
   answers: Answers,
   standing: Standing,
@@ -164,13 +164,13 @@ function placeOf(held: Json | undefined, path: readonly string[], usual: string)
   return { variable: usual, refersAt: path, replaces: held !== undefined };
 }
 
-/** The variable that a value refers to and is nothing else than. */
+/** The variable, if the value is a single reference to one. */
 function variableOf(held: Json | undefined): string | undefined {
   const named = typeof held === 'string' ? reference.exec(held)?.[1] : undefined;
   return named === undefined || known.has(named) ? undefined : named;
 }
 
-/** Where a key takes effect (ADP-1): under `extra`, else beside it where it stands there. */
+/** Where a key takes effect (ADP-1): under `extra`, or beside it if it is set only there. */
 function webhookPath(standing: Standing, key: string): readonly string[] {
   const isDirect = standing(...adapter, 'extra', key) === undefined && standing(...adapter, key) !== undefined;
   return [...adapter, ...(isDirect ? [] : ['extra']), key];

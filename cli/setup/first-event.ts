@@ -1,6 +1,6 @@
 /**
- * Sends a first event through the gateway and tells its outcome: makes a subscription, signs an event by its secret,
- * waits until the event's work has ended, and takes the subscription away again.
+ * Sends a first event through the gateway and reports its outcome: creates a subscription, signs an event with its secret,
+ * waits until the event's work has ended, and removes the subscription.
  * @see CLI-1 and SUB-4 in docs/specification.md
  */
 
@@ -15,7 +15,7 @@ export type FirstEvent =
 const route = 'setup-test';
 const prompt = 'This is the first event of a new gateway: {message} Answer with one short sentence.';
 const pollMs = 100;
-/** An agent may think for a while; who waits longer looks for himself. */
+/** An agent may take a while; after this the person can check themselves. */
 const patienceMs = 120_000;
 const ended: ReadonlySet<string> = new Set([
   'delivered',

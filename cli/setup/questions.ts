@@ -1,6 +1,6 @@
 /**
- * The questions of the setup, one after the other, each with what stands now as its answer. Writes nothing: what was
- * answered is shown as a whole and confirmed at the end.
+ * The setup's questions, each with the current value as its default. Writes nothing: a summary of the answers is shown and
+ * confirmed at the end.
  * @see CLI-1 in docs/specification.md
  */
 
@@ -26,15 +26,15 @@ import { defaultToolsets, hasOwnSecret, routesIn, type Standing, webhookValue } 
 
 export interface Asked {
   readonly standing: Standing;
-  /** Those that are set. */
+  /** The variables that are set. */
   readonly variables: ReadonlySet<string>;
-  /** Whether the gateway of this home runs, and so has its ports itself. */
+  /** Whether the gateway of this home runs and therefore holds its ports itself. */
   readonly isRunning: boolean;
-  /** Whether a global secret is set, wherever. */
+  /** Whether a global secret is set anywhere. */
   readonly hasSecret: boolean;
 }
 
-/** No other port of that host could be had either. */
+/** Faults that no other port of the host would avoid. */
 const unboundForAll: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'ENOTFOUND']);
 
 const usualUrls: Readonly<Record<string, string>> = {
@@ -42,7 +42,7 @@ const usualUrls: Readonly<Record<string, string>> = {
   'openai-compatible': 'http://127.0.0.1:11434/v1',
 };
 
-/** The answers, confirmed; undefined where the person says no to the whole. */
+/** The confirmed answers; undefined if the person declines the summary. */
 export async function askAll(prompts: Prompts, asked: Asked): Promise<Answers | undefined> {
   const { standing } = asked;
   const enabled = await prompts.confirm('Receive webhooks?', standing('platforms', 'webhook', 'enabled') !== false);
@@ -63,13 +63,13 @@ async function askWebhook(prompts: Prompts, asked: Asked): Promise<Answers> {
     { host, port: Number(webhookValue(standing, 'port') ?? listenerKeys.port.default) },
     asked,
   );
-  // Each route gets a secret of its own; a global one is not made anew.
+  // Each route gets its own secret; a new global one is not created.
   const secret = hasSecret ? await askSecret(prompts, 'Secret of routes without one of their own', true) : undefined;
   const route = await askRoute(prompts, asked);
   return { host, port, ...definite({ secret, routes: route && [route] }) };
 }
 
-/** Undefined where the one that is set is kept. */
+/** Undefined if the existing secret is kept. */
 async function askSecret(
   prompts: Prompts,
   question: string,
@@ -89,7 +89,7 @@ async function askSecret(
   return how === 'generate' ? secretOf(how) : prompts.secret('Secret', (text) => secretProblem(text, route));
 }
 
-/** A route with a secret of its own and, of the servers' tools, only those that are chosen. */
+/** A route with its own secret and only the chosen servers' tools. */
 async function askRoute(prompts: Prompts, { standing, variables }: Asked): Promise<RouteAnswer | undefined> {
   const routes = routesIn(standing);
   const name = await prompts.text('Name of a route, such as github (empty: none)', '', (text) =>
@@ -102,7 +102,7 @@ async function askRoute(prompts: Prompts, { standing, variables }: Asked): Promi
   return { name, ...definite({ secret, toolsets: await askToolsets(prompts, standing, toolsets) }) };
 }
 
-/** The toolsets with those servers that are chosen; undefined where no server is configured. */
+/** The toolsets with the chosen servers; undefined if no server is configured. */
 async function askToolsets(prompts: Prompts, standing: Standing, held: Json): Promise<readonly string[] | undefined> {
   const configured = standing('mcp_servers');
   const servers = isJsonObject(configured) ? Object.keys(configured) : [];
@@ -118,7 +118,7 @@ async function askToolsets(prompts: Prompts, standing: Standing, held: Json): Pr
   return [...others, ...chosen.map((server) => `mcp-${server}`)];
 }
 
-/** Asks until the port can be had; one that is taken is asked for anew, with the next free one as the answer. */
+/** Repeats the question until the port is free; a taken port is asked again with the next free one as the default. */
 async function askPort(
   prompts: Prompts,
   question: string,
@@ -135,7 +135,7 @@ async function askPort(
   }
 }
 
-/** The page has a usual port, and nothing is asked where that can be had. */
+/** The page has a default port; asks only if it is taken. */
 async function askPage(prompts: Prompts, asked: Asked): Promise<Answers> {
   const { standing, isRunning } = asked;
   const { properties: page } = inspectorSchema;
@@ -205,7 +205,7 @@ async function askModel(prompts: Prompts, standing: Standing): Promise<ModelAnsw
   return definite({ provider, baseUrl, name, key: key === '' ? undefined : key });
 }
 
-/** Secrets are named and not shown. */
+/** Names the secrets without showing them. */
 function summary({ enabled, host, port, inspectorPort, secret, routes = [], runner, command, model }: Answers): string {
   const listener = enabled === true ? `on, at ${host}:${port}` : 'off';
   const held = secret === undefined ? [] : ['secret    into .env'];
@@ -232,7 +232,7 @@ function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A word as it must be typed to be read again as one. */
+/** Quotes a word if a shell would not read it as one. */
 function spelled(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 }

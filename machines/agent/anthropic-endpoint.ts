@@ -1,5 +1,5 @@
 /**
- * A conversation as Anthropic's endpoint wants it, and the events of its stream.
+ * Formats a conversation for Anthropic's endpoint and reads the events of its stream.
  * @see DIS-3 and CON-3 in docs/specification.md
  */
 
@@ -10,7 +10,7 @@ import type { Question, StopReason, Turn } from './model-talk.ts';
 
 export const anthropicEndpoint: Endpoint = { bodyOf, readEvent, readWhole };
 
-/** The endpoint wants a limit; every model that it offers today allows this one. */
+/** The endpoint requires a limit; every model that it offers today allows this one. */
 const usualMaxTokens = 8_192;
 
 function bodyOf({ name, maxTokens }: Asked, { system, turns, tools, temperature }: Question): JsonObject {
@@ -51,7 +51,7 @@ function messageOf(turn: Turn): JsonObject {
         name,
         input: objectOf(argumentsText),
       }));
-      // The endpoint refuses a block of blank text.
+      // The endpoint rejects blank text blocks.
       return { role: 'assistant', content: [...(text.trim() === '' ? [] : [{ type: 'text', text }]), ...used] };
     }
     case 'tools':
@@ -107,7 +107,7 @@ function readEvent(draft: Draft, event: JsonObject): string {
   }
 }
 
-/** A block that starts has an empty input, which its deltas fill; the block of a whole answer has its own. */
+/** A streamed block starts with an empty input that its deltas fill; a complete answer's block has its own. */
 function readBlock(draft: Draft, index: Json, block: Json, whole: boolean): string {
   if (!isJsonObject(block)) return '';
   if (block.type === 'text') return extendText(draft, block.text);

@@ -1,6 +1,6 @@
 /**
- * One session of `agent chat`: waits for the person, answers, can be told to stop answering, ends with its terminal. What
- * is said lies with the wiring. Knows no model and no socket.
+ * One session of `agent chat`: waits for the person, answers, can be cancelled, and ends with its terminal. The wiring keeps
+ * the messages.
  * @see CLI-4 in docs/specification.md
  */
 
@@ -13,28 +13,28 @@ export interface ChatInput {
 }
 
 export interface ChatContext extends ChatInput {
-  /** Turns that have ended, however. */
+  /** Turns that have ended, with any outcome. */
   readonly turns: number;
 }
 
 export type ChatEvent =
   | { readonly type: 'turn.begin' }
   | { readonly type: 'turn.cancel' }
-  /** The terminal is gone. */
+  /** The terminal has disconnected. */
   | { readonly type: 'chat.close' };
 
-/** What a tool of a server does after it was told to stop is its own matter. */
+/** How long to wait for cancelled work; a server's tool may continue after that. */
 const stopPatienceMs = 5_000;
 
 export const chatSessionMachine = setup({
   types: { input: {} as ChatInput, context: {} as ChatContext, events: {} as ChatEvent },
   actors: {
     answerTurn: promiseHole<undefined, ChatContext>('answerTurn'),
-    /** Resolves when what was told to stop has stopped. */
+    /** Resolves when the cancelled work has stopped. */
     awaitStopped: promiseHole<undefined, ChatContext>('awaitStopped'),
   },
   actions: {
-    /** Tells the terminal the outcome of the turn. */
+    /** Sends the outcome of the turn to the terminal. */
     tellTurn: effect('tellTurn'),
     forget: effect('forget'),
     countTurn: assign(({ context }) => ({ turns: context.turns + 1 })),

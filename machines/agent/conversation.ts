@@ -1,12 +1,12 @@
 /**
- * Keeps a conversation within what a model takes in: the oldest exchanges go first, and always whole, for an endpoint
- * refuses a tool's answer without its call. Asks nobody.
+ * Limits a conversation to the model's context: the oldest exchanges are removed first, each completely, because an endpoint
+ * rejects a tool result without its call.
  * @see CLI-4 in docs/specification.md
  */
 
 import type { Turn } from './model-talk.ts';
 
-/** Returns the newest exchanges that fit; the last one stays however long it is. */
+/** Returns the newest exchanges that fit; the last one is always kept. */
 export function fitConversation(turns: readonly Turn[], mostCharacters: number): readonly Turn[] {
   let left = mostCharacters;
   let from = turns.length;
@@ -15,7 +15,7 @@ export function fitConversation(turns: readonly Turn[], mostCharacters: number):
     if (turn === undefined) break;
     left -= lengthOf(turn);
     if (left < 0 && from < turns.length) break;
-    // Only what a person said can begin a conversation.
+    // A conversation has to begin with a user turn.
     if (turn.role === 'user') from = at;
   }
   return turns.slice(from);

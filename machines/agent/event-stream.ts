@@ -1,21 +1,21 @@
 /**
- * Cuts a stream of server-sent events into events, whatever the chunks it comes in. Knows no model and reads no data.
+ * Splits a stream of server-sent events into events, at any chunk boundaries. Does not parse the data.
  * @see [HTML §9.2.6](https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation)
  * @see DIS-3 in docs/specification.md
  */
 
 export interface StreamEvent {
-  /** Empty where the stream names none. */
+  /** Empty if the stream names no event. */
   readonly name: string;
   readonly data: string;
 }
 
 export interface EventReader {
-  /** The events that the chunk completed. */
+  /** Returns the events that the chunk completed. */
   read(chunk: string): readonly StreamEvent[];
 }
 
-/** Each character is looked at once, so that a line in a thousand chunks costs no more than one in a single one. */
+/** Reads each character once, so that a line in a thousand chunks costs no more than one in a single chunk. */
 export function createEventReader(): EventReader {
   let line = '';
   let name = '';
@@ -28,7 +28,7 @@ export function createEventReader(): EventReader {
     first = false;
     line = '';
     if (whole === '') {
-      // An event without data is none.
+      // An event without data is ignored.
       if (data.length > 0) events.push({ name, data: data.join('\n') });
       name = '';
       data = [];
@@ -46,7 +46,7 @@ export function createEventReader(): EventReader {
       const events: StreamEvent[] = [];
       let from = 0;
       for (const { index, 0: end } of chunk.matchAll(/[\r\n]/g)) {
-        // A line may end in two characters, and a chunk between them.
+        // CR LF is one line end, and a chunk may end between the two.
         const isSecondHalf = end === '\n' && afterReturn && index === from && line === '';
         if (!isSecondHalf) {
           line += chunk.slice(from, index);

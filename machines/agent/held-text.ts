@@ -1,28 +1,28 @@
 /**
- * Lets a text that comes in pieces out word by word, clean: a word is held back until it is whole, for half a secret is
- * not known for one. A secret of several words is known only with its last. Knows no secret itself.
+ * Releases streamed text word by word, redacted. A word is held back until it is complete, because half a secret is not
+ * recognized; a secret of several words is recognized only at its last word.
  * @see CLI-4 and OBS-1 in docs/specification.md
  */
 
 export interface HeldText {
-  /** What may be shown now. */
+  /** Returns what can be shown now. */
   push(piece: string): string;
-  /** What was held back; begins anew. */
+  /** Returns what was held back, and starts over. */
   flush(): string;
 }
 
-/** A line this long is let out as it is; nobody writes prose so. */
+/** Longer lines are flushed without waiting for their last word; real prose never gets here. */
 const longestLine = 4_096;
 
 export function createHeldText(redact: (text: string) => string): HeldText {
-  /** The line so far, and what of its clean text is out already. */
+  /** `line`: the current line so far; `out`: its redacted text that was already released. */
   let line = '';
   let out = '';
 
-  /** What the clean text of a line's beginning adds to what is out. */
+  /** Returns what the line's redacted beginning adds to the released text. */
   function advance(upTo: number): string {
     const clean = redact(line.slice(0, upTo));
-    // What a later word betrayed cannot be taken back; from where the two part, the clean one continues.
+    // Text released before a later word revealed a secret cannot be withdrawn; continue with the redacted text from there.
     let same = 0;
     while (same < out.length && clean[same] === out[same]) same += 1;
     const more = clean.slice(same < out.length ? same : out.length);
@@ -51,7 +51,7 @@ export function createHeldText(redact: (text: string) => string): HeldText {
   };
 }
 
-/** Where the last word of a line begins, found from its end: a pattern would try every place before it. */
+/** Where the last word of a line begins. Searches from the end: a pattern would try every position before it. */
 function lastWordAt(line: string): number {
   let at = line.length;
   while (at > 0 && !/\s/.test(line.charAt(at - 1))) at -= 1;

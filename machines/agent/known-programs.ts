@@ -1,14 +1,14 @@
 /**
- * The agent programs that the first steps offer if they are installed, each with the command that reads a prompt from the
- * standard input, prints the answer, and offers the tools of the run. The same commands as in docs/quick-starts.md.
+ * The agent programs that the first steps offer if they are installed, each with a command that reads a prompt from standard
+ * input, prints the answer and uses the run's tools. The same commands as in docs/quick-starts.md.
  * @see INS-4 in docs/specification.md
  */
 
 export interface KnownProgram {
-  /** As it is found on PATH. */
+  /** Its name on PATH. */
   readonly program: string;
   readonly title: string;
-  /** For `agent.command`. */
+  /** The value for `agent.command`. */
   readonly command: readonly string[];
   /** What else the program needs. */
   readonly note?: string;

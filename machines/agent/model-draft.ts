@@ -1,26 +1,26 @@
 /**
- * An answer of a model as far as it has come, and what every kind of endpoint's stream adds to it alike: calls in parts,
- * counts of tokens, faults.
+ * A partial answer of a model, and the stream events that all kinds of endpoints have in common: calls in parts, token
+ * counts, faults.
  * @see DIS-3 in docs/specification.md
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { type ModelAnswer, noTokens, type StopReason, type Tokens, type ToolAsk } from './model-talk.ts';
 
-/** An answer as far as it has come. Each event changes it in place: a copy for each would make reading quadratic. */
+/** A partial answer. Each event changes it in place: copying it for each event would make reading quadratic. */
 export interface Draft {
   text: string;
   readonly calls: Map<string, ToolAsk>;
   stop: StopReason | null;
   tokens: Tokens;
-  /** The endpoint said that nothing follows. */
+  /** The endpoint has ended the stream. */
   ended: boolean;
-  /** The endpoint gave up in mid-stream. */
+  /** The endpoint failed in mid-stream. */
   fault: StreamFault | null;
 }
 
 export interface StreamFault {
-  /** The endpoint's name for it: a word, never its message. */
+  /** The endpoint's error type, never its message. */
   readonly type: string;
   readonly passing: boolean;
 }
@@ -29,7 +29,7 @@ export function emptyDraft(): Draft {
   return { text: '', calls: new Map(), stop: null, tokens: noTokens, ended: false, fault: null };
 }
 
-/** Adds a text to the draft. Returns it. */
+/** Appends text to the draft and returns it. */
 export function extendText(draft: Draft, said: Json | undefined): string {
   const piece = textOf(said);
   draft.text += piece;
@@ -38,13 +38,13 @@ export function extendText(draft: Draft, said: Json | undefined): string {
 
 const emptyArguments = '{}';
 
-/** The answer that a draft amounts to; undefined while the endpoint has not said that it is whole. */
+/** The answer that a draft contains; undefined until the endpoint has given a stop reason. */
 export function answerOf(draft: Draft): ModelAnswer | undefined {
   if (draft.stop === null) return undefined;
   return { text: draft.text, calls: withIds([...draft.calls.values()]), stop: draft.stop, tokens: draft.tokens };
 }
 
-/** Replies are matched to calls by id, so each call gets one of its own where the endpoint gave none or one twice. */
+/** Replies are matched to calls by id, so calls with a missing or repeated id get a new one. */
 function withIds(calls: readonly ToolAsk[]): readonly ToolAsk[] {
   const taken = new Set<string>();
   return calls.map((call, index) => {
@@ -59,7 +59,7 @@ function withIds(calls: readonly ToolAsk[]): readonly ToolAsk[] {
   });
 }
 
-/** Adds a part of a call to what has come of it, in time that does not depend on how much that is. */
+/** Appends a part to a call, in time independent of the call's length. */
 export function extendCall(calls: Map<string, ToolAsk>, key: string, part: ToolAsk): void {
   const standing = calls.get(key) ?? { id: '', name: '', argumentsText: '' };
   calls.set(key, {
@@ -70,7 +70,7 @@ export function extendCall(calls: Map<string, ToolAsk>, key: string, part: ToolA
   });
 }
 
-/** Each provider's names; a later count replaces an earlier one, for both count from the start. */
+/** Reads each provider's field names. A later count replaces an earlier one: both count from the start. */
 export function tokensOf(standing: Tokens, usage: Json | undefined): Tokens {
   if (!isJsonObject(usage)) return standing;
   const cached = [usage.cache_creation_input_tokens, usage.cache_read_input_tokens].map((one) => countOf(one) ?? 0);
@@ -96,7 +96,7 @@ const passing: ReadonlySet<string> = new Set([
 ]);
 const wordPattern = /^[a-z][a-z_]{0,48}$/;
 
-/** What an endpoint that gave up says of it; without a word of its own it passes. */
+/** The fault of an endpoint that failed; retryable if it names no type. */
 export function faultOf(error: Json | undefined): StreamFault {
   const type = isJsonObject(error)
     ? [error.type, error.code].map(textOf).find((one) => wordPattern.test(one))
@@ -104,23 +104,23 @@ export function faultOf(error: Json | undefined): StreamFault {
   return type === undefined ? { type: 'error', passing: true } : { type, passing: passing.has(type) };
 }
 
-/** An endpoint refuses a conversation in which arguments are no object, so malformed ones go back as none. */
+/** An endpoint rejects a conversation with arguments that are not an object, so malformed ones become an empty object. */
 export function objectOf(text: string): JsonObject {
   const parsed = parse(text);
   return isJsonObject(parsed) ? parsed : {};
 }
 
-/** The list that was said; an empty one where something else was. */
+/** The value if it is a list; else an empty list. */
 export function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
-/** The text that was said; an empty one where something else was. */
+/** The value if it is a string; else an empty one. */
 export function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Reads JSON; undefined where it is none. */
+/** Parses JSON; undefined if the text is not JSON. */
 export function parse(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;

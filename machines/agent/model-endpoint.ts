@@ -1,5 +1,5 @@
 /**
- * What a kind of model endpoint is to the rest: how it writes a conversation, and how its answer is read.
+ * The interface of a kind of model endpoint: how it formats a conversation, and how its answer is read.
  * @see DIS-3 in docs/specification.md
  */
 
@@ -8,18 +8,18 @@ import type { ModelSettings } from '../config/settings.ts';
 import type { Draft } from './model-draft.ts';
 import type { Question } from './model-talk.ts';
 
-/** What of the settings a request's body says. */
+/** The settings that a request's body needs. */
 export type Asked = Pick<ModelSettings, 'name' | 'maxTokens'> & Partial<Pick<ModelSettings, 'baseUrl'>>;
 
-/** How one kind of endpoint writes a conversation. */
+/** How one kind of endpoint formats a conversation. */
 export interface Endpoint {
   /** The body of a request for a streamed answer. */
   readonly bodyOf: (asked: Asked, question: Question) => JsonObject;
   /**
-   * Adds one event of a stream to the draft. Unknown events are passed over: endpoints add events.
+   * Adds one stream event to the draft. Ignores unknown events, because endpoints add new ones.
    * @returns the text that it added
    */
   readonly readEvent: (draft: Draft, event: JsonObject) => string;
-  /** Adds the answer of an endpoint that does not stream although it was asked to. */
+  /** Adds the complete answer of an endpoint that does not stream although it was asked to. */
   readonly readWhole: (draft: Draft, body: JsonObject) => string;
 }

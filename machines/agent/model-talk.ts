@@ -1,19 +1,18 @@
 /**
- * What is said between a run and a model, in one shape for every kind of endpoint: the question with its turns and tools,
- * and the answer. Knows no endpoint's notation.
+ * What a run and a model exchange, in one shape for all endpoints: the request with its turns and tools, and the answer.
  * @see DIS-3 in docs/specification.md
  */
 
 import type { JsonObject } from '../base/json.ts';
 
-/** A tool as a model is offered it. */
+/** A tool as it is offered to a model. */
 export interface ToolOffer {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
 }
 
-/** A model asks for a tool; the arguments are its text, which need not be JSON. */
+/** A model's call of a tool; the arguments are its text, which may be invalid JSON. */
 export interface ToolAsk {
   readonly id: string;
   readonly name: string;
@@ -41,7 +40,7 @@ export interface Question {
   readonly system: string;
   readonly turns: readonly Turn[];
   readonly tools: readonly ToolOffer[];
-  /** Left out: as the endpoint likes. */
+  /** Absent: the endpoint's default. */
   readonly temperature?: number;
 }
 
@@ -50,7 +49,7 @@ export interface Tokens {
   readonly output: number;
 }
 
-/** `cut`: the token limit came first. `refused`: the model or its filter would not. */
+/** `cut`: the token limit was reached. `refused`: the model or its filter refused. */
 export type StopReason = 'ended' | 'calls' | 'cut' | 'refused';
 
 export interface ModelAnswer {

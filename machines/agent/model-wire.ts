@@ -1,6 +1,6 @@
 /**
- * Speaks to either kind of model endpoint by the provider that the settings name, and reads what both say alike: the end
- * of a stream, an error. Knows no socket, no tool and no limit.
+ * Selects the endpoint format by the provider in the settings, and reads what both formats share: the end of a stream and
+ * errors.
  * @see DIS-3 and CON-3 in docs/specification.md
  */
 
@@ -24,10 +24,10 @@ export function requestBody(model: Asked & Pick<ModelSettings, 'provider'>, ques
   return endpoints[model.provider].bodyOf(model, question);
 }
 
-/** Adds one event of a stream, by its text, to the draft. Returns the text that it added. */
+/** Adds one stream event, given as text, to the draft. Returns the text that it added. */
 export function readEvent(provider: Provider, draft: Draft, data: string): string {
   if (data.trim() === '[DONE]') {
-    // Some endpoints end so and give no reason: what has come is the answer.
+    // Some endpoints end without a stop reason: what has arrived is the answer.
     draft.stop ??= draft.calls.size > 0 ? 'calls' : draft.text === '' ? null : 'ended';
     draft.ended = true;
     return '';
@@ -41,7 +41,7 @@ export function readEvent(provider: Provider, draft: Draft, data: string): strin
   return endpoints[provider].readEvent(draft, event);
 }
 
-/** Adds the answer of an endpoint that does not stream although it was asked to. Returns the text that it added. */
+/** Adds the complete answer of an endpoint that does not stream although it was asked to. Returns the text that it added. */
 export function readWhole(provider: Provider, draft: Draft, body: Json): string {
   if (!isJsonObject(body)) return '';
   if (!isJsonObject(body.error)) return endpoints[provider].readWhole(draft, body);

@@ -1,5 +1,5 @@
 /**
- * A conversation as the endpoints that are compatible with OpenAI's want it, and the events of their streams.
+ * Formats a conversation for OpenAI-compatible endpoints and reads the events of their streams.
  * @see DIS-3 and CON-3 in docs/specification.md
  */
 
@@ -10,7 +10,7 @@ import type { Question, StopReason, ToolAsk, Turn } from './model-talk.ts';
 
 export const openAiEndpoint: Endpoint = { bodyOf, readEvent, readWhole };
 
-/** OpenAI's own endpoints, whose reasoning models refuse `max_tokens`; the compatible ones know nothing else for certain. */
+/** OpenAI's own endpoints: their reasoning models reject `max_tokens`, the only name sure to work elsewhere. */
 const openAiHost = /^https:\/\/(?:[\w-]+\.)*openai\.(?:com|azure\.com)(?::\d+)?(?:\/|$)/i;
 
 function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, { system, turns, tools, temperature }: Question): JsonObject {
@@ -80,7 +80,7 @@ function readEvent(draft: Draft, event: JsonObject): string {
     extendCall(calls, callKey(calls, part, position), {
       id: textOf(part.id),
       name: textOf(asked.name),
-      // Some endpoints send the arguments as the object that they stand for.
+      // Some endpoints send the arguments as an object instead of JSON text.
       argumentsText: isJsonObject(asked.arguments) ? JSON.stringify(asked.arguments) : textOf(asked.arguments),
     });
   }
@@ -88,7 +88,7 @@ function readEvent(draft: Draft, event: JsonObject): string {
   return extendText(draft, delta.content);
 }
 
-/** Parts of one call share an index; an endpoint that gives none sends each call whole, with an id of its own. */
+/** Parts of one call share an index; an endpoint without indexes sends each call complete, with its own id. */
 function callKey(calls: ReadonlyMap<string, ToolAsk>, part: JsonObject, position: number): string {
   if (typeof part.index === 'number') return String(part.index);
   return textOf(part.id) === '' ? `whole/${calls.size}/${position}` : `id/${textOf(part.id)}`;

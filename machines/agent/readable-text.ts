@@ -1,6 +1,6 @@
 /**
- * Turns a page into the text that a person would read on it: no scripts, no styles, no markup; a line to a block. Takes
- * time linear in the page, whoever wrote it. Fetches nothing and trusts nothing.
+ * Extracts a page's readable text: no scripts, styles or markup; one line per block. Takes time linear in the page, also for
+ * hostile pages. Fetches nothing.
  * @see DIS-5 in docs/specification.md
  */
 
@@ -9,11 +9,11 @@ export interface ReadableText {
   readonly text: string;
 }
 
-/** What lies between these and their end is nothing to read. */
+/** Elements whose content is left out. */
 const skipped: ReadonlySet<string> = new Set(
   'script style noscript template svg math iframe object canvas select textarea nav footer aside'.split(' '),
 );
-/** The content of these is text to a browser until their end, whatever it looks like. */
+/** Elements whose content a browser treats as text until their end tag. */
 const raw: ReadonlySet<string> = new Set(['script', 'style', 'textarea', 'iframe', 'noscript', 'title']);
 const blocks: ReadonlySet<string> = new Set(
   'address article blockquote br dd div dl dt figcaption figure h1 h2 h3 h4 h5 h6 header hr li main ol p pre section table td th tr ul'.split(
@@ -57,7 +57,7 @@ const entities: Readonly<Record<string, string>> = {
 export function readableText(html: string): ReadableText {
   const pieces: string[] = [];
   let title = '';
-  /** The element whose content is left out, and how deep its like are nested in it. */
+  /** The element being left out, and how many elements of that name are open in it. */
   let left: { readonly name: string; depth: number } | undefined;
   let at = 0;
   while (at < html.length) {
@@ -67,7 +67,7 @@ export function readableText(html: string): ReadableText {
     if (open === -1) break;
     const tag = readTag(html, open);
     if (tag === undefined) {
-      // A `<` that opens nothing is a character.
+      // A `<` that begins no tag is a character.
       if (left === undefined) pieces.push('<');
       at = open + 1;
       continue;
@@ -97,7 +97,7 @@ interface Tag {
   readonly end: number;
 }
 
-/** Undefined where no tag, comment or declaration begins. What does not end swallows the rest, as in a browser. */
+/** Undefined if no tag, comment or declaration begins here. An unclosed one takes the rest, as in a browser. */
 function readTag(html: string, open: number): Tag | undefined {
   const next = html[open + 1] ?? '';
   if (next === '!' || next === '?') {
@@ -127,7 +127,7 @@ function nameAt(html: string, from: number): string {
   return /^[A-Za-z]/.test(name) ? name : '';
 }
 
-/** A quoted value may hold the character that ends a tag. */
+/** A quoted value may contain the character that ends a tag. */
 function endOfTag(html: string, from: number): number {
   let quote = '';
   for (let at = from; at < html.length; at += 1) {

@@ -1,23 +1,23 @@
 /**
- * Chooses the one skill that a run loads and reads its text. Knows no folder: whether a skill is there is asked.
+ * Chooses the one skill that a run loads, and parses its text. A callback says whether a skill exists.
  * @see DIS-6 in docs/specification.md
  */
 
 export interface Skill {
   readonly name: string;
   readonly description: string;
-  /** What the agent is told. */
+  /** The text for the agent. */
   readonly text: string;
 }
 
-/** Returns the first name that is there; later ones are ignored. */
+/** Returns the first name that exists; later ones are ignored. */
 export function chooseSkill(names: readonly string[], has: (name: string) => boolean): string | undefined {
   return names.find(has);
 }
 
 const frontMatter = /^---\r?\n([\s\S]*?)\r?\n---\r?\n?/;
 
-/** Reads a SKILL.md: front matter with `name` and `description`, then the text. Without front matter all is text. */
+/** Reads a SKILL.md: front matter with `name` and `description`, then the text. Without front matter, all is text. */
 export function readSkill(folderName: string, source: string): Skill {
   const head = frontMatter.exec(source);
   const fields = head?.[1] ?? '';

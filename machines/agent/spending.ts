@@ -1,5 +1,5 @@
 /**
- * What a run took: questions, tokens and, where prices are known, money. Arithmetic only.
+ * What a run used: model requests, tokens and, if prices are set, money.
  * @see DIS-3 in docs/specification.md
  */
 
@@ -7,16 +7,16 @@ import type { ModelPrices } from '../config/settings.ts';
 import type { Tokens } from './model-talk.ts';
 
 export interface Spending {
-  /** Questions to the model. */
+  /** Requests to the model. */
   readonly steps: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** In the money of the prices; absent where there are none. */
+  /** In the currency of the prices; absent without prices. */
   readonly cost?: number;
 }
 
 const million = 1_000_000;
-/** Beyond this a sum of fractions is noise. */
+/** More decimals are rounding noise. */
 const decimals = 6;
 
 export function spendingOf(steps: number, { input, output }: Tokens, prices: ModelPrices | undefined): Spending {

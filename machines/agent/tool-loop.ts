@@ -1,6 +1,6 @@
 /**
- * Decides what follows a model's answer: these tools are called, or this is the response, or the run has failed. What a
- * model asks for wrongly becomes an error that it can read and fix. Calls nothing.
+ * Decides what follows a model's answer: tool calls, the response, or the run's failure. A wrong call becomes an error that
+ * the model can read and correct. Calls nothing.
  * @see DIS-3 in docs/specification.md
  */
 
@@ -9,7 +9,7 @@ import type { ModelAnswer, ToolAsk } from './model-talk.ts';
 
 export type PlannedCall =
   | { readonly kind: 'call'; readonly ask: ToolAsk; readonly args: JsonObject }
-  /** Not called; the model reads why. */
+  /** Not called; the model gets the reason. */
   | { readonly kind: 'refuse'; readonly ask: ToolAsk; readonly why: string };
 
 export type NextStep =
@@ -18,13 +18,13 @@ export type NextStep =
   | { readonly kind: 'fail'; readonly reason: string };
 
 export interface LoopState {
-  /** Requests made of the model, this answer's included. */
+  /** Requests to the model, including this answer. */
   readonly steps: number;
   readonly maxSteps: number;
   readonly isOffered: (name: string) => boolean;
 }
 
-/** A model that asks for more at once has lost its way. */
+/** More calls at once are a sign that the model is stuck. */
 export const mostCallsAtOnce = 32;
 const cutMark = '[the model’s token limit cut the answer off here]';
 const keptArguments = 200;
@@ -42,7 +42,7 @@ export function nextStep(answer: ModelAnswer, { steps, maxSteps, isOffered }: Lo
     if (index >= mostCallsAtOnce) {
       return { kind: 'refuse', ask, why: `not called: at most ${mostCallsAtOnce} tools can be called at once` };
     }
-    // Half of the arguments may read as whole ones.
+    // Truncated arguments may parse as complete ones.
     if (stop === 'cut' && index === calls.length - 1) {
       return { kind: 'refuse', ask, why: 'not called: the token limit cut this call off; ask for less at once' };
     }

@@ -1,13 +1,13 @@
 /**
- * Formats a tool's result for a model as one text. What is no text is named, so that the model knows it was there. Cuts
- * nothing: the result was bounded before.
+ * Formats a tool's result as one text for a model. Content that is not text is named, so that the model sees it existed.
+ * Cuts nothing: the result is already bounded.
  * @see DIS-3 and LIF-13 in docs/specification.md
  */
 
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import type { ShapedResult } from '../mcp/tool-result.ts';
 
-/** Structured content is the content over again for those who can read it, so it stands alone or not at all. */
+/** Structured content repeats the content for programs, so it is used only if there is no other text. */
 export function toolText({ content, structuredContent }: ShapedResult): string {
   const texts = content.map(spell).filter((text) => text !== '');
   if (texts.length > 0) return texts.join('\n');

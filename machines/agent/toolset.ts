@@ -1,6 +1,6 @@
 /**
- * Decides which tools a run may use, by the names of toolsets. A route's list replaces the default; names that are
- * unknown, or that no third party's payload may reach, are dropped and said so. Knows no tool.
+ * Decides which tools a run may use, from toolset names. A route's list replaces the default. Names that are unknown, or
+ * that no third party's payload may reach, are dropped with a reason.
  * @see DIS-5 in docs/specification.md
  */
 
@@ -8,22 +8,22 @@ import { matchesGlob } from '../mcp/glob.ts';
 import { toolPrefix } from '../mcp/tool-name.ts';
 
 export interface Toolsets {
-  /** Built-in tools by their names, servers as `mcp-<server>`, single tools of servers by their registered names. */
+  /** Built-in tools by name, servers as `mcp-<server>`, single server tools by their registered names. */
   readonly names: readonly string[];
   readonly dropped: readonly { readonly name: string; readonly why: string }[];
 }
 
-/** The toolset `agent-webhook`. */
+/** The tools of the toolset `agent-webhook`. */
 export const webhookToolset = ['web_search', 'web_extract', 'vision_analyze', 'clarify'] as const;
 
-/** A tool of a server begins with this, the toolset of a server with the other. */
+/** Prefixes of a server's tool, and of a server's toolset. */
 const ofTool = 'mcp__';
 const ofServer = 'mcp-';
 const globMark = /[*?[\\]/;
 /** Every server of the profile. */
 export const allServers = `${ofServer}*`;
 
-/** What the owner's own work has, a chat and a cron job: the built-in tools, and every server of the profile. */
+/** The toolsets of the owner's own work, a chat or a cron job: the built-in tools and every server of the profile. */
 export const ownersToolsets: readonly string[] = ['agent-webhook', 'mcp'];
 
 const sets: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
@@ -33,12 +33,12 @@ const sets: ReadonlyMap<string, readonly string[]> = new Map<string, readonly st
   ['mcp', [allServers]],
   ...webhookToolset.map((name) => [name, [name]] as const),
 ]);
-/** A payload is a third party's text: it must not reach these. */
+/** Not for payloads, which are a third party's text. */
 const restricted: ReadonlySet<string> = new Set(['terminal']);
 
 /**
- * Without a list a run has the toolset of webhooks, and so no tool of a server: anyone who can send an event writes
- * the prompt that the tools are offered to.
+ * Without a list, a run gets the webhook toolset and no server's tools, because anyone who can send an event writes the
+ * prompt that the tools are offered to.
  * @param servers the servers of the profile, connected or not
  */
 export function resolveToolsets(asked: readonly string[] | undefined, servers: readonly string[]): Toolsets {
@@ -54,7 +54,7 @@ export function resolveToolsets(asked: readonly string[] | undefined, servers: r
   return { names: [...names], dropped };
 }
 
-/** The servers of which a list names a tool, or may: only the beginning of a tool's name is known before it is connected. */
+/** The servers of which a list names a tool, or may: before a server connects, only its tools' prefix is known. */
 export function serversOf(asked: readonly string[], servers: readonly string[]): readonly string[] {
   const { names } = resolveToolsets(asked, servers);
   const allows = toolFilter(names);
@@ -70,9 +70,9 @@ export function serversOf(asked: readonly string[], servers: readonly string[]):
 }
 
 /**
- * Tells whether a name that the program of a run asks for lies within what the run is lent. Knows no more than the run may
- * see, so the answer is the same for a server that is not lent and for one that does not exist. It may take a pattern that
- * is wider for one within: both lists must allow a tool.
+ * Whether a name that a run's program requests is within what the run is lent. Uses only what the run may see, so the answer
+ * is the same for a server that is not lent and for one that does not exist. A wider pattern may pass as within, because
+ * both lists must allow a tool.
  * @param tools the tools that the run is lent
  */
 export function isWithin(name: string, lent: readonly string[], tools: readonly ServerTool[]): boolean {
@@ -80,7 +80,7 @@ export function isWithin(name: string, lent: readonly string[], tools: readonly 
   if (lent.some((one) => one === name || matchesGlob(one)(name)) || lent.includes(allServers)) return true;
   const wholly = toolFilter(lent.filter((one) => one.startsWith(ofServer)));
   const begin = name.slice(0, name.search(globMark) >>> 0);
-  // A server that is lent by its name may not have listed its tools yet.
+  // A server lent by name may not have listed its tools yet.
   const lentServers = lent.filter((one) => one.startsWith(ofServer) && !globMark.test(one));
   return (
     lentServers.some((one) => begin.startsWith(toolPrefix(one.slice(ofServer.length)))) ||
@@ -88,7 +88,7 @@ export function isWithin(name: string, lent: readonly string[], tools: readonly 
   );
 }
 
-/** A tool's own name stays as it is: its server need not be connected yet. A server's name alone is its toolset's too. */
+/** A tool's own name is kept: its server need not be connected yet. A bare server name means its toolset. */
 function serversNamed(name: string, servers: readonly string[]): readonly string[] {
   if (name.startsWith(ofTool)) return [name];
   if (servers.includes(name)) return [`${ofServer}${name}`];
@@ -96,15 +96,15 @@ function serversNamed(name: string, servers: readonly string[]): readonly string
   return servers.some(matchesGlob(name.slice(ofServer.length))) ? [name] : [];
 }
 
-/** Where a tool of a server comes from, and the name that it is registered under. */
+/** A server's tool, with the name that it is registered under. */
 export interface ServerTool {
   readonly server: string;
   readonly name: string;
 }
 
 /**
- * Tells which tools of servers the names allow: `mcp-<server>` all of one server, `mcp__<server>__<tool>` one, either
- * with the stars of a shell.
+ * Returns a predicate for the server tools that the names allow: `mcp-<server>` for all of a server, `mcp__<server>__<tool>`
+ * for one; both may contain shell wildcards.
  */
 export function toolFilter(names: readonly string[]): (tool: ServerTool) => boolean {
   const servers = names

@@ -1,25 +1,24 @@
 /**
- * What a run said and did, for the history: one entry an utterance, each text bounded, and the whole bounded too. Knows
- * no run and no store.
+ * What a run said and did, for the history: one entry per utterance, with a limit per text and for all.
  * @see DIS-3 and DUR-2 in docs/specification.md
  */
 
 import { cut, type JsonObject } from '../base/json.ts';
 import type { Spending } from './spending.ts';
 
-/** An entry with the Unix milliseconds at which it came. */
+/** An entry with its time in Unix milliseconds. */
 export type TimedEntry = TranscriptEntry & { readonly atMs?: number };
 
 export type TranscriptEntry =
   | { readonly kind: 'prompt'; readonly text: string }
   /** What the model said in one step. */
   | { readonly kind: 'answer'; readonly text: string; readonly inputTokens: number; readonly outputTokens: number }
-  /** An answer broke off and the question was asked again. */
+  /** An answer broke off and the request was repeated. */
   | { readonly kind: 'again'; readonly text: string }
   | { readonly kind: 'call'; readonly id: string; readonly tool: string; readonly text: string }
   | { readonly kind: 'result'; readonly id: string; readonly text: string; readonly isError: boolean };
 
-/** What a run with the built-in loop adds to its outcome. */
+/** What a run of the built-in loop adds to its outcome. */
 export interface RunAccount {
   readonly spending: Spending;
   readonly transcript: readonly TimedEntry[];
@@ -27,7 +26,7 @@ export interface RunAccount {
 
 const longestText = 16_384;
 const mostCharacters = 524_288;
-/** A model that loops says little each time. */
+/** Also bounded by number: a model in a loop writes short entries. */
 const mostEntries = 2_000;
 
 export interface Transcript {
@@ -35,7 +34,7 @@ export interface Transcript {
   entries(): readonly TimedEntry[];
 }
 
-/** @param redact takes secrets out of a text, which is cut after that: half a secret is not known for one */
+/** @param redact removes secrets from a text, which is cut after that: half a secret is not recognized */
 export function createTranscript(redact: (text: string) => string): Transcript {
   const entries: TimedEntry[] = [];
   let left = mostCharacters;
@@ -54,7 +53,7 @@ export function createTranscript(redact: (text: string) => string): Transcript {
   };
 }
 
-/** The entries as plain JSON, in the notation of all rows. */
+/** The entries as plain JSON, with the key style of all rows. */
 export function transcriptJson(entries: readonly TimedEntry[]): readonly JsonObject[] {
   return entries.map(({ atMs, ...entry }): JsonObject => {
     const row = entryJson(entry);

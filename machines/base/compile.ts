@@ -1,12 +1,12 @@
 /**
- * Compiles a flat statechart into actor logic of its own. The chart stays the one description: a machine made by
- * `setup().createMachine()` goes in, logic that behaves like it comes out, spawned, sent to, awaited and inspected like any
- * actor. What the interpreter works out at every step — which transitions apply, what an action's name means — is worked
- * out once.
+ * Compiles a flat statechart into actor logic. The chart stays the single definition: a machine from
+ * `setup().createMachine()` is compiled into logic with the same behaviour, which is spawned, sent to, awaited and inspected
+ * like any actor. What the interpreter resolves at every step, such as matching transitions and action names, is resolved
+ * once.
  *
  * Supported: atomic and final states under the root; entry, exit and transition actions by name, inline or parameterised;
  * `assign`, `emit`, `raise`, `cancel`, `sendTo` and `sendParent` as the interpreter's own; guards by name or inline;
- * `always`, `on` with wildcards, `after`, `invoke`, output. Everything else is refused when the chart is compiled.
+ * `always`, `on` with wildcards, `after`, `invoke`, output. Anything else is rejected when the chart is compiled.
  * @see docs/decisions/0005-compiled-charts.md
  */
 
@@ -30,23 +30,23 @@ import type { Watched } from './lean-actor.ts';
 import { systemInternals } from './xstate-internals.ts';
 
 export interface CompileOptions {
-  /** Tells the time of steps, in Unix milliseconds. */
+  /** Returns the time of steps, in Unix milliseconds. */
   readonly now?: () => number;
-  /** How many of its last steps an actor remembers; 0 remembers none. */
+  /** How many of its last steps an actor keeps; 0 keeps none. */
   readonly trail?: number;
   /**
-   * Copies a context of a chart that runs hot, field by field (`LaidOut` sees to it that none is missing): what a spread
-   * copies has most of its fields in a second object, which is made anew for every few of them. Left out: a spread.
+   * Copies the context of a hot chart field by field (`LaidOut` ensures that none is missing): a spread puts most fields
+   * into a second object, which is reallocated every few fields. Absent: a spread.
    */
   readonly copy?: (context: never) => object;
-  /** Says what is inspected of the system now. Left out: everything, always. */
+  /** Returns what is inspected in the system now. Absent: always everything. */
   readonly watched?: () => Watched;
 }
 
-/** A context with each of its fields named, also those that hold nothing yet. */
+/** A context with every field present, including undefined ones. */
 export type LaidOut<Context> = { readonly [Field in keyof Required<Context>]: Context[Field] };
 
-/** Input, output and events are those of the machine. */
+/** Logic with the input, output and events of the machine. */
 export type CompiledLogic<Machine extends AnyStateMachine = AnyStateMachine> = ActorLogic<
   Snapshot<OutputFrom<Machine>>,
   EventFromLogic<Machine>,
@@ -62,7 +62,7 @@ interface Scope extends Omit<AnyActorScope, 'actionExecutor'> {
   readonly actionExecutor: ActionRun['scope']['actionExecutor'];
 }
 
-/** The steps of one macrostep while it is under way. */
+/** A macrostep in progress. */
 interface Run {
   readonly scope: Scope;
   readonly event: EventObject;
@@ -72,16 +72,16 @@ interface Run {
   state: number;
   status: 'active' | 'done';
   children: Readonly<Record<string, AnyActorRef>>;
-  /** Events raised within, consumed before the macrostep ends. */
+  /** Events raised in this macrostep, handled before it ends. */
   raised: EventObject[] | undefined;
   trail: number[] | undefined;
-  /** The time of its steps, and when the state that it ends in was entered. */
+  /** `at`: the time of this macrostep; `since`: when its resulting state was entered. */
   readonly at: number;
   since: number;
 }
 
 const noChildren: Readonly<Record<string, AnyActorRef>> = Object.freeze({});
-/** A chart whose `always` transitions never settle would hang the process; the interpreter would too. */
+/** A chart whose `always` transitions never settle would hang the process, as it does in the interpreter. */
 const mostSteps = 1_000;
 
 export function compile<Machine extends AnyStateMachine>(
@@ -141,7 +141,7 @@ export function compile<Machine extends AnyStateMachine>(
       getPersistedSnapshot: (snapshot) => persisted(snapshot as CompiledSnapshot) as never,
 
       restoreSnapshot(given) {
-        // The type of a logic's snapshot says nothing of a chart's.
+        // The snapshot type of a logic does not include the chart's fields.
         const held = given as unknown as {
           readonly value: string;
           readonly context: unknown;
@@ -159,7 +159,7 @@ export function compile<Machine extends AnyStateMachine>(
         );
       },
     };
-  // One for any machine: it is the caller's by what it was made from.
+  // The logic works for any machine; its type is that of the given one.
   return logic as unknown as CompiledLogic<Machine>;
 
   function begin(
@@ -189,7 +189,7 @@ export function compile<Machine extends AnyStateMachine>(
     };
   }
 
-  /** The interpreter leaves the children of a failed actor running; here they end with it. */
+  /** Stops the children of a failed actor; the interpreter leaves them running. */
   function ended(run: Run, thrown: unknown): unknown {
     systemInternals(run.scope.system).scheduler.cancelAll(run.scope.self);
     stopChildren(run);
@@ -202,7 +202,7 @@ export function compile<Machine extends AnyStateMachine>(
     return new CompiledSnapshot(chart, run, output);
   }
 
-  /** Takes transitions until none applies any more. */
+  /** Takes transitions until none applies. */
   function settle(run: Run): void {
     for (let steps = 0; run.status === 'active'; steps += 1) {
       if (steps > mostSteps) throw new Error(`${chart.id}: "${chart.states[run.state]?.key}" never settles`);
@@ -260,7 +260,7 @@ export function compile<Machine extends AnyStateMachine>(
     } as never) as AnyActorRef;
     run.children = { ...run.children, [invoke.id]: child };
     scope.defer(() => {
-      // A child that was stopped before it began stays unstarted, as under the interpreter.
+      // A child stopped before its start is not started, as in the interpreter.
       if (run.children[invoke.id] === child) child.start();
     });
   }
@@ -277,13 +277,13 @@ export function compile<Machine extends AnyStateMachine>(
   }
 
   function remember(run: Run, step: Step, longest: number): void {
-    // Shared by the snapshots of one actor: the trail is its history, not its state.
+    // All snapshots of an actor share the trail: it is history, not state.
     run.trail ??= [];
     run.trail.push(packedStep(run.at, step.index));
     if (run.trail.length > longest * 2) run.trail.splice(0, run.trail.length - longest);
   }
 
-  /** The system drops what nobody watches; the record holds references only. */
+  /** Cheap if there is no inspector: the system drops the record, which only holds references. */
   function inspect(run: Run, step: Step, event: EventObject): void {
     run.own = undefined;
     systemInternals(run.scope.system)._sendInspectionEvent({
@@ -296,7 +296,7 @@ export function compile<Machine extends AnyStateMachine>(
   }
 }
 
-/** The class says less about `status` than xstate's union does, and means the same. */
+/** The class types `status` less precisely than XState's union does. */
 function shown(snapshot: CompiledSnapshot): Snapshot<unknown> {
   return snapshot as Snapshot<unknown>;
 }

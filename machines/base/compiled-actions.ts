@@ -1,12 +1,12 @@
 /**
- * What each kind of action does to a macrostep that is under way: writes into its context, raises, sends, emits, has the
- * executor carry out. Knows no chart: whoever reads one binds names, params and delays first.
+ * What each kind of action does in a macrostep: assigns, raises, sends, emits, or runs through the executor. Names, params
+ * and delays are already resolved by the chart's reader.
  */
 
 import type { AnyActorRef, EventObject } from 'xstate';
 import { actorInternals, systemInternals } from './xstate-internals.ts';
 
-/** What an action may change while a macrostep is under way. */
+/** What an action may change in a macrostep. */
 export interface ActionRun {
   readonly scope: {
     readonly self: AnyActorRef;
@@ -17,11 +17,11 @@ export interface ActionRun {
   };
   context: unknown;
   /**
-   * The context where this macrostep made it and nobody who may keep it has seen it: assignments write into it. Guards
-   * and assigners see it too; they decide by it and keep none.
+   * The context, if this macrostep made it and it was passed to nothing that may keep it: assignments then write into it.
+   * Guards and assigners also get it; they only read it and must not keep it.
    */
   own: unknown;
-  /** What guards and actions were given last: most of a macrostep's are given the same. */
+  /** The last arguments of guards and actions: most in a macrostep get the same. */
   args: Args | undefined;
   readonly children: Readonly<Record<string, AnyActorRef>>;
   raised: EventObject[] | undefined;
@@ -35,7 +35,7 @@ interface ExecutableAction {
 }
 
 export type CompiledAction = (run: ActionRun, event: EventObject) => void;
-/** What guards, actions and assigners are given, all in one, so that it is made once for many. */
+/** The arguments of guards, actions and assigners in one object, so that it is made once for many. */
 export interface Args {
   readonly context: unknown;
   readonly event: EventObject;
@@ -43,7 +43,7 @@ export interface Args {
   readonly system: unknown;
   readonly spawn: () => never;
 }
-/** As much of a run as what is shown of it needs. */
+/** The part of a run that `argsOf` needs. */
 export interface Showing {
   readonly scope: { readonly self: AnyActorRef; readonly system: unknown };
   readonly context: unknown;
@@ -68,7 +68,7 @@ type Named = Readonly<Record<string, unknown>>;
 
 export type Copy = (context: unknown) => object;
 
-/** By nothing but a spread: one with further members beside it leaves the engine's fast path. */
+/** A plain spread: further members in the literal would leave the engine's fast path. */
 export const spread: Copy = (context) => ({ ...(context as object) });
 
 export function assignOf(assignment: unknown, paramsOf: (args: Args) => unknown, copy: Copy): CompiledAction {
@@ -88,7 +88,7 @@ export function assignOf(assignment: unknown, paramsOf: (args: Args) => unknown,
 
 type Assigner = (args: Args, params: unknown) => Named;
 
-/** An assigner for an assignment that is written by its members. */
+/** The assigner for an assignment given as an object of members. */
 function assignerOf(members: Named): Assigner {
   const entries = Object.entries(members);
   return (args, params) => {
@@ -105,7 +105,7 @@ export function customOf(
 ): CompiledAction {
   return (run, event) => {
     const info = shownArgs(run, event);
-    // The executor waits while the actor has not started, and tells whoever inspects.
+    // The executor waits until the actor has started, and reports to the inspector.
     run.scope.actionExecutor({ type, info, params: paramsOf(info), exec });
   };
 }
@@ -132,7 +132,7 @@ export function emitOf(event: unknown, paramsOf: (args: Args) => unknown): Compi
   };
 }
 
-/** Has the executor carry out an action of xstate's own: it waits while the actor has not started, and tells inspectors. */
+/** Runs one of XState's own actions through the executor, which waits for the actor's start and reports to the inspector. */
 function carryOut(
   { scope }: ActionRun,
   info: Args,
@@ -145,7 +145,7 @@ function carryOut(
   scope.actionExecutor({ type, info, params, exec: () => defer !== undefined && scope.defer(defer) });
 }
 
-/** @param delays what the names of delays mean */
+/** @param delays named delays with their values */
 export function raiseOf(
   { event, delay, id }: RaiseAction,
   paramsOf: (args: Args) => unknown,
@@ -173,7 +173,7 @@ export function raiseOf(
   };
 }
 
-/** At once: a delayed one is not supported. */
+/** Sends at once: delayed sends are not supported. */
 export function sendOf(action: SendAction, paramsOf: (args: Args) => unknown): CompiledAction {
   const { to: target, event } = action;
   return (run, cause) => {
@@ -207,7 +207,7 @@ export function argsOf(run: Showing, event: EventObject): Args {
   return made;
 }
 
-/** For one who may keep the context: from here on it stays as it is. */
+/** Arguments for a callee that may keep the context: from here on it is not modified. */
 export function shownArgs(run: Showing, event: EventObject): Args {
   run.own = undefined;
   return argsOf(run, event);

@@ -1,6 +1,6 @@
 /**
- * Reads a machine once and keeps what its steps need: states by number, transitions by event, actions and guards bound to
- * what their names mean. Refuses, by machine, state and feature, what the compiled form does not do.
+ * Reads a machine once into what its steps need: states by number, transitions by event, actions and guards resolved from
+ * their names. Rejects what compiled charts do not support, naming the machine, state and feature.
  */
 
 import type { AnyActorLogic, AnyActorRef, AnyStateMachine, AnyStateNode, EventObject } from 'xstate';
@@ -22,23 +22,23 @@ import {
   spread,
 } from './compiled-actions.ts';
 
-/** Steps of one chart that can be told apart; a time in milliseconds leaves room for so many until the year 2248. */
+/** The most steps per chart: packed with a time in milliseconds, they fit a safe integer until the year 2248. */
 export const mostSteps = 1_024;
 
 type Guard = (args: Args) => boolean;
 type Choosing = Showing & { readonly state: number };
 
 export interface Step {
-  /** Its number among the steps of the chart. */
+  /** Its number among the chart's steps. */
   readonly index: number;
   readonly guard: Guard | undefined;
   readonly actions: readonly CompiledAction[];
-  /** The number of the state that is entered; -1 where none is left. */
+  /** The number of the target state; -1 if the state is not left. */
   readonly target: number;
   readonly eventType: string;
   readonly from: string;
   readonly to: string;
-  /** The interpreter's own definition, as inspection shows it. */
+  /** The interpreter's own definition, for inspection. */
   readonly definition: readonly object[];
 }
 
@@ -57,7 +57,7 @@ export interface ChartState {
   readonly exit: readonly CompiledAction[];
   readonly always: readonly Step[];
   readonly on: ReadonlyMap<string, readonly Step[]>;
-  /** Descriptors with a wildcard, the most specific first. */
+  /** Event descriptors with a wildcard, the most specific first. */
   readonly wildcards: readonly { readonly prefix: string; readonly steps: readonly Step[] }[];
   readonly invokes: readonly Invoke[];
   readonly tags: readonly string[];
@@ -76,7 +76,7 @@ export interface Chart {
   /** The transition for an event: the state's own, else the root's. */
   select(run: Choosing, event: EventObject): Step | undefined;
   selectEventless(run: Choosing, event: EventObject): Step | undefined;
-  /** Whether any transition names the event, taken or not. */
+  /** Whether any transition handles the event, whether its guard passes or not. */
   listens(state: number, type: string): boolean;
 }
 
@@ -90,7 +90,7 @@ interface Definition {
 
 type Named = Readonly<Record<string, unknown>>;
 
-/** An action that xstate makes, and what of it is supported; one of ours has no type. */
+/** XState's built-in actions with their supported fields; a custom action has no type. */
 type BuiltIn =
   | { readonly type: 'xstate.assign'; readonly assignment: unknown }
   | ({ readonly type: 'xstate.raise' } & RaiseAction)
@@ -187,7 +187,7 @@ export function chartOf(machine: AnyStateMachine, copy: Copy = spread): Chart {
     const [target, ...others] = definition.target ?? [];
     if (others.length > 0) refuse(where, 'a transition with several targets');
     if (target !== undefined && target.parent !== root) refuse(where, `a transition to "${target.id}"`);
-    // An atomic state that targets itself is left and entered only where the transition says so.
+    // An atomic state that targets itself is left and entered only if the transition reenters.
     const stays = target === undefined || (target === node && !definition.reenter);
     const step: Step = {
       index: steps.length,
@@ -217,7 +217,7 @@ export function chartOf(machine: AnyStateMachine, copy: Copy = spread): Chart {
     const found = name === undefined ? action : implementations.actions[name];
     if (typeof found !== 'function')
       return refuse(where, `the action "${name ?? String(action)}" without an implementation`);
-    // xstate's own are functions that bear what they were made with; it publishes no type for that.
+    // XState's actions are functions that carry their arguments; it publishes no type for that.
     const own = found as unknown as BuiltIn;
     const paramsOf = (args: Args): unknown => (typeof params === 'function' ? params(args) : params);
     switch (own.type) {
@@ -247,7 +247,7 @@ export function chartOf(machine: AnyStateMachine, copy: Copy = spread): Chart {
     invoke: { readonly id: string; readonly src: string; readonly systemId?: string; readonly input?: unknown },
     where: string,
   ): Invoke {
-    // An inline logic stands under a name that the machine made for it.
+    // The machine gives inline logic a generated name.
     const logic = implementations.actors[invoke.src] as AnyActorLogic | undefined;
     if (logic === undefined) return refuse(where, `the actor "${invoke.src}" without an implementation`);
     const { input } = invoke;

@@ -1,4 +1,4 @@
-/** What a compiled actor shows of itself: like the interpreter's snapshot, with the time of its state and its last steps. */
+/** The snapshot of a compiled actor: like the interpreter's, with the time of its state and its last steps. */
 
 import type { AnyActorRef } from 'xstate';
 import { type Chart, mostSteps } from './compiled-chart.ts';
@@ -11,7 +11,7 @@ export interface TrailStep {
   readonly to: string;
 }
 
-/** One number for a step and its time: a list of pairs would take twice the room, in every request. */
+/** A step and its time in one number: a list of pairs would take twice the memory, in every request. */
 export function packedStep(atMs: number, index: number): number {
   return Math.floor(atMs) * mostSteps + index;
 }
@@ -25,7 +25,7 @@ export interface SnapshotParts {
   readonly trail: number[] | undefined;
 }
 
-/** A class, because one is made per macrostep and its methods are shared. */
+/** A class, because one is made per macrostep and the methods are shared. */
 export class CompiledSnapshot {
   readonly status: 'active' | 'done' | 'stopped';
   readonly output: unknown;
@@ -34,11 +34,11 @@ export class CompiledSnapshot {
   readonly children: Readonly<Record<string, AnyActorRef>>;
   /** When the state was entered, in Unix milliseconds. */
   readonly since: number;
-  /** The number of the state in the chart, and its key: a field, because a failing actor copies the fields. */
+  /** The state's number in the chart, and its key. The key is a field, because a failing actor copies only fields. */
   readonly state: number;
   readonly value: string;
   readonly #chart: Chart;
-  /** Times and numbers of steps, each packed into one. */
+  /** Times and numbers of steps, packed by `packedStep`. */
   readonly #steps: number[] | undefined;
 
   constructor(chart: Chart, parts: SnapshotParts, output?: unknown) {
@@ -57,12 +57,12 @@ export class CompiledSnapshot {
     return new Set(this.#chart.states[this.state]?.tags);
   }
 
-  /** The remembered steps as they lie in memory, for the next snapshot. */
+  /** The kept steps in packed form, for the next snapshot. */
   get trail(): number[] | undefined {
     return this.#steps;
   }
 
-  /** The remembered steps, oldest first. */
+  /** The kept steps, oldest first. */
   get steps(): readonly TrailStep[] {
     const steps: TrailStep[] = [];
     const held = this.#steps ?? [];
@@ -104,7 +104,7 @@ export class CompiledSnapshot {
   }
 }
 
-/** What can be kept of a snapshot, or of the copy of its fields that a failed actor shows. */
+/** The JSON of a snapshot, or of the copy of its fields that a failed actor has. */
 export function persisted(
   snapshot: Pick<CompiledSnapshot, 'status' | 'output' | 'value' | 'context'> & { readonly error?: unknown },
 ): object {

@@ -1,10 +1,10 @@
 /**
- * Counts durations by size, so that the median and other percentiles of millions are known within one percent and two
- * counts can be added. Negative durations, which a clock that was set back makes, count as 0.
+ * Counts durations in bins, so that percentiles of millions are known within one percent and two counts can be added.
+ * Negative durations, caused by a clock that was set back, count as 0.
  * @see INS-4 in docs/specification.md
  */
 
-/** How often each bin occurred. */
+/** The count of each bin. */
 export type Durations = Map<number, number>;
 
 const growth = Math.log(1.02);
@@ -18,7 +18,7 @@ export function addDurations(durations: Durations, more: ReadonlyMap<number, num
   for (const [bin, count] of more) durations.set(bin, (durations.get(bin) ?? 0) + count);
 }
 
-/** Returns the durations in milliseconds that shares (0 to 1) of all do not exceed; undefined where there are none. */
+/** Returns the percentiles for shares from 0 to 1, in milliseconds; undefined if there are no durations. */
 export function percentilesOf(
   durations: ReadonlyMap<number, number>,
   shares: readonly number[],

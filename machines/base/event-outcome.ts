@@ -1,5 +1,5 @@
 /**
- * The four outcomes that charts and filters count events by, and which statuses of the history make each.
+ * The four outcomes by which charts and filters count events, and the history statuses that belong to each.
  * @see INS-4 in docs/specification.md
  */
 
@@ -20,7 +20,7 @@ const outcomes: Readonly<Record<string, EventOutcome>> = {
   retrying: 'open',
 };
 
-/** Returns the outcome of an event that shows a status. Refused and unconfirmed ones, and those that arrived in part, count as failed. */
+/** Returns the outcome of an event's status. Refused, unconfirmed and partly delivered events count as failed. */
 export function outcomeOfStatus(status: string): EventOutcome {
   return Object.hasOwn(outcomes, status) ? (outcomes[status] ?? 'failed') : 'failed';
 }

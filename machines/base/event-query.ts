@@ -1,6 +1,6 @@
 /**
- * The language in which events are searched: words, phrases in quotes, and filters such as `route:stripe`. Everything must
- * apply; of several filters of one name, one must. Upper and lower case are the same.
+ * The query language for events: words, quoted phrases, and filters such as `route:stripe`. All parts must match; of several
+ * filters with one name, any may match. Case is ignored.
  * @see INS-4 in docs/specification.md
  */
 
@@ -19,7 +19,7 @@ export type QueryReading =
   | { readonly ok: true; readonly query: EventQuery }
   | { readonly ok: false; readonly problem: string };
 
-/** A part of a search as it was typed. */
+/** A part of a query as it was typed. */
 export interface QueryPart {
   readonly from: number;
   readonly to: number;
@@ -29,13 +29,13 @@ export interface QueryPart {
   readonly value: string;
 }
 
-/** What a chip counts: finer than an outcome, as people ask for it. */
+/** What the chips count: finer than outcomes. */
 export const chipNames = ['open', 'delivered', 'failed', 'refused', 'unconfirmed', 'ignored', 'duplicate'] as const;
 export type ChipName = (typeof chipNames)[number];
 
 const everyStatus: readonly string[] = [...new Set([...eventStatuses, ...runStatuses, 'waiting', 'retrying'])];
 
-/** The statuses that each word after `status:` stands for. */
+/** The statuses that each word after `status:` selects. */
 const statusWords: Readonly<Record<string, readonly string[]>> = {
   open: everyStatus.filter((status) => outcomeOfStatus(status) === 'open'),
   delivered: ['delivered'],
@@ -55,7 +55,7 @@ const statusWords: Readonly<Record<string, readonly string[]>> = {
   cancelled: ['cancelled'],
 };
 
-/** What can follow a filter whose values are known beforehand. */
+/** The values of filters whose values are fixed. */
 export const knownValues: Readonly<Partial<Record<FilterName, readonly string[]>>> = {
   status: Object.keys(statusWords),
   is: ['replay'],
@@ -64,7 +64,7 @@ export const knownValues: Readonly<Partial<Record<FilterName, readonly string[]>
 const part =
   /"(?<phrase>[^"]*)"?|(?:(?<name>[a-z]+):(?!\/\/))?(?:"(?<quoted>[^"]*)"?|(?<bare>[^\s"]+)|(?<none>(?<=:)))/giu;
 
-/** Splits a search into its parts. An unknown filter is a part of free text here. */
+/** Splits a query into its parts. An unknown filter counts as free text here. */
 export function partsOfQuery(text: string): readonly QueryPart[] {
   return [...text.matchAll(part)].flatMap((found) => {
     const { phrase, name, quoted, bare } = found.groups ?? {};
@@ -78,7 +78,7 @@ export function partsOfQuery(text: string): readonly QueryPart[] {
   });
 }
 
-/** Reads a search, or names the part that cannot be read and how to correct it. */
+/** Parses a query, or names the part that is invalid and how to correct it. */
 export function readQuery(text: string): QueryReading {
   const texts: string[] = [];
   const filters: Partial<Record<FilterName, string[]>> = {};
@@ -104,13 +104,13 @@ export function readQuery(text: string): QueryReading {
   return { ok: true, query: { texts, filters } };
 }
 
-/** Writes a search that `readQuery` reads as this one. Quotes within a text cannot be searched for and are left out. */
+/** Formats a query so that `readQuery` reads the same. Quotes within a text cannot be searched for and are left out. */
 export function formatQuery({ texts, filters }: EventQuery): string {
   const filtered = filterNames.flatMap((name) => (filters[name] ?? []).map((value) => `${name}:${quoted(value)}`));
   return [...filtered, ...texts.map((text) => (text.includes(':') ? `"${text}"` : quoted(text)))].join(' ');
 }
 
-/** Returns the search with the values of one filter replaced; the rest stays as it was typed. */
+/** Returns the query with one filter's values replaced; the rest stays as it was typed. */
 export function withFilter(text: string, name: FilterName, values: readonly string[]): string {
   const kept = partsOfQuery(text)
     .filter(({ filter }) => filter !== name)
@@ -118,13 +118,13 @@ export function withFilter(text: string, name: FilterName, values: readonly stri
   return [...values.map((value) => `${name}:${quoted(value)}`), ...kept].join(' ');
 }
 
-/** Returns the search within a profile, all for undefined; one that has a filter by profile is returned unchanged. */
+/** Returns the query limited to a profile (undefined: all); one that already filters by profile is unchanged. */
 export function searchIn(text: string, profile: string | undefined): string {
   const isNamed = partsOfQuery(text).some(({ filter }) => filter === 'profile');
   return profile === undefined || isNamed ? text : withFilter(text, 'profile', [profile]);
 }
 
-/** Returns the statuses that a search asks for; undefined for all. */
+/** Returns the statuses that a query selects; undefined for all. */
 export function statusesOf({ filters: { status } }: EventQuery): ReadonlySet<string> | undefined {
   return status === undefined ? undefined : new Set(status.flatMap((word) => statusWords[word] ?? []));
 }

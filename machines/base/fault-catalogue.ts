@@ -1,6 +1,6 @@
 /**
- * The catalogue of faults: every code with what it means and how to fix it, for people. `docs/errors.md` lists the
- * same codes, and a spec holds the two together. Codes are stable: scripts match on them.
+ * The catalogue of faults: every code with its meaning and remedy. `docs/errors.md` lists the same codes, which a spec
+ * checks. Codes are stable, because scripts match on them.
  */
 
 export interface FaultEntry {

@@ -1,15 +1,15 @@
 /**
- * The one value that says what went wrong. A fault names the place, the thing and the cure in its message and carries a
- * stable code; the catalogue beside it says what each code means. Rules return faults; only the edges throw.
+ * A fault describes one failure: its message names the place, the cause and the remedy; its stable code is explained in the
+ * catalogue. Rules return faults; only the outermost layer throws.
  */
 
 import type { FaultCode } from './fault-catalogue.ts';
 
 export interface Fault {
   readonly code: FaultCode;
-  /** Place: thing, with the value; how to fix it. Never holds a secret. */
+  /** Place, what is wrong with which value, and the remedy. Never contains a secret. */
   readonly message: string;
-  /** What the world below said, for the log only. */
+  /** The underlying error. Logged, never sent to a client. */
   readonly cause?: string;
 }
 
@@ -33,7 +33,7 @@ export function fault(code: FaultCode, message: string, cause?: string): Fault {
   return cause === undefined ? { code, message } : { code, message, cause };
 }
 
-/** The text of anything thrown: the message of an error, else the value as a string. */
+/** The text of a thrown value: an error's message, else the value as a string. */
 export function causeOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -1,19 +1,16 @@
-/**
- * The JSON values that every other file speaks, and the three questions asked of them everywhere: what lies at a dotted
- * path, how it is written, and where the text is cut. Knows nothing of templates, filters or HTTP.
- */
+/** JSON types, and the basic operations on JSON values: look up a dotted path, format, cut. */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** Tells whether a value is a JSON object: not null, not a list. */
+/** Whether a value is a JSON object: not null, not a list. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the object without the keys whose value is undefined, for types whose optional keys must not be undefined. */
+/** Returns the object without keys whose value is undefined, for types whose optional keys must not be undefined. */
 export function defined<const Held extends object>(held: Held): Defined<Held> {
   return Object.fromEntries(Object.entries(held).filter(([, value]) => value !== undefined)) as Defined<Held>;
 }
@@ -24,20 +21,20 @@ type Defined<Held> = Omit<Held, MayBeUndefined<Held>> & {
 };
 
 /**
- * Returns a copy of a record with some members changed. A spread with members after it adds each new one on the engine's slow
- * path, a microsecond each.
+ * Returns a copy of a record with some members changed. In a spread followed by members, each new member takes the engine's
+ * slow path, a microsecond each.
  */
 export function changed<Held extends object>(held: Held, members: Partial<Held>): Held {
   return Object.assign({}, held, members);
 }
 
-/** The text of a string, a number or a boolean; empty for all else, since an object from outside names its own `toString`. */
+/** The text of a string, number or boolean; else empty, since a foreign object may define its own `toString`. */
 export function scalarText(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 
-/** The object that lies under some keys, one in the other; an empty one where something else lies there, or nothing. */
+/** The object at nested keys; an empty one if there is none. */
 export function objectAt(root: JsonObject, ...keys: readonly string[]): JsonObject {
   let at = root;
   for (const key of keys) {
@@ -49,14 +46,14 @@ export function objectAt(root: JsonObject, ...keys: readonly string[]): JsonObje
 }
 
 /**
- * Looks a dotted path up: own keys of objects, whole decimal indexes of lists.
- * @returns undefined where any step is missing; never reaches into a prototype.
+ * Looks up a dotted path: own keys of objects, decimal indexes of lists.
+ * @returns undefined if any step is missing; never reaches into a prototype.
  */
 export function lookUp(root: Json, path: string): Json | undefined {
   return compilePath(path)(root);
 }
 
-/** Takes a dotted path apart once, for many look-ups. */
+/** Parses a dotted path once, for many look-ups. */
 export function compilePath(path: string): (root: Json) => Json | undefined {
   const steps = path.split('.').map((name) => ({ name, index: /^(0|[1-9]\d*)$/.test(name) ? Number(name) : -1 }));
   return (root) => {
@@ -77,18 +74,18 @@ export function compilePath(path: string): (root: Json) => Json | undefined {
 }
 
 export interface Spelling {
-  /** Characters (Unicode code points) after which the text stops, without a marker. */
+  /** Characters (Unicode code points) after which the text ends, without a marker. */
   readonly limit?: number;
-  /** Spaces per level; 0 for everything on one line. */
+  /** Spaces per level; 0 for a single line. */
   readonly indent?: number;
 }
 
 /**
- * Formats a value as `JSON.stringify` does, but walks no further than the limit and survives any depth that a parser gives:
- * what indenting adds grows with the square of the depth, and a recursive walk would exhaust the stack.
+ * Formats a value like `JSON.stringify`, but stops at the limit and supports any depth that the parser allows: indentation
+ * grows with the square of the depth, and recursion would exhaust the stack.
  */
 export function spell(value: Json, { limit = Number.POSITIVE_INFINITY, indent = 0 }: Spelling = {}): string {
-  // A character takes at most two UTF-16 units, so twice the limit holds all that is kept.
+  // A character takes at most two UTF-16 units, so twice the limit is enough.
   const enough = limit * 2;
   const open: OpenValue[] = [];
   let spelled = '';
@@ -143,7 +140,7 @@ function lineBreak(depth: number, indent: number): string {
 
 /** Cuts a text to at most `limit` characters (Unicode code points), without a marker (TPL-1). */
 export function cut(text: string, limit: number): string {
-  // A text has at most as many code points as UTF-16 units, so a short one needs no counting.
+  // A text has at most as many code points as UTF-16 units, so a short one need not be counted.
   if (text.length <= limit) return text;
   let end = 0;
   for (let count = 0; count < limit && end < text.length; count += 1) {

@@ -1,21 +1,20 @@
 /**
- * An actor for compiled logic that is made in one go. xstate's own constructor makes some twenty objects — a mailbox, sets
- * of listeners, a scope of closures — before the first event, and a record for whoever inspects with every step; a chart
- * that lives for a millisecond needs almost none of them. A lean actor is an `Actor` by its prototype: inspected,
- * subscribed to and sent to like any. It is its own scope and its own mailbox, and makes what it needs when that is asked
- * for. It has no address of the system's: whoever looks for it asks the ward.
+ * A cheap actor for compiled logic. XState's constructor makes some twenty objects before the first event (a mailbox,
+ * listener sets, a scope of closures) and an inspection record at every step; a chart that lives for a millisecond needs
+ * almost none of them. A lean actor is an `Actor` by its prototype, so it is inspected, subscribed to and sent to like any
+ * other. It is its own scope and mailbox, and creates the rest on demand. It has no system id; the pool looks it up.
  *
- * Knows the insides of one version of xstate, which is why the specs run it beside that version's own.
+ * Depends on the internals of one XState version, so the specs compare it with that version's own actor.
  * @see docs/decisions/0005-compiled-charts.md
  */
 
 import { Actor, type AnyActorRef, type EventObject, type Snapshot, type Subscription } from 'xstate';
 import { actorInternals, type SystemInternals, systemInternals } from './xstate-internals.ts';
 
-/** What is inspected now: nothing, spawns and steps alone, or everything. For what nobody inspects no record is made. */
+/** What is inspected now: nothing, only spawns and steps, or everything. No record is made for what is not inspected. */
 export type Watched = boolean | 'steps';
 
-/** What a lean actor asks of its logic. */
+/** The part of a logic that a lean actor uses. */
 export interface LeanLogic {
   getInitialSnapshot(scope: never, input: never): Snapshot<unknown>;
   transition(snapshot: never, event: never, scope: never): Snapshot<unknown>;
@@ -35,7 +34,7 @@ const notStarted = 0;
 const running = 1;
 const stopped = 2;
 
-// xstate keeps these private.
+// XState keeps these private.
 const actor = Actor.prototype as unknown as {
   subscribe(...observer: unknown[]): Subscription;
   on(...listener: unknown[]): Subscription;
@@ -46,16 +45,16 @@ const actor = Actor.prototype as unknown as {
   _reportError(error: unknown): void;
 };
 
-/** Stand in for what an actor has none of; never written to. */
+/** Shared empty values for an actor without any; never written to. */
 const noListeners: Listeners = new Map();
 const noObservers: ReadonlySet<unknown> = new Set();
 const nothingDeferred: Deferred = [];
-/** An actor without a parent or anybody who subscribed: xstate throws its errors where they end the process. */
+/** An actor without parent and subscribers: XState throws its errors as uncaught exceptions. */
 const nobody = { observers: noObservers, eventListeners: noListeners, _parent: undefined };
 
-/** Makes an actor that is the child of another; it is started by the caller. */
+/** Makes a child actor; the caller starts it. */
 export function createLeanActor(logic: LeanLogic, parent: AnyActorRef, id: string, input: unknown): AnyActorRef {
-  // It is one by its prototype, of which the types know nothing.
+  // It is an actor by its prototype, which the types do not show.
   return new LeanActor(logic, parent, id, input) as unknown as AnyActorRef;
 }
 
@@ -71,7 +70,7 @@ class LeanActor {
   _doneEvent: object | undefined = undefined;
   #send: ((event: EventObject) => void) | undefined = undefined;
   #deferred: Deferred | undefined = undefined;
-  /** Whether events are taken; those that come before wait. */
+  /** Whether events are processed; earlier ones wait. */
   #takes = false;
   #current: EventObject | undefined = undefined;
   #waiting: EventObject[] | undefined = undefined;
@@ -163,7 +162,7 @@ class LeanActor {
     return this;
   }
 
-  /** Bound, as xstate's is: wiring hands it on by itself. */
+  /** Bound, as XState's is: wiring passes it on as a function. */
   get send(): (event: EventObject) => void {
     this.#send ??= (event) => {
       if (this.logic.watched() === true) actor.send.call(this, event);
@@ -189,7 +188,7 @@ class LeanActor {
   }
 
   clear(): void {
-    // xstate's mailbox has the first event in hand already while it takes none yet.
+    // XState's mailbox already holds the first event before it starts processing.
     if (this.#takes) this.#waiting = undefined;
     else this.#waiting?.splice(1);
   }
@@ -226,7 +225,7 @@ class LeanActor {
     this.#current = undefined;
   }
 
-  /** Takes a snapshot over, carries out what was deferred, and tells the parent of an end. */
+  /** Adopts a snapshot, runs deferred actions, and notifies the parent at the end. */
   update(snapshot: Snapshot<unknown>, event: object): void {
     if (this.#observers !== undefined || this.logic.watched() === true) {
       actor.update.call(this, snapshot, event);
@@ -250,7 +249,7 @@ class LeanActor {
       try {
         act();
       } catch (error) {
-        // Only an initial action can throw here; what stands behind it is not done.
+        // Only an initial action can throw here; the actions after it are not run.
         this.#deferred = undefined;
         this._snapshot = { ...snapshot, status: 'error', error } as Snapshot<unknown>;
       }
@@ -283,7 +282,7 @@ class LeanActor {
       try {
         listener(event);
       } catch (thrown) {
-        // As xstate does: what nobody here can handle must not go unheard.
+        // As in XState: an error that is not handled here must still be reported.
         actor._reportError.call(nobody, thrown);
       }
     }
@@ -301,7 +300,7 @@ class LeanActor {
     else this.#executeLater(action);
   }
 
-  /** By itself: a function that holds a closure makes room for what that holds with every call. */
+  /** A separate method: a function with a closure allocates its context on every call. */
   #executeLater(action: ExecutableAction): void {
     this.defer(() => this.#execute(action));
   }
@@ -314,5 +313,5 @@ class LeanActor {
   }
 }
 
-// Not by `extends`: that would run the constructor which this is about.
+// Not `extends`, which would run the constructor that this class avoids.
 Object.setPrototypeOf(LeanActor.prototype, Actor.prototype);

@@ -1,10 +1,10 @@
 /**
- * Tells which hosts are this machine: what is sent there leaves it by no wire. Knows nothing of what is sent.
+ * Whether a host is this machine, so that traffic to it never leaves it.
  * @see OAU-1 and TLS-2 in docs/specification.md
  * @see [RFC 6761 §6.3](https://www.rfc-editor.org/rfc/rfc6761.html#section-6.3)
  */
 
-/** @param host of an address, in lower case and with or without the brackets of IPv6, as `URL` has it */
+/** @param host of an address, in lower case, with or without the brackets of IPv6, as in `URL` */
 export function isLoopback(host: string): boolean {
   return (
     host === 'localhost' ||

@@ -1,52 +1,51 @@
 /**
- * The words that the inspector's page and the daemon sign with a session's key, and where they put them. Both sides import
- * this file, so that they sign the same text. Knows no key and computes no HMAC.
+ * The texts that the inspector's page and the daemon sign with a session's key, and the headers that carry the proofs. Both
+ * sides import this file, so that they sign the same text.
  * @see SEC-1 in docs/specification.md
  */
 
-/** The header with the page's proof. No browser adds it by itself. */
+/** The header with the page's proof. No browser adds it on its own. */
 export const proofHeader = 'x-agent-inspector-proof';
 
-/** The header with which the page asks the daemon for the daemon's own proof. */
+/** The header in which the page requests the daemon's proof. */
 export const challengeHeader = 'x-agent-inspector-challenge';
 
 /**
- * The header with which the page names its session to the daemon. The cookie holds the same id, but a browser may send
- * several cookies of that name.
+ * The header with the page's session id. The cookie holds the same id, but a browser may send several cookies of that name.
  */
 export const sessionHeader = 'x-agent-inspector-session';
 
-/** The name of the meta element that brings a session, as `<id>.<key>`, in the document that a link opens. */
+/** The name of the meta element that carries a session, as `<id>.<key>`, in the document that a link opens. */
 export const sessionElement = 'agent-inspector-session';
 
-/** What the daemon answers to a challenge. */
+/** The daemon's answer to a challenge. */
 export interface Introduction {
-  /** Random, and new with every process. */
+  /** Random, and new for every process. */
   readonly nonce: string;
   /** The daemon's HMAC over the nonce and the challenge, base64url. */
   readonly proof: string;
-  /** For whom the session is. */
+  /** The user of the session. */
   readonly who: string;
-  /** What the session may do: everything unless given. */
+  /** What the session may do; absent: everything. */
   readonly role?: 'reader';
-  /** The guest signed in with a password, and does so again where a fresh session is needed. */
+  /** The guest signed in with a password, and has to do so again if a fresh session is needed. */
   readonly isByPassword?: true;
 }
 
 export interface ProofWords {
   /** The session's id. */
   readonly id: string;
-  /** `http://127.0.0.1:8645`: a proof for one address is worth nothing at another. */
+  /** Such as `http://127.0.0.1:8645`: a proof for one address is not valid at another. */
   readonly origin: string;
   readonly nonce: string;
 }
 
-/** Returns the text of the page's proof: it is the same for every request to one process. */
+/** Returns the text that the page signs: the same for every request to one process. */
 export function pageProofText({ id, origin, nonce }: ProofWords): string {
   return JSON.stringify(['page', id, origin, nonce]);
 }
 
-/** Returns the text of the daemon's proof. The challenge is the page's, so that no earlier answer fits. */
+/** Returns the text that the daemon signs. It includes the page's challenge, so that no earlier answer can be replayed. */
 export function daemonProofText({ id, origin, nonce }: ProofWords, challenge: string): string {
   return JSON.stringify(['daemon', id, origin, nonce, challenge]);
 }

@@ -1,13 +1,13 @@
 /**
- * Reads JSON in which whole numbers may be longer than the language's numbers are exact. One beyond 2^53 - 1 becomes the
- * text of its digits, so that two ids never become one; everything else is what `JSON.parse` makes of it. What is no JSON
- * is `JSON.parse`'s verdict alone.
+ * Parses JSON that may have integers beyond the exact range of JavaScript numbers. An integer beyond 2^53 - 1 becomes the
+ * text of its digits, so that two ids never become equal; everything else is as in `JSON.parse`, which also decides what is
+ * valid.
  * @see COA-1, FIL-2 and TPL-1 in docs/specification.md
  */
 
 import type { Json } from './json.ts';
 
-/** The fewest digits of a whole number that is not exact. */
+/** The fewest digits of an integer that is not exact. */
 const longDigits = 16;
 const wholeNumber = /^-?\d+$/;
 const quote = 0x22;
@@ -18,7 +18,7 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/** @returns undefined where the text is not JSON */
+/** @returns undefined if the text is not JSON */
 export function readJson(text: string): Json | undefined {
   const value = parsed(text);
   if (value === undefined || !holdsLongDigits(text)) return value;
@@ -26,10 +26,10 @@ export function readJson(text: string): Json | undefined {
   return exact === text ? value : parsed(exact);
 }
 
-/** The deepest nesting of what is walked by recursion; the configuration has the same bound. */
+/** The deepest nesting allowed for values that are walked recursively; the configuration has the same limit. */
 export const deepestJson = 200;
 
-/** Returns whether lists and objects are nested more than 200 deep in JSON text, which its parser takes at any depth. */
+/** Whether lists and objects are nested more than 200 deep in JSON text; `JSON.parse` accepts any depth. */
 export function isTooDeep(text: string): boolean {
   let depth = 0;
   let quoted = false;
@@ -53,7 +53,7 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-/** A run of so many digits holds one of every so many places, so the others need no look. */
+/** A run of n digits covers one of every n positions, so only those are checked. */
 function holdsLongDigits(text: string): boolean {
   for (let at = longDigits - 1; at < text.length; at += longDigits) {
     if (!isDigit(text.charCodeAt(at))) continue;
@@ -66,7 +66,7 @@ function holdsLongDigits(text: string): boolean {
   return false;
 }
 
-/** Puts quotes around the whole numbers that are not exact. The text is JSON: strings and numbers end where they should. */
+/** Puts quotes around integers that are not exact. The text is valid JSON, so strings and numbers end where they should. */
 function withDigitsAsText(text: string): string {
   let spelled = '';
   let kept = 0;
@@ -87,7 +87,7 @@ function withDigitsAsText(text: string): string {
   return spelled + text.slice(kept);
 }
 
-/** A number with a fraction or an exponent says itself that it is an approximation. */
+/** A number with a fraction or an exponent is an approximation anyway. */
 function isInexact(number: string): boolean {
   return wholeNumber.test(number) && !Number.isSafeInteger(Number(number));
 }
@@ -98,7 +98,7 @@ function afterNumber(text: string, start: number): number {
   return end;
 }
 
-/** The backslashes before one quote are none of another's, so that each is counted once. */
+/** No backslash precedes two quotes, so each is counted once. */
 function afterString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let from = end;

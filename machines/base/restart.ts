@@ -1,6 +1,6 @@
 /**
- * The arithmetic of restarts: so many within a period, each after a longer wait. Intensity and period are those of OTP
- * supervisors. Times and chance come as numbers.
+ * Restart arithmetic: a number of restarts within a period, each after a longer wait. Intensity and period are those of OTP
+ * supervisors. Times and randomness are parameters.
  * @see [OTP supervisor behaviour](https://www.erlang.org/doc/system/sup_princ.html#maximum-restart-intensity)
  */
 
@@ -15,7 +15,7 @@ export interface RestartPolicy {
 
 export interface RestartBudget {
   readonly policy: RestartPolicy;
-  /** When the restarts that still count were spent, by a clock that only rises, oldest first. */
+  /** When the restarts within the period were spent, by a monotonic clock, oldest first. */
   readonly spentAtMs: readonly number[];
 }
 
@@ -29,7 +29,7 @@ export function freshBudget(policy: RestartPolicy): RestartBudget {
 
 /**
  * Spends one restart.
- * @param jitter a number in [0, 1) that takes up to half of the wait away, so that many do not restart at once
+ * @param jitter a number in [0, 1) that shortens the wait by up to half, so that many do not restart at once
  */
 export function spendRestart(budget: RestartBudget, nowMs: number, jitter: number): RestartVerdict {
   const { policy } = budget;
@@ -43,7 +43,7 @@ export function spendRestart(budget: RestartBudget, nowMs: number, jitter: numbe
   };
 }
 
-/** The wait after a number of earlier tries: doubling from the base up to the longest. */
+/** The wait after a number of earlier tries: doubles from the base up to the longest. */
 export function backoffMs(policy: Pick<RestartPolicy, 'baseDelayMs' | 'longestDelayMs'>, earlier: number): number {
   return Math.min(policy.longestDelayMs, policy.baseDelayMs * 2 ** Math.min(earlier, 30));
 }

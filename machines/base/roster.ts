@@ -1,17 +1,16 @@
 /**
- * A map for keys that come and go without end, such as the requests under way. The engine's own `Map` makes a new table
- * whenever enough of its keys are gone, and the old table points to the new one. Once one such table has grown old, the
- * collector takes every later one for alive, with all that was in it: each request, long answered, is copied through the
- * young heap and stays in the old one until that is collected. A roster moves to a `Map` of its own before the engine
- * does, so that no table points to another.
+ * A map for keys with constant churn, such as the requests in progress. The engine's `Map` moves to a new table when enough
+ * keys were deleted, and the old table points to the new one. Once an old table is in the old generation, the collector
+ * keeps every later table and its entries alive: each finished request is copied through the young generation and stays
+ * until a major collection. This map moves to a new `Map` before the engine does, so that no table points to another.
  */
 
-/** So few gone keys are not worth a move. */
+/** Fewer deleted keys are not worth a move. */
 const fewest = 16;
 
 export class Roster<Key, Value> {
   #standing = new Map<Key, Value>();
-  /** Keys that went since the last move. */
+  /** Keys deleted since the last move. */
   #gone = 0;
 
   get size(): number {
@@ -44,8 +43,8 @@ export class Roster<Key, Value> {
   }
 
   /**
-   * Calls back for each entry that stands when its turn comes, until the callback returns false. Of those that join
-   * meanwhile some may be missed.
+   * Calls back for each entry that still exists at its turn, until the callback returns false. Entries added meanwhile may
+   * be missed.
    */
   each(visit: (key: Key, value: Value) => unknown): void {
     const begun = this.#standing;

@@ -1,15 +1,14 @@
 /**
- * How many rows a listing of the history gives: the same for who answers it and for who tells a person that there may be
- * more.
+ * How many rows a listing of the history returns: shared by the daemon and by the commands that say that there may be more.
  * @see CLI-2 and DUR-2 in docs/specification.md
  */
 
-/** Where no limit is given. */
+/** Without a given limit. */
 const usualRows = 50;
-/** However high a limit is. */
+/** The upper bound of any limit. */
 const mostRows = 1_000;
 
-/** The rows that a listing gives at most; what is no number asks for the usual ones. */
+/** The most rows of a listing; the default if the given limit is not a number. */
 export function rowLimit(asked: unknown): number {
   return typeof asked === 'number' ? Math.min(mostRows, Math.max(1, asked)) : usualRows;
 }

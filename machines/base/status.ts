@@ -1,4 +1,4 @@
-/** The words for the outcome of an event, of a run and of a delivery: in records, in rows and on the command line. */
+/** The words for the outcome of an event, a run and a delivery: in records, in rows and on the command line. */
 
 export const eventStatuses = [
   'accepted',
@@ -33,17 +33,17 @@ export const deliveryStatuses = [
   'dropped',
 ] as const;
 
-/** A state or status as a person reads it: "waiting to retry", not `waitingToRetry`. */
+/** A state or status for people: "waiting to retry", not `waitingToRetry`. */
 export function stateWords(state: string): string {
   return state.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** The status of a list that a person means: the value itself, or its words with spaces or hyphens. */
+/** The status that a person means: the value itself, or its words with spaces or hyphens. */
 export function meantStatus(text: string, known: readonly string[]): string | undefined {
   return known.find((one) => one === text || stateWords(one) === text.replaceAll('-', ' '));
 }
 
-/** What a row of the history of events may say: while its work waits, what it was answered as. */
+/** The possible statuses of an event in the history, including those of its run. */
 export const historyStatuses: readonly string[] = [...new Set<string>([...eventStatuses, ...runStatuses])].filter(
   (status) => status !== 'queued',
 );

@@ -1,5 +1,5 @@
 /**
- * The ranges of time that the history is counted over, and their division into at most 60 buckets of a round width.
+ * The time ranges over which the history is counted, and their division into at most 60 buckets of a round width.
  * @see INS-4 in docs/specification.md
  */
 
@@ -11,7 +11,7 @@ const dayMs = 24 * hourMs;
 export const rangeSpans = { '15m': 15 * minuteMs, '1h': hourMs, '24h': dayMs, '7d': 7 * dayMs } as const;
 export type NamedRange = keyof typeof rangeSpans;
 export const mostBuckets = 60;
-/** Counts up to now are kept by spans of this length, so widths of open ranges are multiples of it. */
+/** Counts up to now are stored in cells of this length, so bucket widths of open ranges are multiples of it. */
 export const cellMs = 15 * secondMs;
 
 const widths: readonly number[] = [
@@ -21,20 +21,20 @@ const widths: readonly number[] = [
 ];
 
 export interface Buckets {
-  /** Of the first bucket; a fixed range may begin within it. */
+  /** Start of the first bucket; a fixed range may begin within it. */
   readonly fromMs: number;
-  /** Of the last bucket. */
+  /** End of the last bucket. */
   readonly toMs: number;
   readonly widthMs: number;
 }
 
-/** Times in Unix milliseconds. Without an end: up to now. */
+/** In Unix milliseconds. Without an end: up to now. */
 export interface TimeRange {
   readonly fromMs: number;
   readonly toMs?: number;
 }
 
-/** Returns the range that a text names: `15m`, `1h`, `24h`, `7d`, or `<time>..` and `<time>..<time>` in ISO 8601; undefined if it is none. */
+/** Parses a range: `15m`, `1h`, `24h`, `7d`, or `<time>..` and `<time>..<time>` in ISO 8601; undefined if it is invalid. */
 export function readRange(text: string, nowMs: number): TimeRange | undefined {
   if (Object.hasOwn(rangeSpans, text)) {
     const spanMs = rangeSpans[text as NamedRange];
@@ -49,7 +49,7 @@ export function readRange(text: string, nowMs: number): TimeRange | undefined {
   return toMs > fromMs ? { fromMs, toMs } : undefined;
 }
 
-/** Divides a range. The last bucket of one without an end holds the present moment. */
+/** Divides a range. The last bucket of an open range contains the present. */
 export function bucketsOf({ fromMs, toMs }: TimeRange, nowMs: number): Buckets {
   const isOpen = toMs === undefined;
   const endMs = Math.max(toMs ?? nowMs + 1, fromMs + 1);

@@ -1,6 +1,6 @@
 /**
- * Reads and writes the header that carries a trace from one program to the next. What does not fit is as if it were not
- * there: a third party's header is never passed on unread.
+ * Reads and writes the header that passes a trace from one program to the next. An invalid header is ignored: a third
+ * party's header is never passed on without parsing.
  * @see OBS-1 in docs/specification.md
  * @see [Trace Context §3.2](https://www.w3.org/TR/trace-context/#traceparent-header)
  */
@@ -17,7 +17,7 @@ const form = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-
 
 export function readTraceparent(text: string | undefined): TraceParts | undefined {
   const [, traceId = '', spanId = '', flags = ''] = form.exec(text ?? '') ?? [];
-  // All zeros name no trace and no span.
+  // All zeros are invalid ids.
   if (!/[1-9a-f]/.test(traceId) || !/[1-9a-f]/.test(spanId)) return undefined;
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
@@ -26,7 +26,7 @@ export function spellTraceparent({ traceId, spanId, sampled }: TraceParts): stri
   return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
 }
 
-/** The header as it is passed on where no span is made of it; undefined for one that does not fit. */
+/** The header to pass on if no span is made; undefined if it is invalid. */
 export function carriedTraceparent(text: string | undefined): string | undefined {
   const parts = readTraceparent(text);
   return parts === undefined ? undefined : spellTraceparent(parts);

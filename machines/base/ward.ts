@@ -1,7 +1,7 @@
 /**
- * A ward keeps many short-lived children of one kind. It has actor logic of its own and a Map: a stock parent copies its
- * children with every spawn, a ward pays the same for the first child and for the hundred-thousandth. It reaps the
- * finished, survives the crashed and stops the rest with itself. Knows nothing of what its children do.
+ * A pool keeps many short-lived children of one kind. It has its own actor logic and a Map: a stock parent copies its
+ * children at every spawn, while a pool pays the same for the first child and for the hundred-thousandth. It removes
+ * finished children, survives crashed ones, and stops the rest when it stops.
  * @see INS-1 in docs/specification.md
  */
 
@@ -20,12 +20,12 @@ import { Roster } from './roster.ts';
 import { actorInternals } from './xstate-internals.ts';
 
 export interface WardOptions<Logic extends AnyActorLogic> {
-  /** The room that the children's addresses begin with, such as `requests`. */
+  /** The prefix of the children's addresses, such as `requests`. */
   readonly name: string;
   readonly logic: Logic;
-  /** Hears of each child that ended, after it is gone from the ward. */
+  /** Called for each child that ended, after its removal from the pool. */
   readonly onDone?: (key: string, output: OutputFrom<Logic>) => void;
-  /** Hears of each child that failed, after it is gone from the ward. */
+  /** Called for each child that failed, after its removal from the pool. */
   readonly onCrashed?: (key: string, error: unknown) => void;
 }
 
@@ -49,32 +49,32 @@ export type WardLogic<Logic extends AnyActorLogic> = ActorLogic<WardSnapshot, Ch
   readonly childLogic: Logic;
 };
 
-/** The ward as those see it who spawn and look up; not an actor, so that the hot path pays for no mailbox. */
+/** The pool for code that spawns and looks up children; not an actor, so the hot path needs no mailbox. */
 export interface WardHandle<Input, Child = AnyActorRef> {
   readonly name: string;
   /** The name of the children's machine. */
   readonly childMachine: string;
   readonly size: number;
-  /** Spawns and starts a child; undefined if the key is taken or the ward has stopped. */
+  /** Spawns and starts a child; undefined if the key is taken or the pool has stopped. */
   spawn(key: string, input: Input): Child | undefined;
   get(key: string): Child | undefined;
   /** Calls back for each child until the callback returns false. */
   each(visit: (key: string, child: Child) => boolean): void;
-  /** Stops every child without a word to anybody. */
+  /** Stops every child without any callback. */
   clear(): void;
 }
 
 interface Children {
-  /** By their keys, which are their ids too. */
+  /** Keyed by their ids. */
   readonly byKey: Roster<string, AnyActorRef>;
   readonly context: WardContext;
   readonly logic: AnyActorLogic;
   isStopped: boolean;
-  /** Made once: it is asked for with every spawn and every look. */
+  /** Made once, because every spawn and look-up needs it. */
   handle: unknown;
 }
 
-/** The children of every ward, kept beside its snapshot so that the snapshot stays JSON and is never copied. */
+/** The children of every pool, outside its snapshot, so that the snapshot stays JSON and is never copied. */
 const wards = new WeakMap<object, Children>();
 
 export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Logic>): WardLogic<Logic> {
@@ -92,7 +92,7 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
       const children = wards.get(self);
       if (children === undefined) return snapshot;
       if (event.type === 'xstate.stop') {
-        // Stopped like an interpreter's children: without waiting, their effects aborted by their own signals.
+        // Stopped like an interpreter's children: without waiting, their effects aborted by their signals.
         children.isStopped = true;
         stopAll(children);
         return { ...snapshot, status: 'stopped' } as WardSnapshot;
@@ -100,7 +100,7 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
       // A child's id is its key, so that it has its address from its first step on.
       const key = event.actorId;
       const child = key === undefined ? undefined : children.byKey.get(key);
-      // The last word of one that was stopped must not end another that has its key since.
+      // A late event of a stopped child must not end the newer child with its key.
       if (key === undefined || child === undefined || isLiving(child)) return snapshot;
       if (event.type.startsWith('xstate.done.actor.')) {
         reap(children, key);
@@ -120,8 +120,8 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
 }
 
 /**
- * Stands in for a ward that does not live: it holds nobody and has no room for anybody, so that work which asks for room
- * stays where it is written down, for the ward that comes.
+ * Replaces a pool that does not exist yet: it is empty and has no room, so that work waiting for room stays in the journal
+ * until the pool exists.
  */
 export function absentWard<Input>(name: string): WardHandle<Input> {
   return {
@@ -135,7 +135,7 @@ export function absentWard<Input>(name: string): WardHandle<Input> {
   };
 }
 
-/** Tells whether an actor is a ward. */
+/** Whether an actor is a pool. */
 export function isWard(ref: AnyActorRef): boolean {
   return wards.has(ref);
 }
@@ -162,7 +162,7 @@ function handleOf<Logic extends AnyActorLogic>(
       return byKey.size;
     },
     spawn(key, input) {
-      // A stopped ward ends no child, so the timers of a late one would keep the process alive.
+      // A stopped pool stops no more children, so the timers of a late one would keep the process alive.
       if (children.isStopped || byKey.has(key)) return undefined;
       const child = createChild(logic, ref, key, input);
       byKey.set(key, child);
@@ -179,7 +179,7 @@ function handleOf<Logic extends AnyActorLogic>(
   };
 }
 
-/** Compiled logic needs no more than a lean actor; what the interpreter runs needs its own. */
+/** A lean actor is enough for compiled logic; interpreted logic needs XState's. */
 function createChild(logic: AnyActorLogic, parent: AnyActorRef, id: string, input: unknown): AnyActorRef {
   if (isLean(logic)) return createLeanActor(logic, parent, id, input);
   return createActor(logic, { parent, id, input } as never) as AnyActorRef;
@@ -204,7 +204,7 @@ function isLiving(child: AnyActorRef): boolean {
   return (child.getSnapshot() as { readonly status: string }).status === 'active';
 }
 
-/** A child may be stopped by its parent only; the ward's handle is its parent's hand. */
+/** Only a parent may stop its child; the pool does so for it. */
 function stop(child: AnyActorRef): void {
   actorInternals(child)._stop();
 }

@@ -1,6 +1,6 @@
 /**
- * What this project uses of xstate beyond its published types, in one place. The specs run compiled charts and lean
- * actors beside the version of xstate that the lockfile has, so that another version that differs here fails there.
+ * What this project uses of XState beyond its published types. The specs compare compiled charts and lean actors with the
+ * XState version in the lockfile, so that a version with other internals fails there.
  * @see docs/decisions/0005-compiled-charts.md
  */
 
@@ -10,7 +10,7 @@ export interface ActorInternals {
   /** Undefined for the root. */
   readonly _parent?: AnyActorRef;
   readonly logic: { readonly id?: string; readonly config?: object };
-  /** What only a parent may do to its child. */
+  /** Only a parent may call this on its child. */
   _stop(): void;
 }
 
@@ -27,19 +27,19 @@ export interface SystemInternals {
   };
   readonly _logger: unknown;
   readonly scheduler: SchedulerInternals;
-  /** The next session id. */
+  /** Returns the next session id. */
   _bookId(): string;
   _relay(source: object, target: object, event: object): void;
-  /** Called for everything that happens; looked up each time. */
+  /** Called for every inspection event; looked up on each call. */
   _sendInspectionEvent(inspected: object): void;
 }
 
 export function actorInternals(ref: AnyActorRef): ActorInternals {
-  // xstate publishes no type for these.
+  // XState publishes no type for these.
   return ref as unknown as ActorInternals;
 }
 
 export function systemInternals(system: object): SystemInternals {
-  // xstate publishes no type for these.
+  // XState publishes no type for these.
   return system as unknown as SystemInternals;
 }

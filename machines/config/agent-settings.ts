@@ -1,6 +1,5 @@
 /**
- * Reads the `agent` section: what runs the agent, within which bounds, and where its model and its search answer. Knows
- * no profile and starts nothing.
+ * Reads the `agent` section: what runs the agent, its limits, and the addresses of its model and search.
  * @see CON-3 and DIS-3 in docs/specification.md
  */
 
@@ -14,7 +13,7 @@ import type { AgentSettings, ModelPrices, ModelSettings } from './settings.ts';
 
 const text = { type: 'string' } as const;
 
-/** Of a model. */
+/** The prices of a model. */
 const prices = {
   type: 'object',
   additionalProperties: false,
@@ -88,12 +87,12 @@ export const agentSchema = {
   description: 'How agents run.',
 } as const;
 
-/** A finding that stops nothing is a warning. */
+/** A warning is a finding that stops nothing. */
 export interface AgentFinding extends EntryFinding {
   readonly severity: 'error' | 'warning';
 }
 
-/** Replaces the references of the section; those to the variables of a run stay as they are. */
+/** Resolves the references of the section; references to a run's variables are kept. */
 export function interpolateAgent(written: JsonObject, scope: InterpolationScope): JsonObject {
   const { command, ...rest } = written;
   const resolved = interpolate(rest, scope) as JsonObject;
@@ -103,7 +102,7 @@ export function interpolateAgent(written: JsonObject, scope: InterpolationScope)
   return { ...resolved, command: interpolate(command, { ...scope, secrets }) };
 }
 
-/** What keeps the section, interpolated, from doing what it says, and what in it is hardly meant. */
+/** Errors of the interpolated section, and warnings about what is probably not meant. */
 export function checkAgent(agent: JsonObject, scope: InterpolationScope): readonly AgentFinding[] {
   const findings: AgentFinding[] = [];
   const report = (path: readonly string[], message: string, code: EntryFinding['code']): void => {
@@ -147,7 +146,7 @@ export function checkAgent(agent: JsonObject, scope: InterpolationScope): readon
   return [...findings, ...doubtfulWords(agent), ...unsetNames(agent, scope)];
 }
 
-/** Words of the command that a sender chooses alone. */
+/** Command words that consist only of a value the sender chooses. */
 function doubtfulWords({ command }: JsonObject): readonly AgentFinding[] {
   return (Array.isArray(command) ? command : []).flatMap((word, index) => {
     const name = /^\$\{(\w+)\}$/.exec(String(word))?.[1] ?? '';
@@ -207,7 +206,7 @@ function readPrices({ input_per_million, output_per_million }: WrittenPrices): M
   return { inputPerMillion: input_per_million, outputPerMillion: output_per_million };
 }
 
-/** A login in an address would be shown wherever the address is. */
+/** An address with a login would reveal it wherever the address is shown. */
 function isEndpoint(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);

@@ -1,7 +1,7 @@
 /**
- * Holds a value against a JSON Schema of the few keywords that a configuration's schema is written in, and tells every
- * violation in the order of the schema. Reads the schema as it goes: compiling one costs a hundred times what checking one
- * configuration does, at every start. Knows no keyword beyond those; a spec holds it against a whole validator.
+ * Checks a value against a JSON Schema with the few keywords that the configuration's schema uses, and returns every
+ * violation in the schema's order. Interprets the schema: compiling one at every start would cost a hundred times as much as
+ * checking one configuration. A spec compares it with a full validator.
  * @see CFG-1 and CFG-4 in docs/specification.md
  */
 
@@ -9,18 +9,18 @@ import type { Json, JsonObject } from '../base/json.ts';
 
 export interface Violation {
   readonly keyword: Keyword;
-  /** Where in the value. */
+  /** The path within the value. */
   readonly path: readonly string[];
-  /** What the keyword asks for. */
+  /** The keyword's value. */
   readonly asks: unknown;
-  /** The schema that the keyword stands in. */
+  /** The schema that contains the keyword. */
   readonly schema: Schema;
   readonly value: Json;
-  /** The property that may not be, or is missing. */
+  /** The property that is not allowed, or is missing. */
   readonly property?: string;
 }
 
-/** Keywords that ask for something. */
+/** Keywords that are checked. */
 export const keywords = [
   'type',
   'maximum',
@@ -55,9 +55,9 @@ export interface Schema {
   readonly additionalProperties?: boolean | Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly description?: string;
-  /** The value of an absent key. */
+  /** The value if the key is absent. */
   readonly default?: Json;
-  /** Accepted, and never offered. */
+  /** Accepted, but not offered. */
   readonly deprecated?: boolean;
 }
 
@@ -97,7 +97,7 @@ function checkNumber({ maximum, minimum, exclusiveMinimum }: Schema, value: numb
 }
 
 function checkText({ minLength, pattern }: Schema, value: string, say: Say): void {
-  // Characters, of which some take two units.
+  // In characters, some of which take two UTF-16 units.
   if (minLength !== undefined && value.length < minLength * 2 && [...value].length < minLength) say('minLength');
   if (pattern !== undefined && !new RegExp(pattern, 'u').test(value)) say('pattern');
 }

@@ -1,12 +1,12 @@
 /**
- * Names what is different between two versions of a config.yaml: servers, routes and targets by their names, all else by
- * its section. Values are not in it.
+ * Names the differences between two versions of a config.yaml: servers, routes and targets by name, the rest by section.
+ * Contains no values.
  * @see INS-4 in docs/specification.md
  */
 
 import { type JsonObject, objectAt } from '../base/json.ts';
 
-/** Sections whose members are named, and the word for one. The first that holds a place names it. */
+/** Sections whose members are named, with the word for one. The first that contains a path names it. */
 const collections: readonly (readonly [path: readonly string[], word: string])[] = [
   [['mcp_servers'], 'Server'],
   [['platforms', 'webhook', 'extra', 'routes'], 'Route'],
@@ -14,7 +14,7 @@ const collections: readonly (readonly [path: readonly string[], word: string])[]
   [['platforms'], 'Platform'],
 ];
 
-/** One short text per difference; empty where both say the same. */
+/** One short text per difference; empty if there is none. */
 export function configChanges(before: JsonObject, after: JsonObject): readonly string[] {
   const named = collections.flatMap(([path, word]) =>
     membersChanged(withoutRoutes(path, objectAt(before, ...path)), withoutRoutes(path, objectAt(after, ...path)), word),
@@ -31,7 +31,7 @@ function membersChanged(before: JsonObject, after: JsonObject, word: string): re
   });
 }
 
-/** Routes are named by themselves, so they are no change of their platform. */
+/** Routes are named separately, so they do not count as a change of their platform. */
 function withoutRoutes(path: readonly string[], held: JsonObject): JsonObject {
   if (path.length !== 1 || path[0] !== 'platforms') return held;
   const { routes: _, extra, ...webhook } = objectAt(held, 'webhook');

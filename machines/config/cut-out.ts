@@ -1,7 +1,6 @@
 /**
- * Takes a key out of YAML text and leaves every other character where it is: of a block the pair's lines and the comments
- * that are its own, of braces the pair and its comma. Gives up on a form that it does not know, and proves nothing:
- * whoever asks reads the result again.
+ * Removes a key from YAML text and keeps every other character: in block style the pair's lines with its own comments, in
+ * flow style the pair with its comma. Returns undefined for unknown forms. The caller has to verify the result.
  * @see HOME-4 in docs/specification.md
  */
 
@@ -23,7 +22,7 @@ export function cutOut(text: string, document: Document, path: ConfigPath): stri
   return undefined;
 }
 
-/** The lines of the pair. A mapping that is empty then says so, for a key with nothing after it holds no mapping. */
+/** Cuts the lines of the pair. An emptied mapping becomes `{}`, because a key without a value is not a mapping. */
 function cutOfBlock(text: string, map: YAMLMap, pair: Pair, above: Pair | undefined): string | undefined {
   const keyAt = (pair.key as Node).range?.[0];
   const end = endOf(pair);
@@ -39,13 +38,13 @@ function cutOfBlock(text: string, map: YAMLMap, pair: Pair, above: Pair | undefi
   return colon === -1 ? undefined : `${head.slice(0, colon + 1)} {}${head.slice(colon + 1)}${tail}`;
 }
 
-/** The comments right above a key, as far in as it is, are its own; those that a file begins with are the file's. */
+/** Comments right above a key, with the same indent, belong to it; comments at the start of the file belong to the file. */
 function withoutOwnComments(head: string, indent: string): string {
   const without = head.replace(new RegExp(`(?:(?<=^|\\n)${indent}#[^\\n]*\\n)+$`), '');
   return without === '' ? head : without;
 }
 
-/** After the pair's last line and the comments below it that are deeper in; empty lines at its end stay. */
+/** The end of the pair's last line and of the more deeply indented comments below it; empty lines after that stay. */
 function endOfBlock(text: string, end: number, indent: number): number {
   const last = text.slice(0, end).trimEnd().length;
   const after = nextLine(text, text.slice(last, end).includes('\n') ? last : end);
@@ -61,7 +60,7 @@ function cutOfFlow(text: string, map: YAMLMap, pair: Pair): string | undefined {
   const from = startOf(pair);
   const to = endOfFlow(pair);
   if (from === undefined || to === undefined) return undefined;
-  // Its own comma, or where it is the last one, that of the pair before.
+  // The pair's own comma or, for the last pair, the comma of the pair before.
   const comma = /^\s*,/.exec(text.slice(to))?.[0].length ?? 0;
   const end = to + comma;
   const lines = linesAround(text, from, end);
@@ -82,7 +81,7 @@ function cutOfFlow(text: string, map: YAMLMap, pair: Pair): string | undefined {
   return `${text.slice(0, from)}${text.slice(end)}`;
 }
 
-/** Whole lines, where nothing but the pair and a comment after it stands on them. */
+/** The complete lines, if they contain only the pair and a comment after it. */
 function linesAround(
   text: string,
   from: number,
@@ -99,7 +98,7 @@ function startOf({ key }: Pair): number | undefined {
   return (key as Node).range?.[0];
 }
 
-/** In braces a value that is not there has its place behind the colon. */
+/** In flow style, a missing value has its position after the key. */
 function endOfFlow({ key, value }: Pair): number | undefined {
   return (value as Node | null)?.range?.[1] ?? (key as Node).range?.[1];
 }

@@ -1,13 +1,13 @@
 /**
- * Reads a value by its schema. A schema declares once what a key may hold, what it means and its default: the types come
- * from it, and so do the checks (`validate.ts`) and the JSON Schema for editors.
+ * Reads a value by its schema. A schema declares once what a key may hold, its meaning and its default: the types, the
+ * checks (`validate.ts`) and the JSON Schema for editors are derived from it.
  * @see CFG-7 in docs/specification.md
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { type Keyword, type Schema, violationsOf } from './check-schema.ts';
 
-/** The type of a value of a schema. In a mapping, a key with a default and a required key are always present. */
+/** The type of a schema's value. In a mapping, a key with a default and a required key are always present. */
 export type Declared<S> = S extends { readonly enum: readonly (infer One)[] }
   ? One
   : S extends { readonly anyOf: readonly (infer One)[] }
@@ -41,17 +41,17 @@ interface Scalars {
   readonly object: JsonObject;
 }
 
-/** The keywords that decide the type of a value; a number beyond its bounds is still a number. */
+/** The keywords that decide a value's type; a number outside its bounds is still a number. */
 const shapes: ReadonlySet<Keyword> = new Set(['type', 'enum', 'anyOf', 'required', 'items']);
 
 /**
- * Returns the keys that the schema of a mapping declares, each with its written value or its default. Fills in the defaults of
- * mappings at any depth, but not of those in lists or under free keys, which are read by schemas of their own.
- * Returns undefined if a key that the schema requires is missing.
+ * Returns the keys that a mapping's schema declares, each with its written value or its default. Fills in the defaults of
+ * nested mappings, but not of those in lists or under free keys, which have schemas of their own. Returns undefined if a
+ * required key is missing.
  * @param written A value of the wrong type counts as absent: it is a finding, which stops the part that it belongs to.
  */
 export function declared<const S extends Schema>(schema: S, written: JsonObject): Read<S> {
-  // The walk goes by the schema, as the type does.
+  // The walk follows the schema, as the type does.
   return readMapping(schema, written) as Read<S>;
 }
 

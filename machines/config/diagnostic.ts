@@ -1,22 +1,22 @@
 /**
  * A finding about a configuration: where, what, how to fix it, and which part of the gateway it stops. Printed like a
- * compiler's: the line and a caret under the place. A secret in that line is masked.
+ * compiler's: the line and a caret below the column. Secrets in the line are masked.
  * @see CFG-2 in docs/specification.md
  */
 
 export interface Diagnostic {
   readonly file: string;
-  /** From 1; 0 where the finding is about no line, such as an environment variable. */
+  /** From 1; 0 if the finding is about no line, such as an environment variable. */
   readonly line: number;
   readonly column: number;
   readonly code: string;
   readonly message: string;
   readonly severity: 'error' | 'warning';
-  /** What it stops: the whole home, the webhook adapter, one server, or nothing but itself. */
+  /** What it stops: the entire home, the webhook adapter, one server or one platform. */
   readonly scope: DiagnosticScope;
-  /** The line as it stands, secrets masked; of a long one the part around the column; empty where there is none. */
+  /** The line with secrets masked; of a long line the part around the column; empty if there is none. */
   readonly sourceLine: string;
-  /** How many characters of the line before the column that part leaves out; less where a mask is longer. */
+  /** How many characters before the column are left out of that part; fewer if a mask is longer than its secret. */
   readonly sourceOffset?: number;
 }
 
@@ -26,20 +26,20 @@ export type DiagnosticScope =
   | { readonly kind: 'server'; readonly server: string }
   | { readonly kind: 'platform'; readonly platform: string };
 
-// Each is tried only where a run begins and stops at its end: a line may be as long as the file.
+// Linear: a match starts only at the beginning of a word and ends with it, because a line may be as long as the file.
 const key = /(?<![\w-])[\w-]+["']?\s*:\s*/g;
 const soundsSecret = /secret|token|password|api_?key|authorization|cookie/i;
-/** What may stand as a value: quoted, a list, or as it is, to the end of the line or, within braces, of the member. */
+/** A value: quoted, a list, or plain text to the end of the line or, in flow style, of the member. */
 const quotedOrList = /"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\]]*\]?/y;
 const plainValue = /(?![\s{])(?:(?!\s#).)+/y;
 const memberValue = /(?![\s{])(?:\$\{[^{}]*\}|[^,}\]])+/y;
 /** The secrets in an address: a webhook's parameter, and a password before the host. */
 const secretInAddress =
   /(?<=[?&](?:sig|key|token|secret)=)(?:\$\{[^{}]*\}|[^&\s"',}])+|(?<=:\/\/[^\s/:@"']{0,64}:)[^\s/@"']+(?=@)/g;
-/** Quotes, references and space at the end, which are shown, or any other character. */
+/** Quotes, references and trailing space, which are shown, or any other character. */
 const shownOrHidden = /(^["']|["']$|(?<!\s)\s+$|\$\{[\w:]+\})|./gsu;
 
-/** The order of the findings of one file. */
+/** Orders the findings of one file by position. */
 export function byPlace(one: Diagnostic, other: Diagnostic): number {
   return one.line - other.line || one.column - other.column;
 }
@@ -54,12 +54,12 @@ export function printDiagnostic(found: Diagnostic): string {
   return `${head}\n  ${found.sourceLine}\n  ${margin}^`;
 }
 
-/** A longer line is shown in part: what stands further away, such as other values, is not part of the finding. */
+/** A longer line is shown in part, because values far from the column are not part of the finding. */
 const longestSource = 120;
 const shownOfLong = 60;
 const shownBefore = 12;
 
-/** The source of a finding: its line, whose secrets are masked already, or the part of a long one around a column. */
+/** The source line of a finding, already masked, or the part of a long one around a column. */
 export function sourceAt(masked: string, column: number): Pick<Diagnostic, 'sourceLine' | 'sourceOffset'> {
   const isLong = masked.length > longestSource;
   const from = isLong ? Math.max(0, Math.min(column - 1 - shownBefore, masked.length - shownOfLong)) : 0;
@@ -71,17 +71,19 @@ export function sourceAt(masked: string, column: number): Pick<Diagnostic, 'sour
   return sourceOffset === 0 ? { sourceLine } : { sourceLine, sourceOffset };
 }
 
-/** Stands for each hidden character until the line is shown. For private use, so no text has it. */
+/** Replaces each hidden character until the line is shown. From the private use area, so that no text contains it. */
 export const maskMark = '\ue001';
 const masks = new RegExp(`${maskMark}+`, 'g');
 const maskAtEnd = new RegExp(`${maskMark}+$`);
 
-/** A text as it is shown: a mask does not tell how long the secret is. */
+/** The text to show: the mask does not reveal the length of the secret. */
 export function shortMasks(masked: string): string {
   return masked.replace(masks, '***');
 }
 
-/** Hides the value of a key that sounds secret, and the secrets in addresses, but for the references in it. Each hidden character is a mark, so that columns stay. */
+/**
+ * Hides values of secret-sounding keys and secrets in addresses, but not references. One mark per character keeps columns.
+ */
 export function maskSecrets(line: string): string {
   let masked = '';
   let at = 0;

@@ -1,6 +1,6 @@
 /**
- * Turns YAML text into plain JSON values that remember where they stand. One document, bounded aliases, no duplicate
- * keys. Of syntax errors the first is a finding with its place: those after it follow from it.
+ * Parses YAML text into plain JSON values with their positions. One document, bounded aliases, no duplicate keys. Only the
+ * first syntax error becomes a finding, because later ones follow from it.
  * @see CFG-2 and CFG-7 in docs/specification.md
  */
 
@@ -40,27 +40,27 @@ export type ConfigPath = readonly (string | number)[];
 export interface ConfigDocument {
   readonly value: Json;
   readonly findings: readonly SourceFinding[];
-  /** The place of a key (or of a list's item) by its path; of the nearest holder where the path does not exist. */
+  /** The position of a key (or of a list's item) by its path; of the nearest ancestor if the path does not exist. */
   place(path: ConfigPath): Place;
   /** The text of a line, from 1. */
   line(line: number): string;
 }
 
-/** Tells whether two paths are one; an index counts as its text. */
+/** Whether two paths are equal; an index equals its text. */
 export function samePath(one: ConfigPath, other: ConfigPath): boolean {
   return one.length === other.length && one.every((step, index) => String(step) === String(other[index]));
 }
 
 const wholeNumber = /^(?:[-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i;
-/** Where none of these stands, every whole number is exact. */
+/** Without a match, every integer is exact. */
 const longDigits = /\d{16}|0x[\da-f]{14}/i;
-/** A reference outside of quotes, as far as one line tells. */
+/** A reference outside of quotes, judged by one line. */
 const bareReference = /^[^"'#]*\$\{/;
-/** Far beyond any configuration. */
+/** Far beyond any real configuration. */
 const maxAliases = 1_000;
-/** What all aliases of a document stand for, counted in scalars, lists and mappings: it is read as often as it is named. */
+/** The nodes that all aliases expand to (scalars, lists and mappings): each alias expands its anchor again. */
 const maxAliasedNodes = 10_000;
-/** Far beyond any configuration. Composing nodes is recursive, and deep in the stack a regular expression ends the process. */
+/** Far beyond any real configuration. Composing is recursive, and a regular expression deep in the stack crashes. */
 const deepest = 200;
 const top: Place = { line: 1, column: 1 };
 
@@ -68,7 +68,7 @@ export function parseDocument(text: string): ConfigDocument {
   const counter = new LineCounter();
   const lines = text.split('\n');
   const { tokens, stopped } = readTokens(text, counter.addNewLine);
-  // The library compares each key with all before it, and finds an alias by a walk through the document: `misuses` does both.
+  // The library compares each key with all before it and walks the document for each alias; `misuses` is linear.
   const documents =
     stopped === undefined
       ? [...new Composer({ uniqueKeys: false, merge: true }).compose(tokens, false, text.length)]
@@ -87,7 +87,7 @@ export function parseDocument(text: string): ConfigDocument {
   if (error !== undefined) {
     const place = placeAt(error.pos[0]);
     const message = error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? error.code;
-    // A brace opens a mapping within braces, which is what most people meet who write a reference there.
+    // In flow style a brace opens a mapping, the usual cause when a reference is not quoted.
     const cure = bareReference.test(lines[place.line - 1] ?? '') ? '; put a value that holds ${…} in quotes' : '';
     findings.push({ ...place, message: `not YAML: ${message}${cure}`, code: 'yaml-syntax' });
   }
@@ -99,7 +99,7 @@ export function parseDocument(text: string): ConfigDocument {
       code: 'yaml-documents',
     });
   }
-  // What a syntax error cut off could be the anchor of an alias.
+  // A syntax error may have cut off the anchor of an alias.
   if (error === undefined) for (const misuse of misuses(document)) report(misuse);
   let value: Json = {};
   if (findings.length === 0) {
@@ -111,7 +111,7 @@ export function parseDocument(text: string): ConfigDocument {
         value = {};
       }
     } catch (thrown) {
-      // The library may throw for what `misuses` does not know; it says no place.
+      // The library may throw for what `misuses` does not check; it gives no position.
       const cause = thrown instanceof Error ? thrown.message : String(thrown);
       findings.push({ ...top, message: `not usable: ${cause}`, code: 'yaml-syntax' });
     }
@@ -128,14 +128,14 @@ export function parseDocument(text: string): ConfigDocument {
   };
 }
 
-/** A use of YAML that is not taken, and where it is. */
+/** An unsupported use of YAML, and its position. */
 interface Misuse {
   readonly offset: number;
   readonly message: string;
   readonly code: string;
 }
 
-/** Reads as far as the first nesting that is too deep or alias too many; neither lexer nor parser is recursive. */
+/** Reads up to the first too deep nesting or excess alias; neither lexer nor parser is recursive. */
 function readTokens(
   text: string,
   onNewLine: (offset: number) => void,
@@ -164,8 +164,8 @@ function readTokens(
 }
 
 /**
- * Returns the first key that repeats another, the aliases that stand for nothing or for what holds them, and the first one with
- * which all stand for too much. Takes time in proportion to the document, whatever its aliases stand for.
+ * Returns the first duplicate key, aliases without an anchor or within their own, and the first alias with which all
+ * together expand to too much. Takes time linear in the document, whatever its aliases expand to.
  */
 function misuses(document: Document.Parsed): readonly Misuse[] {
   const found: Misuse[] = [];
@@ -221,12 +221,12 @@ function misuses(document: Document.Parsed): readonly Misuse[] {
   return found;
 }
 
-/** The library reads a merge key as a symbol, and one with a tag as its text. */
+/** The library reads a merge key as a symbol, and a tagged one as its text. */
 function isMergeKey({ value, type }: Scalar): boolean {
   return typeof value === 'symbol' || (value === '<<' && type === 'PLAIN');
 }
 
-/** A whole number beyond 2^53 becomes the text of its digits, as it does in a payload. */
+/** An integer beyond 2^53 becomes the text of its digits, as in a payload. */
 function keepDigits(document: Document.Parsed): void {
   visit(document, {
     Scalar(_, scalar) {
@@ -236,7 +236,7 @@ function keepDigits(document: Document.Parsed): void {
   });
 }
 
-/** Walks as far as the path exists; a key's own place, not its value's. `members` holds the mappings that were walked. */
+/** Follows the path as far as it exists; the offset of a key, not of its value. `members` caches the mappings read. */
 function offsetOf(
   root: Node | null,
   path: ConfigPath,
@@ -264,7 +264,7 @@ function offsetOf(
   return offset;
 }
 
-/** By key; of two that read alike the first. */
+/** By key; the first of two equal ones. */
 function membersOf(pairs: readonly Pair[]): ReadonlyMap<string, Pair> {
   const named = pairs.flatMap((pair) => (isScalar(pair.key) ? [[String(pair.key.value), pair] as const] : []));
   return new Map(named.reverse());

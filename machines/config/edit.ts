@@ -1,7 +1,7 @@
 /**
- * Changes keys of `config.yaml` and variables of `.env` and leaves the rest as the user wrote it, to the letter: only the
- * characters of a changed value move, and only a key that is taken out goes. Where the text is of a form that cannot be
- * spliced, the YAML library writes it anew and keeps comments and order.
+ * Changes keys of `config.yaml` and variables of `.env` and keeps the rest of the text unchanged: only the characters of a
+ * changed value or a removed key are edited. If the text has a form that cannot be spliced, the YAML library writes it
+ * again, keeping comments and order.
  * @see HOME-4 in docs/specification.md
  */
 
@@ -24,11 +24,11 @@ import { endOf, endOfValue, isNothing, lineStart, nextLine, pairOf } from './yam
 
 export interface ConfigEdit {
   readonly path: ConfigPath;
-  /** Undefined takes the key out. */
+  /** Undefined removes the key. */
   readonly value: Json | undefined;
 }
 
-/** The text after the edits; undefined where the text is no YAML that could be kept. */
+/** The text after the edits; undefined if the text is not YAML that can be edited. */
 export function editConfig(text: string, edits: readonly ConfigEdit[]): string | undefined {
   let edited = text;
   for (const edit of edits) {
@@ -39,14 +39,14 @@ export function editConfig(text: string, edits: readonly ConfigEdit[]): string |
   return edited;
 }
 
-/** The value at a path as it is written; undefined where there is none, or no YAML. */
+/** The value at a path as it is written; undefined if there is none or the text is not YAML. */
 export function valueAt(text: string, path: ConfigPath): Json | undefined {
   let at: Json | undefined = parseDocument(text).value;
   for (const step of path) at = isJsonObject(at) ? at[String(step)] : undefined;
   return at;
 }
 
-/** A `.env` with a variable set: in its place where it stands, at the end otherwise. */
+/** Sets a variable in a `.env`: in its place if it exists, else at the end. */
 export function editVariable(text: string, name: string, value: string): string {
   const assignment = `${name}=${quoted(value)}`;
   const standing = new RegExp(
@@ -61,12 +61,12 @@ function quoted(value: string): string {
   return `"${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\r', '\\r')}"`;
 }
 
-/** Whether the text is YAML of one document that can be composed; it need not be a mapping yet. */
+/** Whether the text is one composable YAML document; it need not be a mapping yet. */
 export function isKept(text: string): boolean {
   return parseDocument(text).findings.every(({ code }) => code === 'config-not-mapping');
 }
 
-/** Keys that repeat are looked for before: the library compares each with all of its mapping. */
+/** Duplicate keys are checked elsewhere: the library compares each key with all of its mapping. */
 function parseKept(text: string): ReturnType<typeof parseYaml> {
   return parseYaml(text, { uniqueKeys: false });
 }
@@ -86,12 +86,12 @@ function editOne(text: string, edit: ConfigEdit): string | undefined {
     if (spliced !== undefined && holdsTheSame(spliced, document)) return spliced;
     return document.toString({ lineWidth: 0 });
   } catch {
-    // A key below what is no mapping.
+    // A key below a value that is not a mapping.
     return undefined;
   }
 }
 
-/** A key with nothing on the way is a mapping from now on. */
+/** Turns keys without a value on the way into mappings. */
 function makeRoom(document: Document, path: ConfigPath): void {
   for (let depth = 1; depth < path.length; depth += 1) {
     const above = path.slice(0, depth);
@@ -99,7 +99,7 @@ function makeRoom(document: Document, path: ConfigPath): void {
   }
 }
 
-/** A splice counts only where the result reads as the library's own edit does. */
+/** A splice is used only if the result reads like the library's own edit. */
 function holdsTheSame(text: string, document: Document): boolean {
   const read = parseKept(text);
   return isKept(text) && JSON.stringify(read.toJS()) === JSON.stringify(document.toJS());
@@ -133,7 +133,7 @@ function replaceValue(text: string, pair: Pair, value: Json): string | undefined
   return `${text.slice(0, from)}${from === to && text[from - 1] === ':' ? ' ' : ''}${spelled}${text.slice(to)}`;
 }
 
-/** `key:` with nothing, perhaps a comment, gets its mapping on the next lines. */
+/** `key:` without a value, perhaps with a comment, gets its mapping on the next lines. */
 function underKey(text: string, { key }: Pair, value: Json): string | undefined {
   const [from, to] = (key as Node).range ?? [];
   if (from === undefined || to === undefined || !/^\s*$/.test(lineStart(text, from))) return undefined;
@@ -158,7 +158,7 @@ function intoMap(text: string, map: YAMLMap, value: Json): string | undefined {
   return /^ *$/.test(indent) ? insertLines(text, at, value, indent.length) : undefined;
 }
 
-/** A further item at the end of a list. */
+/** Appends an item to a list. */
 function intoSeq(text: string, list: YAMLSeq, value: Json): string | undefined {
   const items = list.items as Node[];
   const last = items.at(-1);
@@ -170,7 +170,7 @@ function intoSeq(text: string, list: YAMLSeq, value: Json): string | undefined {
   return /^ *- +$/.test(dash) ? insertLines(text, at, [value], dash.indexOf('-')) : undefined;
 }
 
-/** Puts a mapping on lines of its own after the line of an offset. */
+/** Inserts a mapping on new lines after the line of an offset. */
 function insertLines(text: string, after: number, value: Json, indent: number): string {
   const at = nextLine(text, after);
   const head = text.slice(0, at);
@@ -183,7 +183,7 @@ function append(text: string, value: Json): string {
   return insertLines(text, text.length, value, 0);
 }
 
-/** On one line. */
+/** Formats a value on one line. */
 function spell(value: Json): string {
   return stringify(value, { lineWidth: 0, collectionStyle: 'flow' }).trimEnd();
 }

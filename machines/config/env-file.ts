@@ -1,6 +1,6 @@
 /**
- * Reads the dotenv syntax of `.env`: one `NAME=value` a line, `export` allowed, comments, single quotes literal, double
- * quotes with escapes and over several lines. Never refuses: a line that is none is passed over.
+ * Reads the dotenv syntax of `.env`: one `NAME=value` per line, optional `export`, comments, single quotes literal, double
+ * quotes with escapes and over several lines. Never fails: other lines are ignored.
  * @see HOME-2 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ const line =
   /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=[ \t]*(?:'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|([^\r\n]*?))[ \t]*(?:[ \t]#[^\r\n]*)?$/gm;
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' };
 
-/** The variables in the order in which they stand; the last of a name counts. */
+/** The variables in file order; the last of a name counts. */
 export function parseEnvFile(text: string): ReadonlyMap<string, string> {
   const variables = new Map<string, string>();
   for (const [, name, single, double, bare] of text.replace(/^\uFEFF/, '').matchAll(line)) {
@@ -18,7 +18,7 @@ export function parseEnvFile(text: string): ReadonlyMap<string, string> {
   return variables;
 }
 
-/** A comment may follow a bare value after a space. */
+/** A comment may follow an unquoted value after a space. */
 function bareValue(text: string): string {
   return text.startsWith('#') ? '' : text.replace(/[ \t]+#.*$/, '').trim();
 }

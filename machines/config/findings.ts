@@ -1,6 +1,6 @@
 /**
- * Gathers what is wrong with one `config.yaml`, each finding at its place in the text, and answers what of the file can be
- * read all the same: which part is stopped, and which keys the schema has refused.
+ * Collects the findings about one `config.yaml` with their positions, and says what of the file is still usable: which part
+ * is stopped, and which keys the schema has rejected.
  * @see CFG-2 and CFG-3 in docs/specification.md
  */
 
@@ -14,31 +14,31 @@ import { validate } from './validate.ts';
 type Severity = Diagnostic['severity'];
 
 export interface Findings {
-  /** The document as it stands; where it cannot be parsed, what of it can. */
+  /** The parsed document; what of it can be parsed if it has errors. */
   readonly written: JsonObject;
-  /** Adds a finding. Left out, its scope is the part of the file that it lies in, and it is an error. */
+  /** Adds a finding. By default it is an error, and its scope is the part of the file that contains it. */
   report(found: EntryFinding, scope?: DiagnosticScope, severity?: Severity): void;
-  /** Adds a finding of the webhook adapter that is about no line of the file. */
+  /** Adds a finding of the webhook adapter that is not about a line of the file. */
   reportOutside(place: string, found: Pick<Diagnostic, 'message' | 'code'>, severity?: Severity): void;
-  /** A finding at its place in the file, which is not added. */
+  /** A finding with its position in the file; not added. */
   placed(found: EntryFinding, scope: DiagnosticScope, severity: Severity): Diagnostic;
-  /** Whether the schema has refused this very place. */
+  /** Whether the schema has rejected exactly this path. */
   isRefused(path: ConfigPath): boolean;
-  /** The keys of a mapping at or below which the schema has refused something. */
+  /** The keys of a mapping at or below which the schema has rejected something. */
   unreadAt(at: ConfigPath): ReadonlySet<string>;
-  /** A mapping without the keys that the schema has refused themselves. */
+  /** A mapping without the keys that the schema has rejected themselves. */
   readable(mapping: JsonObject, ...at: ConfigPath): JsonObject;
-  /** Why a part is stopped by an error of its own or of the whole file; undefined where it is not. */
+  /** Why a part is stopped, by its own error or one of the home; undefined if it is not. */
   problemOf(part: DiagnosticScope): string | undefined;
-  /** In the order of the file. */
+  /** In file order. */
   all(): readonly Diagnostic[];
 }
 
-/** Parses the text and holds it to the schema. */
+/** Parses the text and checks it against the schema. */
 export function createFindings(file: string, text: string): Findings {
   const document = parseDocument(text);
   const written = document.value as JsonObject;
-  /** By line: a file in one line may have a finding at each key. */
+  /** Cached by line: a file on one line may have a finding at each key. */
   const masked = new Map<number, string>();
   const sourceOf = ({ line, column }: Place): Pick<Diagnostic, 'sourceLine' | 'sourceOffset'> => {
     const known = masked.get(line) ?? maskSecrets(document.line(line));
@@ -59,7 +59,7 @@ export function createFindings(file: string, text: string): Findings {
   }
 
   const refused = new Set<string>();
-  /** What is refused at or below each mapping or list, by its path. */
+  /** The rejected keys at or below each mapping or list, by its path. */
   const unread = new Map<string, Set<string>>();
   for (const found of validate(homeSchema, written)) {
     diagnostics.push(placed(found, scopeOf(found.path), 'error'));
@@ -94,7 +94,7 @@ export function createFindings(file: string, text: string): Findings {
     readable: (mapping, ...at) =>
       Object.fromEntries(Object.entries(mapping).filter(([key]) => !isRefused([...at, key]))),
     problemOf(part) {
-      // A warning, even one of the whole home, stops nothing.
+      // A warning, even one of the home, stops nothing.
       const found = diagnostics.find(
         ({ severity, scope }) => severity === 'error' && (scope.kind === 'home' || sameScope(scope, part)),
       );
@@ -116,7 +116,7 @@ function sameScope(one: DiagnosticScope, other: DiagnosticScope): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** The same for paths that are one: an index counts as its text. */
+/** Equal for equal paths: an index equals its text. */
 function keyOf(path: ConfigPath): string {
   return JSON.stringify(path.map(String));
 }

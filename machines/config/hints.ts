@@ -1,6 +1,6 @@
 /**
- * Says what a sound configuration may still lack, for a person who checks it: routes whose runs have no tool of the servers
- * beside them, and routes that share a secret. A hint is no finding: it is neither logged nor counted.
+ * What a valid configuration may still lack, for a person who checks it: routes whose runs have no server tools although
+ * servers are enabled, and routes that share a secret. A hint is not a finding: it is neither logged nor counted.
  * @see CFG-2, DIS-5 and SEC-6 in docs/specification.md
  */
 
@@ -11,13 +11,13 @@ type Routes = Settings['webhook']['routes'];
 
 const mostNamed = 3;
 
-/** The hints on the routes of one profile; none is empty. */
+/** The hints on the routes of one profile, as non-empty texts. */
 export function hintsOf(profile: Pick<Settings, 'servers' | 'agent'>, routes: Routes): readonly string[] {
   const enabled = routes.filter(({ route }) => route.enabled);
   return [...hintOnTools(profile, enabled), ...hintsOnSecrets(enabled)];
 }
 
-/** One hint for all routes that run an agent without `toolsets`, though servers are enabled. */
+/** One hint for all routes that run an agent without `toolsets` although servers are enabled. */
 function hintOnTools({ servers, agent }: Pick<Settings, 'servers' | 'agent'>, routes: Routes): readonly string[] {
   const server = servers.find(({ enabled }) => enabled)?.name;
   if (server === undefined || agent.runner === 'echo') return [];
@@ -29,7 +29,7 @@ function hintOnTools({ servers, agent }: Pick<Settings, 'servers' | 'agent'>, ro
   return [`${run} without the tools of your servers; add toolsets: [agent-webhook, mcp-${server}] to lend them`];
 }
 
-/** One hint for each secret of several routes: an event that its sender sends to two of them has one signature. */
+/** One hint for each secret that several routes share: an event sent to two of them has the same signature. */
 function hintsOnSecrets(routes: Routes): readonly string[] {
   const sharing = new Map<string, string[]>();
   for (const { route, secret } of routes) {

@@ -1,6 +1,6 @@
 /**
- * Replaces `${…}` references in the string values of a configuration: once, at any depth, the result never read again.
- * Knows where names are looked up, not where their values come from.
+ * Replaces `${…}` references in the string values of a configuration at any depth, once: the result is not interpolated
+ * again.
  * @see INT-1 and INT-2 in docs/specification.md
  */
 
@@ -8,12 +8,12 @@ import { isJsonObject, type Json } from '../base/json.ts';
 import type { ConfigPath } from './document.ts';
 
 export interface InterpolationScope {
-  /** The profile's `.env`, asked first. */
+  /** The profile's `.env`, which takes precedence. */
   readonly secrets: ReadonlyMap<string, string>;
   /** The process environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly userHome: string;
-  /** The `workspace` of the home; undefined where none is configured, and then its references stay as they are. */
+  /** The `workspace` of the home; if undefined, references to it are kept. */
   readonly workspaceFolder?: string;
   readonly pathSeparator: string;
 }
@@ -27,18 +27,18 @@ export function interpolate(value: Json, scope: InterpolationScope): Json {
   return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, interpolate(held, scope)]));
 }
 
-/** A reference to an unset variable stays as it is written; one that is set but empty becomes empty. */
+/** A reference to an unset variable is kept as it is written; one to an empty variable becomes empty. */
 function interpolateText(text: string, scope: InterpolationScope): string {
   return text.replace(reference, (whole, name: string) => resolve(name, scope) ?? whole);
 }
 
-/** The name of the first reference that a text still holds; undefined where it holds none. */
+/** The name of the first reference left in a text; undefined if there is none. */
 export function unresolvedReference(text: string): string | undefined {
   const name = /\$\{([^{}]+)\}/.exec(text)?.[1];
   return name === undefined ? undefined : variableOf(name);
 }
 
-/** Where a value refers to the workspace: the path of each such text and the name of its first such reference. */
+/** References to the workspace: the path of each text with one, and the name of its first such reference. */
 export function workspaceReferences(value: Json, at: ConfigPath = []): readonly WorkspaceReference[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => workspaceReferences(item, [...at, index]));
   if (isJsonObject(value)) {
@@ -73,12 +73,12 @@ function variableOf(name: string): string {
   return name.startsWith('env:') ? name.slice('env:'.length) : name;
 }
 
-/** Returns the value of a variable: that of the profile's `.env`, else that of the process environment. */
+/** Returns the value of a variable from the profile's `.env`, else from the process environment. */
 export function variableIn({ secrets, env }: InterpolationScope, name: string): string | undefined {
   return secrets.get(name) ?? (Object.hasOwn(env, name) ? env[name] : undefined);
 }
 
-/** Returns the names of the variables to which the string values of a configuration refer, at any depth. */
+/** Returns the names of the variables that the string values of a configuration refer to, at any depth. */
 export function variablesIn(value: Json): readonly string[] {
   if (typeof value === 'string') return [...value.matchAll(reference)].map(([, name = '']) => variableOf(name));
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(variablesIn) : [];

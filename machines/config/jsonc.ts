@@ -1,5 +1,5 @@
 /**
- * Reads JSON as editors write it: with comments and a comma after the last item. What it holds is not known here.
+ * Parses JSON as editors write it, with comments and trailing commas.
  * @see CLI-5 in docs/specification.md
  */
 
@@ -10,7 +10,7 @@ export type JsoncVerdict =
   | { readonly kind: 'read'; readonly value: Json }
   | { readonly kind: 'malformed'; readonly why: string };
 
-/** A string is passed over whole, so that what looks like a comment in it stays. */
+/** Matches a complete string, so that text in it that looks like a comment is kept. */
 const token = /"(?:[^"\\]|\\.)*"|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g;
 const comma = /"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])/g;
 
@@ -21,7 +21,7 @@ export function parseJsonc(text: string): JsoncVerdict {
     const value = JSON.parse(bare.replace(comma, (found) => (found === ',' ? '' : found))) as Json;
     return { kind: 'read', value };
   } catch (thrown) {
-    // The engine's message may quote the text, and the text may hold a secret.
+    // The engine's message may quote the text, which may contain a secret.
     const place = /position \d+|line \d+ column \d+/.exec((thrown as Error).message)?.[0];
     return { kind: 'malformed', why: place === undefined ? 'not JSON' : `not JSON at ${place}` };
   }

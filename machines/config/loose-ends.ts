@@ -1,7 +1,7 @@
 /**
- * Says what of a route is hardly meant (its name, an open brace, tools for events that anybody may send) or not there: a
- * cron job, a script, a list, a target that is not enabled or whose program is missing, what its target cannot do without;
- * or without effect. Each is a warning and stops nothing, since what is missing may come later. What stands is lent; knows no file.
+ * Warns about parts of a route that are probably not meant (its name, an open brace, tools for unsigned events), missing (a
+ * cron job, script, list, target, program or a setting that the target needs) or without effect. A warning stops nothing,
+ * because what is missing may be added later. The caller passes in what exists in the profile.
  * @see CFG-2, CFG-7, RTE-1, DIS-4, DIS-5 and DLV-2 in docs/specification.md
  */
 
@@ -17,34 +17,34 @@ import { canonicalTarget } from './targets.ts';
 
 export type FileStanding = 'there' | 'missing' | 'outside';
 
-/** What stands in the profile of a route. */
+/** What exists in a route's profile. */
 export interface RouteWorld {
-  /** By the names of their targets. */
+  /** Keyed by target name. */
   readonly platforms: Settings['platforms'];
-  /** Yes also where that cannot be told. */
+  /** True also if the jobs cannot be read. */
   readonly hasJob: (ref: string) => boolean;
-  /** The servers without a guard (TRU-1) of which the toolsets name a tool; toolsets are the agent room's business. */
+  /** The servers without approval (TRU-1) of which the toolsets name a tool; injected: machines/agent/ reads toolsets. */
   readonly fullServersOf: (toolsets: readonly string[]) => readonly string[];
   readonly script: (name: string) => FileStanding;
-  /** Whether a command's name or path leads to a program that the profile may run. */
+  /** Whether a command's name or path is a program that the profile may run. */
   readonly hasProgram: (command: string) => boolean;
   readonly list: (name: string) => FileStanding;
-  /** The lists that conditions name, each at its place; conditions are the webhook room's business. */
+  /** The lists that conditions name, with their paths; injected, because machines/webhook/ reads conditions. */
   readonly listsOf: (
     filters: readonly ConditionSource[],
   ) => readonly { readonly path: ConfigPath; readonly file: string }[];
 }
 
-/** What a comment cannot do without, as payloads of the host have it. */
+/** What a comment needs, with the templates for GitHub's payloads. */
 const githubExtras = [
   ['repo', '{repository.full_name}'],
   ['pr_number', '{number}'],
 ] as const;
 
-/** A token of a template (TPL-1) without its end. */
+/** A template token (TPL-1) without its closing brace. */
 const openToken = /\{[A-Za-z0-9_.]+(?=[^{}]*(?:\{|$))/;
 
-/** Findings whose messages continue from the route's name. A route that is switched off leads nowhere on purpose. */
+/** Findings whose messages continue from the route's name. A disabled route is not checked. */
 export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld): readonly EntryFinding[] {
   if (!route.enabled) return [];
   return [
@@ -59,7 +59,7 @@ export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld)
   ];
 }
 
-/** A subscription of that name could not stand in for the route. */
+/** A subscription of that name could not replace the route. */
 function looseName({ name, source }: Route): EntryFinding[] {
   if (source === 'dynamic' || dynamicRoutePattern.test(name)) return [];
   const message =
@@ -67,7 +67,7 @@ function looseName({ name, source }: Route): EntryFinding[] {
   return [{ path: [], message, code: 'route-name' }];
 }
 
-/** A token that is never closed is sent as it is written. Extras are templates at any depth (TPL-2). */
+/** A token without its closing brace is sent as text. Extras are templates at any depth (TPL-2). */
 function looseBraces({ prompt = '', deliverExtra, deliverTo, onFailureExtra = {} }: Route): EntryFinding[] {
   return [
     ...openIn(prompt, ['prompt']),
@@ -90,7 +90,7 @@ function openIn(held: Json, path: ConfigPath): EntryFinding[] {
   return [{ path, message, code: 'template-open' }];
 }
 
-/** Anyone who reaches the port then speaks to an agent whose calls need no approval. */
+/** Otherwise anyone who reaches the port could use an agent whose calls need no approval. */
 function looseTools({ toolsets = [] }: Route, { fullServersOf }: RouteWorld): EntryFinding[] {
   const [server] = fullServersOf(toolsets);
   if (server === undefined) return [];
@@ -131,7 +131,7 @@ function looseLists({ filters, deliverTo = [] }: Route, { list, listsOf }: Route
   });
 }
 
-/** A cron job says itself where its outcome goes. */
+/** A cron job has its own delivery settings. */
 function looseTarget(route: Route, world: RouteWorld): EntryFinding[] {
   if (route.cronJob !== undefined) return [];
   return deliveriesOf(route).flatMap(({ to, extra }, index) => {
@@ -142,7 +142,7 @@ function looseTarget(route: Route, world: RouteWorld): EntryFinding[] {
   });
 }
 
-/** Only a run of the route itself can fail and be reported to its `on_failure` (DIS-4). */
+/** Only a run of the route itself is reported to its `on_failure` (DIS-4). */
 function looseNotice(route: Route, world: RouteWorld): EntryFinding[] {
   const { onFailure, onFailureExtra, cronJob, deliverOnly } = route;
   const unused = (key: string, why: string): EntryFinding[] => [
@@ -165,9 +165,9 @@ interface Named {
   readonly extra: JsonObject;
   /** Where the target is named. */
   readonly path: ConfigPath;
-  /** The key that holds its settings. */
+  /** The key of its settings. */
   readonly extraName: string;
-  /** What the route does with it, as a sentence continues from the route's name. */
+  /** What the route uses it for, as the predicate of a sentence about the route. */
   readonly use: string;
 }
 
@@ -198,7 +198,7 @@ function looseAt(
   return [...loose, { path, message, code: 'deliver-extra-missing' }];
 }
 
-/** Returns the command that `github_comment` runs: the one of its entry, else `gh`. */
+/** Returns the command that `github_comment` runs: the configured one, else `gh`. */
 export function clientOf(github: PlatformSettings | undefined): string {
   const { command } = github?.options ?? {};
   return typeof command === 'string' ? command : githubClient;

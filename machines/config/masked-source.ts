@@ -1,7 +1,7 @@
 /**
- * Shows the source of a config.yaml line by line with its secrets masked and its references as they are written, also where
- * the text is no YAML: what a line cannot tell by itself, such as the lines of a block or the headers of a server, follows
- * from the key above it.
+ * Shows the source of a config.yaml line by line with secrets masked and references as written, even if the text is not
+ * valid YAML. Lines whose meaning depends on a key above, such as block scalars or a server's headers, are masked by that
+ * key.
  * @see CFG-2 and INS-4 in docs/specification.md
  */
 
@@ -9,12 +9,12 @@ import { maskMark, maskSecrets, shortMasks } from './diagnostic.ts';
 
 const keyLine = /^(\s*(?:-\s+)*)["']?([\w-]+)["']?\s*:(.*)$/;
 const soundsSecret = /secret|token|password|api_?key|authorization|cookie/i;
-/** A key whose value is on the lines below: nothing, a tag or an anchor, a block's mark. */
+/** A key whose value is on the next lines: nothing, a tag or anchor, or a block scalar indicator. */
 const opens = /^\s*(?:[!&]\S+\s*)*(?:[|>][-+\d]*)?\s*(?:#.*)?$/;
 const openList = /^\s*\[[^\]]*$/;
-/** Headers in braces, on one line. */
+/** Headers in flow style, on one line. */
 const flowHeaders = /(\bheaders["']?\s*:\s*\{)((?:\$\{[^{}]*\}|[^{}])*)/g;
-/** Every character but references, quotes, brackets and what separates. */
+/** Hides every character except references, quotes, brackets and separators. */
 const shown = /(\$\{[\w:]+\}|[\s"'[\]{},])|[^\s"'[\]{},]/gu;
 
 export function maskSource(text: string): readonly string[] {
@@ -22,7 +22,7 @@ export function maskSource(text: string): readonly string[] {
 }
 
 function markedLines(text: string): readonly string[] {
-  /** The margin of the key whose lines below are secret, and whether those lines have keys of their own. */
+  /** The margin of the key whose lines below are secret, and whether those lines are headers with their own keys. */
   let above: { readonly margin: number; readonly kind: 'value' | 'headers' } | undefined;
   return text.split(/\r?\n/).map((line) => {
     const margin = line.search(/\S/);

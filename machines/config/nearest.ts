@@ -1,13 +1,13 @@
 /** Finds the known word nearest to a mistyped one, for "did you mean". */
 
-/** A word further away than this is another word, not a slip. */
+/** With more edits it is another word, not a typing error. */
 const mostEdits = 2;
 
 export function nearest(word: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestEdits = mostEdits + 1;
   for (const candidate of known) {
-    // Also keeps a name of any length, which a caller may send, from being compared with each known one.
+    // Also avoids comparing an overlong name, which a caller may send, with each known one.
     if (Math.abs(candidate.length - word.length) >= bestEdits) continue;
     const edits = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (edits < bestEdits && edits < Math.max(word.length, candidate.length)) {
@@ -18,13 +18,13 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best;
 }
 
-/** What to do about a name that is none: the nearest known one, or where they are listed. */
+/** The remedy for an unknown name: the nearest known one, or where they are listed. */
 export function meantOr(word: string, known: readonly string[], otherwise: string): string {
   const near = nearest(word, known);
   return near === undefined ? otherwise : `did you mean "${near}"?`;
 }
 
-/** Levenshtein's distance; words here are short. */
+/** Levenshtein distance; the words are short. */
 function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let at = 1; at <= one.length; at += 1) {

@@ -1,5 +1,5 @@
 /**
- * Says where the notice of a failed run goes, by the keys of its route or cron job. Knows no run.
+ * Where the notice of a failed run is sent, from the keys of its route or cron job.
  * @see DIS-4 in docs/specification.md
  */
 
@@ -20,8 +20,8 @@ export interface NoticeKeys {
 }
 
 /**
- * Returns where the notices of a route or a cron job go; undefined where it asks for none. Without an extra of its own a
- * notice to the target of `deliver` goes to the same place, and to another target's home channel.
+ * Returns where the notices of a route or cron job are sent; undefined without `on_failure`. Without its own extra, a notice
+ * to the target of `deliver` goes to the same place, and one to another target goes to that target's home channel.
  */
 export function noticePlace({ deliver, deliverExtra, onFailure, onFailureExtra }: NoticeKeys): NoticePlace | undefined {
   if (onFailure === undefined) return undefined;

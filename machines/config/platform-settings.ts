@@ -1,6 +1,6 @@
 /**
- * One entry of `platforms` that is a delivery target: its schema, the credentials that each platform wants, and what is
- * missing where one is switched on. Knows no wire: a key is only named here and read by the target's own file.
+ * One entry of `platforms` for a delivery target: its schema, the credentials that each platform needs, and what is missing
+ * if it is enabled. Keys are only named here; each target's own file reads them.
  * @see CON-3, DLV-1 and DLV-5 in docs/specification.md
  */
 
@@ -13,14 +13,14 @@ import type { PlatformSettings } from './settings.ts';
 import { canonicalTarget, targetNames } from './targets.ts';
 
 interface Credentials {
-  /** Sets of keys, one of which must be there whole; none where the platform asks for nothing. */
+  /** Sets of keys, one of which must be complete; empty if the platform needs none. */
   readonly needs: readonly (readonly string[])[];
-  /** What stands there is a secret. */
+  /** Keys whose values are secret. */
   readonly secret?: readonly string[];
   readonly plain?: Readonly<Record<string, object>>;
 }
 
-/** Of each target; targets without an entry have them too. */
+/** For each target, also without an entry. */
 export const defaultConcurrency = 4;
 export const githubClient = 'gh';
 
@@ -208,7 +208,7 @@ function schemaOf(target: string): object {
 }
 
 function sharedBy(target: string) {
-  // The GitHub client needs no switch: it is there, or it is not.
+  // The GitHub client needs no `enabled`: it is installed or not.
   const enabled = {
     type: 'boolean',
     default: target === 'github_comment',
@@ -219,7 +219,7 @@ function sharedBy(target: string) {
 
 const platforms = [...targetNames].filter(([name]) => name !== 'log');
 
-/** The schema of each target under its name and, marked so that nothing offers it, under its alias. */
+/** The schema of each target by name, and of each alias, marked as deprecated so that nothing offers it. */
 export const platformSchemas: Readonly<Record<string, object>> = Object.fromEntries([
   ...platforms.map(([name]) => [name, schemaOf(name)]),
   ...platforms.flatMap(([name, alias]) =>
@@ -227,12 +227,12 @@ export const platformSchemas: Readonly<Record<string, object>> = Object.fromEntr
   ),
 ]);
 
-/** The values of an entry that are secret. */
+/** The secret values of an entry. */
 export function secretsOf(target: string, { options }: PlatformSettings): string[] {
   return (credentials[target]?.secret ?? []).flatMap((key) => textsOf(options[key]));
 }
 
-/** What is wrong with an entry whose shape the schema has accepted, interpolated. One that is switched off may lack anything. */
+/** Findings about an interpolated entry that passed the schema. A disabled one may lack anything. */
 export function checkPlatform(name: string, entry: JsonObject): readonly EntryFinding[] {
   const target = canonicalTarget(name) ?? name;
   const findings: EntryFinding[] = [];
@@ -272,7 +272,7 @@ export function checkPlatform(name: string, entry: JsonObject): readonly EntryFi
   return findings;
 }
 
-/** What the way of logging in lacks that was begun, the first one where none was. */
+/** What is missing from the login method that is closest to complete; from the first one if none was begun. */
 function lackingOf(needs: Credentials['needs'], entry: JsonObject): readonly string[] {
   const ways = needs.map((keys) => ({ keys, absent: keys.filter((key) => isBlank(entry[key])) }));
   const begun = ways.filter(({ keys, absent }) => absent.length < keys.length);
@@ -280,7 +280,7 @@ function lackingOf(needs: Credentials['needs'], entry: JsonObject): readonly str
   return nearest?.absent ?? [];
 }
 
-/** Reads an entry, interpolated. */
+/** Reads an interpolated entry. */
 export function readPlatform(name: string, entry: JsonObject, problem: string | undefined): PlatformSettings {
   const target = canonicalTarget(name) ?? name;
   const properties = sharedBy(target);
@@ -306,18 +306,18 @@ export function readPlatform(name: string, entry: JsonObject, problem: string | 
   });
 }
 
-/** A switch that cannot be read asks for something: the rest of the entry is checked in the same wave. */
+/** An unreadable `enabled` counts as true, so that the rest of the entry is checked in the same pass. */
 function isEnabled(target: string, { enabled = sharedBy(target).enabled.default }: JsonObject): boolean {
   return enabled !== false;
 }
 
-/** The texts of a value, which may be an object of them. */
+/** The strings of a value, which may be an object of strings. */
 function textsOf(value: unknown): string[] {
   const values = isJsonObject(value) ? Object.values(value) : [value];
   return values.filter((one) => typeof one === 'string');
 }
 
-/** Set but empty gives nothing to log in with. */
+/** An empty value is no credential. */
 function isBlank(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
 }
@@ -325,6 +325,6 @@ function isBlank(value: unknown): boolean {
 function isAddress(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password } = new URL(text);
-  // No HTTP client sends what stands before the host.
+  // HTTP clients do not send a login in the URL.
   return /^https?:$/.test(protocol) && username === '' && password === '';
 }

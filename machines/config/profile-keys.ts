@@ -1,6 +1,6 @@
 /**
- * Says which keys of a named profile's `config.yaml` count in the home's alone: there is one listener, one journal and one
- * inspector for all profiles. Whoever writes them in a profile is told, since nothing else shows that they do nothing.
+ * The keys of a named profile's `config.yaml` that count only in the home's file, because all profiles share one listener,
+ * one journal and one inspector. They are reported, since nothing else shows that they have no effect.
  * @see PRF-2 in docs/specification.md
  */
 
@@ -26,19 +26,19 @@ const paths: readonly ConfigPath[] = [
     [...adapter, 'extra', key],
   ]),
 ];
-/** Of the variables that a profile's `.env` may hold only the secret is its own. */
+/** Of the webhook variables, only the secret may be set in a profile's `.env`. */
 const variables = ['WEBHOOK_ENABLED', 'WEBHOOK_PORT'] as const;
 
-/** The places of the keys that take no effect where they are written. */
+/** The paths of keys that have no effect in a profile. */
 export function keysOfTheHome(written: JsonObject): readonly ConfigPath[] {
   const found = paths.filter((path) => valueAt(written, path) !== undefined);
   const enabled = [...adapter, 'enabled'];
-  // A profile that says "on" says what is; one that says anything else is served all the same.
+  // `enabled: true` is already the case; any other value has no effect, because the profile is served anyway.
   const switched = valueAt(written, enabled);
   return switched === undefined || switched === true ? found : [...found, enabled];
 }
 
-/** The variables of a profile's `.env` that take no effect there. */
+/** The variables of a profile's `.env` that have no effect there. */
 export function variablesOfTheHome(secrets: ReadonlyMap<string, string>): readonly string[] {
   return variables.filter((name) => secrets.has(name));
 }

@@ -1,5 +1,5 @@
 /**
- * Where everything of a home and of its profiles lies. The default profile is the home itself. Knows no file's content.
+ * The paths of everything in a home and its profiles. The default profile is the home itself.
  * @see HOME-1 and HOME-2 in docs/specification.md
  */
 
@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { type Fault, fault } from '../base/fault.ts';
 import { defaultProfile, type ProfileName } from '../base/names.ts';
 
-/** What every profile has for itself. */
+/** The paths that every profile has. */
 export interface ProfilePaths {
   readonly home: string;
   readonly config: string;
@@ -21,7 +21,7 @@ export interface ProfilePaths {
   readonly cache: string;
 }
 
-/** What only the home has: there is one daemon to a home. */
+/** The paths that only the home has: there is one daemon per home. */
 export interface HomePaths extends ProfilePaths {
   readonly profiles: string;
   readonly socket: string;
@@ -49,16 +49,16 @@ export function profilePaths(home: string, profile: ProfileName): ProfilePaths {
 }
 
 /**
- * Returns the socket of a run (SEC-4), which AGENT_SOCKET names to its program; undefined outside of a run. It comes before
- * AGENT_HOME, which a program may inherit from an environment that is not its run's.
+ * Returns the socket of a run (SEC-4), which AGENT_SOCKET names for its program; undefined outside of a run. It takes
+ * precedence over AGENT_HOME, which a program may inherit from an environment other than its run's.
  */
 export function runSocketOf(env: Readonly<Record<string, string | undefined>>): string | undefined {
   return env.AGENT_SOCKET;
 }
 
 /**
- * The home of an environment: AGENT_HOME, else `.agent` in the user's home. Undefined where AGENT_HOME is empty: a variable
- * that somebody meant to fill must not lead to another home in silence.
+ * The home: AGENT_HOME, else `.agent` in the user's home. Undefined if AGENT_HOME is empty: a variable that was left
+ * unfilled must not silently select another home.
  */
 export function homeOf(env: Readonly<Record<string, string | undefined>>, userHome: string): string | undefined {
   const given = env.AGENT_HOME;
@@ -67,7 +67,7 @@ export function homeOf(env: Readonly<Record<string, string | undefined>>, userHo
   return given.length > 1 && given.endsWith('/') ? given.slice(0, -1) : given;
 }
 
-/** What is said of a home that cannot be written, by the daemon and by commands alike. */
+/** The fault for a home that is not writable, shared by the daemon and commands. */
 export function unwritableHome(home: string, cause: string): Fault {
   return fault(
     'home-unwritable',
@@ -91,7 +91,7 @@ function pathsUnder(folder: string): ProfilePaths {
   };
 }
 
-/** Tells whether a socket lies outside its home: in a folder that another user may have made first. */
+/** Whether a socket is outside its home, in a folder that another user may have created first. */
 export function liesAside(socket: string): boolean {
   return asideFolder.test(socket);
 }
@@ -99,8 +99,8 @@ export function liesAside(socket: string): boolean {
 const asideFolder = /\/agent-[0-9a-f]{24}\/(?:gateway|agent)\.sock$/;
 
 /**
- * Returns the path of a folder's socket. A folder too deep for one has it under the temporary folder, by a name that the
- * folder alone determines.
+ * Returns the path of a folder's socket. If that is too long, the socket is in the temporary folder, with a name derived
+ * from the folder.
  */
 export function socketIn(folder: string, name: 'gateway.sock' | 'agent.sock', temporaryFolder = '/tmp'): string {
   const path = `${folder}/${name}`;

@@ -1,41 +1,40 @@
 /**
- * Decides which variables the program of a run has, and what its words may hold of a value that a sender chose. Knows no
- * process.
+ * Which variables a run's program gets, and how values that a sender chose are escaped in its arguments.
  * @see CON-3 and SEC-4 in docs/specification.md
  */
 
 import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
 import { type InterpolationScope, variableIn, variablesIn } from './interpolate.ts';
 
-/** The variables of a run that `agent.command` may name; they are filled in when the run starts. */
+/** The variables of a run that `agent.command` may refer to; filled in when the run starts. */
 export const runVariables = ['AGENT_MCP_CONFIG', 'AGENT_PROMPT_FILE', 'AGENT_RUN_ID', 'AGENT_DELIVERY_ID'] as const;
 
-/** Those of them whose values senders choose. */
+/** Those whose values senders choose. */
 export const senderVariables: ReadonlySet<string> = new Set(['AGENT_DELIVERY_ID']);
 
 const basic: ReadonlySet<string> = new Set('PATH HOME LANG TZ TMPDIR USER LOGNAME SHELL TERM'.split(' '));
 
-/** Configure the gateway itself, by their names alone. */
+/** Variables that configure the gateway itself, by name alone. */
 const heldBack = ['AGENT_HOME', 'WEBHOOK_SECRET'] as const;
 
-/** Whether every child process has this variable: what programs need to run at all, and never a secret. */
+/** Whether every child process gets this variable: what programs need to run, never a secret. */
 export function isBasicVariable(name: string): boolean {
   return basic.has(name) || name.startsWith('LC_');
 }
 
-/** Read by the gateway, its libraries or the programs that it starts, by their names alone. */
+/** Variables that the gateway, its libraries or its child programs read, by name alone. */
 const reserved =
   /^(?:(?:WEBHOOK|AGENT|OTEL|NODE|LD|DYLD|XDG|GH|GIT|SSH|SSL|UWS)_.*|(?:HTTPS?|ALL|NO)_PROXY|NO_COLOR|BROWSER|SSLKEYLOGFILE)$/i;
 
-/** Whether a value in `.env` under this name configures more than the entry that refers to it (CLI-5). */
+/** Whether a value in `.env` under this name affects more than the entry that refers to it (CLI-5). */
 export function isReservedVariable(name: string): boolean {
   return isBasicVariable(name.toUpperCase()) || reserved.test(name);
 }
 
 /**
- * Returns the variables that a profile lends its program, by name: those that `agent.env` names, from `.env` or the process
- * environment. Without `agent.env`, those of `.env` to which nothing else in the configuration refers. Basic variables of
- * `.env` are always among them.
+ * Returns the variables that a profile gives its program, by name: those that `agent.env` lists, from `.env` or the process
+ * environment. Without `agent.env`, those of `.env` that nothing else in the configuration refers to. Basic variables of
+ * `.env` are always included.
  */
 export function variablesOfProgram(written: JsonObject, scope: InterpolationScope): Readonly<Record<string, string>> {
   const { env } = objectAt(written, 'agent');
@@ -52,8 +51,8 @@ export function variablesOfProgram(written: JsonObject, scope: InterpolationScop
 }
 
 /**
- * Everything that is written, so that a new section withholds its variables by itself. What `agent.command` and `workspace`
- * refer to, the program is meant to have; of a route only the secret is interpolated.
+ * The complete configuration, so that a new section withholds its variables automatically. Excluded are `agent.command` and
+ * `workspace`, whose variables the program may have, and all of a route but its secrets, which alone are interpolated.
  */
 function referringParts(written: JsonObject): Json {
   return notReferring.reduce<Json>((parts, { path, keep }) => changedAt(parts, path, keep), written);
@@ -73,7 +72,7 @@ function secretsOf(routes: Json): Json {
   );
 }
 
-/** A value that lacks the path, or is no object on its way, stays as it is. */
+/** A value without the path is returned unchanged. */
 function changedAt(value: Json, [key, ...rest]: readonly string[], change: (value: Json) => Json): Json {
   if (key === undefined) return change(value);
   const held = isJsonObject(value) ? value[key] : undefined;
@@ -81,9 +80,9 @@ function changedAt(value: Json, [key, ...rest]: readonly string[], change: (valu
 }
 
 /**
- * Returns a value that a sender chose as it may be a part of an argument: every character but letters, digits and
- * `. _ ~ : = + @ , -` as percent-encoded UTF-8, and a hyphen at its beginning too. It is then no option, no path and no
- * syntax of a shell; decoding it gives the value.
+ * Escapes a value that a sender chose, for use in an argument: every character except letters, digits and `. _ ~ : = + @ ,
+ * -` becomes percent-encoded UTF-8, and so does a leading hyphen. The result is never an option, a path or shell syntax;
+ * decoding it gives the value.
  */
 export function asArgument(value: string): string {
   return value.replace(/^-|[^\w.~:=+@,-]/gu, (character) =>

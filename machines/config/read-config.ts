@@ -1,6 +1,6 @@
 /**
- * Reads one profile's `config.yaml` whole: text to settings, with every finding at once. A broken server entry or
- * platform stops only itself; a broken webhook setting or route stops the adapter.
+ * Reads one profile's `config.yaml` completely: text to settings, with all findings at once. A broken server or platform
+ * entry stops only itself; a broken webhook setting or route stops the adapter.
  * @see CFG-2, CFG-3 and CON-3 in docs/specification.md
  */
 
@@ -33,19 +33,19 @@ import type { GatewaySettings, PlatformSettings, Settings } from './settings.ts'
 import { canonicalTarget } from './targets.ts';
 
 export interface ConfigSource extends WebhookSource {
-  /** How messages name the file. */
+  /** The file's name in messages. */
   readonly file: string;
   readonly text: string;
-  /** Whether an absolute path leads to a folder. */
+  /** Whether an absolute path is a folder. */
   readonly isFolder: (path: string) => boolean;
 }
 
 export interface ConfigRead {
   readonly settings: Settings;
   readonly diagnostics: readonly Diagnostic[];
-  /** Every route as far as it can be read, for checks alone: what a broken one names is a finding in the same wave (CFG-7). */
+  /** Every route as far as it can be read, only for checks: findings about a broken one come in the same pass (CFG-7). */
   readonly drafts: readonly RouteWithSecret[];
-  /** Puts a warning of a route of this file to its place; its message continues from the route's name. */
+  /** Places a warning about a route of this file; its message continues from the route's name. */
   warnOf(route: string, finding: EntryFinding): Diagnostic;
 }
 
@@ -62,7 +62,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
   const agent = interpolateAgent(objectAt(written, 'agent'), scope);
   const isStopped = findings.problemOf({ kind: 'home' }) !== undefined;
   for (const { severity, ...found } of checkAgent(agent, scope)) findings.report(found, { kind: 'home' }, severity);
-  // Read for their findings also where the file is stopped as a whole, and then not used.
+  // Read for their findings even if the entire file is stopped; then not used.
   const gateway = readGateway(findings, objectAt(written, 'gateway'), scope);
   const inspector = readInspector(findings, objectAt(written, 'inspector'), scope);
   return {
@@ -90,7 +90,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
   };
 }
 
-/** The folder of `workspace`, absolute; that of the scope where the file names none. */
+/** The folder of `workspace`, absolute; that of the scope if the file has none. */
 function readWorkspace(findings: Findings, { scope, isFolder }: ConfigSource): string | undefined {
   const { workspace } = findings.written;
   if (typeof workspace !== 'string') return scope.workspaceFolder;
@@ -101,7 +101,7 @@ function readWorkspace(findings: Findings, { scope, isFolder }: ConfigSource): s
   return undefined;
 }
 
-/** Routes are left out: their texts are templates of payloads, in which `${…}` has no meaning. */
+/** Routes are excluded: their texts are payload templates, in which `${…}` has no meaning. */
 function reportWorkspaceReferences({ written, report }: Findings): void {
   const { platforms, mcp_servers = {}, agent = {}, telemetry = {} } = written;
   const { webhook: _, ...targets } = isJsonObject(platforms) ? platforms : {};
@@ -111,7 +111,7 @@ function reportWorkspaceReferences({ written, report }: Findings): void {
         ? `the workspace "${written.workspace}" is no folder; create it, correct the path`
         : 'no workspace is configured; set the top-level key workspace to a folder';
     const message = `"${path.join('.')}" refers to \${${name}}, but ${why}, or write the path`;
-    // A server or a target that cannot stand stops itself; nothing else stops the home for it.
+    // An unusable server or target stops only itself; other sections must not stop the home for this.
     const [section] = path;
     if (section === 'agent' || section === 'telemetry') {
       report({ path, message, code: 'workspace-unset' }, { kind: 'home' }, 'warning');
@@ -124,7 +124,7 @@ interface FolderScope {
   readonly isFolder: (path: string) => boolean;
 }
 
-/** An entry with the folders of `cwd` and `roots` as absolute paths; each that is not a folder is a finding. */
+/** An entry with `cwd` and `roots` as absolute paths; each that is not a folder is a finding. */
 function withFolders(
   findings: Findings,
   { name, entry, resolved }: { readonly name: string; readonly entry: JsonObject; readonly resolved: JsonObject },
@@ -216,18 +216,18 @@ function readGateway(findings: Findings, written: JsonObject, scope: Interpolati
     front,
     journal,
     postgres: url === undefined ? undefined : { url, pool: read.postgres?.pool ?? 4 },
-    // A name that several gateways have is worse than none.
+    // A name shared by several gateways is worse than none.
     node: node === '' || unresolvedReference(node) !== undefined ? undefined : node,
     drainTimeoutMs: drain_timeout_seconds * 1_000,
     history: { maxAgeMs: history.max_age_hours * 3_600_000, maxBytes: history.max_megabytes * 1_048_576 },
   });
 }
 
-/** The URL of the journal's database; empty where it cannot be read. Its password belongs into .env, and is never quoted. */
+/** The URL of the journal's database; empty if it cannot be read. Its password belongs in .env, and is never quoted. */
 function readDatabase(findings: Findings, written: JsonObject, scope: InterpolationScope): string | undefined {
   const given = objectAt(written, 'postgres').url;
   if (given === undefined && written.journal !== 'postgres') return undefined;
-  // The schema has refused it already.
+  // The schema has already rejected it.
   if (findings.unreadAt(['gateway']).has('postgres')) return '';
   const path = ['gateway', 'postgres', 'url'];
   const url = typeof given === 'string' ? (interpolate(given, scope) as string) : '';

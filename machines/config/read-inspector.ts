@@ -1,6 +1,6 @@
 /**
- * Reads the section of the inspector: where its listener is, what a monitor shows, and who may sign in with a password.
- * What cannot be read is closed, never open.
+ * Reads the inspector's section: its listener, the token for metrics, and who may sign in with a password. An unset
+ * reference closes what it protects.
  * @see SEC-1 in docs/specification.md
  */
 
@@ -33,7 +33,7 @@ export function readInspector(findings: Findings, written: JsonObject, scope: In
   });
 }
 
-/** A token that cannot be read is empty, which no request fits: it must not open what it was to close. */
+/** An empty or unset token matches no request: it must not open what it protects. A wrong type stops the home. */
 function readScrapeToken(findings: Findings, written: Json | undefined, scope: InterpolationScope): string | undefined {
   const path = ['inspector', 'scrape_token'];
   if (typeof written !== 'string' || findings.isRefused(path)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Turns a route as it is written into the route that the gateway uses, or says why the adapter must not start with it.
- * Serves static routes and dynamic subscriptions alike.
+ * Reads a written route into the one that the gateway uses, or reports why the adapter must not start with it. Serves static
+ * routes and dynamic subscriptions.
  * @see RTE-1, SIG-5, SIG-6 and PRF-1 in docs/specification.md
  */
 
@@ -28,7 +28,7 @@ import { canonicalTarget, cureOfTarget } from './targets.ts';
 
 export interface RouteContext {
   readonly source: 'static' | 'dynamic';
-  /** The profile whose file the route stands in; a route of another profile cannot be declared there. */
+  /** The profile whose file contains the route; it cannot declare a route of another profile. */
   readonly profile: ProfileName;
   /** Where senders reach the listener. */
   readonly publicUrl?: string | undefined;
@@ -36,16 +36,16 @@ export interface RouteContext {
   readonly secret?: string;
   /** The listener's bind address. */
   readonly host: string;
-  /** Whether a weak secret is a warning alone where the listener is bound outside loopback. */
+  /** Whether a weak secret is only a warning when the listener is bound outside loopback. */
   readonly allowWeakSecrets?: boolean;
   readonly checkFilters: FilterChecker;
-  /** Keys that the schema has refused already; what hangs on them is not judged. */
+  /** Keys that the schema has already rejected; what depends on them is not checked. */
   readonly unread?: ReadonlySet<string>;
-  /** The profiles that exist; absent where that is not known. */
+  /** The existing profiles; absent if unknown. */
   readonly profiles?: ReadonlySet<string>;
 }
 
-/** Says what is wrong with conditions of a profile's route; lent, because conditions are the webhook room's business. */
+/** Checks the conditions of a profile's route; injected, because machines/webhook/ reads conditions. */
 export type FilterChecker = (
   conditions: readonly JsonObject[],
   profile: ProfileName,
@@ -57,17 +57,17 @@ export type RouteRead =
   | {
       readonly ok: false;
       readonly findings: readonly EntryFinding[];
-      /** The route without what is wrong with it, so that the rest is checked in the same wave (CFG-7). Not for use. */
+      /** The route without its faulty parts, so that the rest is checked in the same pass (CFG-7). Not for use. */
       readonly draft: RouteWithSecret;
       readonly warnings: readonly EntryFinding[];
     };
 
 const defaultTarget = routeSchema.properties.deliver.default;
 const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
-/** What a header carries unchanged through every front and proxy. */
+/** Text that a header carries unchanged through every HTTP server and proxy. */
 const headerSafe = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** Reads a route whose shape the schema has accepted, but for the keys in `context.unread`. */
+/** Reads a route that passed the schema, except for the keys in `context.unread`. */
 export function readRoute(name: string, written: JsonObject, context: RouteContext): RouteRead {
   const findings: EntryFinding[] = [];
   const refuse = (path: ConfigPath, message: string, code: string): void => {
@@ -147,7 +147,7 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   if (written.coalesce !== undefined && hasCron) {
     refuse(['coalesce'], 'sets coalesce together with cron_job; keep one of them', 'coalesce-not-allowed');
   }
-  // The texts of a window are delivered only if the route says which of them.
+  // The events of a window are delivered only if the route says which of them.
   if (deliverOnly && isJsonObject(written.coalesce) && written.coalesce.mode === undefined) {
     refuse(
       ['coalesce'],
@@ -182,7 +182,7 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   const verifyToken = unread('verify_token') ? undefined : (written.verify_token as string | undefined);
   const signing = readSigning(written, { publicUrl: context.publicUrl, unread }, refuse);
   const secretKey = sourceOf(signing.sender)?.secretKey ?? 'secret';
-  // What is not there or cannot be used has a finding of its own.
+  // A missing or unusable secret has its own finding.
   const isLacking = secretKey !== 'secret' && (verifyToken === undefined || written.secret !== undefined);
   const held =
     isLacking || unread('secret') || unread(secretKey)
@@ -216,7 +216,7 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   const { source } = context;
   if (findings.length > 0 || secret === undefined || profile === undefined) {
     const { on_failure_extra: _, ...rest } = written;
-    // Where on_failure cannot be read, its extra is not unused.
+    // If on_failure cannot be read, its extra is not reported as unused.
     const readable = unread('on_failure') ? rest : written;
     const route = routeOf(name, readable, { source, profile: profile ?? context.profile, deliver, deliverTo });
     return { ok: false, findings, draft: { route, secret: secret ?? { kind: 'shared', secret: '' } }, warnings };
@@ -231,8 +231,8 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
 export const weakSecretCode = 'secret-weak';
 
 /**
- * Why a secret is too weak for a listener that other machines reach, as the rest of a sentence; undefined where it will do,
- * or the listener is bound to loopback (SEC-6).
+ * Why a secret is too weak for a listener that other machines can reach, as the predicate of a sentence; undefined if it is
+ * strong enough or the listener is bound to loopback (SEC-6).
  */
 export function weakOutside(
   { secret, route }: { readonly secret: string; readonly route?: string | undefined },
@@ -243,19 +243,19 @@ export function weakOutside(
   return `has a secret that ${weakness}, while the adapter binds "${host}"; make one by \`openssl rand -hex 32\`, bind 127.0.0.1, localhost or ::1, or set platforms.webhook.extra.allow_weak_secrets: true`;
 }
 
-/** Why a secret is warned of; HMAC schemes do not mind. */
+/** The warning about a secret that is unsafe in a header; HMAC schemes are not affected. */
 export const unsafeSecret =
   'has a secret that signs well but cannot be relied on as a token (X-Gitlab-Token): headers lose spaces and bytes beyond ASCII at their ends; choose visible ASCII';
 
 const unlistedEvents =
   'lists no events, and its source sends several with the same body, of which one would run, because nothing signs their types; list them in events';
 
-/** Tells whether a secret arrives whole where a sender puts the secret itself into a header (GitLab's scheme). */
+/** Whether a secret arrives unchanged if the sender puts it into a header (GitLab's scheme). */
 export function isHeaderSafe(secret: RouteSecret): boolean {
   return textsOfSecret(secret).every((text) => headerSafe.test(text));
 }
 
-/** The first group in braces that is no token, or the whole key where it holds a brace but no token at all. */
+/** The first group in braces that is not a token, or the entire key if it has a brace but no group. */
 function literalGroup(key: string): string | undefined {
   if (!key.includes('{')) return undefined;
   const groups = key.match(/\{[^{}]*\}/g) ?? [];
@@ -310,14 +310,14 @@ function routeOf(
   });
 }
 
-/** What `on` makes of a route, and of each entry of a list: the steps that http reports. */
+/** The steps that http reports, for the route or for each entry of a list. */
 function followed(
   written: JsonObject,
   { deliver, deliverTo }: { readonly deliver: string; readonly deliverTo: Route['deliverTo'] | undefined },
 ): Partial<Route> {
   const { on, on_failure, deliver_only, cron_job } = written;
   if (deliver_only === true || cron_job !== undefined) return {};
-  // Failures go to one place unless both are named.
+  // Failures have one destination unless both are named.
   const usual: readonly FollowedStep[] = on_failure === undefined ? ['finished', 'failed'] : ['finished'];
   const isHttp = (to: string): boolean => canonicalTarget(to) === 'http';
   if (deliverTo !== undefined)
@@ -327,7 +327,7 @@ function followed(
   return { on: steps };
 }
 
-/** An entry whose shape the schema has accepted. */
+/** An entry that passed the schema. */
 function entryOf(written: JsonObject): RouteDelivery {
   const { to = defaultTarget, extra, when, text, on } = declared(deliverEntry, written) ?? {};
   return defined({
@@ -342,7 +342,7 @@ function entryOf(written: JsonObject): RouteDelivery {
 function profileOf(written: JsonObject, { profile }: RouteContext): ProfileName | undefined {
   if (written.profile === undefined) return profile;
   const named = profileName(String(written.profile));
-  // A named profile's own file declares routes for itself only; the home's file may bind any.
+  // A named profile's file declares routes only for itself; the home's file may bind any profile.
   return profile === defaultProfile || named === profile ? named : undefined;
 }
 
@@ -394,7 +394,7 @@ function secretOf(
   return undefined;
 }
 
-/** A reference that stayed would be a key that everyone can read in the documentation. */
+/** An unresolved reference as the key would be readable by everyone in the documentation. */
 function whyUnresolved(name: string, own: unknown, source: RouteContext['source']): string {
   if (own === undefined) return `has no secret of its own and the global one refers to "${name}", which is not set`;
   return source === 'dynamic'

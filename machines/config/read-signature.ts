@@ -1,6 +1,6 @@
 /**
- * Reads how a route's sender signs: its source, or a scheme of its own, and where its ids stand. Says what cannot be used,
- * and when a secret looks like one of another kind. Shows nothing of a secret.
+ * Reads how a route's sender signs: its source or its own scheme, and where its ids are. Reports what cannot be used, and a
+ * secret that looks like another kind. Never shows a secret.
  * @see SRC-1, SRC-2 and IDM-2 in docs/specification.md
  */
 
@@ -21,10 +21,10 @@ import { type Source, type SourceName, sourceOf } from './sources.ts';
 
 export type Refuse = (path: ConfigPath, message: string, code: string) => void;
 
-/** What a route's keys `source`, `signature` and `delivery_id` come to. */
+/** What a route's keys `source`, `signature` and `delivery_id` are read into. */
 export type Signing = Pick<Route, 'sender' | 'signature' | 'deliveryIdAt' | 'publicUrl'>;
 
-/** How the keys of well-known programming interfaces begin; none of them signs a webhook. */
+/** Prefixes of well-known API keys, none of which signs webhooks. */
 const apiKey =
   /^(?:[spr]k_(?:live|test)_|sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abeprs]-|xapp-|lin_(?:api|oauth)_|shp(?:at|ca|pa|ss)_|key-|SG\.|AKIA|\d{6,12}:AA)/;
 
@@ -82,7 +82,7 @@ export function readSigning(
   };
 }
 
-/** Why a secret cannot be the one of its source or scheme, as the rest of a sentence; undefined where it may be. */
+/** Why a secret cannot belong to its source or scheme, as the predicate of a sentence; undefined if it may. */
 export function strangeSecret(secret: string, { sender, signature }: Signing): string | undefined {
   const source = sourceOf(sender);
   const key = strangeKey(secret, signature === undefined ? (source?.schemes ?? []) : [signature]);
@@ -97,7 +97,7 @@ export function strangeSecret(secret: string, { sender, signature }: Signing): s
   return undefined;
 }
 
-/** A public key that is taken for a secret lets everybody sign. */
+/** With a public key as the HMAC secret, anyone could sign. */
 function strangeKey(secret: string, schemes: readonly SignatureScheme[]): string | undefined {
   if (secret.startsWith('whsk_'))
     return `has the private key of its sender as its secret; give the public key, which begins with ${publicKeyPrefix}`;
@@ -112,7 +112,7 @@ function strangeKey(secret: string, schemes: readonly SignatureScheme[]): string
 /** 32 bytes are 43 characters of base64. */
 const publicKeyForm = new RegExp(`^${publicKeyPrefix}[A-Za-z0-9+/]{43}=?$`);
 
-/** Returns a reader of the names of the headers of a source that lets its owner choose them. */
+/** Returns a reader of the header names for a source whose owner chooses them. */
 function readNames({ schemes, timed = '', title }: Source): typeof readScheme {
   return (given, refuse) => {
     const { header: _, timestamp: written, ...others } = given;

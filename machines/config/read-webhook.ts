@@ -1,6 +1,6 @@
 /**
- * Reads the webhook adapter of one `config.yaml`: its listener, its secret and its routes, each with what is wrong with it.
- * The routes of a named profile stand behind the home's listener.
+ * Reads the webhook adapter of one `config.yaml`: its listener, secret and routes, with their findings. A named profile's
+ * routes share the home's listener.
  * @see ADP-1, RTE-1 and PRF-2 in docs/specification.md
  */
 
@@ -27,17 +27,14 @@ export interface WebhookSource {
   readonly profile: ProfileName;
   readonly scope: InterpolationScope;
   readonly checkFilters: FilterChecker;
-  /**
-   * The listener of the home, which the routes of a named profile share: its address always, its secret where the profile
-   * has none of its own.
-   */
+  /** The home's listener, which a named profile's routes share: its address always, its secret if the profile has none. */
   readonly listener?: {
     readonly host: string;
     readonly secret?: string;
     readonly allowWeakSecrets?: boolean;
     readonly publicUrl?: string;
   };
-  /** The profiles that exist; absent where that is not known. */
+  /** The existing profiles; absent if unknown. */
   readonly profiles?: ReadonlySet<string>;
 }
 
@@ -47,7 +44,7 @@ const loopback = 'localhost';
 
 export interface WebhookRead {
   readonly settings: WebhookSettings;
-  /** Every route as far as it can be read, for checks alone. */
+  /** Every route as far as it can be read, only for checks. */
   readonly drafts: readonly RouteWithSecret[];
 }
 
@@ -55,7 +52,7 @@ export function readWebhook(findings: Findings, source: WebhookSource): WebhookR
   const { written } = findings;
   const isNamed = source.listener !== undefined;
   const webhook = objectAt(written, 'platforms', 'webhook');
-  // The process's own environment is the home's; a profile has its `.env` alone.
+  // The process environment belongs to the home; a profile only has its `.env`.
   const env = isNamed ? { WEBHOOK_SECRET: source.scope.secrets.get('WEBHOOK_SECRET') } : source.scope.env;
   const listener = readListener(interpolate(soundPart(webhook, findings), source.scope) as JsonObject, env);
   for (const { variable, ...found } of listener.findings) {
@@ -71,7 +68,7 @@ export function readWebhook(findings: Findings, source: WebhookSource): WebhookR
     allowWeakSecrets,
   });
 
-  // A profile that says what its secret is, if only that it is empty, is never opened by the home's.
+  // A profile that sets its secret, even to an empty one, never falls back to the home's.
   const saysSecret = webhookKey(webhook, 'secret') !== undefined || env.WEBHOOK_SECRET !== undefined;
   const secret = own ?? (saysSecret ? undefined : source.listener?.secret);
   const publicUrl = (source.listener ?? listener.settings).publicUrl;
@@ -85,7 +82,7 @@ export function readWebhook(findings: Findings, source: WebhookSource): WebhookR
   return { settings: { ...listener.settings, ...shared, routes }, drafts };
 }
 
-/** Where the routes of a file stand. */
+/** The path of a file's routes. */
 export function routesPath(written: JsonObject): ConfigPath {
   const under = webhookKey(objectAt(written, 'platforms', 'webhook'), 'routes')?.under;
   return keyPath('routes', under);
@@ -98,7 +95,7 @@ function keyPath(key: string, under: 'extra' | 'direct' | undefined): ConfigPath
 function soundPart(webhook: JsonObject, findings: Findings): JsonObject {
   return {
     ...findings.readable(webhook, ...adapter),
-    // What cannot be read asks for something all the same: without it the adapter would pass for switched off (CFG-3).
+    // An unreadable value counts as true: otherwise the adapter would seem switched off (CFG-3).
     ...(webhook.enabled === undefined ? {} : { enabled: webhook.enabled }),
     extra: findings.readable(objectAt(webhook, 'extra'), ...adapter, 'extra'),
   };
@@ -116,7 +113,7 @@ function reportKeysOfTheHome(findings: Findings, source: WebhookSource): void {
   }
 }
 
-/** A global secret that is a reference to nothing, that is weak, or that no header can carry. */
+/** Reports a global secret that is an unset reference, weak, or unsafe in a header. */
 function reportSecret(
   findings: Findings,
   source: WebhookSource,
@@ -177,7 +174,7 @@ function readRoutes(
     if (!isJsonObject(route)) continue;
     const unread = findings.unreadAt([...prefix, name]);
     const { secret: own, verify_token: token, ...rest } = route;
-    // Only the secrets are interpolated: a prompt's braces are templates, and `${…}` in them is the user's text.
+    // Only secrets are interpolated: braces in a prompt are templates, and `${…}` in it is the user's text.
     const resolved = {
       ...rest,
       ...(own === undefined ? {} : { secret: interpolate(own, source.scope) }),
@@ -196,10 +193,10 @@ function readRoutes(
     });
     if (!read.ok) {
       for (const finding of read.findings) {
-        // A global secret that cannot be used is one finding, not one for every route.
+        // An unusable global secret is one finding, not one per route.
         if (finding.code === 'secret-unresolved' && finding.path.length === 0) continue;
         const path = [...prefix, name, ...finding.path];
-        // What the schema has said of this very place is not said twice.
+        // What the schema has reported for this path is not reported again.
         if (!findings.isRefused(path)) findings.report({ ...finding, path });
       }
     } else if (unread.size === 0) routes.push(read.value);
@@ -221,7 +218,7 @@ function readRoutes(
   return { routes, drafts };
 }
 
-/** A host that cannot be read refuses the start by itself; no secret is blamed for what it might be. */
+/** An unreadable host stops the adapter itself; secrets are not judged by what it might be. */
 function isHostUnread(findings: Findings, isNamed: boolean): boolean {
   return !isNamed && [adapter, [...adapter, 'extra']].some((place) => findings.unreadAt(place).has('host'));
 }

@@ -1,7 +1,6 @@
 /**
- * Cuts the text of a JSON object into its members, one at a time, so that a long file can be read with pauses and only
- * the members that changed are parsed. Accepts what `JSON.parse` accepts and nothing else, provided that whoever reads
- * parses each text that it is given.
+ * Splits the text of a JSON object into its members one at a time, so that a long file can be read with pauses and only
+ * changed members are parsed. Accepts exactly what `JSON.parse` accepts if the caller parses each member.
  * @see SUB-2 in docs/specification.md
  */
 
@@ -11,7 +10,7 @@ export interface RecordText {
   readonly text: string;
 }
 
-/** Yields the members in the order of the text; returns whether that was one whole object. */
+/** Yields the members in text order; returns whether the text was one complete object. */
 export function* recordTexts(text: string): Generator<RecordText, boolean> {
   let at = spaceEnd(text, 0);
   if (text[at] !== '{') return false;
@@ -50,7 +49,7 @@ function spaceEnd(text: string, from: number): number {
   return found(notSpace, text, from);
 }
 
-/** Where a value ends that begins here; what lies between may be no JSON. */
+/** The end of the value that begins here; the text in between may be invalid. */
 function valueEnd(text: string, from: number): number {
   const first = text[from];
   if (first === '"') return stringEnd(text, from);

@@ -1,13 +1,13 @@
 /**
- * Routes by profile and then by name, so that looking one up costs the same with one route and with ten thousand. Of the
- * same profile and name the first stands.
+ * Routes by profile and name, so that a look-up costs the same with one route and with ten thousand. The first of several
+ * with the same profile and name counts.
  * @see RTE-3 and PRF-1 in docs/specification.md
  */
 
 import type { Route } from './route.ts';
 
 export type RouteBook<Entry> = ReadonlyMap<string, ReadonlyMap<string, Entry>>;
-/** One that is being filled, a route at a time, so that whoever fills it may pause. */
+/** A route book being filled one route at a time, so that the caller can pause. */
 export type GrowingBook<Entry> = Map<string, Map<string, Entry>>;
 
 export function bookOf<Entry extends { readonly route: Route }>(entries: readonly Entry[]): RouteBook<Entry> {

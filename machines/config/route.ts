@@ -1,6 +1,6 @@
 /**
- * What a route is once its configuration has been read: plain JSON, no secret inside, every default filled in. The same
- * shape serves routes of `config.yaml` and dynamic subscriptions.
+ * A route after its configuration was read: plain JSON, without secrets, with all defaults. The same shape serves routes of
+ * `config.yaml` and dynamic subscriptions.
  * @see RTE-1, RTE-2 and SUB-1 in docs/specification.md
  */
 
@@ -15,7 +15,7 @@ const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text } as const;
 const target = [{ enum: targetChoices, description: 'a target such as slack' }, text] as const;
 
-/** What a condition may ask of a field (FIL-2). */
+/** The operators of a condition (FIL-2). */
 export const filterOperators = [
   'exists',
   'missing',
@@ -43,19 +43,19 @@ const conditionKeys: Readonly<Record<FilterOperator | 'field' | 'all' | 'any' | 
   not: 'This condition does not match.',
 };
 
-/** For the completion of editors alone: `filter.ts` decides what a condition is. */
+/** Only for completion in editors: `filter.ts` defines valid conditions. */
 const condition = {
   type: 'object',
   properties: Object.fromEntries(Object.entries(conditionKeys).map(([key, description]) => [key, { description }])),
 } as const;
 
-/** What `on` names of a run (DLV-6). */
+/** The steps of a run that `on` can name (DLV-6). */
 export const followedSteps = ['accepted', 'approval', 'finished', 'failed'] as const;
 export type FollowedStep = (typeof followedSteps)[number];
 
 const on = { type: 'array', items: { enum: followedSteps }, minItems: 1 } as const;
 
-/** An entry of `deliver`, where that is a list (DLV-7). */
+/** An entry of a `deliver` list (DLV-7). */
 export const deliverEntry = {
   type: 'object',
   additionalProperties: false,
@@ -169,10 +169,10 @@ export const routeSchema = {
   },
 } as const;
 
-/** What a template substitutes; everything else in it is text (TPL-1). */
+/** What a template replaces; everything else in it is text (TPL-1). */
 export const templateToken = /\{([A-Za-z0-9_.]+)\}/g;
 
-/** A condition of `filters` as it is written (FIL-1); `filter.ts` compiles it. */
+/** A written condition of `filters` (FIL-1); `filter.ts` compiles it. */
 export type ConditionSource = JsonObject;
 
 export interface CoalesceSettings {
@@ -187,21 +187,21 @@ export interface CoalesceSettings {
 export interface Route {
   readonly name: RouteName;
   readonly source: 'static' | 'dynamic';
-  /** The only profile whose prefix reaches this route; the default profile where none is named (PRF-1). */
+  /** The only profile whose prefix reaches this route; the default profile if none is named (PRF-1). */
   readonly profile: ProfileName;
-  /** The provider whose requests alone are taken (SRC-1). */
+  /** The provider whose requests are accepted (SRC-1). */
   readonly sender?: SourceName;
-  /** A scheme of the route's own (SRC-2). */
+  /** The route's own signature scheme (SRC-2). */
   readonly signature?: SignatureScheme;
   readonly deliveryIdAt?: Place;
-  /** Absent: as the source has it, else `object`. */
+  /** Absent: the source's default, else `object`. */
   readonly body?: BodyShape;
   /** Where senders reach the listener, for schemes that sign the URL. */
   readonly publicUrl?: string;
   readonly enabled: boolean;
-  /** Empty accepts every event type. */
+  /** Empty: all event types. */
   readonly events: readonly string[];
-  /** Absent: the whole payload is the prompt. */
+  /** Absent: the complete payload is the prompt. */
   readonly prompt?: string;
   readonly filters: readonly ConditionSource[];
   readonly script?: string;
@@ -212,19 +212,19 @@ export interface Route {
   /** The target as configured, which may be an alias (DLV-5). */
   readonly deliver: string;
   readonly deliverExtra: JsonObject;
-  /** All entries of `deliver` where that is a list; the two keys above are those of the first (DLV-7). */
+  /** All entries of a `deliver` list; the two keys above are those of the first (DLV-7). */
   readonly deliverTo?: readonly RouteDelivery[];
   /** The target that is notified of a failed run, as configured (DIS-4). */
   readonly onFailure?: string;
   readonly onFailureExtra?: JsonObject;
-  /** What is reported of its runs, where `deliver` is http alone (DLV-6). */
+  /** The reported steps of its runs, if `deliver` is http alone (DLV-6). */
   readonly on?: readonly FollowedStep[];
   readonly deliverOnly: boolean;
-  /** Where a scheme signs no time, a signature that came before does not make an event a duplicate (SEC-6). */
+  /** If the scheme signs no time: a repeated signature does not make an event a duplicate (SEC-6). */
   readonly allowIdenticalBodies: boolean;
   readonly cronJob?: string;
   readonly coalesce?: CoalesceSettings;
-  /** Runs of this route at the same time; absent: only the global bound holds. */
+  /** Concurrent runs of this route; absent: only the global limit applies. */
   readonly concurrency?: number;
   readonly description?: string;
   readonly createdAt?: string;
@@ -235,18 +235,18 @@ export interface RouteDelivery {
   /** The target as configured. */
   readonly to: string;
   readonly extra: JsonObject;
-  /** Conditions on the event, all of which must hold. */
+  /** Conditions on the event; all must hold. */
   readonly when: readonly ConditionSource[];
-  /** A template in which `{response}` stands for the response; absent: the response alone. */
+  /** A template with `{response}` for the response; absent: the response alone. */
   readonly text?: string;
-  /** What an entry of http reports of the runs; absent where it delivers the response alone, as other targets do (DLV-6). */
+  /** The steps that an http entry reports; absent: only the response, as for other targets (DLV-6). */
   readonly on?: readonly FollowedStep[];
 }
 
-/** A step of a run whose report is a delivery beside that of the response. */
+/** A step of a run that is reported in addition to the response. */
 export type ReportedStep = Exclude<FollowedStep, 'finished'>;
 
-/** Returns what is reported beside the response. */
+/** Returns the steps that are reported in addition to the response. */
 export function reportedSteps(steps: readonly FollowedStep[]): readonly ReportedStep[] {
   return steps.filter((step) => step !== 'finished');
 }
@@ -256,19 +256,19 @@ export function deliveriesOf({ deliver, deliverExtra, deliverTo, on }: Route): r
   return deliverTo ?? [{ to: deliver, extra: deliverExtra, when: [], ...(on === undefined ? {} : { on }) }];
 }
 
-/** How a route's requests are authenticated. Kept apart from the route so that no context can hold it. */
+/** How a route's requests are authenticated. Separate from the route, so that no chart's context contains it. */
 export type RouteSecret =
-  /** `older` fit too, while senders still use them. */
+  /** `older` secrets are valid too, while senders still use them. */
   | {
       readonly kind: 'shared';
       readonly secret: string;
       readonly older?: readonly string[];
-      /** What the provider repeats in its handshake (SRC-2). */
+      /** The token that the provider repeats in its handshake (SRC-2). */
       readonly verifyToken?: string;
     }
   | { readonly kind: 'insecure' };
 
-/** Every text that must not be shown. */
+/** All texts that must not be shown. */
 export function textsOfSecret(secret: RouteSecret): readonly string[] {
   return secret.kind === 'shared' ? [secret.secret, ...(secret.older ?? [])] : [];
 }

@@ -1,5 +1,5 @@
 /**
- * The schema of `config.yaml`, the one source of its validator and of the JSON Schema that editors use.
+ * The schema of `config.yaml`: the single source of its validator and of the JSON Schema for editors.
  * @see CFG-4 in docs/specification.md
  */
 
@@ -137,7 +137,7 @@ export const logSchema = {
   description: 'The log.',
 } as const;
 
-/** The adapter's own keys, which may stand under `extra` or directly under `platforms.webhook`. */
+/** The adapter's keys, which may be under `extra` or directly under `platforms.webhook`. */
 const webhookKeys = {
   ...listenerKeys,
   routes: { type: 'object', additionalProperties: routeSchema, description: 'Route name to route.' },

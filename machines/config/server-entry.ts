@@ -1,6 +1,5 @@
 /**
- * One entry of `mcp_servers`: its schema, which transport each key belongs to, and the rules that a schema cannot say.
- * Holds no connection.
+ * One entry of `mcp_servers`: its schema, the transport that each key belongs to, and rules that a schema cannot express.
  * @see CFG-1, CFG-5, CFG-6, FLT-2, OAU-5, SRV-2 and TLS-1 in docs/specification.md
  */
 
@@ -11,7 +10,7 @@ import { type Declared, declared } from './declared.ts';
 import type { ConfigPath } from './document.ts';
 import { unresolvedReference } from './interpolate.ts';
 
-/** A finding before it has a place: where in the entry, what, and its code. */
+/** A finding without its position: the path in the entry, the message and its code. */
 export interface EntryFinding {
   readonly path: ConfigPath;
   readonly message: string;
@@ -20,10 +19,10 @@ export interface EntryFinding {
 
 const text = { type: 'string' } as const;
 const seconds = { type: 'number', minimum: 0 } as const;
-/** Of a wait that one timer keeps. */
+/** For a wait that one timer can keep. */
 const timed = { ...seconds, maximum: longestTimerSeconds } as const;
 const someSeconds = { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds } as const;
-/** JSON Schema patterns know no flags, so both cases of each word are written. */
+/** JSON Schema patterns have no flags, so both cases of each letter are listed. */
 const boolWords = '^([Tt][Rr][Uu][Ee]|1|[Yy][Ee][Ss]|[Oo][Nn]|[Ff][Aa][Ll][Ss][Ee]|0|[Nn][Oo]|[Oo][Ff][Ff])$';
 const boolLike = {
   anyOf: [
@@ -223,7 +222,7 @@ export const serverEntrySchema = {
   },
 } as const;
 
-/** An entry with its defaults filled in. Secret: it may hold tokens. */
+/** An entry with its defaults. Secret: it may contain tokens. */
 export type WrittenServer = Declared<typeof serverEntrySchema>;
 
 /** One MCP server entry after defaults and interpolation (CFG-1). */
@@ -231,7 +230,7 @@ export interface ServerEntry {
   readonly name: string;
   readonly enabled: boolean;
   readonly entry: WrittenServer;
-  /** The first finding of an entry that cannot be used (CFG-3). */
+  /** The first finding of an unusable entry (CFG-3). */
   readonly problem?: string;
 }
 
@@ -247,16 +246,16 @@ const httpOnly = [
   'auth',
   'oauth',
 ] as const;
-/** References to the workspace have a finding of their own, and are none of these. */
+/** Excludes references to the workspace, which have their own finding. */
 const variableName = /^(?!workspaceFolder(?:Basename)?$)[A-Za-z_]\w*$/;
-/** A ping more often than this is noise (LIF-4). */
+/** More frequent pings are noise (LIF-4). */
 const shortestKeepaliveSeconds = 5;
 const httpKeepaliveSeconds = 180;
 
-/** What the schema cannot say about an entry, interpolated or not. */
+/** Findings about an entry, interpolated or not, that the schema cannot express. */
 export function checkServerEntry(entry: JsonObject): readonly EntryFinding[] {
   const findings: EntryFinding[] = [];
-  // One of the wrong type is still one: the schema has said what is wrong with it. A key without a value names nothing.
+  // A value of the wrong type counts as present: the schema has reported it. A key without a value counts as absent.
   const hasCommand = isGiven(entry, 'command');
   const hasUrl = isGiven(entry, 'url');
   if (hasCommand && hasUrl) {
@@ -289,7 +288,7 @@ export function checkServerEntry(entry: JsonObject): readonly EntryFinding[] {
   return findings;
 }
 
-/** What stops nothing in an entry, interpolated, but is hardly meant: unset variables, unknown words for `trust`, rules that match nothing. */
+/** Warnings about an interpolated entry: unset variables, unknown words for `trust`, rules that match nothing. */
 export function doubtsOf(entry: JsonObject): readonly EntryFinding[] {
   const { trust } = entry;
   const doubts = unsetIn(entry, []);
@@ -300,7 +299,7 @@ export function doubtsOf(entry: JsonObject): readonly EntryFinding[] {
   return [...doubts, ...idleRules(entry)];
 }
 
-/** The rules of `approvals` that no call can match, because its server is never asked about or the tool is left out. */
+/** Rules of `approvals` that no call can match, because its server needs no approval or the tool is left out. */
 function idleRules({ approvals, trust, tools }: JsonObject): EntryFinding[] {
   if (!Array.isArray(approvals) || approvals.length === 0) return [];
   if (trust === undefined || trust === 'full') {
@@ -328,7 +327,7 @@ function hasGlob(listed: Json | undefined): boolean {
   return [listed].flat().some((one) => /[*?[\\]/.test(String(one)));
 }
 
-/** The references that are left once everything that is set was put in. */
+/** The references that are left after interpolation. */
 function unsetIn(value: Json | undefined, path: ConfigPath): EntryFinding[] {
   if (typeof value === 'object' && value !== null) {
     return Object.entries(value).flatMap(([key, held]) => unsetIn(held, [...path, key]));
@@ -339,14 +338,14 @@ function unsetIn(value: Json | undefined, path: ConfigPath): EntryFinding[] {
   return [{ path, message, code: 'variable-unset' }];
 }
 
-/** The entry with its defaults, floors and aliases applied. */
+/** The entry with defaults, minimums and aliases applied. */
 export function normaliseServerEntry(name: string, entry: JsonObject): ServerEntry {
   const { lifecycle, ...direct } = entry;
   const { trust = 'full' } = entry;
   const read = declared(serverEntrySchema, {
     ...(isJsonObject(lifecycle) ? lifecycle : {}),
     ...direct,
-    // A value of the wrong type is absent to `declared`, and would make the server trusted.
+    // `declared` treats a value of the wrong type as absent, which would make the server trusted.
     ...(typeof trust === 'string' ? {} : { trust: 'untrusted' }),
   });
   const keepalive = keepaliveOf(read.keepalive_interval, read.command !== undefined);
@@ -362,7 +361,7 @@ function isGiven(entry: JsonObject, key: string): boolean {
   return Object.hasOwn(entry, key) && entry[key] !== null;
 }
 
-/** A key that nothing names a certificate for would be ignored, and so would one beside a list that holds its own. */
+/** A key without a certificate would be ignored, and so would one beside a list that includes its own. */
 function checkClientKey(entry: JsonObject): EntryFinding[] {
   if (!Object.hasOwn(entry, 'client_key')) return [];
   const refuse = (message: string, code: string): EntryFinding[] => [{ path: ['client_key'], message, code }];
@@ -376,14 +375,14 @@ function checkClientKey(entry: JsonObject): EntryFinding[] {
 }
 
 function checkUrl(url: string): EntryFinding[] {
-  // A reference that is not set yet is no wrong URL; the connection will say what is missing.
+  // An unset reference is not a wrong URL; the connection will report what is missing.
   if (url.includes('${')) return [];
-  // A parser takes what follows three slashes for the host, and needs no slashes at all.
+  // A parser treats what follows three slashes as the host, and accepts none at all.
   if (URL.canParse(url) && /^https?:\/\/[^/\\?#]/i.test(url)) return [];
   return [{ path: ['url'], message: 'url must be http or https with a host', code: 'server-url' }];
 }
 
-/** Where a browser may bring the code: to this computer, or to somewhere that nobody on the way can read. */
+/** The redirect must lead to this computer or use https, so that the code cannot be intercepted. */
 function checkRedirectUri({ redirect_uri: uri }: JsonObject): EntryFinding[] {
   if (typeof uri !== 'string' || uri.trim() === '' || uri.includes('${')) return [];
   const parsed = URL.canParse(uri) ? new URL(uri) : undefined;
@@ -392,7 +391,7 @@ function checkRedirectUri({ redirect_uri: uri }: JsonObject): EntryFinding[] {
   return [{ path: ['oauth', 'redirect_uri'], message, code: 'redirect-uri' }];
 }
 
-/** The rules for a client metadata document's URL; read raw, because parsing would normalise what is forbidden. */
+/** The rules for a client metadata document's URL; checked unparsed, because parsing would normalise what is forbidden. */
 function checkMetadataUrl(oauth: JsonObject): EntryFinding[] {
   const url = oauth.client_metadata_url;
   if (typeof url !== 'string' || url.includes('${')) return [];
@@ -400,7 +399,7 @@ function checkMetadataUrl(oauth: JsonObject): EntryFinding[] {
   const refuse = (message: string, code: string): EntryFinding[] => [
     { path, message: `client_metadata_url ${message}`, code },
   ];
-  // A parser drops tabs and line ends and takes a backslash for a slash: dots would hide behind them.
+  // A parser removes tabs and line ends and reads a backslash as a slash, which could hide dot segments.
   const isOdd = /[\s\\\p{Cc}]/u.test(url);
   if (isOdd || !url.startsWith('https://') || !URL.canParse(url))
     return refuse('must be an https URL', 'metadata-url-https');

@@ -1,6 +1,6 @@
 /**
- * The whole of one home's configuration once read: defaults filled in, seconds turned into milliseconds, secrets
- * interpolated. Produced by `read-config.ts`, consumed by the wiring; nothing here is written back to a file.
+ * A home's complete configuration after reading: with defaults, in milliseconds, secrets interpolated. Produced by
+ * `read-config.ts`, used by the wiring, never written back to a file.
  * @see CON-3, ADP-1 and CFG-1 in docs/specification.md
  */
 
@@ -12,16 +12,16 @@ export interface WebhookSettings {
   readonly enabled: boolean;
   readonly host: string;
   readonly port: number;
-  /** The global fallback secret; absent where none is configured. */
+  /** The global fallback secret; absent if none is configured. */
   readonly secret?: string;
   /** Requests per 60 s and route (LIM-2). */
   readonly rateLimit: number;
   readonly maxBodyBytes: number;
-  /** Bodies under way that no signature was checked of hold no more than this, together (SEC-3). */
+  /** The most memory, in total, for bodies whose signature is not verified yet (SEC-3). */
   readonly maxUnverifiedBytes: number;
-  /** Scripts of routes that run at once (LIM-4). */
+  /** Concurrent route scripts (LIM-4). */
   readonly scriptConcurrency: number;
-  /** Whether a weak secret on a listener outside loopback is a warning alone (SEC-6). */
+  /** Whether a weak secret on a listener outside loopback is only a warning (SEC-6). */
   readonly allowWeakSecrets: boolean;
   /** Where senders reach the listener (SRC-2). */
   readonly publicUrl?: string;
@@ -34,20 +34,20 @@ export interface ModelSettings {
   readonly apiKey?: string;
   readonly name: string;
   readonly maxSteps: number;
-  /** How long one answer may be, in tokens; the endpoint's own limit unless given. */
+  /** The longest answer in tokens; absent: the endpoint's own limit. */
   readonly maxTokens?: number;
   readonly prices?: ModelPrices;
-  /** Those of other models of the endpoint, by name: a cron job may ask for one. */
+  /** Prices of the endpoint's other models by name, since a cron job may use one. */
   readonly otherPrices?: Readonly<Record<string, ModelPrices>>;
 }
 
-/** What a million tokens cost, in whatever money the owner counts in. */
+/** The price of a million tokens, in the owner's currency. */
 export interface ModelPrices {
   readonly inputPerMillion: number;
   readonly outputPerMillion: number;
 }
 
-/** Where `web_search` asks: an endpoint that speaks SearXNG's JSON. */
+/** The endpoint of `web_search`, with SearXNG's JSON format. */
 export interface SearchSettings {
   /** Such as `http://127.0.0.1:8888`. */
   readonly baseUrl: string;
@@ -57,9 +57,9 @@ export interface SearchSettings {
 
 export interface AgentSettings {
   readonly runner: 'model' | 'command' | 'echo';
-  /** The argv of a command runner; empty for the others. */
+  /** The argv of a command runner; empty for other runners. */
   readonly command: readonly string[];
-  /** The variables of its program, beside those that every child process has and those of its run. Secret. */
+  /** The variables of its program, in addition to those of every child process and of its run. Secret. */
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly concurrency: number;
@@ -70,13 +70,13 @@ export interface AgentSettings {
 
 export interface GatewaySettings {
   readonly multiplexProfiles: boolean;
-  /** `auto` takes uWebSockets.js where its binary loads and passes a self-test, node:http elsewhere. */
+  /** `auto` uses uWebSockets.js if its binary loads and passes a self-test, else node:http. */
   readonly front: 'auto' | 'uws' | 'node';
-  /** `lmdb` keeps the journal on disk, `postgres` in a database; `memory` forgets it at exit and is for tests and measurements. */
+  /** `lmdb`: on disk; `postgres`: in a database; `memory`: lost at exit, for tests and measurements. */
   readonly journal: 'lmdb' | 'memory' | 'postgres';
-  /** The database of the journal. Secret; empty where its reference is unset or none is given. */
+  /** The journal's database. Secret; empty if its reference is unset or none is given. */
   readonly postgres?: { readonly url: string; readonly pool: number };
-  /** The name of this gateway among those on one database; absent: its machine and its home. */
+  /** This gateway's name among those that share a database; absent: its machine and home. */
   readonly node?: string;
   /** How long runs may continue after SIGTERM before they are parked. */
   readonly drainTimeoutMs: number;
@@ -87,11 +87,11 @@ export interface InspectorSettings {
   readonly enabled: boolean;
   readonly host: string;
   readonly port: number;
-  /** What `/metrics` and `/ready` ask for; absent: they are open. Empty, where its reference is unset: no request fits. */
+  /** The token for `/metrics` and `/ready`; absent: open. Empty if its reference is unset: no request matches. */
   readonly scrapeToken?: string;
   /** The origin at which a proxy serves the page, such as `https://agent.example.com`. */
   readonly publicUrl?: string;
-  /** Who may sign in with a password; absent where none may. */
+  /** The users who may sign in with a password; absent if there are none. */
   readonly users?: readonly PageUser[];
 }
 
@@ -99,41 +99,41 @@ export interface PageUser {
   readonly name: string;
   /** Secret: never logged or shown. */
   readonly password: string;
-  /** Absent: everything that the page offers. */
+  /** Absent: all functions of the page. */
   readonly role?: 'reader';
 }
 
 export interface TelemetrySettings {
-  /** Where traces are sent; absent where none are wanted, or the environment says it. */
+  /** Where traces are sent; absent if there are none or the environment sets it. */
   readonly otlpEndpoint?: string;
 }
 
-/** How deliveries to a platform that failed are tried again. */
+/** How failed deliveries to a platform are retried. */
 export interface RetryPolicy {
-  /** Tries in all; a platform's request to wait is none. */
+  /** Attempts in total; a wait that the platform requests does not count as one. */
   readonly attempts: number;
   readonly baseDelayMs: number;
   readonly longestDelayMs: number;
 }
 
-/** A delivery platform's settings: the shared keys read, its own credentials as they stand. */
+/** A delivery platform's settings: the shared keys read, its own keys unchanged. */
 export interface PlatformSettings {
   readonly enabled: boolean;
-  /** The name in the configuration (DLV-5); absent where it is not an alias. */
+  /** The name in the configuration (DLV-5); absent if it is not an alias. */
   readonly name?: string;
   readonly apiBase?: string;
   readonly homeChannel?: string;
   readonly timeoutMs: number;
   readonly retries?: RetryPolicy;
-  /** Deliveries at the same time, where it is not the usual number. */
+  /** Concurrent deliveries; absent: the default. */
   readonly concurrency?: number;
-  /** For how long later texts of a chat wait for one that is tried again. */
+  /** How long later messages of a chat wait for one that is being retried. */
   readonly orderHoldMs?: number;
-  /** Messages begun in a minute, where it is not the platform's own bound. */
+  /** Messages started per minute; absent: the platform's own limit. */
   readonly perMinute?: number;
   /** Target-specific keys, interpolated. Secret: never logged or shown. */
   readonly options: JsonObject;
-  /** The first finding of an entry that cannot be used (CFG-3). */
+  /** The first finding of an unusable entry (CFG-3). */
   readonly problem?: string;
 }
 
@@ -143,11 +143,11 @@ export interface Settings {
   readonly agent: AgentSettings;
   readonly inspector: InspectorSettings;
   readonly telemetry: TelemetrySettings;
-  /** Whether each accepted event has a line in the log, or those of a second share one (OBS-1). */
+  /** Whether each accepted event has its own log line, or those of a second share one (OBS-1). */
   readonly log: { readonly events: 'summary' | 'all' };
-  /** By the target's name. */
+  /** Keyed by target name. */
   readonly platforms: Readonly<Record<string, PlatformSettings>>;
   readonly servers: readonly ServerEntry[];
-  /** What `${workspaceFolder}` stands for and where stdio servers start, absolute. */
+  /** The value of `${workspaceFolder}` and the folder in which stdio servers start, absolute. */
   readonly workspace?: string;
 }

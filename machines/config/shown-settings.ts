@@ -1,6 +1,6 @@
 /**
- * Lists what a config.yaml sets, and the defaults of what it leaves out, each with where it comes from. Secrets are masked;
- * references to variables are shown as they are written.
+ * Lists the settings of a config.yaml and the defaults of absent ones, each with its origin. Secrets are masked; references
+ * to variables are shown as written.
  * @see CLI-6 in docs/specification.md
  */
 
@@ -15,7 +15,7 @@ export interface ShownSetting {
   readonly key: string;
   readonly value: Json;
   readonly from: 'file' | 'default' | 'variable';
-  /** The line of a value of the file. */
+  /** The line of a value in the file. */
   readonly line?: number;
   /** The variables that the value refers to. */
   readonly variables?: readonly { readonly name: string; readonly from: VariableSource }[];
@@ -23,7 +23,7 @@ export interface ShownSetting {
 
 export type VariableSource = '.env' | 'environment' | 'unset';
 
-/** Sections whose defaults count without a word in the file. */
+/** Sections whose defaults apply even if the file does not mention them. */
 const alwaysInForce: ReadonlySet<string> = new Set([
   '',
   'agent',
@@ -35,7 +35,7 @@ const alwaysInForce: ReadonlySet<string> = new Set([
   'platforms.webhook',
 ]);
 
-/** What a variable sets where the file does not say (ADP-1). */
+/** Settings that a variable provides if the file does not (ADP-1). */
 const byVariable: Readonly<Record<string, string>> = {
   'platforms.webhook.enabled': 'WEBHOOK_ENABLED',
   'platforms.webhook.port': 'WEBHOOK_PORT',
@@ -63,7 +63,7 @@ export function shownSettings(
       if (isSection && isJsonObject(value) && Object.keys(value).length > 0) walk(at, value, shape);
       else add({ key: at.join('.'), value: masked(at, value), from: 'file', line: document.place(at).line });
     }
-    // The same keys may be beside `extra`, where their defaults are listed.
+    // The same keys may be beside `extra`; their defaults are listed there.
     if (path.join('.') === 'platforms.webhook.extra') return;
     const extra = isJsonObject(held.extra) ? held.extra : {};
     for (const [name, shape] of Object.entries(properties)) {
@@ -81,12 +81,12 @@ export function shownSettings(
   return rows;
 }
 
-/** An entry of a server as it may be shown. */
+/** A server's entry with its secrets masked. */
 export function maskedEntry(entry: JsonObject): JsonObject {
   return masked([], entry) as JsonObject;
 }
 
-/** Every header is there to say who asks, and a certificate's third item is its password. */
+/** Masks all headers, since any may authenticate, and a client certificate's third item, its password. */
 function masked(path: ConfigPath, value: Json): Json {
   if (Array.isArray(value)) return value.map((one, index) => masked([...path, index], one));
   if (isJsonObject(value)) {
@@ -95,7 +95,7 @@ function masked(path: ConfigPath, value: Json): Json {
   if (typeof value !== 'string') return value;
   const [name, holder] = [path.at(-1), path.at(-2)];
   const isSecret = holder === 'headers' || (holder === 'client_cert' && name === 2);
-  // The items of a list are as secret as the list.
+  // List items are as secret as the list.
   const label = isSecret ? 'secret' : String(typeof name === 'number' ? holder : name);
   const line = JSON.stringify(value);
   const shown = maskSecrets(`${label}: ${line}`).slice(`${label}: `.length);

@@ -1,26 +1,26 @@
 /**
- * How a sender signs its requests, as data: what `signature:` on a route declares by hand and what a source brings along.
- * Computes nothing; of a secret it reads how it begins.
+ * How a sender signs its requests, as data: declared by `signature:` on a route, or built into a source. Computes nothing;
+ * reads only the prefix of a secret.
  * @see SRC-2 in docs/specification.md
  */
 
 export const algorithms = ['hmac-sha256', 'hmac-sha1', 'hmac-sha512', 'ed25519', 'ecdsa-sha256', 'token'] as const;
-/** `rsa`: by a certificate that the provider publishes; a source alone has it. */
+/** `rsa`: with a certificate that the provider publishes; only for built-in sources. */
 export type Algorithm = (typeof algorithms)[number] | 'rsa';
 
-/** Where one text of a request stands. */
+/** Where a request has a text. */
 export type Place =
   | { readonly header: string }
-  /** A dotted path in the body; what is no text and no number is nothing. */
+  /** A dotted path in the body; values other than text and numbers count as absent. */
   | {
       readonly field: string;
-      /** The path of an array: the text that each of its items has there; nothing where they differ. */
+      /** The path of an array: the text that all its items have there; absent if they differ. */
       readonly of?: string;
     }
   | { readonly query: string };
 
 export interface Timestamp {
-  /** A place of its own, or a part of the signature's header beside the signature (`t=…,v1=…`). */
+  /** A separate place, or a part of the signature header (`t=…,v1=…`). */
   readonly at: Place | { readonly part: string };
   /** `iso`: RFC 3339. */
   readonly unit: 's' | 'ms' | 'iso';
@@ -32,30 +32,30 @@ export interface SignatureScheme {
   /** `token`: the secret itself is sent. */
   readonly algorithm: Algorithm;
   readonly encoding: 'hex' | 'base64';
-  /** What stands before the signature, or the token. */
+  /** The prefix of the signature or token. */
   readonly prefix?: string;
-  /** The label of a signature in a list; of several, one that fits is enough. */
+  /** The label of a signature in a list; if there are several, one valid signature is enough. */
   readonly part?: string;
-  /** How the list is written: `label=value,…` or `label,value …`. */
+  /** The format of the list: `label=value,…` or `label,value …`. */
   readonly list?: 'commas' | 'spaces';
-  /** What is signed: text with the tokens {id}, {timestamp}, {method}, {url} and {body}. */
+  /** The signed text, with the tokens {id}, {timestamp}, {method}, {url} and {body}. */
   readonly signed: string;
-  /** Signed in a form that no such text describes; `signed` then names it for people. */
+  /** The signed form, if no such text describes it; `signed` then describes it for people. */
   readonly form?: 'twilio' | 'paypal' | 'sns';
-  /** What the secret's text is: the key itself, or the key encoded, after `whsec_` where that stands before it. */
+  /** What the secret is: the key itself or the encoded key, after an optional `whsec_`. */
   readonly key: 'text' | 'base64' | 'hex';
-  /** Of {id}. */
+  /** The place of {id}. */
   readonly id?: Place;
-  /** Checked, and the value of {timestamp}. */
+  /** The place of {timestamp}, whose value is checked. */
   readonly timestamp?: Timestamp;
-  /** What is otherwise where the secret begins with `whpk_`: it is a public key then. */
+  /** What is different if the secret begins with `whpk_` and is therefore a public key. */
   readonly byPublicKey?: Pick<SignatureScheme, 'algorithm' | 'part'>;
 }
 
-/** How Standard Webhooks begins a public key, which no other scheme may take for a secret: it is none. */
+/** The prefix of public keys in Standard Webhooks. No other scheme may use one as a secret, because it is not secret. */
 export const publicKeyPrefix = 'whpk_';
 
-/** Returns a scheme as it is with this secret. */
+/** Returns the scheme that applies with this secret. */
 export function schemeWith(scheme: SignatureScheme, secret: string | undefined): SignatureScheme {
   return scheme.byPublicKey !== undefined && secret?.startsWith(publicKeyPrefix) === true
     ? { ...scheme, ...scheme.byPublicKey }

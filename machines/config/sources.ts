@@ -1,6 +1,6 @@
 /**
- * The webhook sources that a route can name (`source: stripe`), each as data: how its requests are verified, where the
- * event type and the delivery id stand, which handshake it plays, which secret it has. Each row cites the provider's page.
+ * The webhook sources that a route can name (`source: stripe`), as data: how requests are verified, where event type and
+ * delivery id are, the handshake, and the kind of secret. Each row links to the provider's page.
  * @see SRC-1 in docs/specification.md
  */
 
@@ -8,72 +8,72 @@ import type { Algorithm, Place, SignatureScheme, Timestamp } from './signature-s
 
 export interface Source {
   readonly title: string;
-  /** The provider's page on how it signs. */
+  /** The provider's page on its signatures. */
   readonly page: string;
-  /** A request is judged by the first one whose place holds something. */
+  /** The first scheme whose place has a value verifies the request. */
   readonly schemes: readonly SignatureScheme[];
   /**
-   * What is signed where a time is sent too. The provider lets the owner name both headers, so that the route names them by
-   * `signature`: the time is demanded where it has a name there, and nowhere else.
+   * The signed text if a time is sent too. The provider lets the owner name both headers, so the route names them in
+   * `signature`: the time is required only if it has a name there.
    */
   readonly timed?: string;
-  /** The event's type: the first that is there; texts of a list are joined by dots. */
+  /** The event type: the first that is present; the texts of a list are joined by dots. */
   readonly event: readonly (Place | readonly Place[])[];
-  /** Where no text says it: the first of these keys of the body that is there is the event's type. */
+  /** If no text gives it: the first of these keys that the body has is the event type. */
   readonly eventKeys?: readonly string[];
   /**
-   * Where the delivery's id is, which is the same in each of its retries: the first that is there; of a list all must be.
-   * Empty where the provider sends none.
+   * The places of the delivery id, which is the same in all retries: the first that is present; in a list all must be. Empty
+   * if the provider sends none.
    */
   readonly id: readonly (Place | readonly Place[])[];
   /**
-   * Of a provider that names no delivery, signs anew for each retry and repeats the body, in which it has the time of the event:
-   * the digest of the body is the id. The place by which two bodies differ, which a test event fills.
+   * For a provider without delivery ids that signs each retry again but repeats the body, which contains the event's time:
+   * the body's digest is the id. This is the place by which two bodies differ; test events fill it.
    */
   readonly bodyDiffersBy?: Place;
-  /** What the provider asks before it sends, or now and then; none unless given. */
+  /** The handshake before the first event, or now and then; absent: none. */
   readonly handshake?: HandshakeName;
-  /** An object unless given. */
+  /** Absent: an object. */
   readonly body?: BodyRule;
-  /** Whether several events may have the same body, and only the type, which nothing signs, tells which. */
+  /** Whether several events may have the same body and differ only in their type, which is not signed. */
   readonly sendsBodyTwice?: true;
-  /** The answer to what is accepted or passed over, where 202 and the gateway's own body do not do. */
+  /** The answer to accepted or ignored events, if 202 and the gateway's own body are not enough. */
   readonly answer?: Answer;
   /**
-   * Seconds in which the provider wants an answer, where a delivery may well take longer: an event to be delivered as it is, is
-   * answered first then (DIS-2).
+   * Seconds within which the provider wants an answer, if a delivery may take longer: such an event is then answered before
+   * it is delivered (DIS-2).
    */
   readonly answerSeconds?: number;
-  /** The key of the route that holds the secret; `secret` unless given. */
+  /** The route's key for the secret; absent: `secret`. */
   readonly secretKey?: 'verify_token';
   /**
-   * Which secret the provider knows, and how it looks; a word that begins as a secret of another kind is a finding. `typed`:
-   * the owner types it at the provider, so that any strong text will do. `sent`: the provider sends it in its handshake, so that
-   * a subscription is made without it.
+   * What the provider's secret is and how it looks; one with the prefix of another kind is a finding. `typed`: the owner
+   * types it at the provider, so any strong text will do. `sent`: the provider sends it in its handshake, so a subscription
+   * is created without it.
    */
   readonly secret: { readonly is: string; readonly looks?: RegExp; readonly typed?: true; readonly sent?: true };
 }
 
-/** What a route makes of a body that is an array (SRC-4): a refusal, one event for each item, or one event. */
+/** How a route treats a body that is an array (SRC-4): refuse it, one event per item, or one event. */
 export const bodyShapes = ['object', 'each', 'raw'] as const;
 export type BodyShape = (typeof bodyShapes)[number];
 
 export interface BodyRule {
   readonly shape: BodyShape;
-  /** The path of the array in an object that holds it. */
+  /** The path of the array within an object. */
   readonly items?: string;
-  /** A key whose text is JSON: the event has what it says. */
+  /** A key whose text is JSON; the event gets the parsed value. */
   readonly json?: string;
-  /** A key of each item that is a credential: no event has it. */
+  /** A key of each item that is a credential; it is removed from events. */
   readonly omit?: string;
-  /** A header that is there where the body, whatever it is, is the data of one event. */
+  /** A header that is present if the body, whatever it is, is the data of one event. */
   readonly dataBy?: string;
-  /** Whether a body without a byte is an event, whose payload is `{}`. */
+  /** Whether an empty body is an event, with the payload `{}`. */
   readonly mayBeEmpty?: true;
 }
 
 export interface Answer {
-  /** Of the gateway unless given. */
+  /** Absent: the gateway's own body. */
   readonly body?: string;
   readonly contentType?: string;
 }
@@ -95,7 +95,7 @@ const query = (name: string): Place => ({ query: name });
 /** Exactly 200, with the gateway's own body. */
 const ok: Answer = {};
 
-/** HMAC-SHA256 of the body as hex, unless said otherwise. */
+/** HMAC-SHA256 of the body as hex, unless `more` overrides it. */
 function hmac(name: string, more: Partial<SignatureScheme> = {}): SignatureScheme {
   return {
     at: header(name),
@@ -112,9 +112,9 @@ function token(at: Place, prefix?: string): SignatureScheme {
 }
 
 /**
- * Of a provider whose retry has the time of the first request, or may have it: with a shorter tolerance an event that is refused
- * once is lost. The last retry of Mailgun comes after 8 hours and 5 minutes, that of Amazon SNS after 6 hours and that of Linear
- * after 7. A captured request is known by its signature for as long (SEC-6).
+ * For providers whose retries have, or may have, the first request's time: a shorter tolerance would lose an event that is
+ * refused once. The last retry comes after 8 hours and 5 minutes (Mailgun), 6 hours (Amazon SNS) or 7 hours (Linear). A
+ * captured request is recognized by its signature for the same time (SEC-6).
  */
 const ofRetries = 30_300;
 
@@ -139,12 +139,12 @@ function standard(prefix: string, more: Partial<SignatureScheme> = {}): Signatur
 /** The asymmetric form of the same specification. */
 const orEd25519 = { byPublicKey: { algorithm: 'ed25519', part: 'v1a' } } as const;
 
-/** `t=…,v1=…`: the form that Stripe began. */
+/** `t=…,v1=…`: Stripe's format, used by others too. */
 function stamped(name: string, part = 'v1'): SignatureScheme {
   return hmac(name, { part, signed: '{timestamp}.{body}', timestamp: seconds({ part: 't' }) });
 }
 
-/** `v0=…` over `v0:{timestamp}:{body}`: Slack's form, which Zoom took over. */
+/** `v0=…` over `v0:{timestamp}:{body}`: Slack's format, which Zoom uses too. */
 function versioned(prefix: string, toleranceSeconds?: number): SignatureScheme {
   return hmac(`${prefix}-signature`, {
     prefix: 'v0=',
@@ -207,7 +207,7 @@ export const sources = {
     title: 'Linear',
     page: 'https://linear.app/developers/webhooks',
     schemes: [
-      // Linear repeats after a minute, an hour and six. Its page advises 60 s, and does not say that a retry has a new time.
+      // Linear retries after a minute, an hour and six. Its page advises 60 s, and does not say that a retry has a new time.
       hmac('linear-signature', {
         timestamp: { at: field('webhookTimestamp'), unit: 'ms', toleranceSeconds: ofRetries },
       }),
@@ -332,7 +332,8 @@ export const sources = {
     event: [field('event.type'), field('type'), field('command')],
     id: [field('event_id')],
     answerSeconds: 3,
-    // Any other body of a slash command's answer is read as a message: https://tools.slack.dev/java-slack-sdk/guides/slash-commands
+    // Any other body in the answer to a slash command is shown as a message:
+    // https://tools.slack.dev/java-slack-sdk/guides/slash-commands
     answer: { body: '', contentType: 'text/plain; charset=utf-8' },
     handshake: 'slack',
     secret: { is: 'the signing secret of the app', looks: /^[0-9a-f]{32}$/ },
@@ -340,7 +341,7 @@ export const sources = {
   zoom: {
     title: 'Zoom',
     page: 'https://developers.zoom.us/docs/api/webhooks/',
-    // Zoom repeats after 5, 20 and 60 minutes, and does not say whether a retry has a new time.
+    // Zoom retries after 5, 20 and 60 minutes, and does not say whether a retry has a new time.
     schemes: [versioned('x-zm', ofRetries)],
     event: [field('event')],
     id: [],
@@ -364,7 +365,7 @@ export const sources = {
     id: [field('id')],
     handshake: 'discord',
     answerSeconds: 3,
-    // Without an answer of its own kind Discord shows that the interaction has failed; 64: to its author alone.
+    // Without its own kind of answer, Discord shows that the interaction has failed; 64: visible only to its author.
     answer: { body: '{"type":4,"data":{"content":"Received.","flags":64}}' },
     secret: { is: 'the public key of the application, 64 hexadecimal digits', looks: /^[0-9a-f]{64}$/i },
   },
@@ -423,13 +424,14 @@ export const sources = {
         at: field('signature.signature'),
         signed: '{timestamp}{id}',
         id: field('signature.token'),
-        // A retry, after ten minutes or more, has the same block: https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/webhook-retries
+        // A retry, after ten minutes or more, has the same block:
+        // https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/webhook-retries
         timestamp: seconds(field('signature.timestamp'), ofRetries),
       }),
     ],
     event: [field('event-data.event')],
     id: [field('event-data.id'), field('signature.token')],
-    // Mailgun repeats a request after each other status but 406.
+    // Mailgun retries after every status other than 200 and 406.
     answer: ok,
     secret: { is: 'the HTTP webhook signing key of the account, not an API key', looks: /^(?!key-)/ },
   },
@@ -444,7 +446,7 @@ export const sources = {
       }),
     ],
     event: [field('subscriptionType')],
-    // The page says that eventId alone is not unique. A change of an association names two objects.
+    // The page says that eventId alone is not unique. A change of an association has two objects.
     id: [
       [field('subscriptionId'), field('eventId'), field('objectId'), field('occurredAt')],
       [field('subscriptionId'), field('eventId'), field('fromObjectId'), field('toObjectId'), field('occurredAt')],
@@ -484,7 +486,7 @@ export const sources = {
       [field('MessageSid'), field('MessageStatus')],
       [field('MessageSid'), field('SmsStatus')],
     ],
-    // Twilio carries out what an answer says, and logs one that is not TwiML as an error.
+    // Twilio executes an answer, and logs one that is not TwiML as an error.
     answer: { body: '<Response></Response>', contentType: 'text/xml; charset=utf-8' },
     secret: { is: 'the auth token of the account, 32 hexadecimal digits', looks: /^[0-9a-f]{32}$/ },
   },
@@ -505,7 +507,7 @@ export const sources = {
     id: [field('id')],
     body: { shape: 'each', items: 'value', omit: 'clientState' },
     handshake: 'microsoft-graph',
-    // Graph delays and drops the notifications of an endpoint that takes longer, for good.
+    // Graph delays, and finally drops, the notifications of an endpoint that takes longer.
     answerSeconds: 10,
     secretKey: 'verify_token',
     secret: { is: 'the clientState of the subscription, given as verify_token', typed: true },
@@ -576,18 +578,18 @@ export const sources = {
 export type SourceName = keyof typeof sources;
 export const sourceNames = Object.keys(sources) as readonly SourceName[];
 
-/** The source of that name; undefined for another word. */
+/** The source of that name; undefined if there is none. */
 export function sourceOf(name: string | undefined): Source | undefined {
   return name !== undefined && Object.hasOwn(sources, name) ? sources[name as SourceName] : undefined;
 }
 
-/** How a route's bodies are read: as its source says, in the shape that the route names. */
+/** How a route's bodies are read: by its source's rule, in the shape that the route names. */
 export function bodyRuleOf({ body, sender }: { readonly body?: BodyShape; readonly sender?: string }): BodyRule {
   const rule = sourceOf(sender)?.body;
   return body === undefined ? (rule ?? { shape: 'object' }) : { ...rule, shape: body };
 }
 
-/** Whether a source's signatures are checked with a certificate that must be fetched. */
+/** Whether verifying a source's signatures requires fetching a certificate. */
 export function isCertified(name: string | undefined): boolean {
   return name !== undefined && sourceOf(name)?.schemes.some(({ algorithm }) => algorithm === 'rsa') === true;
 }

@@ -1,6 +1,6 @@
 /**
- * The dynamic subscriptions as their file holds them: routes by name. A broken record is skipped and reported; a file
- * that is no JSON object is a fault, an empty one too: a writer that was cut off leaves it, and `{}` says "none".
+ * Reads the file of dynamic subscriptions: routes by name. A broken record is skipped and reported; a file that is not a
+ * JSON object is a fault. So is an empty file, which an interrupted writer leaves; `{}` means none.
  * @see SUB-1, SUB-2 and SUB-3 in docs/specification.md
  */
 
@@ -27,13 +27,13 @@ export type SubscriptionsRead =
       readonly routes: readonly RouteWithSecret[];
       readonly book: RouteBook<RouteWithSecret>;
       readonly problems: readonly SubscriptionProblem[];
-      /** Those of the routes that were not known. */
+      /** The routes that are new or changed. */
       readonly fresh: readonly RouteWithSecret[];
       readonly known: KnownRecords;
     }
   | { readonly ok: false; readonly fault: Fault };
 
-/** What reading found in each record, and the text that it found it in. */
+/** What was read from each record, with its text. */
 export type KnownRecords = ReadonlyMap<string, { readonly text: string; readonly read: SubscriptionRead }>;
 
 export type SubscriptionRead =
@@ -48,8 +48,8 @@ const corrupt = fault(
 );
 
 /**
- * Reads the file record by record, so that whoever runs it may pause after each.
- * @param known What was read before in the same context: a record of the same text is not read again, and its route is the
+ * Reads the file record by record, so that the caller can pause after each.
+ * @param known What was read before in the same context: a record with the same text is not read again, and its route is the
  * same object.
  */
 export function* readingSubscriptions(
@@ -75,7 +75,7 @@ export function* readingSubscriptions(
         : isTooDeep(written)
           ? { ok: false as const, problems: [tooDeep(name)] }
           : readSubscription(name, record, context);
-    // Kept with the newest text, so that no older file is held in memory for a part of it.
+    // Stored with the newest text, so that a slice of an older file does not keep it in memory.
     if (read !== undefined) found.set(name, { text: written, read });
     yield undefined;
   }
@@ -99,7 +99,7 @@ function tooDeep(name: string): SubscriptionProblem {
   return { name, message: `it is nested more than ${deepestJson} deep; take levels out`, code: 'json-depth' };
 }
 
-/** Reads the whole file at once. */
+/** Reads the complete file at once. */
 export function readSubscriptions(text: string, context: SubscriptionContext): SubscriptionsRead {
   const reading = readingSubscriptions(text, context);
   for (;;) {
@@ -108,7 +108,7 @@ export function readSubscriptions(text: string, context: SubscriptionContext): S
   }
 }
 
-/** Reads one record, so that a new one is held to the same rules before it is written. All findings come at once. */
+/** Reads one record, so that a new one is checked by the same rules before it is written. Returns all findings at once. */
 export function readSubscription(name: string, record: Json, context: SubscriptionContext): SubscriptionRead {
   const problems: SubscriptionProblem[] = [];
   if (!dynamicRoutePattern.test(name)) {
@@ -121,13 +121,13 @@ export function readSubscription(name: string, record: Json, context: Subscripti
   const unread = new Set(unfit.map(({ path }) => String(path[0])));
   const read = readRoute(name, record, { ...context, source: 'dynamic', unread });
   for (const { path, message, code } of read.ok ? [] : read.findings) {
-    // What the schema has said of this very place is not said twice.
+    // What the schema has reported for this path is not reported again.
     if (!unfit.some((one) => samePath(one.path, path))) problems.push({ name, message, code });
   }
   return read.ok && problems.length === 0 ? { ok: true, value: read.value } : { ok: false, problems };
 }
 
-/** The text of the file with a record set, or taken out where there is none. The other records stay as they are written. */
+/** The file's text with a record set or, if it is undefined, removed. Other records stay as they are written. */
 export function editSubscriptions(text: string, name: string, record: JsonObject | undefined): string {
   const members = [...recordTexts(text)]
     .filter((one) => one.name !== name)

@@ -1,5 +1,5 @@
 /**
- * The names of the delivery targets as people write them: "Slack", not `slack`.
+ * The names of the delivery targets for people: "Slack", not `slack`.
  * @see DLV-1 in docs/specification.md
  */
 
@@ -37,7 +37,7 @@ const titles: ReadonlyMap<string, string> = new Map([
   ['http', 'HTTP'],
 ]);
 
-/** Returns the platform's name as people write it; a name that no target has is returned unchanged. */
+/** Returns the platform's name for people; an unknown name is returned unchanged. */
 export function targetTitle(name: string): string {
   return titles.get(canonicalTarget(name) ?? name) ?? name;
 }
@@ -48,7 +48,7 @@ interface Addressed {
   readonly extra: JsonObject;
 }
 
-/** Returns the platform and the place, such as "Slack #deploys" or "GitHub acme/web#481". */
+/** Returns the platform and place, such as "Slack #deploys" or "GitHub acme/web#481". */
 export function placeWords({ target, chat, extra }: Addressed): string {
   const title = targetTitle(target);
   const { repo, pr_number: number } = extra;

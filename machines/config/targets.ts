@@ -1,11 +1,11 @@
 /**
- * The names of the delivery targets: the platform's own name, and the neutral alias that means the same.
+ * The names of the delivery targets: the platform's own name, and a neutral alias.
  * @see DLV-1 and DLV-5 in docs/specification.md
  */
 
 import { meantOr } from './nearest.ts';
 
-/** Each target by its platform's own name, with the neutral alias where there is one. */
+/** Each target by its platform's own name, with its neutral alias if there is one. */
 export const targetNames: ReadonlyMap<string, string | undefined> = new Map([
   ['log', undefined],
   ['github_comment', 'codehost_comment'],
@@ -47,12 +47,12 @@ const canonical: ReadonlyMap<string, string> = new Map(
 /** The platforms' own names, which are offered and shown. */
 export const targetChoices: readonly string[] = [...targetNames.keys()];
 
-/** The name of a target by its name or alias; undefined for an unknown one. */
+/** The target for a name or alias; undefined if it is unknown. */
 export function canonicalTarget(name: string): string | undefined {
   return canonical.get(name);
 }
 
-/** What to do about a name that no target has. */
+/** The remedy for an unknown target name. */
 export function cureOfTarget(name: string): string {
   return meantOr(name, targetChoices, 'docs/deliveries.md lists the targets');
 }

@@ -1,5 +1,5 @@
 /**
- * Reads TOML into JSON values. Dates become text, `nan` and `inf` null.
+ * Parses TOML into JSON values. Dates become text, `nan` and `inf` become null.
  * @see CLI-5 in docs/specification.md
  * @see [TOML 1.0.0](https://toml.io/en/v1.0.0)
  */
@@ -19,7 +19,7 @@ export function parseToml(text: string): TomlVerdict {
     const table = parse(text.replace(/^\uFEFF/, ''), { maxDepth, useLegacyDate: true });
     return { kind: 'read', value: JSON.parse(JSON.stringify(table)) };
   } catch (thrown) {
-    // What follows the first line of the message quotes the document, which may hold a secret.
+    // Later lines of the message quote the document, which may contain a secret.
     const [why = ''] = (thrown as Error).message.replace('Invalid TOML document: ', '').split('\n');
     return { kind: 'malformed', line: thrown instanceof TomlError ? thrown.line : 1, why };
   }

@@ -1,5 +1,5 @@
 /**
- * Holds a value against a schema and tells every difference in a person's words, at its path.
+ * Checks a value against a schema and describes every violation for people, with its path.
  * @see CFG-1, CFG-2 and CFG-7 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ import { type Schema, type Violation, violationsOf } from './check-schema.ts';
 import { meantOr } from './nearest.ts';
 import type { EntryFinding } from './server-entry.ts';
 
-/** Where what people look for at such a place is kept. */
+/** Hints for keys that people expect here but that are configured elsewhere. */
 const elsewhere: Readonly<Record<string, string>> = {
   cron: 'cron jobs are made by `agent cron add`',
   cron_jobs: 'cron jobs are made by `agent cron add`',
@@ -20,7 +20,7 @@ export function validate(schema: object, value: Json): readonly EntryFinding[] {
     .map(sentence);
 }
 
-/** Of several forms, a list is held against the one that is a list: what is wrong within it is what a person fixes. */
+/** Among several forms, a list is checked against the list form, so that the finding names the wrong item. */
 function closest(violation: Violation): readonly Violation[] {
   const { keyword, path, schema, value } = violation;
   const list =
@@ -69,7 +69,7 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
   }
 }
 
-/** What a value is; of a word that stands for true or false in other YAML, what to write. */
+/** What a value is; for a word that means true or false in other YAML versions, what to write. */
 function isOr(asks: unknown, value: Json): string {
   const word = asks === 'boolean' && typeof value === 'string' ? value.toLowerCase() : '';
   if (['true', 'yes', 'on'].includes(word)) return 'write true';

@@ -1,6 +1,6 @@
 /**
- * The webhook adapter's settings from their three places: `extra`, the keys beside it, the environment. `extra` wins, and
- * the configuration beats the environment.
+ * The webhook adapter's settings from three places: `extra`, the keys beside it, the environment. `extra` takes precedence,
+ * then the other keys.
  * @see ADP-1 in docs/specification.md
  */
 
@@ -9,7 +9,7 @@ import { declared } from './declared.ts';
 
 const text = { type: 'string' } as const;
 
-/** The keys of the adapter but its routes. */
+/** The adapter's keys without its routes. */
 export const listenerKeys = {
   host: { ...text, minLength: 1, default: '0.0.0.0', description: 'Bind address.' },
   port: {
@@ -56,7 +56,7 @@ export interface ListenerSettings {
   readonly maxBodyBytes: number;
   readonly maxUnverifiedBytes: number;
   readonly scriptConcurrency: number;
-  /** Whether a weak secret outside loopback is a warning alone. */
+  /** Whether a weak secret outside loopback is only a warning. */
   readonly allowWeakSecrets: boolean;
   /** Where senders reach the listener, for schemes that sign the address. */
   readonly publicUrl?: string;
@@ -75,7 +75,7 @@ const bools: ReadonlyMap<string, boolean> = new Map([
   ...['false', '0', 'no', 'off', ''].map((word) => [word, false] as const),
 ]);
 
-/** The value of a key where it counts: under `extra`, else beside it; with where it stands. */
+/** The effective value of a key, under `extra` or else beside it, and which of them it is. */
 export function webhookKey(
   webhook: JsonObject,
   key: string,
@@ -85,7 +85,7 @@ export function webhookKey(
   return webhook[key] === undefined ? undefined : { value: webhook[key], under: 'direct' };
 }
 
-/** Reads settings whose shape the schema has accepted. */
+/** Reads settings that passed the schema. */
 export function readListener(
   webhook: JsonObject,
   env: Env,
@@ -126,7 +126,7 @@ function readEnabled(webhook: JsonObject, env: Env, findings: VariableFinding[])
     });
   }
   if (typeof webhook.enabled === 'boolean') return webhook.enabled;
-  // What cannot be read asks for something; taken for "off", it would hide the finding that stops the adapter.
+  // An unreadable value counts as true; read as false, it would hide the finding that stops the adapter.
   return webhook.enabled !== undefined || (read ?? true);
 }
 

@@ -1,6 +1,5 @@
 /**
- * Finds a pair of a YAML mapping in the text that it was read from: where it begins, and where what it says ends. Changes
- * nothing.
+ * Finds a pair of a YAML mapping in its source text: where it begins, and where its value ends.
  * @see HOME-4 in docs/specification.md
  */
 
@@ -10,13 +9,13 @@ export function pairOf(map: YAMLMap, step: string | number): Pair | undefined {
   return (map.items as Pair[]).find(({ key }) => isScalar(key) && String(key.value) === String(step));
 }
 
-/** Where what a pair says ends, before a comment on its line. */
+/** The end of a pair's value, before a comment on its line. */
 export function endOf({ key, value }: Pair): number | undefined {
   if (isNothing(value)) return (key as Node).range?.[1];
   return endOfValue(value as Node);
 }
 
-/** A block ends with the last that it holds, for its own range continues through comments that may be another's. */
+/** A block ends with its last item, because its own range continues through comments that may belong to another key. */
 export function endOfValue(value: Node): number | undefined {
   if (isMap(value) && value.flow !== true) {
     const last = (value.items as Pair[]).at(-1);
@@ -33,12 +32,12 @@ export function isNothing(value: unknown): boolean {
   return value === null || (isScalar(value) && value.value === null && value.source === '');
 }
 
-/** What stands on the line before an offset. */
+/** The text before an offset on its line. */
 export function lineStart(text: string, at: number): string {
   return text.slice(text.lastIndexOf('\n', at - 1) + 1, at);
 }
 
-/** Where the line after that of an offset begins; an offset right after a line's end is one already. */
+/** The start of the line after an offset; an offset right after a line end is one already. */
 export function nextLine(text: string, at: number): number {
   if (text[at - 1] === '\n') return at;
   const end = text.indexOf('\n', at);

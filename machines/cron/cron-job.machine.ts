@@ -1,7 +1,7 @@
 /**
- * One cron job of one profile: asks what is due, waits for it, claims it and stands by until its run has ended. The
- * calendar, the file and the journal are effects; here are only times as numbers. Whatever may have changed what is due
- * — the file, the clock, the end of a run — leads back to `planning`.
+ * One cron job of one profile: plans the next due time, waits for it, claims it and waits until its run has ended. Calendar,
+ * file and journal are actions of the wiring; the chart has only times as numbers. Whatever may change the due time (the
+ * file, the clock, the end of a run) leads back to `planning`.
  * @see CRN-1 and CRN-2 in docs/specification.md
  */
 
@@ -16,19 +16,19 @@ export interface CronJobInput {
 }
 
 export interface CronJobContext extends CronJobInput {
-  /** The due time that is waited for, claimed or passed over; null while there is none. */
+  /** The due time that is awaited, claimed or skipped; null if there is none. */
   readonly dueAtMs: number | null;
-  /** The oldest due time that it stands for, where several were missed. */
+  /** The oldest due time that the firing replaces, if several were missed. */
   readonly missedSinceMs: number | null;
-  /** Due times up to here are settled, whatever the journal's mark says. */
+  /** Due times up to here are handled, whatever the journal's mark says. */
   readonly settledMs: number | null;
-  /** The run in flight. */
+  /** The current run. */
   readonly run: string | null;
-  /** Why nothing is due, or why the last try failed. */
+  /** Why nothing is due, or why the last attempt failed. */
   readonly why: string | null;
-  /** A due time was passed over and none waited for since: one entry in the history stands for a whole pause. */
+  /** Whether a due time was skipped since the last wait: a pause gets only one entry in the history. */
   readonly dropped: boolean;
-  /** When the last plan was made, in Unix milliseconds: what waits are counted from. */
+  /** When the last plan was made, in Unix milliseconds: waits are measured from here. */
   readonly atMs: number;
 }
 
@@ -37,30 +37,30 @@ export type Plan =
   | { readonly kind: 'waits'; readonly dueAtMs: number; readonly why?: string }
   | { readonly kind: 'fires'; readonly dueAtMs: number; readonly missedSinceMs?: number }
   | { readonly kind: 'skips'; readonly dueAtMs: number; readonly missedSinceMs?: number; readonly why: string }
-  /** The run of the last firing is in flight. */
+  /** The run of the last firing has not ended. */
   | { readonly kind: 'runs'; readonly run: string }
   | { readonly kind: 'pauses'; readonly why: string; readonly dueAtMs?: number }
-  /** Nothing is ever due by itself. */
+  /** The job is never due on its own. */
   | { readonly kind: 'idles'; readonly why: string }
-  /** The journal cannot be read now. */
+  /** The journal is not readable now. */
   | { readonly kind: 'blind'; readonly why: string };
 
 export type CronJobEvent =
   | { readonly type: 'plan.made'; readonly plan: Plan; readonly atMs: number }
-  /** The job's record is another one now. */
+  /** The job's record has changed. */
   | { readonly type: 'job.changed'; readonly atMs: number }
   | { readonly type: 'job.remove' }
   /** The clock was set. */
   | { readonly type: 'clock.moved'; readonly atMs: number }
   | { readonly type: 'firing.granted'; readonly run: string }
-  /** The due time is settled without a run of this gateway. */
+  /** The due time is handled without a run of this gateway. */
   | { readonly type: 'firing.settled' }
   | { readonly type: 'firing.refused'; readonly why: string }
   | { readonly type: 'run.finished'; readonly run: string };
 
-/** After the journal refused, the due time is offered again: full disks are emptied by people, not in milliseconds. */
+/** Delay before a due time that the journal refused is offered again: a full disk takes a person to clear. */
 export const retryMs = 1_000;
-/** How often a run in flight is looked at: the end of one that another gateway took over is told to nobody here. */
+/** How often a current run is checked: this gateway gets no event for a run that another gateway adopted. */
 export const lookMs = 30_000;
 
 export const cronJobMachine = setup({
@@ -83,7 +83,7 @@ export const cronJobMachine = setup({
     rememberSettled: assign(({ context }) => ({ settledMs: context.dueAtMs })),
     rememberDropped: assign(({ context }) => ({ settledMs: context.dueAtMs, dropped: true })),
     rememberWhy: assign((_, { why }: { why: string }) => ({ why })),
-    // What was due during a pause is not made up for, also where the file does not say when the pause ended.
+    // Due times during a pause are not caught up, even if the file does not say when the pause ended.
     endPause: assign((_, { atMs }: { atMs: number }) => ({ dropped: false, settledMs: atMs })),
     forgetRun: assign({ run: null }),
   },

@@ -1,6 +1,6 @@
 /**
- * Reads the text of `cron/jobs.json` and changes one record in it: the form of the file, unknown keys and other records
- * stay as they are. Knows no lock.
+ * Parses the text of `cron/jobs.json` and changes one record in it: the file's form, unknown keys and other records stay as
+ * they are. The caller holds the lock.
  * @see CRN-1 and HOME-3 in docs/specification.md
  */
 
@@ -8,15 +8,15 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { isTooDeep } from '../base/read-json.ts';
 import { type CronJob, readJob } from './job.ts';
 
-/** What a file that is not there yet holds. */
+/** The content of a file that does not exist yet. */
 export const noJobs = '{ "jobs": [] }';
 
 export type JobsRead =
   | { readonly kind: 'read'; readonly jobs: readonly CronJob[]; readonly strays: readonly StrayRecord[] }
-  /** No list of jobs, nor an object with one. */
+  /** Neither a list of jobs nor an object with one. */
   | { readonly kind: 'corrupt' };
 
-/** A record that stands for no job. */
+/** A record that is not a job. */
 export interface StrayRecord {
   readonly id: string;
   readonly name: string;
@@ -48,7 +48,7 @@ export function readJobs(text: string): JobsRead {
   return { kind: 'read', jobs: namesakesTold([...jobs.values()]), strays };
 }
 
-/** Two jobs of one name are both fired, and only their ids tell them apart. */
+/** Marks jobs that share a name: all are fired, and only their ids distinguish them. */
 function namesakesTold(jobs: readonly CronJob[]): readonly CronJob[] {
   const ids = new Map<string, string[]>();
   for (const { id, name } of jobs) ids.set(name, [...(ids.get(name) ?? []), id]);
@@ -60,7 +60,7 @@ function namesakesTold(jobs: readonly CronJob[]): readonly CronJob[] {
   });
 }
 
-/** The text with a record put at the end, or in the place of the one with its id. Undefined for a corrupt text. */
+/** The text with a record appended, or replacing the one with its id. Undefined for a corrupt text. */
 export function putJob(text: string, record: JsonObject): string | undefined {
   return edited(text, (records) => {
     const at = records.findIndex((one) => idOf(one) === record.id);
@@ -68,7 +68,7 @@ export function putJob(text: string, record: JsonObject): string | undefined {
   });
 }
 
-/** The text with keys of a job's record changed; a key that is undefined is taken out. */
+/** The text with keys of a job's record changed; undefined keys are removed. */
 export function changeJob(
   text: string,
   id: string,
@@ -83,7 +83,7 @@ export function changeJob(
   });
 }
 
-/** Takes the first record of an id out: that is the job. */
+/** Removes the first record with an id, which is the job. */
 export function removeJob(text: string, id: string): string | undefined {
   return edited(text, (records) => {
     const at = records.findIndex((one) => idOf(one) === id);
@@ -99,7 +99,7 @@ function edited(text: string, change: (records: readonly Json[]) => readonly Jso
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** The records, and the object around them where there is one. */
+/** The records, and the object around them if there is one. */
 function parse(
   text: string,
 ): { readonly records: readonly Json[]; readonly around: JsonObject | undefined } | undefined {
@@ -114,7 +114,7 @@ function parse(
   }
 }
 
-/** As `readJob` reads it: a number is an id too. */
+/** The id as `readJob` reads it: a number is an id too. */
 function idOf(record: Json): string | undefined {
   return isJsonObject(record) ? readJob(record)?.id : undefined;
 }

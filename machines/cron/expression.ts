@@ -1,12 +1,11 @@
 /**
- * Reads when a cron job is due, as people write it: five fields, `@daily` and its like, or an interval such as `every 15m`.
- * Says what is wrong with one that is none of these or that no day ever fits. Works out no time of the calendar: zones
- * and days are the port's (`NextDue`).
+ * Parses when a cron job is due: five fields, `@daily` and the like, or an interval such as `every 15m`. Reports what is
+ * wrong with other texts and with dates that never occur. Does not compute times: the port `NextDue` has zones and days.
  * @see CRN-1 in docs/specification.md
  */
 
 export type Schedule =
-  /** Five fields in numbers: minute, hour, day of the month, month, day of the week. */
+  /** Five fields as numbers: minute, hour, day of the month, month, day of the week. */
   { readonly kind: 'fields'; readonly expression: string } | { readonly kind: 'interval'; readonly everyMs: number };
 
 export type ScheduleReading =
@@ -17,7 +16,7 @@ interface Field {
   readonly name: string;
   readonly lowest: number;
   readonly highest: number;
-  /** What stands for `lowest`, and so on. */
+  /** Names for `lowest` and the following values. */
   readonly words: readonly string[];
 }
 
@@ -30,7 +29,7 @@ const fields: readonly Field[] = [
   { name: 'hour', lowest: 0, highest: 23, words: [] },
   { name: 'day of the month', lowest: 1, highest: 31, words: [] },
   { name: 'month', lowest: 1, highest: 12, words: months },
-  // Sunday is 0, and 7 as well.
+  // Sunday is 0 and also 7.
   { name: 'day of the week', lowest: 0, highest: 7, words: days },
 ];
 
@@ -44,7 +43,7 @@ const nicknames: ReadonlyMap<string, string> = new Map([
   ['@annually', '0 0 1 1 *'],
 ]);
 
-/** February has 29 days every now and then. */
+/** Including leap years. */
 const longestMonths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const minuteMs = 60_000;
 const unitsMs: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: minuteMs };
@@ -63,7 +62,7 @@ export function readSchedule(text: string): ScheduleReading {
   return readFields(written);
 }
 
-/** The first time of an interval after a moment: whole intervals from the anchor, never the anchor itself. */
+/** The first time of an interval after a moment: a multiple of the interval from the anchor, never the anchor itself. */
 export function nextOfInterval(everyMs: number, anchorMs: number, afterMs: number): number {
   return anchorMs + Math.max(1, Math.floor((afterMs - anchorMs) / everyMs) + 1) * everyMs;
 }
@@ -106,7 +105,7 @@ function readFields(written: string): ScheduleReading {
       return unfit(`"${written}" never falls: no chosen month has a day ${earliest}`);
     }
   }
-  // Minutes and hours stay as they are written: on days with a changed clock a step is not the same as its list.
+  // Minutes and hours stay as written: on days with a clock change, a step is not the same as its list.
   const spelled = readings.map(({ values, star }, index) => {
     if (star) return '*';
     return index < 2 ? (texts[index] ?? '*') : values.join(',');
@@ -158,7 +157,7 @@ function readPart(
   return { from, to, step };
 }
 
-/** A number in its bounds, or what is wrong with it. Sunday ends a range as 7. */
+/** A number within its bounds, or what is wrong with it. As the end of a range, Sunday is 7. */
 function numberOf(text: string, { lowest, highest, words }: Field, ends = false): number | string {
   const word = words.indexOf(text.toLowerCase());
   if (word >= 0) return ends && words === days && word === 0 ? 7 : lowest + word;

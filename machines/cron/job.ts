@@ -1,6 +1,6 @@
 /**
- * What a cron job is: the record as `cron/jobs.json` holds it, read leniently so that a hand-written file works, and the
- * rules that a new record must pass. Knows no file and no calendar.
+ * A cron job: the record in `cron/jobs.json`, read leniently so that a hand-written file works, and the rules that a new
+ * record must pass.
  * @see CRN-1 and PRF-2 in docs/specification.md
  */
 
@@ -15,29 +15,29 @@ export interface CronJob {
   readonly enabled: boolean;
   readonly paused: boolean;
   readonly skills: readonly string[];
-  /** The model of its runs, by name; absent: the one of the profile. */
+  /** The model of its runs by name; absent: the profile's. */
   readonly model?: string;
   readonly deliver: string;
   readonly deliverExtra: JsonObject;
-  /** The target that is notified of a failed run; absent: none (DIS-4). */
+  /** The target that is notified of failed runs; absent: none (DIS-4). */
   readonly onFailure?: string;
   readonly onFailureExtra?: JsonObject;
-  /** As it is written; absent: the job is fired by webhooks and by hand only. */
+  /** As written; absent: the job is fired only by webhooks and by hand. */
   readonly schedule?: string;
   /** An IANA zone; absent: the zone of the machine. */
   readonly timezone?: string;
-  /** How late a missed firing may still be made up for; absent: an hour. */
+  /** How late a missed firing may still be caught up; absent: an hour. */
   readonly graceMs?: number;
   readonly createdAtMs?: number;
-  /** Due times before it passed while the job was paused. */
+  /** Earlier due times fell into a pause and are handled. */
   readonly resumedAtMs?: number;
-  /** Why nobody can tell whether it may be fired: it is not. */
+  /** Why it is unclear whether the job may be fired; it is then not fired. */
   readonly flaw?: string;
-  /** What of its record is not as its writer meant it; it is fired all the same. */
+  /** What in its record is probably not meant; the job is fired anyway. */
   readonly doubt?: string;
 }
 
-/** When a job is due: never by itself, by its schedule, or never because the schedule is of no use. */
+/** When a job is due: never on its own, by its schedule, or never because the schedule is invalid. */
 export type Timing =
   | { readonly kind: 'none' }
   | { readonly kind: 'unfit'; readonly problem: string }
@@ -45,11 +45,11 @@ export type Timing =
       readonly kind: 'scheduled';
       readonly schedule: Schedule;
       readonly zone: string | undefined;
-      /** Tells a changed schedule from an unchanged one. */
+      /** Fingerprint that detects a changed schedule. */
       readonly print: string;
     };
 
-/** The first due time after a moment; undefined where there is none any more. The calendar's one door. */
+/** The first due time after a moment; undefined if there is none. The only access to the calendar. */
 export type NextDue = (
   schedule: Schedule,
   zone: string | undefined,
@@ -64,7 +64,7 @@ export interface JobProblem {
   readonly message: string;
 }
 
-/** How late a missed firing may be made up for unless the job says otherwise. */
+/** How late a missed firing may be caught up by default. */
 export const usualGraceMs = 3_600_000;
 
 const longestName = 100;
@@ -73,7 +73,7 @@ const longestGraceSeconds = 7 * 86_400;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const controlCharacter = /[\u0000-\u001f\u007f]/;
 
-/** A record of the file; undefined for one without an id. What cannot be used of it is passed over. */
+/** Reads a record of the file; undefined without an id. Ignores what it cannot use. */
 export function readJob(record: JsonObject): CronJob | undefined {
   const {
     name,
@@ -95,7 +95,7 @@ export function readJob(record: JsonObject): CronJob | undefined {
   return {
     id,
     name: typeof name === 'string' && name !== '' ? name : id,
-    // Without a prompt it may still have skills, and the event brings its own.
+    // A job without a prompt may have skills, or use the event's prompt.
     prompt: typeof prompt === 'string' ? prompt : '',
     enabled: record.enabled !== false,
     paused: record.paused === true,
@@ -126,19 +126,19 @@ export function timingOf(job: CronJob, knowsZone: (zone: string) => boolean): Ti
   return { kind: 'scheduled', schedule, zone: job.timezone, print: `${job.schedule.trim()}|${job.timezone ?? ''}` };
 }
 
-/** Why a job does not fire though it is in the file; undefined where it does. */
+/** Why a job in the file does not fire; undefined if it does. */
 export function restOf({ enabled, paused, flaw }: CronJob): JobRest | undefined {
   if (flaw !== undefined) return 'broken';
   if (paused) return 'paused';
   return enabled ? undefined : 'disabled';
 }
 
-/** Why a job was not fired, as the log and the history have it. */
+/** Why a job was not fired, for the log and the history. */
 export function restReason({ name, flaw }: CronJob, rest: JobRest): string {
   return `cron job "${name}" is ${rest}${rest === 'broken' ? `: ${flaw ?? ''}` : ''}`;
 }
 
-/** What is wrong with a record that is about to be written; all findings at once. */
+/** The findings about a record to be written; all at once. */
 export function checkNewJob(record: JsonObject, knowsZone: (zone: string) => boolean): readonly JobProblem[] {
   const job = readJob(record);
   if (job === undefined) return [{ code: 'cron-id', message: 'a cron job needs an id' }];
@@ -173,7 +173,7 @@ export function checkNewJob(record: JsonObject, knowsZone: (zone: string) => boo
   return found;
 }
 
-/** What turns a job off must be read as it was meant, or not at all: `"enabled": "false"` would fire it. */
+/** Switches must be read strictly: `"enabled": "false"` would fire the job. */
 function flawOf(record: JsonObject): string | undefined {
   const odd = ['paused', 'enabled'].filter((key) => typeof (record[key] ?? true) !== 'boolean');
   const [first] = odd;
@@ -182,7 +182,7 @@ function flawOf(record: JsonObject): string | undefined {
 }
 
 const isText = (value: Json): boolean => typeof value === 'string';
-/** What a key must hold, where the record has it. */
+/** The required form of a key, if the record has it. */
 const forms: readonly (readonly [key: string, form: string, fits: (value: Json) => boolean])[] = [
   ['name', 'a text', isText],
   ['prompt', 'a text', isText],
@@ -227,7 +227,7 @@ function shownJson(value: Json | undefined): string {
   return cut(JSON.stringify(value) ?? '', longestShown);
 }
 
-/** A number or an object is no schedule; its notation is what the finding names. */
+/** A number or object is not a schedule; the finding shows it as JSON. */
 function spelled(schedule: Json): string {
   return typeof schedule === 'string' ? schedule : JSON.stringify(schedule);
 }

@@ -1,7 +1,7 @@
 /**
- * Decides what a job does next from what time it is and what was handled before: waits, fires, or passes over what it
- * missed. A due time that was missed is made up for once, and only within the job's grace; of several the newest stands
- * for all. Due times that were handled are never handled again, wherever the clock is set.
+ * Decides what a job does next from the time and what was handled before: wait, fire, or skip. A missed due time is caught
+ * up once and only within the job's grace; several are caught up by one firing, for the newest. Handled due times are never
+ * handled again, wherever the clock is set.
  * @see CRN-1 in docs/specification.md
  */
 
@@ -11,23 +11,23 @@ export interface DueQuestion {
   readonly timing: Extract<Timing, { readonly kind: 'scheduled' }>;
   readonly nowMs: number;
   readonly graceMs: number;
-  /** Where intervals are counted from. */
+  /** The start of intervals. */
   readonly anchorMs: number;
-  /** Moments up to which everything is settled: the due time that was handled last, when the job was made or resumed. */
+  /** Times up to which everything is handled: the last handled due time, and when the job was created or resumed. */
   readonly settledMs: readonly (number | undefined)[];
 }
 
 export type DueVerdict =
   | { readonly kind: 'waits'; readonly dueAtMs: number }
-  /** `missedSinceMs` is the oldest due time that this firing stands for, where there are several. */
+  /** `missedSinceMs` is the oldest due time that this firing replaces, if there are several. */
   | { readonly kind: 'fires'; readonly dueAtMs: number; readonly missedSinceMs?: number }
-  /** Everything that was missed is too old; `dueAtMs` is the newest of it. */
+  /** All missed due times are too old; `dueAtMs` is the newest. */
   | { readonly kind: 'skips'; readonly dueAtMs: number; readonly missedSinceMs?: number }
   | { readonly kind: 'never' };
 
 /**
- * A handled due time further ahead than this was handled by a clock that went wrong; waiting for it would silence the
- * job, perhaps for years. Its own claim still keeps it from being fired twice.
+ * A handled due time further ahead than this comes from a wrong clock; waiting for it would block the job, perhaps for
+ * years. Its own claim still prevents firing it twice.
  */
 const mostAheadMs = 86_400_000;
 
@@ -43,24 +43,24 @@ export function whatIsDue(question: DueQuestion, nextDue: NextDue): DueVerdict {
   return first === newest ? verdict : { ...verdict, missedSinceMs: first };
 }
 
-/** Tells whether a moment can be one up to which everything is settled: not where it lies more than a day ahead. */
+/** Whether everything up to this time can be handled: false if it is more than a day ahead. */
 export function isTrusted(atMs: number | undefined, nowMs: number): boolean {
   return atMs !== undefined && atMs <= nowMs + mostAheadMs;
 }
 
-/** The newest of the moments that can be trusted; the present where there is none. */
+/** The newest trusted time; the present if there is none. */
 function settledUntil({ settledMs, nowMs }: DueQuestion): number {
   const trusted = settledMs.filter((atMs): atMs is number => isTrusted(atMs, nowMs));
   return trusted.length === 0 ? nowMs : Math.max(...trusted);
 }
 
-/** The newest due time from one moment to another, both included; by halving, as a job may be due every minute. */
+/** The newest due time between two times, inclusive; by bisection, because a job may be due every minute. */
 function newestDue(next: (afterMs: number) => number | undefined, fromMs: number, toMs: number): number | undefined {
   let newest = next(fromMs - 1);
   if (newest === undefined || newest > toMs) return undefined;
   let low = newest;
   let high = toMs;
-  // The newest one is `newest` or the successor of a moment in [low, high).
+  // The newest is `newest` or the successor of a time in [low, high).
   while (low < high) {
     const middle = low + Math.floor((high - low) / 2);
     const found = next(middle);

@@ -1,6 +1,6 @@
 /**
- * Groups deliveries that failed alike: same target and same reason once what differs from one try to the next (ids, times,
- * counts) is left out. States what a person can do about each group, and whether a retry can help.
+ * Groups deliveries with the same target and the same reason, ignoring what differs between attempts (ids, times, counts).
+ * Says what a person can do about each group, and whether a retry can help.
  * @see INS-4 and DLV-4 in docs/specification.md
  */
 
@@ -10,8 +10,8 @@ import type { DeliveryRecord } from '../webhook/record.ts';
 import { refusalWords } from './send-outcome.ts';
 
 /**
- * `now`: the cause passes by itself. `afterFix`: only once the cause is removed. `never`: the cause is in the message or its
- * place, which a retry does not change; a replay does. `unsure`: the message may have arrived.
+ * `now`: the cause passes on its own. `afterFix`: only after the cause is removed. `never`: the cause is in the message or
+ * its destination, which a retry does not change; a replay does. `unsure`: the message may have arrived.
  */
 export type RetryHelps = 'now' | 'afterFix' | 'never' | 'unsure';
 
@@ -21,23 +21,23 @@ export type Failure = Pick<
 >;
 
 export interface FailureGroup {
-  /** The same for all failures of the group, in any process and at any time. */
+  /** The same for all failures of the group, in every process and at any time. */
   readonly key: string;
   /** The platform's own name. */
   readonly target: string;
   /** Subject and cause, such as "Slack does not accept the credentials (HTTP 401)". */
   readonly title: string;
   readonly advice: string;
-  /** Of the newest failure, unless they are grouped by cause. */
+  /** Of the newest failure, unless grouped by cause. */
   readonly helps: RetryHelps;
   readonly count: number;
   readonly firstMs: number;
   readonly lastMs: number;
-  /** By name. */
+  /** Sorted by name. */
   readonly routes: readonly string[];
 }
 
-/** Whether a delivery waits for a person: it will not be tried again by itself, and has not been dropped. */
+/** Whether a delivery waits for a person: it is not retried automatically, and was not dropped. */
 export function isOpenFailure({ status }: Pick<DeliveryRecord, 'status'>): boolean {
   return openFailureStatuses.some((open) => open === status);
 }
@@ -46,10 +46,10 @@ export const openFailureStatuses = ['deadLettered', 'unknown'] as const;
 
 const noReason = 'the reason is not known';
 
-/** Remarks about one text that say nothing about the cause. */
+/** Remarks about one message that do not describe the cause. */
 const remarks =
   / \(piece \d+ of \d+; [^)]*\)|; an earlier request got no answer and may have arrived|; not before \d+ s$/g;
-/** What differs between two failures of one cause, each with what replaces it. */
+/** What differs between failures of one cause, with its replacement. */
 const varying: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z|[+-]\d{2}:?\d{2})?/g, '…'],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '…'],
@@ -58,13 +58,13 @@ const varying: readonly (readonly [RegExp, string])[] = [
   [/\b\d{6,}\b/g, '…'],
 ];
 
-/** Returns the reason without what differs from one failure to the next; equal causes give equal texts. */
+/** Returns the reason without what varies between failures; equal causes give equal texts. */
 export function normaliseReason(reason: string): string {
   const shared = reason.replace(remarks, '');
   return varying.reduce((text, [pattern, by]) => text.replace(pattern, by), shared).trim();
 }
 
-/** What failures are put together by. */
+/** How failures can be grouped. */
 export const failureGroupings = ['cause', 'target', 'route'] as const;
 export type FailureGrouping = (typeof failureGroupings)[number];
 
@@ -78,7 +78,7 @@ export function failureKey(
   return `${name}/${status === 'unknown' ? 'unsure' : 'failed'}/${causeOf(target, reason)}`;
 }
 
-/** Returns the groups, the largest first; of equal ones that with the latest failure. */
+/** Returns the groups, the largest first; equally large ones by their latest failure. */
 export function groupFailures(failures: Iterable<Failure>, by: FailureGrouping = 'cause'): readonly FailureGroup[] {
   const groups = new Map<
     string,
@@ -114,7 +114,7 @@ export function groupFailures(failures: Iterable<Failure>, by: FailureGrouping =
     .sort((one, other) => other.count - one.count || other.lastMs - one.lastMs);
 }
 
-/** The normalised reason without the target's name before it, which the group has already. */
+/** The normalised reason without the target's name, which the group shows separately. */
 function causeOf(target: string, reason = noReason): string {
   const cause = normaliseReason(reason);
   const names = [target, canonicalTarget(target) ?? target];
@@ -134,7 +134,7 @@ interface Cure {
   readonly advice: (key: string) => string;
 }
 
-/** A delivery keeps its text and the place that its route gave; only the entry of its target is read anew by a retry. */
+/** A retry sends the stored text to the stored destination; only the target's settings are read again. */
 const unsure: Cure = {
   helps: 'unsure',
   advice: () => 'The message may have arrived. Look for it there, then resolve it.',
@@ -145,7 +145,7 @@ const login: Cure = {
   advice: () => 'Log in with `gh auth login` as the gateway’s user, then retry.',
 };
 
-/** The first whose words are in the reason. */
+/** The first match with the reason applies. */
 const cures: readonly (readonly [words: RegExp | string, cure: Cure])[] = [
   [/stopped before/, { helps: 'now', advice: () => 'The gateway stopped before it was sent. Retry.' }],
   [
@@ -213,6 +213,6 @@ function cureOf({ target, status, reason = '' }: Pick<Failure, 'target' | 'statu
   if (status === 'unknown') return unsure;
   const found = cures.find(([words]) => (typeof words === 'string' ? reason.includes(words) : words.test(reason)))?.[1];
   if (found === undefined) return other;
-  // Its credentials are those of a program.
+  // Its credentials belong to the GitHub client.
   return (canonicalTarget(target) ?? target) === 'github_comment' && reason.includes(refusalWords.auth) ? login : found;
 }

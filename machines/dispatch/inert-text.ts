@@ -1,20 +1,19 @@
 /**
- * Makes a text harmless for platforms that read more than words in it: mentions, templates, tags and entities are shown as
- * they were written and do nothing. A word joiner, which no reader sees, breaks what would be read. Knows no platform; each
- * target applies what its platform reads.
+ * Disarms text for platforms that interpret more than words: mentions, templates, tags and entities are shown as written and
+ * have no effect. An invisible word joiner breaks their syntax. Each target applies what its platform interprets.
  * @see DLV-4 in docs/specification.md
  */
 
 const wordJoiner = '\u2060';
 
-/** An `@`, or an HTML entity for it, where a mention could begin: not in an address, not before a space. */
+/** An `@`, or an HTML entity for it, that could begin a mention: not in an address, not before a space. */
 const mention = /(?<![\p{L}\p{N}])(?:@|&(?:#0*64|#x0*40|commat);)(?![ \t\r\n]|$)/giu;
 
 /**
  * Breaks every mention.
  *
- * @param codeUpTo a text that is no longer than this, in UTF-16 units, keeps its code as it is. A longer one is cut into
- *   messages, and a cut can turn code into prose. 0 where the platform reads mentions in code too.
+ * @param codeUpTo a text up to this length, in UTF-16 units, keeps its code unchanged. A longer one is split into messages,
+ *   and a split can turn code into prose. 0 if the platform reads mentions in code too.
  */
 export function withoutMentions(text: string, codeUpTo = 0): string {
   const spared = text.length <= codeUpTo ? outsideCode(text, breakMentions) : undefined;
@@ -30,32 +29,32 @@ export function withoutTemplates(text: string): string {
   return text.replace(/\{(?=[{%#])/g, `{${wordJoiner}`);
 }
 
-/** Breaks a text that is one of `words`, a pattern, and nothing else. */
+/** Breaks a text that consists only of one of `words`, a pattern. */
 export function withoutCommand(text: string, words: RegExp): string {
   return words.test(text.trim()) ? `${text}${wordJoiner}` : text;
 }
 
-/** Breaks tags whose content begins with one of `names`, a pattern; a closing tag too. */
+/** Breaks opening and closing tags whose content begins with one of `names`, a pattern. */
 export function withoutTags(text: string, names: string): string {
   return text.replace(new RegExp(`<(?=/?(?:${names}))`, 'gi'), `<${wordJoiner}`);
 }
 
-/** Breaks lines that GitLab would run as commands: a slash and a letter after nothing but spaces. */
+/** Breaks lines that GitLab would run as quick actions: a slash and a letter after optional spaces. */
 export function withoutQuickActions(text: string): string {
   return text.replace(/^([^\S\r\n]*\/)(?=\p{L})/gmu, `$1${wordJoiner}`);
 }
 
-/** Breaks addresses that contain one of `places`, a pattern, after it. */
+/** Breaks links that contain one of `places`, a pattern, right after it. */
 export function withoutLinks(text: string, places: string): string {
   return text.replace(new RegExp(`(?:${places})(?=/)`, 'gi'), `$&${wordJoiner}`);
 }
 
-/** Breaks what Jira's markup begins with a bracket: mentions and links as `[`, macros as `{`, pictures as `!`. */
+/** Breaks Jira markup at its opening character: mentions and links at `[`, macros at `{`, pictures at `!`. */
 export function withoutWikiMarkup(text: string): string {
   return text.replace(/[[{](?=\S)|!(?=[^\s!|]+(?:\|[^\n!]*)?!)/g, `$&${wordJoiner}`);
 }
 
-/** Writes the three characters that begin markup as entities; `entities` in `split-text.ts` counts the same. */
+/** Escapes the three characters that begin markup as entities; the unit `entities` in `split-text.ts` counts the same. */
 export function withEntities(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
@@ -63,16 +62,16 @@ export function withEntities(text: string): string {
 const fenceOpening = /^(`{3,8}(?=[^`]*$)|~{3,8})/;
 const longestFenceLine = 100;
 const longestSpanLine = 2_000;
-/** HTML that does not end with an empty line, in which code is no code (CommonMark §4.6, types 1 to 5). */
+/** HTML blocks that do not end at an empty line and in which code marks have no meaning (CommonMark §4.6, types 1 to 5). */
 const openEndedHtml = /<(?:pre|script|style|textarea|[!?])/i;
 
 /**
- * Changes what is not code for certain: fences that begin a line, and spans within lines that hold nothing else of
- * Markdown's first order. In doubt a text is prose, since a platform that disagrees would read a mention in it.
+ * Changes everything that is not certainly code: fences at the beginning of a line, and spans in lines without conflicting
+ * Markdown. In doubt a text is prose, because a platform that parses it differently would read a mention in it.
  */
 function outsideCode(text: string, change: (prose: string) => string): string {
   let fence: string | undefined;
-  /** After a fence that only some parsers see, or HTML without an end, everything is prose. */
+  /** After a fence that only some parsers recognize, or unclosed HTML, everything is prose. */
   let isCertain = true;
   let hasTags = false;
   let spansAreClosed = true;
@@ -111,7 +110,7 @@ function closesFence(bare: string, fence: string): boolean {
   return marks.length >= fence.length && marks === fence.charAt(0).repeat(marks.length);
 }
 
-/** Prose and code spans by turns; undefined where a span is open at the end, or something else might bind closer. */
+/** Alternating prose and code spans; undefined if a span is not closed, or other syntax might take precedence. */
 function spansOf(line: string): string[] | undefined {
   if (!line.includes('`')) return [line];
   if (line.length > longestSpanLine || /[\\|]/.test(line)) return undefined;

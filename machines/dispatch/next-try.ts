@@ -1,7 +1,7 @@
 /**
- * Decides what follows an attempt to deliver: done, once more and when, given up, or not known and left alone. A platform's
- * own wait is obeyed and spends no try; other waits double, spread by chance. What may have been delivered goes again only
- * while the platform would know it again. Times and chance come as numbers; knows no journal and no platform.
+ * Decides what follows a delivery attempt: done, retry and when, dropped, or unsure and left alone. A wait that the platform
+ * requests is followed and spends no attempt; other waits double, with jitter. A delivery that may have arrived is retried
+ * only while the platform would recognize the duplicate. Times and randomness are parameters.
  * @see DLV-4, DIS-2 and DUR-1 in docs/specification.md
  */
 
@@ -9,34 +9,34 @@ import { backoffMs } from '../base/restart.ts';
 import type { RetryPolicy } from '../config/settings.ts';
 import { isUnsure, type PartlySent, type SendOutcome } from './send-outcome.ts';
 
-/** What earlier attempts have left behind. */
+/** The state left by earlier attempts. */
 export interface TryHistory {
-  /** When it was queued, or put back by a person. */
+  /** When it was queued, or returned to the queue by a person. */
   readonly sinceMs: number;
-  /** Tries that are spent. */
+  /** Attempts spent. */
   readonly failures: number;
-  /** Since when a piece may lie at the platform without anybody knowing. */
+  /** Since when a piece may have arrived without confirmation. */
   readonly unsureSinceMs?: number;
-  /** Pieces that are delivered for certain. */
+  /** Pieces that were certainly delivered. */
   readonly sent?: PartlySent;
-  /** Until when somebody waits for the outcome. */
+  /** Until when a caller waits for the outcome. */
   readonly answerByMs?: number;
 }
 
 export interface Attempt {
   readonly outcome: SendOutcome;
-  /** Where it went, or would have; absent where the target knows no places. */
+  /** The chat it was sent to, or would have been; absent if the target has no chats. */
   readonly chat?: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   /** In [0, 1). */
   readonly jitter: number;
-  /** For how long the platform takes the same delivery for the same message. */
+  /** How long the platform recognizes a repeated delivery as the same message. */
   readonly deduplicatesForMs: number;
   readonly policy: RetryPolicy;
 }
 
-/** What is known of a delivery that has not arrived. */
+/** The state of a delivery that has not arrived. */
 interface Standing {
   readonly reason: string;
   readonly failures: number;
@@ -47,15 +47,15 @@ interface Standing {
 export type NextTry =
   | { readonly kind: 'delivered'; readonly messageId?: string; readonly reason?: string }
   | ({ readonly kind: 'retry'; readonly dueAtMs: number } & Standing)
-  /** The platform will not take it, or time and tries are over; a person may put it back. */
+  /** The platform refuses it, or time or attempts are used up; a person may retry it. */
   | ({ readonly kind: 'gaveUp' } & Standing)
-  /** It may have arrived, and sending it again could deliver it twice. */
+  /** It may have arrived; sending it again could deliver it twice. */
   | ({ readonly kind: 'unsure' } & Standing);
 
 export const usualRetries: RetryPolicy = { attempts: 15, baseDelayMs: 2_000, longestDelayMs: 3_600_000 };
-/** What could not be delivered within a day is a person's matter. */
+/** A delivery that fails for a day needs a person. */
 const longestTryMs = 86_400_000;
-/** A platform that says when is not asked by everybody at that very moment. */
+/** Spreads retries, so that not all of them come at the moment that the platform named. */
 const spreadMs = 1_000;
 
 export function nextTry(history: TryHistory, attempt: Attempt): NextTry {
@@ -84,7 +84,7 @@ export function nextTry(history: TryHistory, attempt: Attempt): NextTry {
   return { kind: 'retry', dueAtMs, ...standing };
 }
 
-/** A piece that was delivered for certain afterwards ends the doubt about the one before it. */
+/** A later piece that was certainly delivered ends the doubt about the one before it. */
 function unsureSince({ unsureSinceMs, sent }: TryHistory, { outcome, startedAtMs }: Attempt): number | undefined {
   if (outcome.kind === 'delivered') return undefined;
   const went = (outcome.partly?.pieces ?? 0) > (sent?.pieces ?? 0);

@@ -1,6 +1,6 @@
 /**
- * How fast deliveries go to a platform: so many at the same time, so many in a time, and within one chat one after another.
- * The figures are the platforms' own; a platform that still asks for fewer is obeyed elsewhere.
+ * How fast deliveries are sent to a platform: concurrently, per time, and one at a time within a chat. The numbers are the
+ * platforms' own limits; Retry-After is handled elsewhere.
  * @see DLV-4 in docs/specification.md
  */
 
@@ -9,28 +9,28 @@ import type { PlatformSettings } from '../config/settings.ts';
 
 export interface Pace {
   readonly concurrency: number;
-  /** Between the beginnings of two deliveries to the platform, and to one chat there. */
+  /** Between the starts of two deliveries to the platform, and to one chat on it. */
   readonly gapMs: number;
   readonly chatGapMs: number;
 }
 
-/** Gaps that platforms ask for: to all of them, and to one chat. */
+/** Required gaps between deliveries: on the platform, and in one chat. */
 const gaps: Readonly<Record<string, readonly [gapMs: number, chatGapMs: number]>> = {
-  // 30 messages a second, one a second in a chat.
+  // 30 messages per second, one per second in a chat.
   telegram: [34, 1_000],
-  // 50 requests a second, five in five seconds in a channel.
+  // 50 requests per second, five in five seconds per channel.
   discord: [20, 1_000],
   slack: [0, 1_000],
-  // 80 messages a second, one in six seconds to one recipient.
+  // 80 messages per second, one in six seconds per recipient.
   whatsapp: [13, 6_000],
-  // 20 messages a minute, and a robot that sends more is silenced for ten.
+  // 20 messages per minute; a robot that sends more is blocked for ten minutes.
   dingtalk: [3_100, 0],
   feishu: [20, 210],
-  // 30 messages a minute for a member, 20 for a robot.
+  // 30 messages per minute for a member, 20 for a robot.
   wecom: [0, 3_100],
-  // One message a second in a space, for all its webhooks.
+  // One message per second and space, for all its webhooks.
   google_chat: [0, 1_000],
-  // Four requests a second by one address.
+  // Four requests per second and address.
   teams: [250, 0],
 };
 

@@ -1,6 +1,6 @@
 /**
- * Whether one platform takes one profile's credentials: asked at the start, asked again now and then, and at once when a
- * delivery found out otherwise. Sends no text; deliveries ask it whether they may go. Knows no wire.
+ * Whether a platform accepts one profile's credentials: checked at the start, again from time to time, and at once when a
+ * delivery was refused. Deliveries check this state before they are sent.
  * @see DLV-1 and DLV-2 in docs/specification.md
  */
 
@@ -11,24 +11,24 @@ import { readVerification, type Verification } from './verification.ts';
 
 export interface PlatformInput {
   readonly profile: string;
-  /** The target's name; never an alias. */
+  /** The target's name, never an alias. */
   readonly target: string;
-  /** As the configuration writes it. */
+  /** The name in the configuration. */
   readonly name: string;
   readonly begin: 'disabled' | 'verifying' | 'failed';
-  /** The finding of an entry that cannot be used. */
+  /** The finding of an unusable entry. */
   readonly why: string | null;
 }
 
 export interface PlatformContext extends Omit<PlatformInput, 'begin'> {
   readonly begin: PlatformInput['begin'];
-  /** The account that the platform names. */
+  /** The account that the platform reports. */
   readonly as: string | null;
-  /** Why credentials that could not be confirmed are taken on trust. */
+  /** Why unconfirmed credentials are trusted. */
   readonly note: string | null;
-  /** True while nothing may be sent there: the credentials are refused, or the entry cannot be used. */
+  /** True while nothing may be sent: the credentials are refused, or the entry is unusable. */
   readonly refused: boolean;
-  /** Checks that failed in a row. */
+  /** Consecutive failed checks. */
   readonly failures: number;
   readonly againInMs: number;
 }
@@ -39,13 +39,13 @@ export interface VerifyResult {
 }
 
 export type PlatformEvent =
-  /** Somebody wants to know now. */
+  /** A check is requested now. */
   | { readonly type: 'platform.check' }
-  /** A delivery went through. */
+  /** A delivery succeeded. */
   | { readonly type: 'platform.delivered' }
   /** A delivery was refused for its credentials. */
   | { readonly type: 'platform.refused' }
-  /** The entry is gone or another one. */
+  /** The entry was removed or changed. */
   | { readonly type: 'platform.stop' };
 
 const crashed: Verification = {
@@ -59,7 +59,7 @@ export const platformConnectionMachine = setup({
   types: { input: {} as PlatformInput, context: {} as PlatformContext, events: {} as PlatformEvent },
   actors: { verify: promiseHole<VerifyResult, PlatformContext>('verify') },
   actions: {
-    /** Whoever waits to know hears of it. */
+    /** Notifies callers that wait for the check. */
     tellChecked: effect('tellChecked'),
     reportFailed: effect('reportFailed'),
     remember: assign(({ context }, verdict: Verification) => remembered(context, verdict)),

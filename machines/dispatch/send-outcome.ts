@@ -1,12 +1,12 @@
 /**
- * What came of sending a text to a platform, in the words that decide what happens next: done, refused for good, to be
- * tried later, or not known. Knows no platform and no wire; what follows is `next-try.ts`'s.
+ * The outcome of sending a message to a platform, as far as it decides what follows: done, refused for good, retryable, or
+ * unknown. `next-try.ts` decides what follows.
  * @see DLV-4 and DUR-1 in docs/specification.md
  */
 
 export type RefusalClass = 'auth' | 'notFound' | 'forbidden' | 'tooLong' | 'permanent';
 
-/** A refusal in this program's words. */
+/** Our own words for a refusal. */
 export const refusalWords: Readonly<Record<RefusalClass, string>> = {
   auth: 'the platform does not accept the credentials',
   notFound: 'the platform does not know the place to deliver to',
@@ -15,11 +15,11 @@ export const refusalWords: Readonly<Record<RefusalClass, string>> = {
   permanent: 'the platform refuses the message',
 };
 
-/** How far a text of several pieces came before one of them failed. */
+/** How many pieces of a message were delivered before one failed. */
 export interface PartlySent {
   readonly pieces: number;
   readonly of: number;
-  /** The first piece's. */
+  /** Of the first piece. */
   readonly messageId?: string;
 }
 
@@ -28,38 +28,38 @@ interface Failure {
   readonly partly?: PartlySent;
 }
 
-/** The last of several requests for the same piece: whether an earlier one has arrived nobody knows. */
+/** The last of several requests for the same piece; an earlier one may have arrived. */
 interface MayDoubt {
   readonly unsure?: true;
 }
 
 export type Undelivered =
-  /** The platform said no, and would again. */
+  /** The platform refused, and would refuse again. */
   | ({ readonly kind: 'refused'; readonly class: RefusalClass } & Failure & MayDoubt)
-  /** `ofChat` where the limit is that chat's alone. */
+  /** `ofChat` if the limit applies only to that chat. */
   | ({ readonly kind: 'rateLimited'; readonly retryAfterMs: number; readonly ofChat?: true } & Failure & MayDoubt)
-  /** It did not arrive, and may another time. */
+  /** It did not arrive, and a retry may succeed. */
   | ({ readonly kind: 'transient' } & Failure & MayDoubt)
-  /** The request went out, and no answer gave its outcome. */
+  /** The request was sent, and no answer gave its outcome. */
   | ({ readonly kind: 'unknown' } & Failure);
 
 export type SendOutcome =
-  /** With a reason where the platform was not asked. */
+  /** With a reason if no request was sent. */
   { readonly kind: 'delivered'; readonly messageId?: string; readonly reason?: string } | Undelivered;
 
-/** Of an empty text for a platform that takes none (DIS-4). */
+/** For an empty message on a platform that accepts none (DIS-4). */
 export const nothingToSend = { kind: 'delivered', reason: 'nothing to send' } as const satisfies SendOutcome;
 
-/** Says of a rate limit that it is one chat's. */
+/** Marks a rate limit as one chat's. */
 export function limitedInChat(outcome: Undelivered): Undelivered {
   return outcome.kind === 'rateLimited' ? { ...outcome, ofChat: true } : outcome;
 }
 
-/** What came of asking a platform whether it takes the credentials. */
+/** The outcome of checking whether the platform accepts the credentials. */
 export type VerifyOutcome =
-  /** The platform knows the credentials; `as` is the account that it names. */
+  /** The platform accepts the credentials; `as` is the account that it reports. */
   | { readonly kind: 'verified'; readonly as?: string }
-  /** The platform has no harmless call that would prove the credentials. */
+  /** The platform has no harmless call that would check the credentials. */
   | { readonly kind: 'unverifiable'; readonly reason: string }
   | Exclude<Undelivered, { readonly kind: 'unknown' }>;
 
@@ -80,12 +80,12 @@ export function unknownOutcome(reason: string): Undelivered {
   return { kind: 'unknown', reason };
 }
 
-/** Whether the text, or a piece of it, may lie at the platform all the same. */
+/** Whether the message, or a piece of it, may have arrived despite the failure. */
 export function isUnsure(outcome: SendOutcome): boolean {
   return outcome.kind === 'unknown' || (outcome.kind !== 'delivered' && outcome.unsure === true);
 }
 
-/** Says of a failure that an earlier request for the same piece may have arrived. */
+/** Marks a failure after which an earlier request for the same piece may have arrived. */
 export function stillUnsure(outcome: Undelivered): Undelivered {
   if (outcome.kind === 'unknown' || outcome.unsure === true) return outcome;
   return {
@@ -95,7 +95,7 @@ export function stillUnsure(outcome: Undelivered): Undelivered {
   };
 }
 
-/** Says of a failure how many pieces were delivered before it. */
+/** Adds to a failure how many pieces were delivered before it. */
 export function partly(outcome: Undelivered, sent: PartlySent): Undelivered {
   const first = sent.messageId === undefined ? '' : `, the first as ${sent.messageId}`;
   const reason = `${outcome.reason} (piece ${sent.pieces + 1} of ${sent.of}; those before were delivered${first})`;

@@ -1,22 +1,21 @@
 /**
- * Cuts a text that is too long for one message into pieces that are not. Cuts where a reader would: between paragraphs,
- * else lines, sentences, words; never within what is seen as one character while it fits. A code block is kept in one
- * piece where it fits one; else its fence is closed at the end of a piece and opened again in the next. Nothing else is
- * added, nothing is left out. Knows no platform.
+ * Splits a text into pieces that fit into one message. Cuts where a reader would: between paragraphs, else lines, sentences,
+ * words; never within a grapheme cluster that fits. A code block stays in one piece if it fits into one; else its fence is
+ * closed at the end of a piece and opened again in the next. Nothing else is added, and nothing is left out.
  * @see [CommonMark §4.5](https://spec.commonmark.org/0.31.2/#fenced-code-blocks)
  * @see DLV-4 in docs/specification.md
  */
 
 import { graphemesOf } from '../base/graphemes.ts';
 
-/** What a platform counts. */
+/** The unit in which a platform counts. */
 export type TextUnit =
   | 'utf16'
   | 'codePoints'
   | 'utf8Bytes'
-  /** UTF-8 within a string of JSON. */
+  /** UTF-8 within a JSON string. */
   | 'jsonBytes'
-  /** UTF-16 once `&`, `<` and `>` are written as entities. */
+  /** UTF-16 after `&`, `<` and `>` are escaped as entities. */
   | 'entities';
 
 export interface TextLimit {
@@ -26,29 +25,29 @@ export interface TextLimit {
 }
 
 export interface Piece {
-  /** A fence opened again, with its line end; else empty. */
+  /** A reopened fence with its line end; else empty. */
   readonly before: string;
-  /** All of them together are the whole text. */
+  /** All pieces' texts joined give the original text. */
   readonly text: string;
-  /** A fence closed, with the line end that it needs before it; else empty. */
+  /** A closing fence, after a line end if it needs one; else empty. */
   readonly after: string;
 }
 
-/** A fenced code block by its places in the text. */
+/** A fenced code block by its offsets in the text. */
 interface Fence {
   readonly start: number;
   readonly contentStart: number;
-  /** Of the closing line; the text's end where there is none. */
+  /** Of the closing line; the end of the text if there is none. */
   readonly closeStart: number;
   readonly end: number;
   readonly marker: string;
-  /** The line that opens it again. */
+  /** The line that reopens it. */
   readonly opening: string;
 }
 
 interface Border {
   readonly pattern: RegExp;
-  /** The share of the room that the piece must fill, or a lesser border is taken. */
+  /** The share of the room that a piece must fill for this border; else a finer one is used. */
   readonly share: number;
   readonly insideFences: boolean;
 }
@@ -61,15 +60,15 @@ const borders: readonly Border[] = [
   { pattern: /[ \t\u3000]+/g, share: 0.2, insideFences: true },
 ];
 
-/** The pieces as they are sent: blank ones left out, blank lines and spaces at the cuts too. */
+/** The pieces as messages: without blank ones, and without blank lines and spaces at the cuts. */
 export function messagesOf(text: string, limit: TextLimit): string[] {
-  // A platform refuses half a surrogate pair, and some refuse NUL.
+  // Platforms reject half a surrogate pair, and some reject NUL.
   return splitText(text.replace(/\p{Cs}|\0/gu, '\ufffd'), limit)
     .map(({ before, text, after }) => `${before}${text}${after}`.trimEnd().replace(/^(?:[^\S\n]*\n)+/, ''))
     .filter((message) => message !== '');
 }
 
-/** An empty text has no pieces. */
+/** Returns the pieces; none for an empty text. */
 export function splitText(text: string, limit: TextLimit): Piece[] {
   const fences = fencesOf(text, limit);
   const pieces: Piece[] = [];
@@ -87,7 +86,7 @@ export function splitText(text: string, limit: TextLimit): Piece[] {
     let last = first;
     while ((fences[last]?.start ?? text.length) < fitsTo) last += 1;
     const near = fences.slice(first, last);
-    // Wherever the cut falls, the closing line must fit.
+    // The closing line must fit wherever the cut is.
     const reserve = Math.max(0, ...near.map(({ marker }) => lengthIn(`\n${marker}`, limit.unit)));
     const cut = cutBetween(text, at, reach(text, at, room - reserve, limit.unit), near, limit);
     open = near.find(({ contentStart, closeStart }) => contentStart <= cut && cut < closeStart);
@@ -98,7 +97,7 @@ export function splitText(text: string, limit: TextLimit): Piece[] {
   return pieces;
 }
 
-/** How long a platform finds a text. */
+/** The length of a text as a platform counts it. */
 export function lengthIn(text: string, unit: TextUnit): number {
   if (unit === 'utf16') return text.length;
   let length = 0;
@@ -106,9 +105,9 @@ export function lengthIn(text: string, unit: TextUnit): number {
   return length;
 }
 
-/** Where to cut, beyond `at` and not beyond `end`. */
+/** Where to cut, after `at` and at most at `end`. */
 function cutBetween(text: string, at: number, end: number, near: readonly Fence[], limit: TextLimit): number {
-  // A block that would be torn apart and fits a piece of its own begins one.
+  // A block that would be cut, and fits a piece of its own, begins one.
   const torn = near.find((fence) => at < fence.start && fence.start < end && end < fence.end);
   if (torn !== undefined && reach(text, torn.start, limit.most, limit.unit) >= torn.end) return torn.start;
 
@@ -124,13 +123,13 @@ function cutBetween(text: string, at: number, end: number, near: readonly Fence[
   }
   const line = near.find((fence) => tearsFenceLine([fence], end));
   if (line === undefined) return lastGrapheme(text, at, end);
-  // A closing line does not begin a piece: the line end before it goes along.
+  // A closing line must not begin a piece: keep the line end before it with it.
   if (end >= line.closeStart && line.closeStart - 1 > Math.max(at, line.contentStart))
     return lastGrapheme(text, at, line.closeStart - 1);
   return line.start > at ? line.start : lastGrapheme(text, at, end);
 }
 
-/** The last border between characters up to `end`; `end` itself where one character is longer than the room. */
+/** The last grapheme border up to `end`; `end` itself if one grapheme is longer than the room. */
 function lastGrapheme(text: string, at: number, end: number): number {
   const found = graphemesOf(text.slice(at, end + 2)).containing(end - at);
   return found === undefined || found.index === 0 ? wholePair(text, at, end) : at + found.index;
@@ -142,13 +141,13 @@ function wholePair(text: string, at: number, end: number): number {
   return half ? (end - 1 > at ? end - 1 : end + 1) : end;
 }
 
-/** What stands before a border decides about it, and one code point after it. */
+/** A border depends on the text before it and one code point after it. */
 function isGraphemeBorder(text: string, at: number, cut: number): boolean {
   if (cut >= text.length) return true;
   return graphemesOf(text.slice(at, cut + 2)).containing(cut - at)?.index === cut - at;
 }
 
-/** Also just after an opening line and just before a closing one: that would leave an empty block behind. */
+/** Also right after an opening line and right before a closing one, which would leave an empty block. */
 function tearsFenceLine(near: readonly Fence[], cut: number): boolean {
   return near.some(
     ({ start, contentStart, closeStart, end }) =>
@@ -178,16 +177,17 @@ function costOf(point: number, unit: TextUnit): number {
     case 'entities':
       return point === 0x26 ? 5 : point === 0x3c || point === 0x3e ? 4 : costOf(point, 'utf16');
     case 'jsonBytes':
-      // `\b`, `\t`, `\n`, `\f`, `\r`, the quote and the backslash take two, other control characters are `\u` and four digits.
+      // `\b`, `\t`, `\n`, `\f`, `\r`, the quote and the backslash take two, other control characters six (`\u` and four
+      // digits).
       if (point < 0x20) return point > 0x07 && point < 0x0e && point !== 0x0b ? 2 : 6;
       return point === 0x22 || point === 0x5c ? 2 : costOf(point, 'utf8Bytes');
     case 'utf8Bytes':
-      // Half a pair becomes U+FFFD, which has three bytes too.
+      // Half a surrogate pair becomes U+FFFD, which has three bytes too.
       return point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
   }
 }
 
-/** Lines that are long for the limit are not taken for fences: they could not be repeated. */
+/** Lines that are long for the limit do not count as fences, because they could not be repeated. */
 function fencesOf(text: string, { most, unit }: TextLimit): Fence[] {
   const fences: Fence[] = [];
   const longest = most / 4;
@@ -195,7 +195,7 @@ function fencesOf(text: string, { most, unit }: TextLimit): Fence[] {
   for (let at = 0; at < text.length; ) {
     const newline = text.indexOf('\n', at);
     const end = newline === -1 ? text.length : newline + 1;
-    // Half of what most lines are never looked at twice.
+    // Longer lines cannot be fences, so they are not even sliced.
     const line = end - at <= longest ? text.slice(at, end).trimEnd() : '';
     if (open === undefined) {
       const [, marker, info = ''] = openingLine.exec(line) ?? [];

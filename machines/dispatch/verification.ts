@@ -1,6 +1,6 @@
 /**
- * Reads what came of verifying a platform's credentials: whether deliveries may go there, when to look again, and the cure
- * where they may not. Times and chance come as numbers.
+ * Interprets the check of a platform's credentials: whether deliveries may be sent, when to check again, and the remedy if
+ * not. Times and randomness are parameters.
  * @see DLV-1 and DLV-2 in docs/specification.md
  */
 
@@ -10,16 +10,16 @@ import type { VerifyOutcome } from './send-outcome.ts';
 export type Verification =
   | {
       readonly kind: 'connected';
-      /** The account that the platform names. */
+      /** The account that the platform reports. */
       readonly as: string | null;
-      /** Why the credentials are taken on trust; null where the platform has confirmed them. */
+      /** Why the credentials are trusted; null if the platform has confirmed them. */
       readonly note: string | null;
       readonly againInMs: number;
     }
   | {
       readonly kind: 'failed';
       readonly why: string;
-      /** True where the platform refuses the credentials: nothing is sent until it takes them. */
+      /** True if the platform refuses the credentials: nothing is sent until it accepts them. */
       readonly refused: boolean;
       readonly againInMs: number;
     };
@@ -28,7 +28,7 @@ const recheckMs = 900_000;
 const retry = { baseDelayMs: 5_000, longestDelayMs: recheckMs };
 
 /**
- * @param failures checks that failed in a row before this one
+ * @param failures consecutive failed checks before this one
  * @param jitter in [0, 1)
  */
 export function readVerification(
@@ -56,14 +56,14 @@ export function readVerification(
         againInMs: Math.round(backoffMs(retry, failures) * (1 - jitter / 2)),
       };
     case 'refused':
-      // Credentials may be good for sending and for nothing else.
+      // Credentials may allow sending and nothing else.
       if (outcome.class === 'forbidden')
         return { kind: 'connected', as: null, note: outcome.reason, againInMs: laterMs };
       return { kind: 'failed', why: `${outcome.reason}; ${cure(name)}`, refused: true, againInMs: laterMs };
   }
 }
 
-/** What a person does about credentials that a platform refuses. */
+/** The remedy for credentials that a platform refuses. */
 export function cure(name: string): string {
   return `correct platforms.${name} (credentials best in .env) and reload with \`agent gateway reload\``;
 }

@@ -1,6 +1,6 @@
 /**
- * The dialog of an add-server link: shows what would be added, waits for a person, never overwrites, writes only after a
- * yes. Serves the terminal and the page alike; knows neither.
+ * The dialog of an add-server link: shows what would be added, waits for a person, never overwrites, and writes only after a
+ * yes. Serves the terminal and the page.
  * @see LNK-2 and LNK-3 in docs/specification.md
  */
 
@@ -11,12 +11,12 @@ import { isName } from './install-link.ts';
 
 export interface AddServerInput {
   readonly name: string;
-  /** As the link carries it; may hold secrets, which a surface redacts. */
+  /** As in the link; may contain secrets, which the terminal or page redacts. */
   readonly config: JsonObject;
 }
 
 export interface AddServerContext extends AddServerInput {
-  /** Why the name has to change, or nothing was written. */
+  /** Why the name has to change, or why nothing was written. */
   readonly why: string | null;
 }
 

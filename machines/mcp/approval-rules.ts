@@ -1,26 +1,26 @@
 /**
- * Decides whether a rule that a person wrote lets a call run without a question, and makes such a rule from a call that a
- * person has seen. Knows no surface, no file and no run.
+ * Decides whether a person's rule allows a call without a question, and derives such a rule from a call that a person has
+ * seen.
  * @see TRU-3 in docs/specification.md
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 
-/** What a yes covers. `run`: the tool, for the run that asks; `always`: a rule of config.yaml was written. */
+/** What a yes covers. `run`: the tool, within the same run; `always`: a rule was written to config.yaml. */
 export type Remember = 'call' | 'run' | 'always';
 
-/** An entry of `approvals` of a server: the server's own name of a tool, and the arguments that limit the rule. */
+/** An entry of a server's `approvals`: the server's own name of a tool, and the arguments that limit the rule. */
 export interface ApprovalRule {
   readonly tool: string;
   /** By path, such as `repo` or `head.ref`; each must be equal. */
   readonly arguments?: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** A call, as far as a rule looks at it. */
+/** The parts of a call that rules check. */
 export interface RuledCall {
   readonly tool: string;
   readonly args: JsonObject;
-  /** The server marks the tool as one that may destroy. */
+  /** The server marks the tool as destructive. */
   readonly destructive: boolean;
 }
 
@@ -28,7 +28,7 @@ export type RuleVerdict =
   | { readonly kind: 'rule'; readonly rule: ApprovalRule }
   | { readonly kind: 'unfit'; readonly why: string };
 
-/** Returns whether a rule covers the call. A tool that is marked destructive needs a rule with a limit on its arguments. */
+/** Returns whether a rule covers the call. A destructive tool needs a rule that limits its arguments. */
 export function isCovered(rules: readonly ApprovalRule[], call: RuledCall): boolean {
   return rules.some(({ tool, arguments: limits = {} }) => {
     const entries = Object.entries(limits);
@@ -38,8 +38,8 @@ export function isCovered(rules: readonly ApprovalRule[], call: RuledCall): bool
 }
 
 /**
- * Returns the rule for a tool, limited to the arguments of `where`, which must be those of the call.
- * @param where values by path; a text also stands for the number or the word that it serializes
+ * Returns the rule for a tool, limited to the arguments of `where`, which must equal those of the call.
+ * @param where values by path; a string also matches the number or boolean that it serializes
  */
 export function ruleOf({ tool, args, destructive }: RuledCall, where: JsonObject): RuleVerdict {
   const limits: Record<string, string | number | boolean> = {};
@@ -65,7 +65,7 @@ function unfit(why: string): RuleVerdict {
   return { kind: 'unfit', why };
 }
 
-/** The value at a path; a key that has dots of its own is meant before a path. */
+/** The value at a path; a key that contains the dots itself takes precedence. */
 function argumentAt(args: JsonObject, path: string): Json | undefined {
   if (Object.hasOwn(args, path)) return args[path];
   let at: Json | undefined = args;

@@ -1,6 +1,6 @@
 /**
- * One question to a person: may this call run, may this server have these values. Ends with the answer or with the end of
- * the time for it; nothing is sent before. Knows no surface: whoever lists approvals may answer.
+ * One question to a person: may this call run, or may this server get these values. Ends with the answer or the timeout;
+ * nothing is sent before. Any client that lists approvals can answer.
  * @see TRU-1, TRU-3 and SRV-1 in docs/specification.md
  */
 
@@ -13,28 +13,28 @@ export interface ApprovalInput {
   readonly id: string;
   readonly profile: string;
   readonly server: string;
-  /** The key of the run that waits for the answer, where one does. */
+  /** The key of the run that waits for the answer, if any. */
   readonly run?: string;
   readonly kind: 'tool' | 'form';
   /** The tool's registered name; empty for a form. */
   readonly tool: string;
-  /** What is asked, for a person: the server's message, or what the tool says it does. */
+  /** The question for a person: the server's message, or the tool's description. */
   readonly message: string;
-  /** The arguments of the call, secrets redacted; or the schema of the form. */
+  /** The call's arguments with secrets redacted, or the form's schema. */
   readonly detail: Json;
   readonly timeoutMs: number;
   readonly askedAtMs: number;
 }
 
 export interface ApprovalContext extends ApprovalInput {
-  /** What a person filled in. */
+  /** The values that a person entered. */
   readonly values: JsonObject | null;
-  /** Who answered, such as `cli`; null while nobody has. */
+  /** Who answered, such as `cli`; null before an answer. */
   readonly by: string | null;
   readonly granted: boolean;
   /** What the yes covers beyond this call. */
   readonly remember: Remember;
-  /** What a person gave as the reason of a denial. */
+  /** The reason that a person gave for a denial. */
   readonly note: string | null;
 }
 
@@ -46,13 +46,13 @@ export type ApprovalEvent =
       readonly remember?: Remember;
     }
   | { readonly type: 'approval.deny'; readonly by: string; readonly note?: string }
-  /** Whoever asked does not wait any more. */
+  /** The caller no longer waits. */
   | { readonly type: 'approval.withdraw' };
 
 export const approvalMachine = setup({
   types: { input: {} as ApprovalInput, context: {} as ApprovalContext, events: {} as ApprovalEvent },
   actions: {
-    /** Tells whoever asked. */
+    /** Sends the answer to the caller. */
     tellAnswer: effect('tellAnswer'),
     announce: effect('announce'),
     rememberGrant: assign((_, params: { by: string; values: JsonObject | null; remember?: Remember }) => ({

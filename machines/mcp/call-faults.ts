@@ -1,13 +1,12 @@
 /**
- * Why a call of a tool has no result: the stable code, and the words that name the server, the tool and what to do. Knows
- * no chart; who decides that a call fails asks here how it says so.
+ * Why a tool call has no result: the stable code, and a message that names the server, the tool and the remedy.
  * @see TRU-1, TRU-2, TRU-3 and LIF-7 in docs/specification.md
  */
 
 import { meantOr } from '../config/nearest.ts';
 import { strangersWords } from './strangers-words.ts';
 
-/** A registered name, and the server it is of. */
+/** A registered name with its server. */
 interface ServerTool {
   readonly server: string;
   readonly name: string;
@@ -34,14 +33,14 @@ export interface CallFault {
   readonly message: string;
 }
 
-/** Of which call the words are. */
+/** The call that the message is about. */
 export interface FaultyCall {
   /** The registered name. */
   readonly name: string;
   readonly server: string | null;
 }
 
-/** @param known the registered names; one that is near, or that the server itself calls so, is suggested */
+/** @param known the registered names; a similar one, or one whose own name is equal, is suggested */
 export function noSuchTool(name: string, known: readonly string[]): CallFault {
   const [own, ...others] = known.filter((one) => one.endsWith(`__${name}`));
   const list = '`agent mcp tools` lists them';
@@ -49,7 +48,7 @@ export function noSuchTool(name: string, known: readonly string[]): CallFault {
   return { code: 'unknown_tool', message: `no tool is named "${name}"; ${cure}` };
 }
 
-/** The same words for a tool that exists nowhere and for one of a server that the caller may not use. */
+/** The same message for a tool that does not exist and for one of a server that the caller may not use. */
 export function notOffered(name: string): CallFault {
   const message = `no tool is named "${name}" among those that are offered; \`agent mcp tools\` lists them, and one more is offered once the toolsets name it`;
   return { code: 'unknown_tool', message };
@@ -60,7 +59,7 @@ export function noSuchResource(uri: string): CallFault {
   return { code: 'unknown_resource', message };
 }
 
-/** No listing names the address, and the templates of several servers take it. */
+/** No listing contains the address, and the templates of several servers match it. */
 export function resourceOfMany(uri: string, tools: readonly ServerTool[]): CallFault {
   const servers = tools.map(({ server }) => `"${server}"`).join(', ');
   const message = `the resource ${quoted(uri)} may be of the mcp servers ${servers}; call ${tools.map(({ name }) => name).join(' or ')} instead`;
@@ -76,13 +75,13 @@ function quoted(given: string): string {
   return JSON.stringify(strangersWords(given));
 }
 
-/** The tool was there when the call came, and is not the same any more where it is to be sent. */
+/** The tool existed when the call came, and was gone or changed before sending. */
 export function toolIsGone({ name, server }: FaultyCall): CallFault {
   const message = `${name} was not run: mcp server "${server}" does not list it any more; \`agent mcp tools\` lists what there is`;
   return { code: 'unknown_tool', message };
 }
 
-/** Asking again and again would wear the person out. */
+/** Repeated questions would tire the person. */
 export function toolKeepsChanging({ name, server }: FaultyCall): CallFault {
   return unavailable(
     `${name} was not run: mcp server "${server}" changed it again after it was approved; look at \`agent mcp tools\`, then call it again`,
@@ -108,12 +107,12 @@ export function uncertain({ name, server }: FaultyCall, why: string): CallFault 
   };
 }
 
-/** Said of a tool that only reads, after its replay or where it never left. */
+/** For a read-only tool, after its replay or if it was never sent. */
 export function lostRead({ name, server }: FaultyCall, why: string): string {
   return `mcp server "${server}": the connection was lost during ${name} (${why}); call it again`;
 }
 
-/** The server answered, and nobody can tell from it whether the tool ran. */
+/** The server's answer does not show whether the tool ran. */
 export function unclear({ name, server }: FaultyCall, why: string): CallFault {
   return {
     code: 'outcome_uncertain',
@@ -121,7 +120,7 @@ export function unclear({ name, server }: FaultyCall, why: string): CallFault {
   };
 }
 
-/** It was sent while the tool only read, no result came, and now the tool may change something. */
+/** It was sent while the tool was read-only, no result came, and the tool may now change something. */
 export function noRepeat({ name, server }: FaultyCall): CallFault {
   return {
     code: 'outcome_uncertain',
@@ -129,13 +128,13 @@ export function noRepeat({ name, server }: FaultyCall): CallFault {
   };
 }
 
-/** A yes to the old entry is none to what the new one starts. */
+/** An approval for the old entry does not cover what the new one starts. */
 export function entryRetired({ name, server }: FaultyCall, how: 'changed' | 'removed'): CallFault {
   const cure = how === 'changed' ? '; call it again' : '';
   return unavailable(`mcp server "${server}": its entry was ${how} while ${name} waited${cure}`);
 }
 
-/** @param answer the verdict, and the reason that a person gave for a denial */
+/** @param answer the verdict, and a person's reason for a denial */
 export function refusal(
   { name, run }: FaultyCall & { readonly run?: string | undefined },
   { verdict, note }: { readonly verdict: string; readonly note?: string | undefined },
@@ -160,13 +159,13 @@ export function unavailable(why: string): CallFault {
   return { code: 'server_unavailable', message: why };
 }
 
-/** Nothing of the call was looked at. */
+/** The call was not read. */
 export const gatewayIsNotUp: CallFault = {
   code: 'server_unavailable',
   message: 'the call was not run: the gateway is starting or stopping; call again in a moment',
 };
 
-/** The caller lost the gateway under its call. */
+/** The caller lost its connection to the gateway during the call. */
 export function gatewayLost(name: string, wasSent: boolean): CallFault {
   if (!wasSent) return unavailable(`${name} was not run: the gateway is not running; start it with \`agent gateway\``);
   return {

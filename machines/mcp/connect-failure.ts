@@ -1,6 +1,6 @@
 /**
- * What kept a server from being reached, in words that know no SDK: whether trying again can help, whether a login is
- * needed, whether a session ran out, and the one line that says so to a person. Knows no state and counts no attempts.
+ * Why a server could not be reached, independent of the SDK: whether a retry can help, whether a login is needed, whether a
+ * session expired, and a one-line description for people. Counts no attempts.
  * @see LIF-7, TRU-2 and TLS-1 in docs/specification.md
  */
 
@@ -8,11 +8,11 @@ import { loginCommand, serverCommand } from '../oauth/login-hint.ts';
 import { strangersWords } from './strangers-words.ts';
 
 export type ConnectFailure =
-  /** An answer of JSON-RPC: an error with its code. */
+  /** A JSON-RPC error with its code. */
   | { readonly kind: 'rpc'; readonly code: number; readonly message: string }
   /**
-   * An answer of HTTP other than 2xx, with the JSON-RPC code where its body has one, and where it came from after a
-   * redirect to another origin.
+   * An HTTP status other than 2xx, with the JSON-RPC code if its body has one, and its origin after a redirect to another
+   * origin.
    */
   | {
       readonly kind: 'http';
@@ -21,42 +21,42 @@ export type ConnectFailure =
       readonly rpcCode?: number;
       readonly ledTo?: string;
     }
-  /** The server answers with a redirect that is not followed; the message says which, why, and the cure. */
+  /** A redirect that is not followed; the message says which, why, and the remedy. */
   | { readonly kind: 'redirect'; readonly message: string }
-  /** HTTP answered well, but nothing that MCP speaks: the preflight's finding. */
+  /** A successful HTTP answer that is not MCP: the preflight's finding. */
   | { readonly kind: 'notMcp'; readonly contentType: string }
-  /** It answered, and the answer is none of the protocol: no list, one that never ends, no handshake. */
+  /** An answer that violates the protocol: no list, an endless list, no handshake. */
   | { readonly kind: 'malformed'; readonly message: string }
-  /** A page of a listing is longer than is read; the message says of which. */
+  /** A page of a listing exceeds the limit; the message says which listing. */
   | { readonly kind: 'oversized'; readonly message: string }
-  /** It answered the handshake with a revision that is not spoken here. */
+  /** The handshake offered a protocol revision that is not supported. */
   | { readonly kind: 'revision'; readonly offered: string }
   | { readonly kind: 'timeout'; readonly afterMs: number }
   | { readonly kind: 'network'; readonly message: string }
   | { readonly kind: 'spawn'; readonly code: string; readonly command: string }
-  /** The child ended, or closed its output, before it answered; `words` say how, its own last ones among them. */
+  /** The child ended, or closed its output, before it answered; `words` describe how, with its last output. */
   | { readonly kind: 'exited'; readonly status: number | string | null; readonly words?: string }
-  /** The handshake failed: a certificate that is not trusted, or one that the server misses. */
+  /** The TLS handshake failed: an untrusted certificate, or a client certificate that the server requires. */
   | { readonly kind: 'tls'; readonly message: string }
-  /** A setting cannot be used until somebody fixes it; the message says which, and how. */
+  /** A setting is unusable until a person fixes it; the message says which, and how. */
   | { readonly kind: 'setting'; readonly message: string }
-  /** A file of this machine could not be written; that may pass, and the message says what to do. */
+  /** A file on this machine could not be written; a retry may help, and the message says what to do. */
   | { readonly kind: 'store'; readonly message: string }
-  /** A file of the TLS options is not there; `key` is the entry's key. */
+  /** A file of the TLS options is missing; `key` is the entry's key. */
   | { readonly kind: 'tlsFile'; readonly key: string; readonly path: string; readonly resolved: string };
 
 export type AfterFailure = 'retry' | 'needsLogin' | 'failed';
 
-/** An endpoint that answers so to a POST of JSON-RPC is none of MCP. */
+/** An endpoint that answers a JSON POST with these is not MCP. */
 const notMcpStatuses: ReadonlySet<number> = new Set([404, 405, 406, 410, 415, 501]);
-/** Method not found, and the refusals of a modern-only server: the same request gets the same answer. */
+/** Method not found, and refusals of a modern-only server: a retry gets the same answer. */
 const hopelessCodes: ReadonlySet<number> = new Set([-32601, -32022, -32021, -32020]);
-/** The errors of spawning that no second try fixes. */
+/** Spawn errors that a retry cannot fix. */
 const spawnCodes: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'ENOTDIR', 'EISDIR', 'ENOEXEC', 'E2BIG']);
 
 /**
- * Decides what follows a connect whose attempts all failed. One refusal of the credentials is enough; otherwise every
- * attempt must be beyond help, for a server that is busy may refuse one era and not know the other.
+ * Decides what follows after all attempts of a connect failed. One refusal of the credentials is enough to need a login;
+ * otherwise it is permanent only if every failure is, because a busy server may refuse one era and not support the other.
  */
 export function afterFailures(failures: readonly ConnectFailure[], oauth: boolean): AfterFailure {
   if (oauth && failures.some((failure) => statusOf(failure) === 401)) return 'needsLogin';
@@ -64,7 +64,7 @@ export function afterFailures(failures: readonly ConnectFailure[], oauth: boolea
   return failures.length > 0 && failures.every(isPermanent) ? 'failed' : 'retry';
 }
 
-/** Tells whether trying again as it is cannot help. */
+/** Whether a retry without changes cannot help. */
 export function isPermanent(failure: ConnectFailure): boolean {
   switch (failure.kind) {
     case 'http':
@@ -91,8 +91,8 @@ export function isPermanent(failure: ConnectFailure): boolean {
 }
 
 /**
- * Tells whether an HTTP answer means that the session is gone. Servers say 404, and many say 400 with words about the
- * session; without a session id in use both mean something else.
+ * Whether an HTTP answer means that the session is gone. Servers send 404, and many send 400 with a message about the
+ * session; without a session id both mean something else.
  */
 export function isSessionExpiry(answer: { readonly status: number; readonly message: string }, had: boolean): boolean {
   if (!had) return false;
@@ -101,11 +101,11 @@ export function isSessionExpiry(answer: { readonly status: number; readonly mess
 
 export interface FailurePlace {
   readonly profile: string;
-  /** What the server says is kept; a try apart from the connections keeps nothing. */
+  /** Whether the server's output is logged; a test outside of the connections has no log. */
   readonly hasLog: boolean;
 }
 
-/** One line: the server, what went wrong in the order of the attempts, and what to do. */
+/** One line: the server, the failures in the order of the attempts, and the remedy. */
 export function describeFailure(server: string, failures: readonly ConnectFailure[], place: FailurePlace): string {
   const prefix = `mcp server "${server}": `;
   const whats = failures.map((failure) => whatOf(failure).replaceAll(prefix, ''));
@@ -179,7 +179,7 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
     case 'redirect':
     case 'setting':
     case 'store':
-      // Its message says it.
+      // Its message includes the remedy.
       return '';
     case 'tlsFile':
       return `check ${failure.key} [tls-file-missing]`;

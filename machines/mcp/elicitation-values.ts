@@ -1,6 +1,6 @@
 /**
- * Decides whether what a person filled in is what a server's form asks for, and types it: a terminal gives only text.
- * Knows the flat schemas that forms may have, and no surface.
+ * Checks the values that a person entered against a server's form, and converts them: a terminal gives only text. Supports
+ * the flat schemas that forms may have.
  * @see SRV-1 in docs/specification.md
  * @see [MCP elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)
  */
@@ -9,7 +9,7 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { boolLike } from './server-settings.ts';
 
 export interface ElicitationFinding {
-  /** Empty where the form itself is at fault. */
+  /** Empty if the form itself is invalid. */
   readonly field: string;
   readonly message: string;
 }
@@ -18,7 +18,7 @@ export type ElicitationValues =
   | { readonly kind: 'accepted'; readonly content: JsonObject }
   | { readonly kind: 'refused'; readonly findings: readonly ElicitationFinding[] };
 
-/** One value, typed; or what is wrong with it. */
+/** A converted value, or what is wrong with it. */
 type Reading = { readonly value: Json } | { readonly wrong: string };
 
 const formats: Readonly<Record<string, (text: string) => boolean>> = {
@@ -28,7 +28,7 @@ const formats: Readonly<Record<string, (text: string) => boolean>> = {
   'date-time': (text) => /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/.test(text),
 };
 
-/** Types the values and applies the form's defaults; every finding is told, not only the first. */
+/** Converts the values and applies the form's defaults; returns all findings. */
 export function checkElicitationValues(requestedSchema: Json, values: JsonObject): ElicitationValues {
   const properties = isJsonObject(requestedSchema) ? requestedSchema.properties : undefined;
   if (!isJsonObject(requestedSchema) || !isJsonObject(properties)) {
@@ -55,7 +55,7 @@ export function checkElicitationValues(requestedSchema: Json, values: JsonObject
   return { kind: 'accepted', content: Object.fromEntries(content) };
 }
 
-/** What was given, else the default. An empty line is a value only where a text is asked for. */
+/** The given value, else the default. An empty line is a value only for a text field. */
 function givenValue(value: Json | undefined, schema: Json): Json | undefined {
   const isBlank = value === undefined || value === null || (value === '' && !asksForText(schema));
   return isBlank ? (isJsonObject(schema) ? schema.default : undefined) : value;
@@ -106,7 +106,7 @@ function readNumber(value: Json, schema: JsonObject): Reading {
 }
 
 function readBoolean(value: Json): Reading {
-  // A word that is neither is each default in turn, so the two readings differ.
+  // An unknown word yields each default in turn, so the two results differ.
   const read = boolLike(value, true);
   return read === boolLike(value, false) ? { value: read } : { wrong: 'takes true or false' };
 }
@@ -125,7 +125,7 @@ function readList(value: Json, schema: JsonObject): Reading {
   return { value: list };
 }
 
-/** The choices of an enum, plain or with titles; undefined for a field without them. */
+/** The choices of an enum, plain or titled; undefined for a field without any. */
 function choicesOf(schema: JsonObject): readonly string[] | undefined {
   if (Array.isArray(schema.enum)) return schema.enum.map(String);
   const titled = schema.oneOf ?? schema.anyOf;

@@ -1,6 +1,6 @@
 /**
- * Plans a change of one entry of `mcp_servers`: which keys of config.yaml change, and which values go into `.env` in their
- * place. The entry that results is held to the rules of an entry. Reads no file and writes none.
+ * Plans a change of one entry of `mcp_servers`: which keys of config.yaml change, and which values are moved to `.env`. The
+ * resulting entry must pass the rules for entries. Reads and writes no file.
  * @see CLI-5, HOME-4 and CFG-1 in docs/specification.md
  */
 
@@ -16,9 +16,9 @@ import { type TakenSecret, takeSecrets } from './secret-places.ts';
 import { ownVariable, variableFor } from './variable-names.ts';
 
 export type EntryRequest =
-  /** A complete entry; one of the same name is replaced only with `replaces`. */
+  /** A complete entry; replaces one of the same name only with `replaces`. */
   | { readonly kind: 'add'; readonly entry: JsonObject; readonly replaces: boolean }
-  /** Only these keys of an entry change, at any depth; null takes a key out (RFC 7396). */
+  /** Changes only these keys of an entry, at any depth; null removes a key (RFC 7396). */
   | { readonly kind: 'edit'; readonly changes: JsonObject }
   | { readonly kind: 'remove' };
 
@@ -27,7 +27,7 @@ export interface ChangeStart {
   readonly request: EntryRequest;
   /** config.yaml as it is written. */
   readonly config: JsonObject;
-  /** Of `.env`. */
+  /** The variables of `.env`. */
   readonly secrets: ReadonlyMap<string, string>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly takes: 'secrets' | 'all';
@@ -36,11 +36,11 @@ export interface ChangeStart {
 export interface EntryPlan {
   readonly kind: 'planned';
   readonly edits: readonly ConfigEdit[];
-  /** To be written into `.env` before the edits. */
+  /** To be written to `.env` before the edits. */
   readonly variables: readonly TakenSecret[];
-  /** As it results; undefined where it is removed. */
+  /** The resulting entry; undefined if it is removed. */
   readonly entry: JsonObject | undefined;
-  /** Variables of `.env` to which nothing refers any more. */
+  /** Variables of `.env` that nothing refers to any more. */
   readonly unused: readonly string[];
 }
 
@@ -48,11 +48,11 @@ export interface EntryRefusal {
   readonly kind: 'refused';
   readonly code: string;
   readonly message: string;
-  /** The key of the entry that is at fault, with dots; `server` for its name. */
+  /** The key of the faulty value, with dots; `server` for the name. */
   readonly field?: string;
 }
 
-/** Shown in place of a secret. */
+/** Shown instead of a secret. */
 export const secretMask = '***';
 
 export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
@@ -90,7 +90,7 @@ export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
     const cure = `${secretMask} is shown in place of a secret; type the value, or a reference such as \${NAME}`;
     return refuse('server-masked', `${masked.join('.')}: ${cure}`, masked.join('.'));
   }
-  // A variable that this entry alone reads may get another value; one that something else reads keeps its own.
+  // A variable that only this entry reads may get a new value; one that something else reads must keep its value.
   const own = new Set(variablesIn(standing).filter((variable) => !elsewhere.has(variable)));
   const variables = {
     held: new Map([...secrets].filter(([variable]) => !own.has(variable))),
@@ -107,7 +107,7 @@ export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
     start.takes,
   );
   const entry = request.kind === 'add' ? taken.entry : merged(standing, taken.entry);
-  // An entry with a finding can be switched off all the same.
+  // An entry with findings can still be switched off.
   const isSwitch = request.kind === 'edit' && Object.keys(given).every((key) => key === 'enabled');
   const [finding] = isSwitch ? [] : [...validate(serverEntrySchema, entry), ...checkServerEntry(entry)];
   if (finding !== undefined) {
@@ -124,7 +124,10 @@ export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
 
 export const serverNameRule = 'the name of a server has 1 to 64 letters, digits, ".", "_" and "-", and not only dots';
 
-/** Returns the entry with the changes: null takes a key out. @see [RFC 7396 §2](https://www.rfc-editor.org/rfc/rfc7396.html#section-2) */
+/**
+ * Returns the entry with the changes; null removes a key.
+ * @see [RFC 7396 §2](https://www.rfc-editor.org/rfc/rfc7396.html#section-2)
+ */
 export function merged(standing: JsonObject, changes: JsonObject): JsonObject {
   const result: Record<string, Json> = { ...standing };
   for (const [key, value] of Object.entries(changes)) {
@@ -137,7 +140,7 @@ export function merged(standing: JsonObject, changes: JsonObject): JsonObject {
   return result;
 }
 
-/** The fewest keys, so that what does not change keeps its comments and its form. */
+/** As few keys as possible, so that what does not change keeps its comments and form. */
 function editsOf(path: ConfigPath, standing: JsonObject, changes: JsonObject): readonly ConfigEdit[] {
   return Object.entries(changes).flatMap(([key, value]): readonly ConfigEdit[] => {
     const at = [...path, key];

@@ -1,6 +1,6 @@
 /**
- * Decides in which era a server is spoken to: which handshake is tried first, and whether a failure of it is a refusal
- * that the other era may answer. At most two attempts. Sends nothing and knows no SDK.
+ * Decides the era for a server: which handshake is tried first, and whether its failure is a refusal that the other era may
+ * not have. At most two attempts.
  * @see ERA-1 and ERA-2 in docs/specification.md
  */
 
@@ -19,23 +19,23 @@ export interface FailedAttempt {
 
 export type NextAttempt =
   | { readonly kind: 'attempt'; readonly handshake: Handshake }
-  /** In the order of the attempts: the original error first, the probe's second. */
+  /** In the order of the attempts: the first error, then the probe's. */
   | { readonly kind: 'failed'; readonly failures: readonly ConnectFailure[] };
 
-/** A modern-only server, or one that does not know the method or its form. */
+/** From a modern-only server, or one that does not support the method or its form. */
 const refusalCodes: ReadonlySet<number> = new Set([-32022, -32020, -32021, -32601, -32602, -32600]);
 const refusalStatuses: ReadonlySet<number> = new Set([400, 404, 405, 406, 415, 501]);
 
 /**
  * Chooses the first handshake.
- * @param verdict what the server took last time; only `auto` lets it change the order
+ * @param verdict what the server accepted last time; only `auto` lets it change the order
  */
 export function firstAttempt(protocol: Protocol, verdict?: Handshake): Handshake {
   if (protocol === 'auto') return verdict ?? 'initialize';
   return protocol === 'stateless' ? 'discover' : 'initialize';
 }
 
-/** Decides what follows the failed attempts of one connect; `legacy` and a second failure end it. */
+/** Decides what follows the failed attempts of one connect; with `legacy`, and after a second failure, it ends. */
 export function nextAttempt(protocol: Protocol, tried: readonly [FailedAttempt, ...FailedAttempt[]]): NextAttempt {
   const [first] = tried;
   if (protocol === 'legacy' || tried.length > 1 || !isRefusal(first)) {
@@ -45,8 +45,8 @@ export function nextAttempt(protocol: Protocol, tried: readonly [FailedAttempt, 
 }
 
 /**
- * Tells whether the server answered and refused. Silence, a broken connection, missing credentials, haste and trouble
- * of the server's own say nothing about its era.
+ * Whether the server answered with a refusal. Silence, a broken connection, missing credentials, rate limits and server
+ * errors say nothing about its era.
  */
 function isRefusal({ handshake, failure }: FailedAttempt): boolean {
   switch (failure.kind) {
@@ -61,7 +61,7 @@ function isRefusal({ handshake, failure }: FailedAttempt): boolean {
   }
 }
 
-/** A legacy server may answer a request before `initialize` with any code, so each one refuses a discovery. */
+/** A legacy server may answer a request before `initialize` with any code, so every code refuses a discovery. */
 function refuses(handshake: Handshake, code: number): boolean {
   return handshake === 'discover' || refusalCodes.has(code);
 }

@@ -1,6 +1,6 @@
 /**
- * Knows where other agent programs keep their MCP servers on each system, and finds the servers in what such a file holds.
- * Reads no file and changes no entry.
+ * Where other agent programs keep their MCP servers on each system, and how to find the servers in such a file's content.
+ * Reads no file.
  * @see CLI-5 in docs/specification.md
  */
 
@@ -21,35 +21,35 @@ export interface ForeignFile {
   readonly program: ForeignProgram;
   readonly path: string;
   readonly form: 'json' | 'toml';
-  /** The folder that `${workspaceFolder}` means, where the file belongs to one. */
+  /** The folder of `${workspaceFolder}`, if the file belongs to one. */
   readonly workspace?: string;
-  /** Other files of the program, that may say which of this one's servers are switched off. */
+  /** Other files of the program that may switch off servers of this one. */
   readonly switches?: readonly string[];
 }
 
 export interface ForeignPlaces {
   readonly platform: string;
   readonly userHome: string;
-  /** Where the command runs: the files of its project are looked at too. */
+  /** The working folder of the command, whose project files are read too. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A server as another program's file has it. */
+/** A server in another program's file. */
 export interface ForeignServer {
   readonly name: string;
   readonly value: JsonObject;
-  /** Descriptions of what VS Code would ask for, by id. */
+  /** Descriptions of VS Code's input prompts, by id. */
   readonly inputs: Readonly<Record<string, string>>;
 }
 
-/** Servers that Claude Code has for a folder that is not looked at. */
+/** Servers that Claude Code has for a folder that is not read. */
 export interface ServersElsewhere {
   readonly folder: string;
   readonly names: readonly string[];
 }
 
-/** Every file that may be there, those of the user first; then the folder's and those of the folders that hold it. */
+/** Every file that may exist: those of the user, then those of the folder and its parents. */
 export function foreignFiles({ platform, userHome, folder, env }: ForeignPlaces): readonly ForeignFile[] {
   const settings = settingsFolder(platform, userHome, env);
   const codex = setIn(env.CODEX_HOME) ?? `${userHome}/.codex`;
@@ -83,11 +83,11 @@ export function foreignFiles({ platform, userHome, folder, env }: ForeignPlaces)
     { program: 'codex', path: `${codex}/config.toml`, form: 'toml' },
     ...inEach('codex', '.codex/config.toml').map((file) => ({ ...file, form: 'toml' as const })),
   ];
-  // In the home itself a program's own file and the folder's are one.
+  // In the home itself, a program's own file and the folder's file are the same.
   return files.filter(({ path }, index) => files.findIndex((other) => other.path === path) === index);
 }
 
-/** The servers of a file's value. Claude Code's own file has some for every folder, of which this folder's count. */
+/** The servers in a file's value. Claude Code's own file has servers per folder; only this folder's count. */
 export function serversIn(
   file: ForeignFile,
   value: Json,
@@ -114,21 +114,21 @@ export function serversIn(
   }
 }
 
-/** Names of a folder's servers that a person has refused or switched off, as one of Claude Code's files says. */
+/** Names of a folder's servers that a person has refused or switched off, from one of Claude Code's files. */
 export function switchedOffIn(value: Json, workspace: string): readonly string[] {
   if (!isJsonObject(value)) return [];
   const project = objectOf(objectOf(value.projects)[workspace]);
   return [value.disabledMcpjsonServers, project.disabledMcpjsonServers, project.disabledMcpServers].flatMap(texts);
 }
 
-/** The servers, those of the names switched off here as there. */
+/** The servers, with the named ones switched off here too. */
 export function withoutOff(servers: readonly ForeignServer[], off: ReadonlySet<string>): readonly ForeignServer[] {
   return servers.map((server) =>
     off.has(server.name) ? { ...server, value: { ...server.value, disabled: true } } : server,
   );
 }
 
-/** What Claude Code's own file has for other folders: shown, so that nobody misses it. */
+/** The servers of other folders in Claude Code's own file, to be shown. */
 export function serversElsewhere(
   file: ForeignFile,
   value: Json,
@@ -142,7 +142,7 @@ export function serversElsewhere(
   });
 }
 
-/** The folder and those that hold it, the nearest first, as far as they are the user's own: what lies above may be anybody's. */
+/** The folder and its parents, nearest first, as far as they belong to the user: folders above may be anyone's. */
 function foldersAround(folder: string, userHome: string): readonly string[] {
   const around = [folder];
   if (!folder.startsWith(`${userHome}/`)) return around;
@@ -159,7 +159,7 @@ function settingsFolder(platform: string, userHome: string, env: ForeignPlaces['
   return setIn(env.XDG_CONFIG_HOME) ?? `${userHome}/.config`;
 }
 
-/** An empty variable is as good as none: the XDG specification says so, and the programs do so. */
+/** An empty variable counts as unset, as in the XDG specification and the programs. */
 function setIn(variable: string | undefined): string | undefined {
   return variable === '' ? undefined : variable;
 }
@@ -179,7 +179,7 @@ function inputsOf(inputs: Json | undefined): Readonly<Record<string, string>> {
   return Object.fromEntries(found);
 }
 
-/** Its description, with what VS Code would offer. */
+/** Its description, with the choices that VS Code would offer. */
 function whatIsAsked(input: JsonObject, id: string): string {
   const what = typeof input.description === 'string' ? input.description : id;
   const offered = (Array.isArray(input.options) ? (input.options as readonly Json[]) : []).map((option) =>

@@ -1,6 +1,6 @@
 /**
- * Turns the references in another program's texts into ours: variables, what VS Code asks for, folders. Names those that
- * nothing here answers to. Looks no variable up.
+ * Converts the references in another program's texts into ours: variables, VS Code inputs, folders. Collects those without a
+ * counterpart. Looks up no variable.
  * @see CLI-5 and INT-2 in docs/specification.md
  */
 
@@ -10,25 +10,25 @@ import { isReservedVariable } from '../config/program-variables.ts';
 import type { ForeignServer } from './foreign-files.ts';
 import { spelled } from './secret-places.ts';
 
-/** A variable that the entry refers to and that somebody must set. */
+/** A variable that the entry refers to and a person must set. */
 export interface WantedVariable {
   readonly variable: string;
-  /** What it is for. */
+  /** Its purpose. */
   readonly why: string;
 }
 
 export interface ReferenceSink {
   readonly server: Pick<ForeignServer, 'name' | 'inputs'>;
-  /** The folder that the other program would run it in, where its file belongs to one. */
+  /** The folder in which the other program would run it, if its file belongs to one. */
   readonly workspace: string | undefined;
-  /** Whether `.env` or the environment has the variable. Where it has not, a reference's own fallback takes its place. */
+  /** Whether `.env` or the environment has the variable; if not, the reference's own fallback is used. */
   readonly isSet: (variable: string) => boolean;
   readonly wanted: WantedVariable[];
-  /** References that mean nothing here, as they stand. */
+  /** References without a counterpart, as they are written. */
   readonly unknown: Set<string>;
 }
 
-/** The value with every reference in our notation, at any depth. */
+/** The value with every reference in our syntax, at any depth. */
 export function ownReferences(value: Json, sink: ReferenceSink): Json {
   if (Array.isArray(value)) return value.map((item) => ownReferences(item, sink));
   if (isJsonObject(value)) {
@@ -66,7 +66,7 @@ function ownReference(
   return `\${${variable}}`;
 }
 
-/** Whether a reference names a folder or a separator and no variable. It has the same meaning here. */
+/** Whether a reference means a folder or a separator, not a variable. It has the same meaning here. */
 export function isPlace(name: string): boolean {
   return places.has(name);
 }
@@ -79,5 +79,5 @@ const places: ReadonlySet<string> = new Set([
   '/',
 ]);
 
-/** What an editor knows of its window, and nothing else does. */
+/** References that only an editor can resolve. */
 const editorOnly: ReadonlySet<string> = new Set(['cwd', 'file', 'fileDirname', 'execPath', 'selectedText']);

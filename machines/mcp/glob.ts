@@ -1,6 +1,6 @@
 /**
- * Compiles a shell glob over names: `*`, `?`, `[abc]`, `[!a-z]` and a backslash before a literal. Case matters, and no
- * character is special in the name. A bracket that never closes stands for itself. Knows no tool.
+ * Compiles a shell glob for names: `*`, `?`, `[abc]`, `[!a-z]` and a backslash before a literal. Case-sensitive; names may
+ * contain any characters. An unclosed bracket is a literal.
  * @see FLT-1 in docs/specification.md
  * @see [POSIX pattern matching](https://pubs.opengroup.org/onlinepubs/9699919799/utilities/V3_chap02.html#tag_18_13)
  */
@@ -12,26 +12,26 @@ type Token =
   | { readonly kind: 'set'; readonly negated: boolean; readonly ranges: readonly Range[] };
 
 interface Piece {
-  /** As the pattern has it. */
+  /** As written in the pattern. */
   readonly source: string;
   readonly token: Token;
 }
 
-/** Code points, both ends included. */
+/** Code points, inclusive. */
 interface Range {
   readonly from: number;
   readonly to: number;
 }
 
-/** Returns the test of whole names against the pattern; its time is bounded by pattern length times name length. */
+/** Returns a test of full names against the pattern; its time is bounded by pattern length times name length. */
 export function matchesGlob(pattern: string): (name: string) => boolean {
   const tokens = tokensOf([...pattern]);
   return (name) => matchAll(tokens, [...name]);
 }
 
 /**
- * Returns the globs of a list that commas separate, without blanks around them and without empty ones. A comma in a bracket
- * or behind a backslash belongs to its glob.
+ * Splits a comma-separated list of globs, trimmed and without empty ones. A comma in a bracket or after a backslash belongs
+ * to its glob.
  */
 export function splitGlobs(list: string): readonly string[] {
   const globs = [''];
@@ -42,9 +42,9 @@ export function splitGlobs(list: string): readonly string[] {
   return globs.map((glob) => glob.trim()).filter((glob) => glob !== '');
 }
 
-/** Returns the list that `splitGlobs` reads as globs which match the same names. */
+/** Joins globs into a list that `splitGlobs` reads as globs that match the same names. */
 export function joinGlobs(globs: readonly string[]): string {
-  // A bracket without its end would find one in the next glob.
+  // An unclosed bracket would find its end in the next glob.
   const escaped = ({ source }: Piece): string => (/^[,[\\]$/.test(source) ? `\\${source}` : source);
   return globs
     .map((glob) =>
@@ -55,7 +55,7 @@ export function joinGlobs(globs: readonly string[]): string {
     .join(',');
 }
 
-/** Only the last star is ever gone back to: an earlier one can give nothing that the last one cannot. */
+/** Backtracks only to the last star: an earlier one cannot match more. */
 function matchAll(tokens: readonly Token[], name: readonly string[]): boolean {
   let at = 0;
   let token = 0;
@@ -99,7 +99,7 @@ function tokensOf(pattern: readonly string[]): readonly Token[] {
 
 function piecesOf(pattern: readonly string[]): readonly Piece[] {
   const pieces: Piece[] = [];
-  // Where one bracket has no end, no later one has: without this, a long row of brackets is searched again and again.
+  // If one bracket is not closed, no later one is: otherwise a long row of brackets would be searched again and again.
   let mayClose = true;
   for (let at = 0; at < pattern.length; at += 1) {
     const from = at;
@@ -121,7 +121,7 @@ function piecesOf(pattern: readonly string[]): readonly Piece[] {
   return pieces;
 }
 
-/** Reads a bracket from behind its `[` up to its `]`; undefined where it never closes. */
+/** Reads a bracket after its `[` up to its `]`; undefined if it is not closed. */
 function readSet(pattern: readonly string[], from: number): { token: Token; end: number } | undefined {
   const negated = pattern[from] === '!';
   const first = negated ? from + 1 : from;
@@ -132,7 +132,7 @@ function readSet(pattern: readonly string[], from: number): { token: Token; end:
     at += 1;
     return codeOf(pattern[at - 1] ?? '');
   };
-  // A `]` in the first place is a member, as in every shell.
+  // A `]` in the first position is a member, as in every shell.
   while (at < pattern.length && (pattern[at] !== ']' || at === first)) {
     const low = take();
     const isRange = pattern[at] === '-' && at + 1 < pattern.length && pattern[at + 1] !== ']';

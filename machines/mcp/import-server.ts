@@ -1,6 +1,6 @@
 /**
- * Turns another program's server into an entry of ours: keys by the same meaning, references in our notation, and a word
- * about everything that has no counterpart here. Decides nothing about names that are taken.
+ * Converts another program's server into our entry: keys by meaning, references in our syntax, and a note on everything
+ * without a counterpart. Does not decide about taken names.
  * @see CLI-5 and CFG-1 in docs/specification.md
  */
 
@@ -12,7 +12,7 @@ import { ownReferences, type WantedVariable } from './foreign-references.ts';
 export interface ImportedServer {
   readonly entry: JsonObject;
   readonly wanted: readonly WantedVariable[];
-  /** What could not be taken over, and what to look at. */
+  /** What could not be imported, and what to check. */
   readonly notes: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export function importServer(server: ForeignServer, place: ImportPlace): ImportV
   return { kind: 'imported', entry, wanted, notes };
 }
 
-/** Codex and Claude Desktop take every text as it stands; the others know references, each in its notation. */
+/** Codex and Claude Desktop have no references; the others do, each with its own syntax. */
 function isLiteral(program: ForeignProgram): boolean {
   return program === 'codex' || program === 'claude-desktop';
 }
@@ -66,7 +66,7 @@ function referred(
   return entry;
 }
 
-/** Keys that say nothing beyond what others say, or that only the other program's screen needs. */
+/** Keys that repeat others, or that only the other program's user interface needs. */
 const silent: ReadonlySet<string> = new Set([
   'type',
   'name',
@@ -98,7 +98,7 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
   const remote = typeof url === 'string' ? url : serverUrl;
   const isStdio = typeof command === 'string';
   const login = isJsonObject(oauth) ? oauth : isJsonObject(auth) ? auth : auth === 'oauth' ? {} : undefined;
-  // The others count milliseconds; fewer than a thousand are somebody's seconds, and nobody's wish.
+  // The others use milliseconds; a value below a thousand was meant as seconds by mistake, and is left out.
   const isTimed = typeof timeout === 'number' && timeout >= 1_000;
   leaveOut({ ...rest, ...(timeout === undefined || isTimed ? {} : { timeout }) }, notes);
   return present({
@@ -115,7 +115,7 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
   });
 }
 
-/** The editors try the newer transport and fall back to the older one by themselves, so their files need not say which. */
+/** Editors fall back from the newer transport to the older one automatically, so their files need not name it. */
 function isSse(
   type: Json | undefined,
   url: string,
@@ -153,11 +153,11 @@ function fromCodex(value: JsonObject, wanted: WantedVariable[], notes: string[])
         : {};
   const seconds = startup_timeout_sec ?? (typeof startup_timeout_ms === 'number' ? startup_timeout_ms / 1_000 : 0);
   const tools = present({
-    // An empty list allows nothing, there as here.
+    // An empty list allows nothing, in both programs.
     include: Array.isArray(enabled_tools) ? texts(enabled_tools) : undefined,
     exclude: texts(disabled_tools).length > 0 ? texts(disabled_tools) : undefined,
   });
-  // Where a token is given nobody logs in, there as here.
+  // A token replaces the login, in both programs.
   const hasLogin = !isStdio && Object.keys(bearer).length === 0 && (isJsonObject(oauth) || texts(scopes).length > 0);
   return present({
     command: isStdio ? command : undefined,
@@ -176,13 +176,13 @@ function fromCodex(value: JsonObject, wanted: WantedVariable[], notes: string[])
   });
 }
 
-/** Names of variables, some of them with where Codex would look. */
+/** Names of variables, some of them with Codex's source. */
 function namesIn(variables: Json | undefined): readonly string[] {
   if (!Array.isArray(variables)) return [];
   return texts((variables as readonly Json[]).map((one) => (isJsonObject(one) ? (one.name ?? null) : one)));
 }
 
-/** Claude Code's, Cursor's and Codex' spellings of one thing. */
+/** Claude Code's, Cursor's and Codex's keys for the same thing. */
 function loginOf(login: JsonObject, notes: string[]): JsonObject {
   const { scopes, scope, clientId, CLIENT_ID, client_id, clientSecret, CLIENT_SECRET, callbackPort, ...rest } = login;
   const asked = scopes ?? scope;
@@ -206,7 +206,7 @@ function present(entry: Readonly<Record<string, Json | undefined>>): JsonObject 
 }
 
 function filled(value: Json | undefined): JsonObject | undefined {
-  // VS Code's null takes a variable away, which is not there in the first place.
+  // VS Code's null removes a variable, which is not inherited here.
   const map = present(
     Object.fromEntries(Object.entries(objectOf(value)).map(([key, held]) => [key, held === null ? undefined : held])),
   );

@@ -1,6 +1,6 @@
 /**
- * Reads an add-server link: who it names and which entry it carries, or the one rule that it breaks. Installs nothing and
- * trusts nothing: the text comes from a web page.
+ * Parses an add-server link: its name and entry, or the one rule that it breaks. Installs nothing and trusts nothing,
+ * because the text comes from a web page.
  * @see LNK-1 and SEC-2 in docs/specification.md
  * @see [RFC 4648 §5](https://www.rfc-editor.org/rfc/rfc4648.html#section-5)
  */
@@ -42,7 +42,7 @@ const mostCharacters = Math.ceil(mostBytes / 3) * 4;
 
 export function readInstallLink(text: string): LinkReading {
   const given = text.trim();
-  // The longest link that can be right; what is longer is not even taken apart.
+  // The longest valid link; a longer one is not parsed.
   if (given.length > mostCharacters * 3 + 1_024) return refuse('link-too-long', tooLong);
   const params = paramsOf(given);
   if (params === undefined) {
@@ -67,7 +67,7 @@ export function readInstallLink(text: string): LinkReading {
   return entryOf(name, value.value);
 }
 
-/** Tells whether a server may be called so; a name of dots alone would be a folder. */
+/** Whether a server may have this name; one of dots only would be a folder. */
 export function isName(name: string): boolean {
   return namePattern.test(name) && !/^\.+$/.test(name);
 }
@@ -80,9 +80,9 @@ function paramsOf(text: string): URLSearchParams | undefined {
   return match === null ? undefined : new URLSearchParams(match[1]);
 }
 
-/** The bytes; or why there are none. Looks at the length before it decodes. */
+/** The decoded bytes, or why there are none. Checks the length before it decodes. */
 function decode(config: string): Uint8Array | 'long' | 'malformed' {
-  // A query writes a space as "+", which is a letter of base64.
+  // A query encodes a space as "+", which is a character of base64.
   const standard = config.replaceAll(' ', '+').replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '');
   if (standard.length > mostCharacters) return 'long';
   if (!/^[A-Za-z0-9+/]*$/.test(standard) || standard.length % 4 === 1) return 'malformed';
@@ -124,7 +124,7 @@ function entryOf(name: string, value: Json): LinkReading {
   return { kind: 'link', link: { name, config: value } };
 }
 
-/** An entry is read like the owner's own, so a reference would hand the owner's secrets to a server of the link's choice. */
+/** The entry would be interpolated like the owner's, so a reference would send the owner's secrets to the link's server. */
 function referenceIn(value: Json): string | undefined {
   if (typeof value === 'string') return unresolvedReference(value);
   if (typeof value !== 'object' || value === null) return undefined;

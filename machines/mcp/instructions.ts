@@ -1,6 +1,6 @@
 /**
- * Puts the instructions of several servers together as one text for a model: each under a line that names its server, of
- * bounded length, without invisible characters, and unable to pose as another server's. Knows no session.
+ * Joins the instructions of several servers into one text for a model: each below a line that names its server, limited in
+ * length, without invisible characters, and unable to imitate another server's.
  * @see CLI-5 and LIF-13 in docs/specification.md
  */
 
@@ -8,9 +8,9 @@ import { cut } from '../base/json.ts';
 import { stripTags } from './strip-tags.ts';
 import { toolPrefix } from './tool-name.ts';
 
-/** Characters of one server's instructions. */
+/** The most characters of one server's instructions. */
 export const maxServerInstructions = 4_000;
-/** Characters of all of them, with the lines that name the servers. */
+/** The most characters of all of them, including the lines that name the servers. */
 export const maxInstructions = 32_000;
 
 export interface ServerInstructions {
@@ -19,14 +19,14 @@ export interface ServerInstructions {
 }
 
 const heading = '## mcp server';
-/** Blanks are looked for again only behind signs: two runs side by side would take the square of their length. */
+/** Blanks are matched again only after `#`: two adjacent runs would take quadratic time. */
 const headingLine = /^(?=[^\S\n]*(?:#+[^\S\n]*)?mcp server)/gimu;
-/** A word is looked for this far back from the cut; an unbroken text is cut within. */
+/** How far before the cut a word boundary is searched; text without one is cut within a word. */
 const longestWord = 200;
-/** Room for the last line. */
+/** Room for the final remark. */
 const reserve = 100;
 
-/** Returns the text; undefined where no server has any. */
+/** Returns the text; undefined if no server has instructions. */
 export function joinInstructions(rows: readonly ServerInstructions[]): string | undefined {
   const sections: string[] = [];
   let length = 0;
@@ -46,9 +46,9 @@ export function joinInstructions(rows: readonly ServerInstructions[]): string | 
   return sections.length === 0 ? undefined : sections.join('\n\n');
 }
 
-/** Lines and tabs stay; what begins like the line that names a server is quoted. */
+/** Keeps lines and tabs; quotes a line that begins like the one that names a server. */
 function readable(given: string): string {
-  // Only so much is looked at as may be kept.
+  // Reads only as much as may be kept.
   const looked = cut(given, 4 * maxServerInstructions);
   const clean = stripTags(looked)
     .replace(/\r\n?|[\u2028\u2029]/gu, '\n')

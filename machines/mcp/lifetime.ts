@@ -1,5 +1,5 @@
 /**
- * Decides what the answer to a probe says about a connection. Nothing is closed here.
+ * What the answer to a probe means for a connection. Closes nothing.
  * @see LIF-4 in docs/specification.md
  */
 
@@ -14,8 +14,8 @@ export type ProbeReading =
 const methodNotFound = -32601;
 
 /**
- * Reads the failure of a probe. A server that answers lives, even if it does not know `ping`: the stateless era has
- * none, and some servers never had it. One that asks for patience is not connected to anew.
+ * Interprets a failed probe. A server that answers is alive, even if it does not support `ping`: the stateless era has none,
+ * and some servers never had it. A rate-limited server is alive too.
  */
 export function readProbeFailure(probe: Probe, failure: ConnectFailure): ProbeReading {
   const code = failure.kind === 'rpc' ? failure.code : failure.kind === 'http' ? failure.rpcCode : undefined;

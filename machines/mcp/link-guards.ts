@@ -1,6 +1,6 @@
 /**
- * Says which settings of an entry lower a guard, in sentences for the person who is asked: the entry comes from a web page
- * or from another program's file.
+ * Describes which settings of an entry lower a guard, for the person who is asked: the entry comes from a web page or from
+ * another program's file.
  * @see SEC-2 in docs/specification.md
  */
 
@@ -8,8 +8,8 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { wordInSentence } from '../base/shown-json.ts';
 
 /**
- * Variables that load other code into a command, choose which code it is, or where it is fetched from: of the loader, the
- * shells, interpreters, package managers and git, and those that take the place of a server's certificates or its route.
+ * Variables that load other code into a command, or choose which code runs or where it is fetched from: of the loader,
+ * shells, interpreters, package managers and git, and those that replace a server's certificates or its route.
  */
 const loaders = new RegExp(
   `^(?:${[
@@ -27,7 +27,7 @@ const loaders = new RegExp(
   'i',
 );
 
-/** One sentence per guard, each beginning with the key; empty where all are as they are without the entry's words. */
+/** One sentence per lowered guard, beginning with the key; empty if the entry lowers none. */
 export function loweredGuards(config: JsonObject): readonly string[] {
   const { trust, ssl_verify: verify, env, client_cert: cert, client_key: key, cross_origin_redirects: leads } = config;
   const files = [...textsOf(cert), ...textsOf(key)].map(wordInSentence);

@@ -1,7 +1,7 @@
 /**
- * Decides which of the tools, resources or prompts that a server lists are admitted: those of bounded size each, and in
- * bounded number and sum; tools with a usable name only. The others are left out with a reason, and never cost the server
- * those that fit. What reports them stays short, however many they are.
+ * Decides which tools, resources or prompts of a server's listing are admitted: limited in size, number and total size;
+ * tools only with a usable name. The others are left out with a reason and do not affect those that fit. The report has a
+ * limited length.
  * @see LIF-14 and NAM-2 in docs/specification.md
  */
 
@@ -9,32 +9,31 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { strangersWords } from './strangers-words.ts';
 import { cleanTool } from './strip-tags.ts';
 
-/** Bytes of one definition. */
+/** The most bytes of one definition. */
 const maxDefinitionBytes = 262_144;
-/** Bytes of all definitions of one listing. */
+/** The most bytes of all definitions of one listing. */
 const maxListingBytes = 4_194_304;
-/** Definitions of one listing. A small one costs more to read than its bytes say. */
+/** The most definitions of one listing: a small one costs more to read than its bytes suggest. */
 const maxDefinitions = 10_000;
-/** Bytes of the answer with one page of a listing: twice what may be kept of all pages, for what is left out. */
+/** The most bytes of one page's answer: twice the limit of all pages, to allow for what is left out. */
 export const maxPageBytes = 2 * maxListingBytes;
 
-/** What one listing leaves out. */
+/** The entries that one listing leaves out. */
 export interface LeftOut {
-  /** Counts an entry; the name is undefined where it has none. */
+  /** Counts an entry; the name is undefined if it has none. */
   add(name: string | undefined, reason: string): void;
-  /** One sentence for each reason, with the first names. */
+  /** One sentence per reason, with the first names. */
   sentences(): readonly string[];
 }
 
 /** The admission of one listing, page by page. */
 export interface Admission {
   /**
-   * Returns the admitted entries of a page, without invisible characters; names and addresses stay as the server lists
-   * them. An entry that no longer fits does not keep out a smaller one of the same page. One that is no object passes, and
-   * is counted.
+   * Returns the admitted entries of a page, without invisible characters; names and addresses are unchanged. An entry that
+   * does not fit does not exclude a smaller one on the same page. An entry that is not an object is admitted and counted.
    */
   admit(page: readonly Json[]): readonly Json[];
-  /** Whether an entry was left out for the bounds of the listing, so that further pages are of no use. */
+  /** Whether an entry was left out because of the listing's limits, so that further pages are useless. */
   isOver(): boolean;
 }
 
@@ -48,11 +47,11 @@ const reasonsOf = (noun: Noun): Readonly<Record<Reason, string>> => ({
   number: `one server may have ${maxDefinitions} ${noun}s`,
 });
 const maxNames = 3;
-/** The reasons quote what a server lists, so it could make as many as it has entries. */
+/** Reasons may quote what a server lists, so their number must be limited. */
 const maxReasons = 10;
 const otherReasons = 'other reasons';
 
-/** @param noun what an entry is called */
+/** @param noun the kind of entry */
 export function createLeftOut(noun: Noun): LeftOut {
   const rows = new Map<string, { count: number; readonly names: string[] }>();
   return {
@@ -82,7 +81,7 @@ export function createAdmission(noun: Noun, leftOut: LeftOut): Admission {
   function reasonAgainst(entry: Json): Reason | undefined {
     if (count >= maxDefinitions) return 'number';
     const name = nameOf(entry);
-    // Only tools are registered by their names.
+    // Only tools are registered by name.
     if (noun === 'tool' && name !== undefined && (name === '' || /\p{Cc}/u.test(name))) return 'name';
     const size = bytesOf(JSON.stringify(entry));
     if (size > maxDefinitionBytes) return 'size';
@@ -95,7 +94,7 @@ export function createAdmission(noun: Noun, leftOut: LeftOut): Admission {
   return {
     admit: (page) =>
       page.flatMap((listed) => {
-        // Bounds the depth too, before it is serialised.
+        // Also limits the depth, before serialization.
         const entry = count < maxDefinitions && isJsonObject(listed) ? cleaned(listed) : listed;
         const reason = reasonAgainst(entry);
         if (reason === undefined) return [entry];
@@ -107,7 +106,7 @@ export function createAdmission(noun: Noun, leftOut: LeftOut): Admission {
   };
 }
 
-/** On the wire names and addresses must stay as the server has them; a name is sanitised where it is registered. */
+/** Names and addresses must be sent back unchanged; a name is sanitised where it is registered. */
 function cleaned(entry: JsonObject): JsonObject {
   const { name, uri } = entry;
   return {
@@ -117,7 +116,7 @@ function cleaned(entry: JsonObject): JsonObject {
   };
 }
 
-/** What an entry is called; undefined where it has no name and no address. */
+/** The name or address of an entry; undefined if it has neither. */
 export function nameOf(entry: Json): string | undefined {
   const name = isJsonObject(entry) ? (entry.name ?? entry.uri) : undefined;
   return typeof name === 'string' ? name : undefined;

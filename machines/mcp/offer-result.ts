@@ -1,6 +1,6 @@
 /**
- * Decides what of a server's resources and prompts reaches a client: within the cap of a result, without invisible
- * characters, and in the shape of the protocol. What is left out is reported. Knows no server.
+ * Limits what a client gets of a server's resources and prompts: within the result cap, without invisible characters, and in
+ * the protocol's shape. What is left out is reported.
  * @see CLI-5 and LIF-13 in docs/specification.md
  */
 
@@ -13,7 +13,7 @@ import { type Allowance, fitWhole, type ShapedResult, type Shaping, shapeResult 
 /**
  * Shapes the answer to a request for resources or prompts. Returns it as the `structuredContent` of a result without
  * content.
- * @param cap characters of text, as of a tool's result; the data of images is not counted
+ * @param cap the most characters of text, as for a tool's result; image data does not count
  */
 export function shapeOffer(method: OfferMethod, given: Json, cap: number): Shaping {
   const source = isJsonObject(given) ? given : {};
@@ -27,7 +27,7 @@ function shapeRows(method: OfferList, source: JsonObject, cap: number): Shaping 
   const notes: string[] = [];
   const rows = objectsIn(source[key]).flatMap((row) => {
     const name = scalarText(row[id]);
-    // On the wire it must stay as the server gives it, so it cannot be cleaned.
+    // It must be sent back unchanged, so it cannot be cleaned.
     const isUsable = name !== '' && !/\p{Cc}/u.test(name) && stripTags(name) === name;
     const kept = isUsable ? fitWhole(mapStrings(row, stripTags), allowance) : undefined;
     if (kept !== undefined) return [kept];
@@ -38,7 +38,7 @@ function shapeRows(method: OfferList, source: JsonObject, cap: number): Shaping 
   return shaping({ [key]: rows }, notes.slice(0, mostNotes));
 }
 
-/** A listing may have as many faults as it has rows. */
+/** A listing may have as many faults as rows. */
 const mostNotes = 3;
 
 function shapeContents(source: JsonObject, cap: number): Shaping {
@@ -73,7 +73,7 @@ function shapePrompt(source: JsonObject, cap: number): Shaping {
   );
 }
 
-/** Of text; the data of images and sounds is not counted. */
+/** The characters of text; the data of images and audio does not count. */
 function charactersOf({ content }: ShapedResult): number {
   let count = 0;
   for (const { type, text, resource } of content) {

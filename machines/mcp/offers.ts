@@ -1,6 +1,6 @@
 /**
- * The resources and prompts that a server offers beside its tools: the requests that reach them, and which utility tool
- * stands for each request. What a caller may not do by the utility tool it may not do by the request.
+ * The resources and prompts that a server offers in addition to tools: their requests, and the utility tool for each. A
+ * caller that may not use the utility tool may not make the request.
  * @see CLI-5 and FLT-2 in docs/specification.md
  */
 
@@ -14,10 +14,10 @@ export const listNames: readonly ListName[] = ['tools', 'resources', 'prompts'];
 export type OfferList = 'resources/list' | 'resources/templates/list' | 'prompts/list';
 export type OfferMethod = OfferList | 'resources/read' | 'prompts/get';
 
-/** The rows of each list, as a client was last answered. */
+/** The rows of each list in the last answer to a client. */
 export type Offered = Readonly<Partial<Record<OfferList, readonly JsonObject[]>>>;
 
-/** The utility tool under whose name, schema and filters a request is made. */
+/** The utility tool whose name, schema and filters apply to a request. */
 export const utilityOf: Readonly<Record<OfferMethod, Utility>> = {
   'resources/list': 'list_resources',
   'resources/templates/list': 'list_resources',
@@ -26,7 +26,7 @@ export const utilityOf: Readonly<Record<OfferMethod, Utility>> = {
   'prompts/get': 'get_prompt',
 };
 
-/** Where the rows of a list lie in its result, and what names a row. */
+/** The key of the rows in a list's result, and the field that identifies a row. */
 export const offerRows = {
   'resources/list': { key: 'resources', id: 'uri' },
   'resources/templates/list': { key: 'resourceTemplates', id: 'uriTemplate' },

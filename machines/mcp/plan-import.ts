@@ -1,6 +1,6 @@
 /**
- * Plans what an import would write: the name of each server, its entry with references for secrets, the variables of
- * `.env`. A name that is taken is never planned over; another one is proposed. Writes nothing.
+ * Plans an import: the name of each server, its entry with references for secrets, the variables of `.env`. A taken name is
+ * never overwritten; another one is proposed. Writes nothing.
  * @see CLI-5 and HOME-4 in docs/specification.md
  */
 
@@ -17,18 +17,18 @@ import { type VariableUse, variableUses } from './variable-uses.ts';
 
 export interface ImportItem {
   readonly file: ForeignFile;
-  /** Whether the file belongs to a checkout, whose authors wrote it; the file in the home itself is the user's own. */
+  /** Whether the file belongs to a checkout, whose authors wrote it; a file in the home itself is the user's own. */
   readonly isProject: boolean;
-  /** In the other program. */
+  /** Its name in the other program. */
   readonly foreignName: string;
-  /** Here, where it is added. */
+  /** The name to add it under. */
   readonly name: string;
   readonly entry: JsonObject;
-  /** The secrets of the file, which go into `.env`. */
+  /** The secrets of the file, to be written to `.env`. */
   readonly variables: readonly TakenSecret[];
-  /** The variables that its file refers to, set or not, with where their values go. */
+  /** The variables that its file refers to, set or not, with where their values are sent. */
   readonly uses: readonly VariableUse[];
-  /** Neither in `.env` nor in the environment. */
+  /** Variables that neither `.env` nor the environment has. */
   readonly missing: readonly WantedVariable[];
   readonly notes: readonly string[];
   readonly standing: Standing;
@@ -36,9 +36,9 @@ export interface ImportItem {
 
 export type Standing =
   | { readonly kind: 'new' }
-  /** The very same entry stands already, or another program has it too. */
+  /** The same entry exists already, or another program has it too. */
   | { readonly kind: 'same' }
-  /** Something else has its name; it could be added under this one. */
+  /** Another entry has its name; it could be added under this one. */
   | { readonly kind: 'taken'; readonly free: string }
   | { readonly kind: 'unusable'; readonly why: string };
 
@@ -62,7 +62,7 @@ export function planImport({ found, config, secrets, env, userHome }: ImportStar
     const read = importServer(server, { program: file.program, workspace: file.workspace, isSet });
     return { file, server, read, reads: new Set(read.kind === 'unusable' ? [] : variablesIn(read.entry)) };
   });
-  // Any of the offered entries may be chosen, so a reference of one counts as much as one that is in force.
+  // Any offered entry may be chosen, so its references count like those already in the configuration.
   const readers = new Map<string, number>();
   for (const variable of [new Set(variablesIn(config)), ...offers.map(({ reads }) => reads)].flatMap((all) => [
     ...all,
@@ -107,7 +107,7 @@ function standingOf(name: string, entry: string, taken: ReadonlyMap<string, stri
   return { kind: 'taken', free: freeName(second, taken) };
 }
 
-/** The name with what a name may not hold replaced. */
+/** The name with invalid characters replaced. */
 function fitName(name: string): string {
   const fit = name.replace(/[^A-Za-z0-9._-]+/g, '-').slice(0, longestName);
   return isName(fit) ? fit : 'server';
@@ -124,7 +124,7 @@ function unique(variables: readonly TakenSecret[]): readonly TakenSecret[] {
   return [...new Map(variables.map((one) => [one.variable, one])).values()];
 }
 
-/** The same for the same entry, whatever the order of its keys. */
+/** Equal for equal entries, regardless of key order. */
 function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);

@@ -1,15 +1,15 @@
 /**
- * Takes secrets out of a text by their shape: keys of known services, bearer tokens, JWTs, logins and tokens in URLs.
- * It cannot know a secret without a shape; what the configuration holds is redacted by value elsewhere.
+ * Redacts secrets by their shape: keys of known services, bearer tokens, JWTs, logins and tokens in URLs. Secrets of the
+ * configuration are redacted by value elsewhere.
  * @see LIF-13 in docs/specification.md
  */
 
 /**
- * Each takes time linear in the text: it begins with a fixed text, and after it one class repeats without anything that
- * must follow, or with something that the class cannot hold.
+ * Each takes linear time: it begins with fixed text, after which one class repeats, followed by nothing or by a character
+ * that the class excludes.
  */
 const shapes: readonly (readonly [RegExp, string])[] = [
-  // The look-behind keeps one long run from being tried at each of its hyphens.
+  // The look-behind prevents matching again at each hyphen of a long run.
   [/(?<![\w-])eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?/g, '[redacted]'],
   [/\b(Bearer\s{1,8})[\w.~+/=-]+/gi, '$1[redacted]'],
   [/\bsk-[\w-]{6,}/g, '[redacted]'],
@@ -17,13 +17,13 @@ const shapes: readonly (readonly [RegExp, string])[] = [
   [/\bgithub_pat_\w+/g, '[redacted]'],
   [/\bxox[a-z]-[A-Za-z0-9-]+/g, '[redacted]'],
   [/\bA(?:KIA|SIA)[A-Z0-9]{12,}/g, '[redacted]'],
-  // A user alone goes too: tokens are often given as one.
+  // Also removes a user name alone, because tokens are often given as one.
   [/:\/\/[^\s/?#]*@/g, '://[redacted]@'],
-  // Also matches where the name only ends so: access_token, client_secret.
+  // Also matches names with these endings: access_token, client_secret.
   [/((?:token|api[-_]?key|secret|password|passwd)=)[^\s&#"'<>;,]+/gi, '$1[redacted]'],
 ];
 
-/** Replaces every known shape with `[redacted]`; doing it twice changes nothing more. */
+/** Replaces every known shape with `[redacted]`; idempotent. */
 export function redactShapes(text: string): string {
   return shapes.reduce((left, [shape, instead]) => left.replace(shape, instead), text);
 }

@@ -1,7 +1,7 @@
 /**
- * Decides how a lost server is tried again, and when calls to a failing one are refused at once. Waits grow and are
- * spread by chance; after a few failures the server is parked and looked at from time to time. Times and chance come
- * as numbers; which failure is permanent is decided elsewhere.
+ * Decides how a lost server is retried, and when calls to a failing one are refused at once. Waits grow, with jitter; after
+ * a few failures the server is parked and probed from time to time. Times and randomness are parameters; which failures are
+ * permanent is decided elsewhere.
  * @see LIF-7 and LIF-8 in docs/specification.md
  * @see [Exponential backoff and jitter](https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/)
  */
@@ -13,17 +13,17 @@ export type RetryPlan =
   | { readonly kind: 'retry'; readonly delayMs: number }
   | { readonly kind: 'parked'; readonly probeInMs: number };
 
-/** Its times are of a clock that only rises: one that is set back must not keep a breaker open. */
+/** Times are of a monotonic clock: a clock that is set back must not keep the breaker open. */
 export type BreakerState =
   | { readonly kind: 'closed'; readonly failures: number }
   | { readonly kind: 'open'; readonly untilMs: number }
-  /** One call is on trial. Its time is bounded: a trial that is cancelled would keep all others out for good. */
+  /** One trial call is in progress. Its time is limited: a cancelled trial would otherwise block all others forever. */
   | { readonly kind: 'halfOpen'; readonly untilMs: number };
 
 export type BreakerEvent =
   /** A call was admitted and is sent. */
   | { readonly kind: 'sent'; readonly nowMs: number }
-  /** Any answer of the server, a tool's own error and a JSON-RPC error too: the transport works. */
+  /** Any answer of the server, including tool errors and JSON-RPC errors: the transport works. */
   | { readonly kind: 'answered' }
   | { readonly kind: 'transportFailed'; readonly nowMs: number };
 
@@ -35,15 +35,15 @@ export const closedBreaker: BreakerState = { kind: 'closed', failures: 0 };
 
 /**
  * Plans what follows a failed attempt.
- * @param failures attempts that failed in a row, this one included
- * @param random a number in [0, 1): full jitter, so that servers lost together do not come back together
+ * @param failures consecutive failed attempts, including this one
+ * @param random a number in [0, 1): full jitter, so that servers lost together do not reconnect together
  */
 export function planRetry(failures: number, random: number): RetryPlan {
   if (failures >= attemptsInARow) return { kind: 'parked', probeInMs: selfProbeMs };
   return { kind: 'retry', delayMs: Math.floor(random * backoffMs(reconnect, Math.max(0, failures - 1))) };
 }
 
-/** Milliseconds until a call may be tried; undefined where it is admitted now. */
+/** Milliseconds until a call may be tried; undefined if it is admitted now. */
 export function refusedForMs(state: BreakerState, nowMs: number): number | undefined {
   if (state.kind === 'closed' || nowMs >= state.untilMs) return undefined;
   return state.untilMs - nowMs;
@@ -54,7 +54,7 @@ export function refusedWords(waitMs: number): string {
   return `its last calls all failed in transport; calls are tried again in ${Math.ceil(waitMs / 1_000)} s`;
 }
 
-/** The breaker after an event. */
+/** Returns the breaker's state after an event. */
 export function breakerStep(
   state: BreakerState,
   event: BreakerEvent,
@@ -70,7 +70,7 @@ export function breakerStep(
         : { kind: 'closed', failures: counted };
     }
     case 'open':
-      // What ends now was sent before the breaker opened, and says nothing new.
+      // A call that ends now was sent before the breaker opened, and adds no information.
       return event.kind === 'sent' ? { kind: 'halfOpen', untilMs: event.nowMs + resetMs } : state;
     case 'halfOpen':
       if (event.kind === 'answered') return closedBreaker;

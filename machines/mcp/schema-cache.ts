@@ -1,7 +1,6 @@
 /**
- * Decides whether the remembered tools of a lazy server may stand for the server itself. An entry is bound to what
- * decides the tool list by a fingerprint, to the server's own time to live, and to its format. Reads and writes text;
- * knows no file and computes no hash.
+ * Decides whether the cached tools of a lazy server can replace a connection. An entry is valid for a fingerprint of what
+ * decides the tool list, within the server's time to live, and in the current format. The caller reads the file and hashes.
  * @see LIF-6 in docs/specification.md
  */
 
@@ -12,15 +11,15 @@ import type { ServerSettings, TransportPlan } from './server-settings.ts';
 export interface CachedDiscovery {
   readonly fingerprint: string;
   readonly savedAtMs: number;
-  /** How long the server says its list holds; undefined where it says nothing. */
+  /** The list's time to live as given by the server; absent if it gives none. */
   readonly ttlMs?: number;
-  /** Every tool of the server: the filter comes after. */
+  /** Every tool of the server, before filtering. */
   readonly tools: readonly JsonObject[];
-  /** Which of its tools were left out, and why. */
+  /** Which tools were left out, and why. */
   readonly leftOut?: readonly string[];
   readonly capabilities: JsonObject;
   readonly instructions?: string;
-  /** What clients were last answered of its resources and prompts. */
+  /** The resources and prompts in the last answers to clients. */
   readonly offered?: Offered;
 }
 
@@ -29,10 +28,10 @@ export type CacheReading =
   | { readonly kind: 'stale'; readonly why: string }
   | { readonly kind: 'corrupt'; readonly why: string };
 
-/** Raised when an entry of the old form would be misread. */
+/** Increased when an entry of the old format would be misread. */
 const format = 1;
 
-/** Reads an entry; only a fresh one saves the connect. */
+/** Parses an entry; only a fresh one saves the connect. */
 export function readCache(text: string, fingerprint: string, nowMs: number): CacheReading {
   const entry = parse(text);
   if (entry === undefined) return { kind: 'corrupt', why: 'it is not a JSON object' };
@@ -42,21 +41,21 @@ export function readCache(text: string, fingerprint: string, nowMs: number): Cac
   if (typeof discovery === 'string') return { kind: 'corrupt', why: discovery };
   if (discovery.fingerprint !== fingerprint) return { kind: 'stale', why: 'the server entry has changed' };
   const { ttlMs, savedAtMs } = discovery;
-  // Saved in the future: the clock was set back, and nobody knows how old the entry is.
+  // Saved in the future: the clock was set back, so the age of the entry is unknown.
   if (ttlMs !== undefined && (nowMs >= savedAtMs + ttlMs || nowMs < savedAtMs)) {
     return { kind: 'stale', why: `the server let it hold for ${ttlMs} ms` };
   }
   return { kind: 'fresh', discovery };
 }
 
-/** The text of an entry. Its tools have been through `cleanTool`, which bounds their depth. */
+/** Serializes an entry. Its tools have passed `cleanTool`, which limits their depth. */
 export function cacheText(discovery: CachedDiscovery): string {
   return JSON.stringify({ format, ...discovery });
 }
 
 /**
- * Formats what decides the tool list of a server, keys in one order. Holds secrets: the caller hashes it and keeps the
- * hash. What the client offers is in it, for servers list tools that need sampling only to a client that has it.
+ * Serializes what decides a server's tool list, with sorted keys. Contains secrets: the caller keeps only its hash. Includes
+ * the client's capabilities, because servers list tools that need sampling only if the client supports it.
  */
 export function fingerprintInput(settings: ServerSettings): string {
   return JSON.stringify({
@@ -72,7 +71,7 @@ function transportInput(plan: TransportPlan): JsonObject {
   return { headers: sorted(plan.headers), kind: plan.kind, oauth: plan.oauth !== null, url: plan.url };
 }
 
-/** Pairs, not an object: keys that look like numbers would not keep their place in one. */
+/** Pairs instead of an object, which would reorder keys that look like numbers. */
 function sorted(map: Readonly<Record<string, string>>): Json {
   return Object.entries(map).sort(([one], [other]) => (one < other ? -1 : 1));
 }

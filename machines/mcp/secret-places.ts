@@ -1,29 +1,29 @@
 /**
- * Finds the secrets in a server's entry by where they stand and by their shape, and puts references to variables in their
- * place: in the environment, in headers, in arguments, in the URL. A text that holds a reference already is left alone.
+ * Finds the secrets in a server's entry by position and shape, and replaces them with references to variables: in the
+ * environment, headers, arguments and URL. A text that contains a reference is left unchanged.
  * @see CLI-5 and INT-1 in docs/specification.md
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { redactShapes } from './redact-shapes.ts';
 
-/** A value to be kept in `.env`. */
+/** A value to be stored in `.env`. */
 export interface TakenSecret {
   readonly variable: string;
   readonly value: string;
 }
 
-/** Gives a variable for a value: the wanted name, or another where that one holds something else. */
+/** Returns the variable for a value: the wanted name, or another if that one has a different value. */
 export type NameVariable = (wanted: string, value: string) => string;
 
-/** Names after which a secret comes. Words are whole, or begin or end a longer one. */
+/** Names of secrets. A word is separate, or begins or ends a longer one. */
 const secretName =
   /(?:^|[^a-z])(?:tokens?|secrets?|pass(?:word|wd|phrase)?|pwd|pat|keys?|credentials?|auth(?:orization)?|bearer|cookie|dsn|jwt)(?:$|[^a-z])|(?:token|secret|password|passwd|apikey|accesskey|privatekey|authorization)$/i;
 const scheme = /^(Bearer|Basic|Token|Bot)\s+(.+)$/i;
-/** An argument that carries its value: `--api-key=x`, `TOKEN=x`, or a header's line `Name: x`. */
+/** An argument that contains its value: `--api-key=x`, `TOKEN=x`, or a header line `Name: x`. */
 const carried = /^(-{0,2}[A-Za-z][\w.-]*)(=|:\s*)(.+)$/;
 
-/** @param takes `all`: each literal value of the environment and the headers counts as a secret, whatever its name */
+/** @param takes `all`: every literal value of the environment and headers counts as a secret, whatever its name */
 export function takeSecrets(
   server: string,
   entry: JsonObject,
@@ -59,13 +59,13 @@ export function takeSecrets(
   return { entry: taken, secrets };
 }
 
-/** Whether a value of that name must not lie open in a configuration. */
+/** Whether a value of that name must not be readable in a configuration. */
 export function isSecret(name: string, text: string): boolean {
   if (!isLiteral(text)) return false;
   return secretName.test(separated(name)) || redactShapes(text) !== text;
 }
 
-/** The letters, digits and underscores of a variable. */
+/** Formats a name with the letters, digits and underscores of a variable. */
 export function spelled(name: string): string {
   const letters = separated(name)
     .toUpperCase()
@@ -82,7 +82,7 @@ function headerOf(name: string, text: string, prefix: string, put: Put): string 
   return put(`${prefix}_${spelled(name)}`, text);
 }
 
-/** `--token x`, `--token=x`, `--header "Authorization: Bearer x"`, and whatever looks like a secret by itself. */
+/** `--token x`, `--token=x`, `--header "Authorization: Bearer x"`, and anything with the shape of a secret. */
 function argumentsOf(args: readonly Json[], prefix: string, put: Put): Json[] {
   let flag = '';
   return args.map((argument) => {
@@ -108,7 +108,7 @@ function nameOf(name: string, word: string): string {
   return word === '' ? spelled(name) : 'TOKEN';
 }
 
-/** The password of a login in the URL, and the values of query parameters that sound secret. */
+/** The password in the URL, and the values of query parameters with secret-sounding names. */
 function urlOf(url: string, prefix: string, put: Put): string {
   if (!isLiteral(url)) return url;
   return url
@@ -120,7 +120,7 @@ function urlOf(url: string, prefix: string, put: Put): string {
     );
 }
 
-/** A variable that has a fit name already keeps it, so that it is known again. */
+/** Keeps a name that is valid as a variable, so that it is recognizable. */
 function ownName(name: string, prefix: string): string {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : `${prefix}_${spelled(name)}`;
 }
@@ -129,7 +129,7 @@ function isLiteral(text: string): boolean {
   return text.trim() !== '' && !text.includes('${');
 }
 
-/** `apiKey` and `APIKey` in words. */
+/** Splits `apiKey` and `APIKey` into words. */
 function separated(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').replace(/([A-Z]+)([A-Z][a-z])/g, '$1_$2');
 }

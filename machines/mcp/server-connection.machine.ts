@@ -1,6 +1,6 @@
 /**
- * The life of one connection to one MCP server in one profile: connects, stays up, recycles, backs off, parks. Knows what
- * the tools are only by their number and the session only by its own number; the live session lies with the wiring.
+ * The life of one connection to one MCP server in one profile: connects, stays connected, recycles, backs off, parks. Has
+ * only the number of tools and a session number; the wiring keeps the session itself.
  * @see LIF-1, LIF-5, LIF-7 and LIF-8 in docs/specification.md
  */
 
@@ -16,11 +16,11 @@ export interface ConnectionInput {
   readonly server: string;
   readonly profile: string;
   readonly transport: TransportPlan['kind'];
-  /** Where the connection begins: a broken entry has `failed`, one whose tools are remembered `lazy`. */
+  /** The first state: `failed` for a broken entry, `lazy` for one with cached tools. */
   readonly begin: 'disabled' | 'lazy' | 'connecting' | 'failed';
-  /** Why it begins so, for a broken entry. */
+  /** The fault of a broken entry. */
   readonly why: string | null;
-  /** Tools that are remembered from an earlier discovery. */
+  /** The number of tools cached from an earlier discovery. */
   readonly tools: number;
   readonly keepaliveMs: number;
   readonly idleTimeoutMs: number;
@@ -30,20 +30,20 @@ export interface ConnectionInput {
 
 export interface ConnectionContext extends ConnectionInput {
   readonly era: Era | null;
-  /** Counts the sessions, so that what an old one says is not taken for news of the new one. */
+  /** Counts the sessions, so that events of an old one are not attributed to the new one. */
   readonly session: number;
-  /** Attempts and sessions that failed in a row. */
+  /** Consecutive failed attempts and sessions. */
   readonly failures: number;
   readonly retryMs: number;
-  /** Calls without an answer yet. */
+  /** Calls in progress. */
   readonly inFlight: number;
   /** Whether a call was answered in this session. */
   readonly answered: boolean;
-  /** The lifetime is over; the last call in flight ends it. */
+  /** The lifetime is over; the end of the last call in progress closes the session. */
   readonly retiring: boolean;
-  /** Somebody waits for the connection while it is being closed. */
+  /** Whether to reconnect after closing, for a call or a person. */
   readonly wanted: boolean;
-  /** Why the session is closed from here, for the calls that it still has; null where they hear of it in other words. */
+  /** Why the gateway closes the session, for the calls still on it; null if they get another reason. */
   readonly closing: string | null;
   readonly breaker: BreakerState;
 }
@@ -53,19 +53,19 @@ export type ConnectVerdict =
   | { readonly kind: 'refused'; readonly after: AfterFailure; readonly why: string; readonly chance: number };
 
 export type ConnectionEvent =
-  /** A person asks for a fresh connection. */
+  /** A person requests a new connection. */
   | { readonly type: 'server.connect' }
   /** A call needs the connection. */
   | { readonly type: 'server.wake' }
   | { readonly type: 'server.stop'; readonly why: string }
   | { readonly type: 'credentials.changed' }
-  /** The session is gone: its child died, its transport broke, it did not answer a ping. */
+  /** The session ended: its child exited, its transport broke, or it did not answer a ping. */
   | { readonly type: 'session.closed'; readonly session: number; readonly why: string; readonly chance: number }
-  /** The server has forgotten the session; a fresh one costs no attempt. */
+  /** The server has dropped the session; a new one does not count as an attempt. */
   | { readonly type: 'session.expired'; readonly session: number }
   | { readonly type: 'tools.listed'; readonly tools: number }
   | { readonly type: 'call.began'; readonly atMs: number }
-  /** By which session it was sent, and what its end says of the transport; null where it says nothing. */
+  /** The session that sent it, and what its end says about the transport; null if nothing. */
   | { readonly type: 'call.ended'; readonly session: number; readonly reading: BreakerEvent | null }
   | { readonly type: 'keepalive.due' }
   | { readonly type: 'idle.due' }
@@ -82,7 +82,7 @@ export interface CloseInput extends ConnectInput {
   readonly why: string | null;
 }
 
-/** A session that held this long was worth its attempts. */
+/** A session that lasts this long resets the failures. */
 const stableMs = 30_000;
 
 export const serverConnectionMachine = setup({
@@ -94,7 +94,7 @@ export const serverConnectionMachine = setup({
   actions: {
     /** Sends a liveness ping; its failure comes back as `session.closed`. */
     ping: effect('ping'),
-    /** Tells the calls that wait. */
+    /** Notifies the waiting calls. */
     tellReached: effect('tellReached'),
     tellUnreachable: effect('tellUnreachable'),
     countSession: assign(({ context }) => ({
@@ -110,14 +110,14 @@ export const serverConnectionMachine = setup({
       failures: context.failures + 1,
       retryMs: waitAfter(context.failures + 1, params.chance),
     })),
-    /** A call lost what had answered others: it is tried again soon, and no budget is spent. */
+    /** A session that had answered calls was lost: it is retried soon without spending the budget. */
     rememberLoss: assign((_, params: { why: string; chance: number }) => ({
       why: params.why,
       retryMs: waitAfter(1, params.chance),
     })),
     rememberWhy: assign((_, params: { why: string }) => ({ why: params.why })),
     forgetFailures: assign({ failures: 0 }),
-    /** A person knows better than what was counted before. */
+    /** A person's request overrides the counted failures. */
     forgive: assign({ failures: 0, breaker: closedBreaker }),
     rememberClosing: assign((_, params: { why: string }) => ({ closing: params.why })),
     forgetSession: assign({ era: null, inFlight: 0 }),
@@ -269,7 +269,7 @@ export const serverConnectionMachine = setup({
           actions: { type: 'rememberFailure', params: { why: 'connecting crashed; see the log', chance: 0 } },
         },
       },
-      // The attempt under way has the old ones.
+      // The current attempt uses the old ones.
       on: { 'credentials.changed': { target: 'connecting', reenter: true } },
     },
     connected: {
@@ -285,7 +285,7 @@ export const serverConnectionMachine = setup({
         ],
         'call.ended': [
           {
-            // A retired session brings its calls to an end beside the new one.
+            // A retired session finishes its calls beside the new one.
             guard: { type: 'isOfOldSession', params: ({ event }) => event },
             actions: { type: 'heedReading', params: ({ event }) => event },
           },
@@ -434,7 +434,7 @@ function waitAfter(failures: number, chance: number): number {
   return plan.kind === 'retry' ? plan.delayMs : plan.probeInMs;
 }
 
-/** What is never due waits as long as a timer can, and is then passed over. */
+/** Something that is never due waits as long as a timer can; its event is then ignored. */
 function timer(ms: number): number {
   return ms > 0 ? Math.min(ms, longestTimerMs) : longestTimerMs;
 }

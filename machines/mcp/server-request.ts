@@ -1,6 +1,6 @@
 /**
- * Decides what a server may ask of its client: whether a model is run for it and with which bounds, whether a person is
- * asked for values, and which folders are its roots. Runs no model and asks no person.
+ * Decides what a server may request of its client: whether and with which limits a model runs for it, whether a person is
+ * asked for values, and which folders are its roots.
  * @see SRV-1, SRV-2 and SRV-3 in docs/specification.md
  */
 
@@ -27,18 +27,18 @@ export interface RootsAnswer {
 }
 
 const windowMs = 60_000;
-/** More than a person takes in at a time; a server that asks on and on must not bury the questions of the others. */
+/** More than a person can overview; a server with many requests must not bury the questions of others. */
 const mostForms = 10;
-/** Such forms are rare, and no call's end takes them back. */
+/** Forms that belong to no call are rare, and no end of a call withdraws them. */
 const mostUnbidden = 4;
-/** A form stops the clock of its call, and a server may ask again after each refusal. */
+/** A form suspends its call's timeout, and a server may ask again after each refusal. */
 export const mostUnfilled = 3;
-/** A form is put before a person and lies in a context: as much as can be read, in characters. */
+/** A form is shown to a person and kept in a chart's context, so it is limited to a readable length, in characters. */
 const longestQuestion = 4_000;
 const longestForm = 65_536;
 
 /**
- * Judges a `sampling/createMessage` request.
+ * Checks a `sampling/createMessage` request.
  * @param request its params, as the server sent them
  * @param recentTimesMs when earlier requests of this server were admitted
  */
@@ -68,9 +68,9 @@ export function admitSampling(
 }
 
 /**
- * Judges an `elicitation/create` request by its params: only a form is put before a person, and only so many at a time.
- * @param forms of this server that wait for a person; of the call that were not filled in; and, of a request that belongs to
- *   no call, those of its kind that wait
+ * Checks the params of an `elicitation/create` request: only forms are shown to a person, and only a limited number at a
+ * time.
+ * @param forms `waiting`: of this server; `unfilled`: of the call; `unbidden`: waiting forms that belong to no call
  */
 export function admitElicitation(
   policy: ServerSettings['elicitation'],
@@ -87,7 +87,7 @@ export function admitElicitation(
     return { kind: 'decline', why: `${mostUnbidden} of its forms that belong to no call wait already` };
   if (unfilled >= mostUnfilled)
     return { kind: 'decline', why: `${mostUnfilled} forms of this call were not filled in` };
-  // Revisions before 2025-11-25 know no mode and mean a form.
+  // Revisions before 2025-11-25 have no mode and mean a form.
   const mode = request.mode ?? 'form';
   if (mode !== 'form')
     return { kind: 'decline', why: `${scalarText(mode).slice(0, 32) || 'this'} mode is not offered` };
@@ -97,8 +97,8 @@ export function admitElicitation(
 }
 
 /**
- * The answer to `roots/list`: the folders of the entry, in its order, each named by its last segment.
- * @param folderUrls their `file://` URLs; any other scheme is left out
+ * The answer to `roots/list`: the entry's folders in order, each named by its last segment.
+ * @param folderUrls their `file://` URLs; other schemes are left out
  */
 export function rootsAnswer(folderUrls: readonly string[]): RootsAnswer {
   const roots = folderUrls
@@ -115,14 +115,14 @@ type ModelChoice =
   | { readonly kind: 'chosen'; readonly model?: string }
   | { readonly kind: 'none'; readonly asked: readonly string[] };
 
-/** The configured model wins. A hint may be part of a name, and hints are in the order of the server's wishes. */
+/** The configured model takes precedence. A hint may be part of a name; hints are in the server's order of preference. */
 function chooseModel({ model, allowedModels }: SamplingPolicy, hints: readonly string[]): ModelChoice {
   if (model !== undefined) return { kind: 'chosen', model };
   const [firstHint] = hints;
   const [firstAllowed] = allowedModels;
   if (firstAllowed === undefined)
     return firstHint === undefined ? { kind: 'chosen' } : { kind: 'chosen', model: firstHint };
-  // The agent's own choice need not be on the list, so the list decides where the server wishes nothing.
+  // The agent's own choice need not be on the list, so the list decides if the server has no preference.
   if (firstHint === undefined) return { kind: 'chosen', model: firstAllowed };
   for (const hint of hints) {
     const match = allowedModels.find((name) => name === hint) ?? allowedModels.find((name) => name.includes(hint));
@@ -143,7 +143,7 @@ function cappedTokens(asked: Json | undefined, cap: number): number {
   return typeof asked === 'number' && asked >= 1 ? Math.min(Math.floor(asked), cap) : cap;
 }
 
-/** Each message of the model that uses tools is one round; the request brings the whole conversation. */
+/** Each model message that uses tools is one round; the request contains the complete conversation. */
 function toolRounds(messages: Json | undefined): number {
   if (!Array.isArray(messages)) return 0;
   return (messages as readonly Json[]).filter(
@@ -151,7 +151,7 @@ function toolRounds(messages: Json | undefined): number {
   ).length;
 }
 
-/** What a message holds that cannot be passed on; leaving it out would be answering another question. */
+/** Content of a message that cannot be passed on; leaving it out would change the request. */
 function mediaOf(messages: Json | undefined): string | undefined {
   if (!Array.isArray(messages)) return undefined;
   const kinds = (messages as readonly Json[]).flatMap((message) =>

@@ -1,7 +1,7 @@
 /**
- * One `mcp_servers` entry as the connection needs it: typed, in milliseconds, with its transport chosen. The entry has
- * been validated; what is missing here gets its default. Holds secrets (headers, environment, a key's password): never
- * logged, never in a context.
+ * One `mcp_servers` entry as the connection needs it: typed, in milliseconds, with its transport. The entry was validated;
+ * absent keys get their defaults. Contains secrets (headers, environment, a key's password): never logged, never in a
+ * context.
  * @see CFG-1, CFG-5, LIF-3, LIF-4, LIF-5, TLS-1, TRU-1, FLT-2, SRV-1 and SRV-2 in docs/specification.md
  */
 
@@ -14,18 +14,18 @@ export interface StdioPlan {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Where the command starts, absolute; the home of its profile where none is given. */
+  /** The working folder of the command, absolute; absent: the home of its profile. */
   readonly cwd?: string;
 }
 
-/** The certificate paths are as configured: `~` is not expanded yet. */
+/** Certificate paths are as configured: `~` is not expanded yet. */
 export interface TlsPlan {
-  /** False turns verification off; a path names a PEM bundle of CAs. */
+  /** False disables verification; a path is a PEM bundle of CAs. */
   readonly verify: boolean | string;
   readonly cert?: string;
   readonly key?: string;
   readonly password?: string;
-  /** The entry's key that each path was read from, for the error that names it. */
+  /** The entry's key that each path comes from, for error messages. */
   readonly certKey: 'client_cert';
   readonly keyKey: 'client_cert' | 'client_key';
 }
@@ -34,11 +34,11 @@ export interface HttpPlan {
   readonly kind: 'http' | 'sse';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether a redirect may take a body to another origin. */
+  /** Whether a redirect may send a body to another origin. */
   readonly crossOriginRedirects: boolean;
   readonly tls: TlsPlan;
   readonly skipPreflight: boolean;
-  /** How to log in; null where the entry does not ask for OAuth. */
+  /** How to log in; null if the entry does not use OAuth. */
   readonly oauth: OauthSettings | null;
 }
 
@@ -72,7 +72,7 @@ export interface ServerSettings {
   readonly connectTimeoutMs: number;
   readonly parallel: boolean;
   readonly lazy: boolean;
-  /** Whether one gateway at a time has the server, where several share a database (SCA-1). */
+  /** Whether only one gateway at a time runs the server, if several share a database (SCA-1). */
   readonly isPlacedOnce: boolean;
   /** Undefined: no liveness ping. */
   readonly keepaliveMs?: number;
@@ -80,14 +80,14 @@ export interface ServerSettings {
   readonly idleTimeoutMs: number;
   readonly maxLifetimeMs: number;
   readonly trust: 'full' | 'untrusted';
-  /** The folders that `roots/list` answers, absolute. */
+  /** The folders in the answer to `roots/list`, absolute. */
   readonly roots: readonly string[];
   readonly tools: ToolPolicy;
   readonly sampling: SamplingPolicy;
   readonly elicitation: { readonly enabled: boolean; readonly timeoutMs: number };
-  /** Characters of text that one result may hold (LIF-13). */
+  /** The most characters of text in one result (LIF-13). */
   readonly resultCap: number;
-  /** Failures of the transport in a row that open the breaker, and how long it stays open (LIF-8). */
+  /** Consecutive transport failures that open the breaker, and how long it stays open (LIF-8). */
   readonly breaker: { readonly failures: number; readonly resetMs: number };
 }
 
@@ -129,7 +129,7 @@ export function readServerSettings({ name, enabled, entry }: ServerEntry): Serve
   });
 }
 
-/** Reads true/1/yes/on and false/0/no/off in any case; anything else is the default, for validation has spoken. */
+/** Reads true/1/yes/on and false/0/no/off in any case; else returns the default, because validation has reported it. */
 export function boolLike(value: Json | undefined, otherwise: boolean): boolean {
   const word = String(value).toLowerCase();
   if (['true', '1', 'yes', 'on'].includes(word)) return true;

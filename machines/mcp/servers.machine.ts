@@ -1,7 +1,7 @@
 /**
- * The servers' half under the supervisor: its wards hold the connections, the calls, the questions to people, the
- * servers' own requests, the logins and the chats that use their tools. On stop it closes every session, children first
- * told and then killed, and ends when none is left or the grace is over.
+ * The servers' part below the supervisor: its pools hold the connections, calls, questions to people, servers' own requests,
+ * logins and chats. On stop it closes every session, and ends when none is left or the grace period is over; child processes
+ * are first asked to end and then killed.
  * @see LIF-9 and LIF-12 in docs/specification.md
  */
 
@@ -10,10 +10,10 @@ import { logicHole, promiseHole } from '../base/declare.ts';
 import { causeOf } from '../base/fault.ts';
 
 export type ServersEvent =
-  /** The configuration changed: connect what was added, retire what was removed, restart what changed. */
+  /** The configuration changed: connect added servers, retire removed ones, restart changed ones. */
   { readonly type: 'servers.reconcile' } | { readonly type: 'servers.stop' };
 
-/** What the servers' half reports to the supervisor: the fault says why the connections stay as they were. */
+/** Reported to the supervisor: the fault says why the connections were not changed. */
 export type ServersFact = { readonly type: 'servers.reconciled'; readonly fault: string | null };
 
 export const serversMachine = setup({

@@ -1,6 +1,6 @@
 /**
- * Makes one line of what a server, its child or its proxy said: without secrets, without what nobody sees, and no longer
- * than somebody reads. For reasons and errors; results have rules of their own.
+ * Formats the output of a server, its child or its proxy as one line: without secrets and invisible characters, limited in
+ * length. For reasons and errors; results have their own rules.
  * @see LIF-13 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ import { cut } from '../base/json.ts';
 import { redactShapes } from './redact-shapes.ts';
 import { stripTags } from './strip-tags.ts';
 
-/** What is looked at; the rest of a page is not worth the time. */
+/** Only this much is read; the rest of a long page is not worth the time. */
 const longestLook = 4_000;
 
 export function strangersWords(text: string, most = 300): string {

@@ -1,26 +1,26 @@
 /**
- * Takes invisible Unicode tag characters out of what a server says: a person never sees them, a model reads them as
- * text. Goes through any JSON value, keys too, and bounds its depth. Knows no shape of a message.
+ * Removes invisible Unicode tag characters from a server's output: a person never sees them, but a model reads them as text.
+ * Covers any JSON value, keys included, and limits its depth.
  * @see LIF-13 in docs/specification.md
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 
-/** Deeper than any schema or result in use, and far from the end of the stack. */
+/** Deeper than any schema or result in use, and far below the stack's limit. */
 const deepest = 128;
 
-/** Removes U+E0000 to U+E007F. Flags of regions, which are written with them, become the plain black flag. */
+/** Removes U+E0000 to U+E007F. Regional flags, which use them, become the plain black flag. */
 export function stripTags(text: string): string {
   return text.replace(/[\u{E0000}-\u{E007F}]/gu, '');
 }
 
-/** A tool as a server lists it, without tags in its name, its descriptions and its schemas. */
+/** A tool without tag characters in its name, descriptions and schemas. */
 export function cleanTool(tool: JsonObject): JsonObject {
   const cleaned = mapStrings(tool, stripTags);
   return isJsonObject(cleaned) ? cleaned : {};
 }
 
-/** Changes every string within a value, keys too. What lies too deep becomes null: a stack is not endless. */
+/** Changes every string within a value, keys too. Values that are nested too deeply become null, to limit recursion. */
 export function mapStrings(value: Json, change: (text: string) => string, depth = 0): Json {
   if (typeof value === 'string') return change(value);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,8 +1,8 @@
 /**
- * One call of one tool: finds the tool, asks where trust says so, reaches the server, sends, and reads a lost connection
- * and an answer of no use by the rules of replay. What a wait may have changed (a server reached, a yes, a turn in a lane)
- * is found anew before anything is sent. Arguments and results are a third party's and lie with the wiring; here is what is
- * decided.
+ * One call of one tool: resolves the tool, asks if trust requires it, connects the server, sends, and handles a lost
+ * connection or a useless answer by the replay rules. What may have changed during a wait (a connect, an approval, a turn in
+ * the queue) is resolved again before anything is sent. The wiring keeps arguments and results, which are a third party's;
+ * the context holds the decisions.
  * @see TRU-1, TRU-2, LIF-7 and LIF-13 in docs/specification.md
  */
 
@@ -27,13 +27,13 @@ export interface CallInput {
   readonly profile: string;
   /** The registered name. */
   readonly name: string;
-  /** Who calls: `cli`, `run`, `serve`. */
+  /** The caller: `cli`, `run`, `serve`. */
   readonly caller: string;
-  /** The key of the run that calls, where one does. */
+  /** The key of the calling run, if any. */
   readonly run?: string | undefined;
 }
 
-/** What the registry knows of the tool, or why the call is refused before anything is sent. */
+/** What the registry has for the tool, or why the call is refused before anything is sent. */
 export type Resolution =
   | {
       readonly kind: 'found';
@@ -43,12 +43,12 @@ export type Resolution =
       readonly asks: boolean;
       /** The server is connected and takes calls now. */
       readonly reached: boolean;
-      /** How long the server may take to be reached. */
+      /** How long connecting the server may take. */
       readonly reachMs: number;
-      /** The tool is described otherwise than it was when a person said yes. */
+      /** The tool's description has changed since a person approved the call. */
       readonly approved?: false;
     }
-  /** Its server is on its first way to a connection and may list it. */
+  /** Its server is connecting for the first time and may list it. */
   | { readonly kind: 'awaited'; readonly server: string; readonly reachMs: number }
   | { readonly kind: 'refused'; readonly fault: CallFault };
 
@@ -58,27 +58,27 @@ export interface CallContext extends CallInput {
   readonly tool: string | null;
   readonly readOnly: boolean;
   readonly asks: boolean;
-  /** A person said yes to this call of this server's tool. */
+  /** A person approved this call of this server's tool. */
   readonly approved: boolean;
   /** How often a person was asked. */
   readonly questions: number;
   readonly reached: boolean;
   readonly reachMs: number;
   readonly replayed: boolean;
-  /** How often it was given to a session. */
+  /** How often it was passed to a session. */
   readonly tries: number;
   readonly fault: CallFault | null;
 }
 
 export type CallVerdict =
-  /** The server answered: a result, or a tool's own error. */
+  /** The server answered with a result or a tool error. */
   | { readonly kind: 'answered' }
   | { readonly kind: 'failed'; readonly fault: CallFault }
-  /** The tool is not the one any more that was found; nothing was sent. */
+  /** The tool has changed since it was resolved; nothing was sent. */
   | { readonly kind: 'outdated' }
-  /** The server answered with what leaves open whether the tool ran; the session is as it was. */
+  /** The server's answer does not show whether the tool ran; the session is unchanged. */
   | { readonly kind: 'unclear'; readonly why: string }
-  /** The session or the child is gone; `dispatched` where any part of the request may have reached the server. */
+  /** The session or the child is gone; `dispatched` if any part of the request may have reached the server. */
   | { readonly kind: 'lost'; readonly dispatched: boolean; readonly why: string };
 
 export type CallEvent =
@@ -90,15 +90,15 @@ export type CallEvent =
     }
   | { readonly type: 'server.reached' }
   | { readonly type: 'server.unreachable'; readonly why: string }
-  /** The server's entry is another, or none, and nothing of the call is on its way. */
+  /** The server's entry was changed or removed before the call was sent. */
   | { readonly type: 'server.retired'; readonly how: 'changed' | 'removed' }
-  /** What came of a try, said once for each. */
+  /** The outcome of an attempt, sent once for each. */
   | { readonly type: 'call.answered'; readonly verdict: CallVerdict }
   | { readonly type: 'call.cancel' };
 
 export type CallOutput = CallContext;
 
-/** A server that dies before every dispatch is not fed for ever. */
+/** Limits attempts with a server that dies before every dispatch. */
 const mostTries = 3;
 
 export const toolCallMachine = setup({
@@ -113,12 +113,12 @@ export const toolCallMachine = setup({
     askApproval: effect('askApproval'),
     withdrawApproval: effect('withdrawApproval'),
     reachServer: effect('reachServer'),
-    /** Gives the call to the server's session; what comes of it is told as `call.answered`. */
+    /** Passes the call to the server's session; the outcome arrives as `call.answered`. */
     sendCall: effect('sendCall'),
-    /** Takes it back, on the wire too. */
+    /** Cancels the call, also at the server. */
     abandonCall: effect('abandonCall'),
     countTry: assign(({ context }) => ({ tries: context.tries + 1 })),
-    /** No session was given it. */
+    /** The attempt does not count: it was not passed to a session. */
     uncountTry: assign(({ context }) => ({ tries: context.tries - 1 })),
     countQuestion: assign(({ context }) => ({ questions: context.questions + 1 })),
     rememberYes: assign({ approved: true, reached: false }),
@@ -130,7 +130,7 @@ export const toolCallMachine = setup({
   },
   guards: {
     isRefused: ({ context }) => context.fault !== null,
-    /** It went out while the tool only read. */
+    /** It was sent while the tool was read-only. */
     mayNotRepeat: ({ context }) => context.replayed && !context.readOnly,
     asksFirst: ({ context }) => context.asks && !context.approved,
     isReached: ({ context }) => context.reached,
@@ -144,7 +144,7 @@ export const toolCallMachine = setup({
   delays: { reachLimit: ({ context }) => context.reachMs },
 }).createMachine({
   id: 'toolCall',
-  // Field by field: a spread with more fields after it costs a third of the whole call's chart.
+  // Field by field: a spread followed by more fields would cost a third of the entire chart of a call.
   context: ({ input: { id, profile, name, caller, run } }) => ({
     id,
     profile,
@@ -322,13 +322,13 @@ function afterLost(context: CallContext, verdict: WithoutResult) {
 function faultWithout(context: CallContext, verdict: CallVerdict): CallFault {
   if (!isWithoutResult(verdict)) return unavailable('');
   const { why } = verdict;
-  // Of a tool that only reads there is nothing to check, however often it ran.
+  // A read-only tool leaves nothing to check, however often it ran.
   if (verdict.kind === 'lost' && context.readOnly) return unavailable(lostRead(context, why));
   if (verdict.kind === 'unclear') return unclear(context, why);
   return afterLost(context, verdict) === 'outcomeUncertain' ? uncertain(context, why) : unavailable(why);
 }
 
-/** What was answered had left. */
+/** A call that was answered had been sent. */
 function wasDispatched(verdict: CallVerdict): boolean {
   return verdict.kind === 'unclear' || (verdict.kind === 'lost' && verdict.dispatched);
 }

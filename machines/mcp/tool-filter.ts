@@ -1,6 +1,6 @@
 /**
- * Decides which tools of a server are registered: its own by the include and exclude lists, matched on the names that
- * the server gave, and the utilities by flag and capability. Knows no registered name.
+ * Decides which tools of a server are registered: its own by the include and exclude lists, matched against the server's
+ * names, and the utilities by flag and capability.
  * @see FLT-1 and FLT-2 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ import { matchesGlob } from './glob.ts';
 import type { ToolPolicy } from './server-settings.ts';
 import type { Utility } from './tool-name.ts';
 
-/** What the session said it can do. */
+/** The capabilities that the session announced. */
 export interface UtilityCapabilities {
   readonly resources: boolean;
   readonly prompts: boolean;
@@ -22,7 +22,7 @@ export interface ChosenTools {
 const resourceUtilities: readonly Utility[] = ['list_resources', 'read_resource'];
 const promptUtilities: readonly Utility[] = ['list_prompts', 'get_prompt'];
 
-/** Chooses what is left of a server's tools; `include` wins over `exclude`, and an empty `include` leaves none. */
+/** Filters a server's tools; `include` takes precedence over `exclude`, and an empty `include` allows none. */
 export function chooseTools(
   policy: ToolPolicy,
   natives: readonly string[],
@@ -46,7 +46,7 @@ function chooseNatives({ include, exclude }: ToolPolicy, natives: readonly strin
   return natives.filter((name) => !banned(name));
 }
 
-/** A name that is listed letter by letter is meant, whatever its characters mean in a glob. */
+/** A name listed literally matches, even if it contains glob characters. */
 function nameMatcher(patterns: readonly string[]): (name: string) => boolean {
   const exact = new Set(patterns);
   const globs = patterns.filter((pattern) => /[*?[\\]/.test(pattern)).map(matchesGlob);

@@ -1,6 +1,6 @@
 /**
- * Decides the name that each tool of each server is registered under, and who keeps a name that two of them claim. A
- * name is never parsed back: where a tool comes from is read from its entry here. Knows no filter and no session.
+ * Decides the registered name of each server's tools, and which tool keeps a name that two claim. Names are never parsed: a
+ * tool's origin is read from its entry here.
  * @see NAM-1 and NAM-2 in docs/specification.md
  */
 
@@ -10,14 +10,14 @@ export type Utility = 'list_resources' | 'read_resource' | 'list_prompts' | 'get
 
 export interface ServerTools {
   readonly server: string;
-  /** The server's own names of its tools, after the filter. */
+  /** The server's own tool names, after the filter. */
   readonly natives: readonly string[];
   readonly utilities: readonly Utility[];
 }
 
 export interface ToolOrigin {
   readonly server: string;
-  /** The original name, as the server writes it. */
+  /** The original name, as the server lists it. */
   readonly tool: string;
 }
 
@@ -28,7 +28,7 @@ export interface RegisteredName extends ToolOrigin {
 
 export interface NameCollision {
   readonly name: string;
-  /** Undefined where nobody keeps the name. */
+  /** Undefined if no tool keeps the name. */
   readonly kept?: ToolOrigin;
   readonly dropped: readonly ToolOrigin[];
   readonly reason: 'alike' | 'nativeFirst' | 'configuredFirst';
@@ -39,27 +39,27 @@ export interface Registration<Tool extends RegisteredName = RegisteredName> {
   readonly collisions: readonly NameCollision[];
 }
 
-/** In the order of the configuration. */
+/** In configuration order. */
 export interface Merged<Tool extends RegisteredName> {
   readonly byName: ReadonlyMap<string, Tool>;
   readonly collisions: readonly NameCollision[];
 }
 
-/** A collision across servers, while later servers may still join it. */
+/** A collision across servers, to which later servers may still be added. */
 interface Contest extends NameCollision {
   readonly dropped: ToolOrigin[];
 }
 
 /**
- * Registers the tools of all servers, in the order of the configuration. What is left out claims no name: a later
- * server, or a utility of the same one, may still have it.
+ * Registers the tools of all servers in configuration order. A tool that is left out claims no name: a later server, or a
+ * utility of the same one, may still use it.
  */
 export function registerNames(servers: readonly ServerTools[]): Registration {
   const { byName, collisions } = mergeNames(servers.map(namesOfServer));
   return { tools: [...byName.values()], collisions };
 }
 
-/** The same for servers whose own names stand already; as cheap as can be, for it is done again with every listing. */
+/** The same for servers whose own names are already registered; cheap, because it runs again with every listing. */
 export function mergeNames<Tool extends RegisteredName>(servers: readonly Registration<Tool>[]): Merged<Tool> {
   const kept = new Map<string, Tool>();
   const contests = new Map<string, Contest>();
@@ -90,23 +90,23 @@ export function mergeNames<Tool extends RegisteredName>(servers: readonly Regist
   return { byName: kept, collisions };
 }
 
-/** At most 64 characters, as model endpoints take them: a longer name is cut and ends with a hash of all of it. */
+/** At most 64 characters, as model endpoints require: a longer name is cut and ends with a hash of the full name. */
 export function toolName(server: string, tool: string): string {
   return wireName(`mcp__${sanitise(server)}__${sanitise(tool)}`);
 }
 
-/** What the names of a server's tools begin with; as much of it as a cut name keeps. */
+/** The prefix of a server's tool names, as far as a cut name keeps it. */
 export function toolPrefix(server: string): string {
   return `mcp__${sanitise(server)}__`.slice(0, keptOfName);
 }
 
-/** The tool as people are shown it: `github.create_review` for the registered name `mcp__github__create_review`. */
+/** The tool's name for people: `github.create_review` for the registered name `mcp__github__create_review`. */
 export function toolWords(name: string, server = ''): string {
   const prefix = toolPrefix(server);
   return server !== '' && name.startsWith(prefix) ? `${server}.${name.slice(prefix.length)}` : name;
 }
 
-/** One line for the log: whose tools are left out, why, and what to change. */
+/** One log line: which tools are left out, why, and what to change. */
 export function describeCollision({ name, kept, dropped, reason }: NameCollision): string {
   const lost = dropped.map(({ server, tool }) => `"${tool}" of "${server}"`).join(', ');
   const place = `mcp server "${dropped[0]?.server ?? ''}"`;
@@ -120,10 +120,10 @@ export function describeCollision({ name, kept, dropped, reason }: NameCollision
   }
 }
 
-/** One server's claims. Its own tools come before its utilities, and two that look alike both lose. */
+/** One server's claims. Its own tools take precedence over utilities; two with one registered name are both left out. */
 export function namesOfServer({ server, natives, utilities }: ServerTools): Registration {
   const alike = new Map<string, string[]>();
-  // The same name twice is one tool: a listing whose pages shift while they are read repeats entries.
+  // A repeated name is one tool: a listing whose pages shift while they are read repeats entries.
   for (const tool of new Set(natives)) {
     const name = toolName(server, tool);
     const group = alike.get(name);
@@ -149,7 +149,7 @@ function originOf({ server, tool }: ToolOrigin): ToolOrigin {
   return { server, tool };
 }
 
-/** A character is a Unicode code point, and a letter is an ASCII one: models take tool names of no other form. */
+/** Characters are Unicode code points, letters are ASCII: models accept no other tool names. */
 function sanitise(text: string): string {
   return text.replace(/[^A-Za-z0-9_]/gu, '_');
 }

@@ -1,6 +1,6 @@
 /**
- * Decides what of a tool's result reaches the agent: the blocks that it can read, no more text than the cap, no
- * Unicode tags, and no secret shapes in an error. What is left out is said. Knows no server and no schema.
+ * Decides what of a tool's result the agent gets: readable blocks, text up to the cap, no Unicode tags, and no secret shapes
+ * in an error. What is left out is reported.
  * @see LIF-13 in docs/specification.md
  */
 
@@ -20,7 +20,7 @@ export interface Shaping {
   readonly notes: readonly string[];
 }
 
-/** Counts down the characters of text that the result may still hold, and up those that it lost. */
+/** `left`: characters of text that the result may still have; the other counts what was cut. */
 export interface Allowance {
   left: number;
   lost: number;
@@ -30,7 +30,7 @@ type Change = (text: string) => string;
 
 /**
  * Shapes a result.
- * @param cap characters (Unicode code points) of text and structured content together; the data of images and annotations are not counted
+ * @param cap the most code points of text and structured content; image data and annotations do not count
  */
 export function shapeResult(given: Json, cap: number): Shaping {
   const source = isJsonObject(given) ? given : {};
@@ -55,7 +55,7 @@ export function shapeResult(given: Json, cap: number): Shaping {
   return { result, notes };
 }
 
-/** A block of a known type that holds what its type must; undefined for any other. */
+/** A valid block of a known type; undefined for any other. */
 function readBlock(given: Json, change: Change): JsonObject | undefined {
   if (!isJsonObject(given)) return undefined;
   switch (given.type) {
@@ -81,7 +81,7 @@ function readBlock(given: Json, change: Change): JsonObject | undefined {
   }
 }
 
-/** Base64 may look like a key by chance: it loses tags, as every string, and is not redacted. */
+/** Base64 may look like a key by chance, so it is not redacted; tags are removed as from every string. */
 function withData(given: JsonObject, key: 'data' | 'blob', change: Change): JsonObject {
   const { [key]: data, ...rest } = given;
   return { ...cleaned(rest, change), [key]: stripTags(String(data)) };
@@ -92,14 +92,14 @@ function cleaned(given: JsonObject, change: Change): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** Cuts the block's text to what is left; undefined where nothing is. */
+/** Cuts the block's text to the remaining allowance; undefined if none is left. */
 function fit(block: JsonObject, allowance: Allowance): JsonObject | undefined {
   const { resource } = block;
   if (block.type === 'text') {
     const text = takeText(String(block.text), allowance);
     return text === undefined ? undefined : { ...block, text };
   }
-  // A link is nothing but text, its description as long as the server likes.
+  // A link is only text, with a description of any length.
   if (block.type === 'resource_link') return fitWhole(block, allowance);
   if (block.type !== 'resource' || !isJsonObject(resource) || typeof resource.text !== 'string') return block;
   const text = takeText(resource.text, allowance);
@@ -113,7 +113,7 @@ function takeText(text: string, allowance: Allowance): string | undefined {
   return taken === '' && text !== '' ? undefined : taken;
 }
 
-/** Half a structure is none, so it is kept whole or left out. */
+/** Part of a structure is useless, so it is kept completely or left out. */
 export function fitWhole<Value extends Json>(value: Value, allowance: Allowance): Value | undefined {
   const length = lengthOf(JSON.stringify(value));
   if (length > allowance.left) {
@@ -128,7 +128,7 @@ function leftOut(lost: number, cap: number): string {
   return `[${lost} characters left out: a result may hold ${cap}; raise max_result_chars to have more]`;
 }
 
-/** The number of code points, as `cut` counts them: a first half that stands alone takes the next unit with it. */
+/** The number of code points, as `cut` counts them: an unpaired high surrogate takes the next unit with it. */
 function lengthOf(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; count += 1) {

@@ -1,19 +1,19 @@
 /**
- * Decides what a call on a tool needs from a person before it is sent, and what happens to it when the connection is
- * lost under it. Both hang on the one hint of the server that its tool only reads. Knows no surface and no transport.
+ * Decides whether a tool call needs a person's approval, and what happens to it when the connection is lost. Both depend on
+ * the server's read-only hint.
  * @see TRU-1 and TRU-2 in docs/specification.md
  */
 
 import type { ServerSettings } from './server-settings.ts';
 
-/** As the server sends them: only `true` itself counts, not a word or a number for it. */
+/** As sent by the server: only `true` counts, not a string or a number. */
 export interface ToolAnnotations {
   readonly readOnlyHint?: unknown;
 }
 
 export interface LostCall {
   readonly annotations: ToolAnnotations | undefined;
-  /** This call has been replayed once already. */
+  /** This call was already replayed once. */
   readonly replayed: boolean;
   /** Any part of the request may have reached the server, in this attempt or an earlier one. */
   readonly dispatched: boolean;
@@ -22,7 +22,7 @@ export interface LostCall {
 /** `send`: nothing reached the server, so the new connection sends the call for the first time. */
 export type AfterLostCall = 'replay' | 'outcomeUncertain' | 'send';
 
-/** Tells whether a person is asked before anything is sent. */
+/** Whether a person is asked before anything is sent. */
 export function needsApproval(trust: ServerSettings['trust'], annotations: ToolAnnotations | undefined): boolean {
   return trust !== 'full' && !isReadOnly(annotations);
 }

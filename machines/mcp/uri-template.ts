@@ -1,23 +1,23 @@
 /**
- * Decides whether an address may come from a URI template: every variable of any value, none expanded. The steps that it
- * takes are counted over all the templates that are tried for one address, so that no servers can hold the loop with theirs.
+ * Decides whether a URI template could expand to an address, with any variable values; expands none. Steps are counted over
+ * all templates tried for one address, so that servers cannot block the event loop with their templates.
  * @see CLI-5 in docs/specification.md
  * @see [RFC 6570 §3.2](https://www.rfc-editor.org/rfc/rfc6570.html#section-3.2)
  */
 
-/** Longer templates and addresses match nothing: the cost grows with both. */
+/** Longer templates and addresses match nothing, because the cost grows with both. */
 const maxLength = 2_048;
 /** A template with more matches nothing. */
 const maxExpressions = 16;
-/** For all templates that are tried for one address: some 30 ms. */
+/** For all templates tried for one address: about 30 ms. */
 export const maxSteps = 1_000_000;
 
 type Part =
   | { readonly kind: 'literal'; readonly text: string }
-  /** `first` is what an expansion begins with where it is not empty; `stops` are characters that it never holds. */
+  /** `first` begins every non-empty expansion; `stops` are characters that it never contains. */
   | { readonly kind: 'value'; readonly first: string; readonly isOptional: boolean; readonly stops: string };
 
-/** By the operator of an expression. A plain value has its reserved characters encoded, so it never holds a `/`. */
+/** By the operator of an expression. A plain value has its reserved characters encoded, so it never contains a `/`. */
 const operators: Readonly<Record<string, Omit<Extract<Part, { kind: 'value' }>, 'kind'>>> = {
   '+': { first: '', isOptional: false, stops: '' },
   '#': { first: '#', isOptional: true, stops: '' },
@@ -31,12 +31,12 @@ const operators: Readonly<Record<string, Omit<Extract<Part, { kind: 'value' }>, 
 const plain = { first: '', isOptional: false, stops: '/?#' } as const;
 
 /**
- * Returns what says whether a template may have made the address. Where the templates that it is given have taken so many
- * steps together, it says no to each further one.
+ * Returns a predicate: whether a template may have produced the address. After `steps` steps over all templates, it returns
+ * false for every further one.
  */
 export function templateMatcher(uri: string, steps = maxSteps): (template: string) => boolean {
   let left = steps;
-  /** Whether so many more may be taken. */
+  /** Whether that many more steps are allowed. */
   const takes = (count: number): boolean => {
     left -= count;
     return left >= 0;
@@ -76,14 +76,14 @@ function afterValue(
     const character = uri.charAt(at);
     const goesOn = !stops.includes(character);
     if (first === '') isInside = (isInside || starts.has(at)) && goesOn;
-    // What begins an expansion need not be allowed within it.
+    // The character that begins an expansion need not be allowed within it.
     else isInside = (starts.has(at) && character === first) || (isInside && goesOn);
     if (isInside) ends.add(at + 1);
   }
   return ends;
 }
 
-/** A brace that never closes is a literal. */
+/** An unclosed brace is a literal. */
 function partsOf(template: string): readonly Part[] {
   return template.split(/(\{[^{}]*\})/).flatMap((text): readonly Part[] => {
     if (text === '') return [];

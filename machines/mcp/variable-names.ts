@@ -1,6 +1,6 @@
 /**
- * Chooses the variable of `.env` that holds a secret of a server's entry, so that the entry reads its own value and no
- * other reader of the configuration gets it.
+ * Chooses the variable in `.env` for a secret of a server's entry, so that the entry reads its own value and no other reader
+ * of the configuration gets it.
  * @see CLI-5 and INT-1 in docs/specification.md
  */
 
@@ -8,10 +8,10 @@ import { isReservedVariable } from '../config/program-variables.ts';
 import { spelled } from './secret-places.ts';
 
 export interface Variables {
-  /** Of `.env`, as it is and as it is planned. */
+  /** The variables of `.env`, including planned ones. */
   readonly held: Map<string, string>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether another entry reads a variable, be it set here or for the gateway alone. */
+  /** Whether another entry reads a variable, even one that is set only for the gateway. */
   readonly isReferred: (variable: string) => boolean;
 }
 
@@ -21,7 +21,7 @@ export function ownVariable(wanted: string, server: string): string {
   return `MCP_${wanted.startsWith(`${prefix}_`) ? wanted : `${prefix}_${wanted}`}`;
 }
 
-/** Returns the wanted variable, or the first numbered one that `.env` has with the value or that is entirely unused. */
+/** Returns the wanted variable, or the first numbered one that has this value in `.env` or is unused. */
 export function variableFor(wanted: string, value: string, { held, env, isReferred }: Variables): string {
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? wanted : `${wanted}_${number}`;

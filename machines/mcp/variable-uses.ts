@@ -1,6 +1,6 @@
 /**
- * Lists the variables that a server's entry refers to, each with where its value goes: the question about an entry from an
- * untrusted file names them. Looks no variable up.
+ * Lists the variables that a server's entry refers to, each with where its value is sent, for the question about an entry
+ * from an untrusted file. Looks up no variable.
  * @see SEC-2 and CLI-5 in docs/specification.md
  */
 
@@ -11,11 +11,11 @@ import { isPlace } from './foreign-references.ts';
 
 export interface VariableUse {
   readonly variable: string;
-  /** A clause without a subject: `sends $TOKEN to “https://mcp.example”`. Words of the entry in it are in quotes (SEC-7). */
+  /** A predicate without a subject: `sends $TOKEN to “https://mcp.example”`. Text of the entry in it is quoted (SEC-7). */
   readonly words: string;
 }
 
-/** Each variable once, in the order of the entry. Folders such as `${userHome}` are no variables. */
+/** Each variable once, in the entry's order. Folders such as `${userHome}` are not variables. */
 export function variableUses(entry: JsonObject): readonly VariableUse[] {
   const variables = new Set(variablesIn(entry).filter((name) => !isPlace(name)));
   return [...variables].map((variable) => ({
@@ -27,10 +27,10 @@ export function variableUses(entry: JsonObject): readonly VariableUse[] {
   }));
 }
 
-/** `https://`, the 253 characters of the longest host name and a port: the end of a name decides whose it is. */
+/** `https://`, a host name of the maximum 253 characters and a port: the end of a host name identifies it. */
 const maxOrigin = 267;
 
-/** The origin, without a login and a path that could pose as one. The text itself where a variable is a part of the origin. */
+/** The origin, without a login or path that could imitate one. The text itself if the origin contains a variable. */
 function destinationOf(url: string): string {
   const origin = URL.canParse(url) ? new URL(url).origin : '${';
   return origin.includes('${') ? inQuotes(url) : inQuotes(origin, maxOrigin);

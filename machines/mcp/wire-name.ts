@@ -1,12 +1,12 @@
 /**
- * Returns a tool's name as every consumer accepts it: letters, digits, `_` and `-`, 64 characters at most. A name that fits
- * is unchanged; a longer one is cut and ends with a digest of all of it. Knows no tool.
+ * A tool's name in the form that every consumer accepts: letters, digits, `_` and `-`, at most 64 characters. A name that
+ * fits is unchanged; a longer one is cut and ends with a digest of the full name.
  * @see NAM-2 and DIS-3 in docs/specification.md
  */
 
 import { createHash } from 'node:crypto';
 
-/** OpenAI's limit, the shorter one of the two. */
+/** OpenAI's limit, the shorter of the two. */
 const longestName = 64;
 const digestLength = 10;
 /** How much of a longer name is kept. */

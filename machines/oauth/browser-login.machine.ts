@@ -1,6 +1,6 @@
 /**
- * One login of one server through a browser: OAuth 2.1 with PKCE. Old credentials stand until the new ones are stored; the
- * only edge that writes is the one into the logged-in state. URLs, codes and tokens lie with the wiring.
+ * One login to one server through a browser: OAuth 2.1 with PKCE. Old credentials stay until new ones are stored; only the
+ * transition into the logged-in state writes. The wiring keeps URLs, codes and tokens.
  * @see OAU-1, OAU-4, OAU-6, OAU-7 and OAU-8 in docs/specification.md
  */
 
@@ -17,12 +17,12 @@ export interface LoginInput {
 
 export interface BrowserLoginContext extends LoginInput {
   readonly flow: 'browser';
-  /** How the client is known to the authorization server. */
+  /** How the client identifies itself to the authorization server. */
   readonly identity: 'configured' | 'document' | 'stored' | 'registered' | null;
-  /** The document's URL, where one is shown. */
+  /** The metadata document's URL, if one is used. */
   readonly document: string | null;
   readonly documentRefused: boolean;
-  /** The registration of an earlier login is none any more. */
+  /** The registration of an earlier login is no longer valid. */
   readonly storedRefused: boolean;
   /** Why the login stopped. */
   readonly why: string | null;
@@ -38,11 +38,11 @@ export type IdentifyVerdict =
   | { readonly kind: 'failed'; readonly why: string };
 export type ExchangeVerdict = StepVerdict | { readonly kind: 'clientRefused'; readonly why: string };
 
-/** Without a reason it was the person who said stop. */
+/** Without a reason, a person cancelled it. */
 export type LoginEvent = { readonly type: 'login.cancel'; readonly why?: string };
 export type BrowserLoginOutput = BrowserLoginContext;
 
-/** A person who is gone for longer begins again. */
+/** After this, the person has to start again. */
 export const redirectTimeoutMs = 300_000;
 
 export const browserLoginMachine = setup({
@@ -61,9 +61,9 @@ export const browserLoginMachine = setup({
     storeCredentials: promiseHole<StepVerdict, BrowserLoginContext>('storeCredentials'),
   },
   actions: {
-    /** Opens the browser, and tells the URL to whoever began the login. */
+    /** Opens the browser and reports the URL to the caller. */
     announceUrl: effect('announceUrl'),
-    /** Lets go of the port and of everything secret. */
+    /** Releases the port and all secrets. */
     letGo: effect('letGo'),
     recordRefusal: effect('recordRefusal'),
     rememberIdentity: assign((_, params: Pick<BrowserLoginContext, 'identity' | 'document'>) => params),
@@ -205,7 +205,7 @@ export const browserLoginMachine = setup({
         ],
         onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('storing the credentials') } },
       },
-      // Too late: what is being written cannot be called back, and must not be called cancelled.
+      // Too late: the write in progress cannot be undone, so the login must not be reported as cancelled.
       on: { 'login.cancel': {} },
     },
     loggedIn: {

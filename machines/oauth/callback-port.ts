@@ -1,28 +1,28 @@
 /**
- * Decides on which loopback port the redirect of a browser login is awaited: one of five that the client metadata
- * document declares, one that the entry names, the one of a registration, or any free one. Binds nothing.
+ * Decides on which loopback port a browser login's redirect is awaited: one of the five in the client metadata document, the
+ * one in the entry, that of a registration, or any free one. Binds nothing.
  * @see OAU-6 in docs/specification.md
  */
 
 import type { OauthSettings } from './oauth-settings.ts';
 
-/** What is known of the server from an earlier login. */
+/** State of earlier logins to the server. */
 export interface ServerBefore {
-  /** Its cached metadata says whether client metadata documents are supported; undefined where it was never reached. */
+  /** Whether client metadata documents are supported, from its cached metadata; undefined if it was never reached. */
   readonly documents: boolean | undefined;
-  /** The server refused the document, and it is not to be shown. */
+  /** The server has refused the document, which must not be used. */
   readonly documentRefused?: boolean;
-  /** A client registration of an earlier login is on disk. */
+  /** A client registration of an earlier login is stored. */
   readonly registered: boolean;
-  /** Its redirect URI, where this login can use it again. */
+  /** Its redirect URI, if this login can use it again. */
   readonly registeredUri?: string | undefined;
 }
 
 export type CallbackPlan =
-  /** The first of these that is free: those of the document, or that of a registration. All busy: any port. */
+  /** The first free one: of the document's ports, or the registration's port. If all are busy: any port. */
   | { readonly kind: 'pinned'; readonly ports: readonly number[] }
   | { readonly kind: 'fixed'; readonly port: number }
-  /** Any free one. */
+  /** Any free port. */
   | { readonly kind: 'random' };
 
 export const pinnedPorts: readonly number[] = [27_890, 27_891, 27_892, 27_893, 27_894];
@@ -41,7 +41,7 @@ export function planCallback(
     settings.clientName !== undefined ||
     settings.tokenEndpointAuthMethod !== undefined ||
     settings.redirectUri !== undefined;
-  // What stands in for a document that was refused does not keep it from being shown when it may be shown again.
+  // A registration that replaced a refused document does not prevent using the document when it is allowed again.
   const standsIn = before.registered && !mayShow(settings, before);
   if (isOwnClient || standsIn || startedFrom === 'page' || before.documents === false || !settings.cimd) {
     return settings.clientId === undefined && settings.redirectUri === undefined
@@ -52,8 +52,8 @@ export function planCallback(
 }
 
 /**
- * The port that a registration was made with, where it is free: servers compare redirects whole. The five are left to the
- * flows that need them.
+ * The port of a registration, if it is free, because servers compare complete redirect URIs. The five ports are left to the
+ * logins that need them.
  */
 function again(registeredUri: string | undefined): CallbackPlan {
   const port = registeredUri === undefined ? undefined : portOf(registeredUri);
@@ -64,7 +64,7 @@ function mayShow(settings: OauthSettings, { documents, documentRefused }: Server
   return documents === true && !documentRefused && settings.clientMetadataUrl !== undefined;
 }
 
-/** The redirect URI for a bound port; a configured one stands as it is. */
+/** The redirect URI for a bound port; a configured one is unchanged. */
 export function redirectUriOf(settings: OauthSettings, port: number): string {
   return settings.redirectUri ?? `http://127.0.0.1:${port}/callback`;
 }

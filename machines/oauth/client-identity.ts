@@ -1,6 +1,6 @@
 /**
- * Decides by which client a login is made: the configured one, a metadata document where the authorization server takes
- * documents, a registration of an earlier login, or a new registration. Sends nothing.
+ * Decides the client of a login: the configured one, a metadata document if the authorization server supports it, the
+ * registration of an earlier login, or a new registration. Sends nothing.
  * @see OAU-4 and DEV-3 in docs/specification.md
  */
 
@@ -14,12 +14,12 @@ export interface OauthClient {
   readonly authMethod?: string;
 }
 
-/** A registration on disk, bound to the issuer that made it. */
+/** A stored registration, bound to its issuer. */
 export interface StoredClient extends OauthClient {
   readonly issuer: string;
-  /** Absent where it was registered for the device grant. */
+  /** Absent if it was registered for the device grant. */
   readonly redirectUri?: string;
-  /** What it was registered with, where that was said. */
+  /** The values sent with its registration, if any. */
   readonly clientName?: string;
   readonly scope?: string;
 }
@@ -36,12 +36,12 @@ export interface IdentityQuestion {
   /** The authorization server's metadata. */
   readonly metadata: JsonObject;
   readonly issuer: string;
-  /** Never another issuer's client: its ids mean something else there. */
+  /** Never another issuer's client, whose ids mean something else. */
   readonly stored: StoredClient | undefined;
-  /** The server refused the document before. */
+  /** The server has refused the document before. */
   readonly documentRefused: boolean;
   readonly redirectUri: string;
-  /** What the login asks for. */
+  /** The scope that the login requests. */
   readonly scope: string | undefined;
 }
 
@@ -55,14 +55,14 @@ export function chooseIdentity(question: IdentityQuestion): Identity {
       ? { kind: 'document', client: { clientId: settings.clientMetadataUrl } }
       : undefined;
   if (document !== undefined && isDeclared(redirectUri)) return document;
-  // A client of the device grant has no redirect, and many servers compare a redirect whole, its port too.
+  // A device grant client has no redirect, and many servers compare the complete redirect URI, including the port.
   if (stored?.redirectUri === redirectUri && isGoodFor(stored, question)) return { kind: 'stored', client: stored };
   const registered = registerable(metadata);
-  // A server that follows RFC 8252 §7.3 takes any port of the loopback: better than no login at all.
+  // A server that follows RFC 8252 §7.3 accepts any loopback port: better than no login.
   return registered.kind === 'none' && document !== undefined ? document : registered;
 }
 
-/** Tells whether a registration is the one that would be made now: another name, method or scope is another client. */
+/** Whether a registration equals the one that would be made now: another name, method or scope needs another client. */
 export function isGoodFor(
   { issuer, clientName, authMethod, scope }: StoredClient,
   question: Pick<IdentityQuestion, 'settings' | 'issuer' | 'scope'>,
@@ -77,7 +77,7 @@ export function isGoodFor(
   );
 }
 
-/** A device login never shows a document, and needs no redirect. */
+/** A device login never uses a document, and needs no redirect. */
 export function chooseDeviceIdentity(settings: OauthSettings, metadata: JsonObject): Identity {
   const configured = configuredClient(settings);
   return configured === undefined ? registerable(metadata) : { kind: 'configured', client: configured };
@@ -93,7 +93,7 @@ function configuredClient(settings: OauthSettings): OauthClient | undefined {
 }
 
 function registerable(metadata: JsonObject): Identity {
-  // Servers before RFC 8414 say nothing of themselves; their registration is tried at its usual place.
+  // Servers before RFC 8414 have no metadata; registration is tried at the default endpoint.
   if (Object.keys(metadata).length === 0 || typeof metadata.registration_endpoint === 'string') {
     return { kind: 'register' };
   }

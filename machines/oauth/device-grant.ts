@@ -1,5 +1,5 @@
 /**
- * Reads the answers of a device grant: the code for a person, and each poll's verdict with the next wait. Polls nothing.
+ * Parses the answers of a device grant: the code for a person, and each poll's verdict with the next wait. Does not poll.
  * @see DEV-4 in docs/specification.md
  * @see [RFC 8628 §3.5](https://www.rfc-editor.org/rfc/rfc8628.html#section-3.5)
  */
@@ -7,7 +7,7 @@
 export interface DeviceCode {
   readonly userCode: string;
   readonly verificationUri: string;
-  /** With the code in it, where the server offers one. */
+  /** The URI including the code, if the server offers one. */
   readonly verificationUriComplete?: string;
   readonly expiresInMs: number;
   readonly intervalMs: number;
@@ -21,7 +21,7 @@ export type PollVerdict =
 export const usualIntervalMs = 5_000;
 const slowDownMs = 5_000;
 
-/** Reads an error of the token endpoint while it is polled. */
+/** Interprets an error of the token endpoint during polling. */
 export function readPollError(error: string, intervalMs: number): PollVerdict {
   switch (error) {
     case 'authorization_pending':

@@ -1,6 +1,6 @@
 /**
- * One login of one server by a device code: a person approves on any other device. Begun from a terminal only; never falls
- * back to another flow. Codes and tokens lie with the wiring.
+ * One login to one server by device code: a person approves it on another device. Started only from a terminal; never falls
+ * back to another flow. The wiring keeps codes and tokens.
  * @see DEV-1, DEV-3, DEV-4 and DEV-5 in docs/specification.md
  * @see [RFC 8628](https://www.rfc-editor.org/rfc/rfc8628.html)
  */
@@ -13,7 +13,7 @@ import type { PollVerdict } from './device-grant.ts';
 export interface DeviceLoginContext extends LoginInput {
   readonly flow: 'device';
   readonly intervalMs: number;
-  /** How long a person has: the code's life or the configured time, whichever is shorter. */
+  /** The time for approval: the code's lifetime or the configured time, whichever is shorter. */
   readonly patienceMs: number;
   readonly why: string | null;
 }
@@ -38,7 +38,7 @@ export const deviceLoginMachine = setup({
     storeCredentials: promiseHole<StepVerdict, DeviceLoginContext>('storeCredentials'),
   },
   actions: {
-    /** Tells the URL and the code to whoever began the login. */
+    /** Reports the URL and the code to the caller. */
     announceCode: effect('announceCode'),
     letGo: effect('letGo'),
     rememberCode: assign((_, params: { intervalMs: number; patienceMs: number }) => params),
@@ -163,7 +163,7 @@ export const deviceLoginMachine = setup({
         ],
         onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('storing the credentials') } },
       },
-      // Too late: what is being written cannot be called back, and must not be called cancelled.
+      // Too late: the write in progress cannot be undone, so the login must not be reported as cancelled.
       on: { 'login.cancel': {}, 'patience.over': {} },
     },
     loggedIn: {

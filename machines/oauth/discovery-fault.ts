@@ -1,25 +1,25 @@
 /**
- * Puts what was received while metadata was looked for before the error that followed: the statuses are the evidence.
+ * Prefixes the statuses of failed metadata requests to the error that followed, as evidence.
  * @see OAU-7 in docs/specification.md
  */
 
 export interface SeenAnswer {
   readonly url: string;
-  /** The HTTP status, or a word where there was none. */
+  /** The HTTP status, or a word if there was none. */
   readonly status: number | string;
 }
 
-/** The failed fetches of metadata, and then what came of going on without. */
+/** The failed metadata requests, and then the error after continuing without metadata. */
 export function describeDiscovery(seen: readonly SeenAnswer[], then: string): string {
   const failed = seen.filter(isFailed);
-  // A resource that says nothing of itself is no news where its authorization server was read.
+  // A resource without metadata does not matter if its authorization server's metadata was read.
   const wasRead = seen.some((answer) => !isFailed(answer) && !/\/oauth-protected-resource/.test(answer.url));
   if (failed.length === 0 || wasRead) return then;
   const list = failed.map(({ status, url }) => `${status} from ${withoutQuery(url)}`).join('; ');
   return `Could not read authorization-server metadata (${list}): ${then}`;
 }
 
-/** A redirect that is seen is one that was not followed. */
+/** A redirect among the answers was not followed. */
 function isFailed({ status }: SeenAnswer): boolean {
   return typeof status !== 'number' || status >= 300;
 }

@@ -1,6 +1,6 @@
 /**
- * Decides whether a client metadata document is one that an authorization server can take: how it is served, whose it says
- * it is, and where its redirects may go. Fetches nothing; the rules for its address are the configuration's.
+ * Checks whether an authorization server can use a client metadata document: how it is served, its client id, and its
+ * redirects. Fetches nothing; the rules for its URL are in the configuration.
  * @see OAU-5 in docs/specification.md
  * @see [draft-ietf-oauth-client-id-metadata-document](https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/)
  */
@@ -11,7 +11,7 @@ import { pinnedPorts } from './callback-port.ts';
 export interface DocumentAnswer {
   readonly status: number;
   readonly contentType: string | undefined;
-  /** Undefined where the body is no JSON. */
+  /** Undefined if the body is not JSON. */
   readonly body: Json | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface DocumentFinding {
   readonly message: string;
 }
 
-/** Every rule that a document breaks; none where it is good. */
+/** Returns every rule that a document breaks; none if it is valid. */
 export function checkDocument(url: string, { status, contentType, body }: DocumentAnswer): readonly DocumentFinding[] {
   const findings: DocumentFinding[] = [];
   const find = (code: DocumentFinding['code'], what: string): void => {
@@ -54,7 +54,7 @@ export function checkDocument(url: string, { status, contentType, body }: Docume
   return findings;
 }
 
-/** What a document declares: two hosts at each of the five ports. */
+/** The redirects that a document declares: two hosts with each of the five ports. */
 export const documentRedirects: readonly string[] = pinnedPorts.flatMap((port) => [
   `http://127.0.0.1:${port}/callback`,
   `http://localhost:${port}/callback`,

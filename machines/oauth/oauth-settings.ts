@@ -1,5 +1,5 @@
 /**
- * The `oauth` mapping of a server entry, typed. Holds a secret: never logged, never in a context.
+ * The `oauth` mapping of a server entry, typed. Contains a secret: never logged, never in a context.
  * @see OAU-3 and OAU-5 in docs/specification.md
  */
 
@@ -9,23 +9,23 @@ import { serverEntrySchema } from '../config/server-entry.ts';
 
 export interface OauthSettings {
   readonly flow: 'browser' | 'device';
-  /** Bounds the wait for the approval of a device login. */
+  /** Limits the wait for the approval of a device login. */
   readonly timeoutMs: number;
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly tokenEndpointAuthMethod?: string;
-  /** Sent on the device authorization request. */
+  /** Sent in the device authorization request. */
   readonly scope?: string;
   readonly clientName?: string;
   readonly redirectUri?: string;
   readonly redirectPort?: number;
   readonly clientMetadataUrl?: string;
   readonly cimd: boolean;
-  /** For requests to the token endpoint only. */
+  /** Only for requests to the token endpoint. */
   readonly userAgent?: string;
 }
 
-/** Reads the mapping of a validated entry; an empty text counts as not given. */
+/** Reads the mapping of a validated entry; an empty string counts as absent. */
 export function readOauthSettings(entry: { readonly oauth?: JsonObject | null }): OauthSettings {
   const oauth = declared(serverEntrySchema.properties.oauth, entry.oauth ?? {});
   return defined({

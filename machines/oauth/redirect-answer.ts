@@ -1,6 +1,6 @@
 /**
- * Reads the query of a redirect: whose it is, whether the authorization server vouches for it, and the code or the refusal
- * in it. The order matters: an answer that is not ours is not quoted.
+ * Parses the query of a redirect: whether it belongs to this login and its authorization server, and the code or refusal.
+ * The order matters: an answer to another login is never quoted.
  * @see OAU-1 in docs/specification.md
  * @see [RFC 9207 §2.4](https://www.rfc-editor.org/rfc/rfc9207.html#section-2.4)
  */
@@ -8,7 +8,7 @@
 export interface ExpectedAnswer {
   readonly state: string;
   readonly issuer: string;
-  /** The metadata says that `iss` is always sent. */
+  /** Whether the metadata promises that `iss` is always sent. */
   readonly issPromised: boolean;
 }
 
@@ -41,7 +41,7 @@ export function readRedirect(query: string, expected: ExpectedAnswer): RedirectA
     : { kind: 'code', code, ...(iss === null ? {} : { iss }) };
 }
 
-/** The query of a redirect URL that a person pasted; undefined where the text is none. */
+/** The query of a redirect URL that a person pasted; undefined if the text is not one. */
 export function pastedQuery(text: string): string | undefined {
   const trimmed = text.trim();
   if (!URL.canParse(trimmed)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Decides which scope a login asks for: what the server's challenge names, else what the resource lists, else none; with
- * offline access where the authorization server offers it.
+ * Decides the scope of a login: from the server's challenge, else the resource's list, else none; with offline access if the
+ * authorization server supports it.
  * @see OAU-1 in docs/specification.md
  * @see [MCP authorization, scope selection](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization)
  */
@@ -21,7 +21,7 @@ export function chooseScope(
   return words.join(' ');
 }
 
-/** What a step-up asks for: everything granted so far and everything demanded now. */
+/** The scope of a step-up: everything granted so far and everything demanded now. */
 export function widerScope(granted: string | undefined, demanded: string | undefined): string | undefined {
   const words = new Set(`${granted ?? ''} ${demanded ?? ''}`.split(' ').filter((word) => word !== ''));
   return words.size === 0 ? undefined : [...words].join(' ');

@@ -1,6 +1,6 @@
 /**
- * The stored form of a server's tokens: absolute expiry, and the issuer that they belong to. Decides whether a token is
- * still good and what can be done when it is not. Secret throughout.
+ * The stored form of a server's tokens: absolute expiry, and their issuer. Decides whether a token is still valid and what
+ * to do if not. All of it is secret.
  * @see OAU-1 and OAU-2 in docs/specification.md
  */
 
@@ -10,14 +10,14 @@ export interface TokenRecord {
   readonly accessToken: string;
   readonly refreshToken?: string;
   readonly scope?: string;
-  /** Unix milliseconds; absent where the server does not say. */
+  /** Unix milliseconds; absent if the server gives no lifetime. */
   readonly expiresAtMs?: number;
-  /** When the answer came; how early to renew depends on the whole life. */
+  /** When the token was issued; how early it is renewed depends on its lifetime. */
   readonly issuedAtMs?: number;
-  /** The server that the tokens were issued for: nobody else is shown them, whatever the entry says later. */
+  /** The server that the tokens were issued for; they are sent to no other, whatever the entry says later. */
   readonly url?: string;
   readonly issuer: string;
-  /** The client that the tokens were issued to; a refresh must come from the same. */
+  /** The client that the tokens were issued to; a refresh must use the same. */
   readonly clientId: string;
 }
 
@@ -26,25 +26,25 @@ export type TokenUse =
   | { readonly kind: 'refresh' }
   | { readonly kind: 'login' };
 
-/** A token is renewed this long before it ends: a call takes time, and clocks differ. */
+/** A token is renewed this long before it expires, because calls take time and clocks differ. */
 const mostSkewMs = 30_000;
-/** A token that lives for seconds would otherwise be renewed before every request. */
+/** Otherwise a token that is valid for seconds would be renewed before every request. */
 const skewShare = 0.25;
 
-/** Decides what a request carries, or what must come first. */
+/** Decides which token a request uses, or what has to come first. */
 export function chooseToken(record: TokenRecord | undefined, nowMs: number): TokenUse {
   if (record === undefined) return { kind: 'login' };
   const { accessToken, refreshToken, expiresAtMs } = record;
-  // What cannot be renewed is good until it ends.
+  // A token that cannot be renewed is used until it expires.
   const skewMs = refreshToken === undefined ? 0 : skewOf(record);
   if (expiresAtMs === undefined || expiresAtMs - skewMs > nowMs) return { kind: 'use', accessToken };
   return refreshToken === undefined ? { kind: 'login' } : { kind: 'refresh' };
 }
 
 /**
- * Tells whether a record may be used for a server. Tokens that were asked for with a resource go to it and to what lies
- * under it; without one to the origin that they were issued for. A record that names no server is an old one, and trusted.
- * @param resource the indicator that the tokens were asked for with (RFC 8707)
+ * Whether a record may be used for a server. Tokens requested with a resource are valid for it and for addresses below it;
+ * others for the origin that they were issued for. A record without a server is an old one, and trusted.
+ * @param resource the indicator that the tokens were requested with (RFC 8707)
  */
 export function isFor(record: TokenRecord, url: string, resource?: string): boolean {
   if (record.url === undefined || record.url === url) return true;
@@ -60,8 +60,8 @@ function isUnder({ origin, pathname }: URL, resource: string): boolean {
 }
 
 /**
- * Takes over a token endpoint's answer; a refresh that sends no new refresh token or scope keeps the old ones. Undefined
- * where there is no access token in it, or one that no header can carry.
+ * Converts a token endpoint's answer; a refresh without a new refresh token or scope keeps the old ones. Undefined if there
+ * is no access token, or one that no header can carry.
  */
 export function recordOf(
   answer: JsonObject,
@@ -82,7 +82,7 @@ export function recordOf(
   };
 }
 
-/** Reads a stored record; undefined where it is not one. */
+/** Parses a stored record; undefined if it is invalid. */
 export function readTokenRecord(text: string): TokenRecord | undefined {
   const value = parse(text);
   if (value === undefined) return undefined;
@@ -120,7 +120,7 @@ export function spellTokenRecord(record: TokenRecord): string {
   )}\n`;
 }
 
-/** Visible ASCII: a line feed in a header is another header, and the platform's error would show half of the token. */
+/** Visible ASCII: a line feed would begin another header, and the platform's error would show half of the token. */
 function isCarriable(accessToken: string): boolean {
   return /^[\x21-\x7e]+$/.test(accessToken);
 }
@@ -130,7 +130,7 @@ function skewOf({ expiresAtMs, issuedAtMs }: TokenRecord): number {
   return Math.min(mostSkewMs, Math.max(0, expiresAtMs - issuedAtMs) * skewShare);
 }
 
-/** Some servers write numbers as text; a life of nothing says as much as none. */
+/** Some servers write numbers as strings; a lifetime of zero counts as absent. */
 function lifeOf(expiresIn: Json | undefined): number | undefined {
   const isSpelled = typeof expiresIn === 'number' || (typeof expiresIn === 'string' && expiresIn.trim() !== '');
   const lifeMs = isSpelled ? Number(expiresIn) * 1_000 : Number.NaN;

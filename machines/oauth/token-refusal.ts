@@ -1,14 +1,14 @@
 /**
- * Decides what an error of the token endpoint means: the client is refused, the grant is refused, or nobody has decided
- * anything and it is tried again. Only a word that the standards know is a decision: what a proxy or a server in trouble
- * writes as `error` is not.
+ * Decides what an error of the token endpoint means: the client is refused, the grant is refused, or nothing was decided and
+ * the request is retried. Only error codes of the standards are decisions, not what a proxy or a failing server puts into
+ * `error`.
  * @see OAU-1, OAU-4 and OAU-8 in docs/specification.md
  * @see [RFC 6749 §5.2](https://www.rfc-editor.org/rfc/rfc6749.html#section-5.2)
  */
 
 export type TokenRefusal = 'clientRefused' | 'refused' | 'unreachable';
 
-/** RFC 6749 §5.2; of the resource RFC 8707; of a provider that answers 200 to everything, its own words for the same. */
+/** RFC 6749 §5.2; RFC 8707 for the resource; and the equivalents of a provider that answers 200 to everything. */
 const refusals: ReadonlyMap<string, TokenRefusal> = new Map([
   ['invalid_client', 'clientRefused'],
   ['incorrect_client_credentials', 'clientRefused'],
@@ -22,9 +22,9 @@ const refusals: ReadonlyMap<string, TokenRefusal> = new Map([
   ['bad_verification_code', 'refused'],
 ]);
 
-/** @param status undefined where there was no answer */
+/** @param status undefined if there was no answer */
 export function readTokenRefusal(code: string, status: number | undefined): TokenRefusal {
-  // RFC 6749 says 400 and 401; large providers say 403 or 200 with the same words, and none says them in an outage.
+  // RFC 6749 requires 400 or 401; large providers send 403 or 200 with the same codes, but none of them during an outage.
   const isTrouble = status === undefined || status === 408 || status === 429 || status >= 500;
   return isTrouble ? 'unreachable' : (refusals.get(code) ?? 'unreachable');
 }

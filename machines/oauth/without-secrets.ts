@@ -1,11 +1,11 @@
 /**
- * Takes the secrets of a request out of what a third party said about it: an authorization server may quote the code or the
+ * Removes the secrets of a request from a third party's message about it: an authorization server may quote the code or
  * refresh token that it refuses. Keeps one short line.
  * @see OBS-1 in docs/specification.md
  */
 
 const mask = '[redacted]';
-/** Shorter ones would hide ordinary words. */
+/** Redacting shorter ones would hide ordinary words. */
 const shortestSecret = 6;
 
 export function withoutSecrets(text: string, secrets: readonly (string | undefined)[], longest = 300): string {
@@ -20,7 +20,7 @@ export function withoutSecrets(text: string, secrets: readonly (string | undefin
   return line.length > longest ? `${line.slice(0, longest)}…` : line;
 }
 
-/** A client's secret as it is and as the basic form writes it: RFC 6749 §2.3.1 has both halves encoded, many do not. */
+/** A client secret, plain and as in basic authentication: RFC 6749 §2.3.1 encodes both halves, but many clients do not. */
 export function clientSecrets({
   clientId,
   clientSecret,
@@ -30,7 +30,7 @@ export function clientSecrets({
 }): readonly string[] {
   if (clientSecret === undefined) return [];
   const pairs = [`${clientId}:${clientSecret}`, `${form(clientId)}:${form(clientSecret)}`];
-  // Whoever quotes it may leave the padding out.
+  // A quote may lack the padding.
   return [clientSecret, form(clientSecret), ...pairs.map((pair) => base64(pair).replace(/=+$/, ''))];
 }
 

@@ -1,7 +1,6 @@
 /**
- * One run of the agent: waits for a place, says on disk that it begins, runs, keeps the response, delivers it, closes.
- * Every step that a crash must not repeat is on disk before it is taken. Knows no runner and no target by more than
- * their names.
+ * One run of the agent: waits for a slot, records its start, runs, stores the response, delivers it, closes. Every step that
+ * a crash must not repeat is on disk before it is taken.
  * @see DIS-3, DIS-4 and DUR-1 in docs/specification.md
  */
 
@@ -17,38 +16,38 @@ export interface RunInput {
 }
 
 export interface RunContext extends RunInput {
-  /** Who cancelled it; null while nobody has. */
+  /** Who cancelled it; null if it was not cancelled. */
   readonly cancelledBy: string | null;
-  /** The outcome has changed since it was offered to the journal. */
+  /** Whether the outcome has changed since it was sent to the journal. */
   readonly hasNews: boolean;
-  /** How often the system has lacked the resources to begin it. */
+  /** How often system resources were missing at its start. */
   readonly unbegun: number;
 }
 
 export type RunResult = (
   | { readonly kind: 'responded'; readonly response: string }
   | { readonly kind: 'failed'; readonly reason: string }
-  /** The system lacked the resources to start it; the agent never had the prompt. */
+  /** System resources were missing; the agent never had the prompt. */
   | { readonly kind: 'notBegun'; readonly reason: string }
 ) & {
-  /** What it took, where the runner knows. */
+  /** What it used, if the runner reports that. */
   readonly spending?: Spending;
 };
 
 export type RunEvent =
   | { readonly type: 'place.granted'; readonly atMs: number }
-  /** `isLeft`: the run has closed, and its response is left to the gateway that sends. */
+  /** `isLeft`: the run has closed, and the gateway that sends delivers its response. */
   | { readonly type: 'journal.written'; readonly isLeft?: true }
   | { readonly type: 'journal.refused'; readonly reason: string }
-  /** The response follows from the prompt alone, so no attempt is written down. */
+  /** The response depends only on the prompt, so no attempt is recorded. */
   | { readonly type: 'run.answered'; readonly response: string }
-  /** A person wants it to end without a response. */
+  /** A person ends it without a response. */
   | { readonly type: 'run.cancel'; readonly by: string }
-  /** Another gateway has taken the work over, or it was left to the others. */
+  /** Another gateway has adopted the work, or it was left to the others. */
   | { readonly type: 'work.lost' }
   | {
       readonly type: 'delivery.settled';
-      /** `delivering` where the delivery continues by itself, to be tried again. */
+      /** `delivering` if the delivery continues separately and is retried. */
       readonly status: 'delivered' | 'failed' | 'unknown' | 'delivering';
       readonly reason?: string;
     };
@@ -56,18 +55,18 @@ export type RunEvent =
 type Settled = Pick<Extract<RunEvent, { type: 'delivery.settled' }>, 'status' | 'reason'>;
 
 const retryJournalMs = 1_000;
-/** Pauses grow from the first to the longest: about half an hour in all. */
+/** Pauses grow from the first to the longest: about half an hour in total. */
 const firstPauseMs = 1_000;
 const longestPauseMs = 60_000;
 const mostUnbegun = 35;
-/** A process group that ignores SIGTERM is killed well before. */
+/** A process group that ignores SIGTERM is killed well before this. */
 const stopPatienceMs = 15_000;
 
 export const agentRunMachine = setup({
   types: { input: {} as RunInput, context: {} as RunContext, events: {} as RunEvent, output: {} as RunRecord },
   actors: {
     runAgent: promiseHole<RunResult, RunContext>('runAgent'),
-    /** Resolves with what the runner made of being stopped. */
+    /** Resolves with the runner's result after it was stopped. */
     awaitStopped: promiseHole<RunResult, RunContext>('awaitStopped'),
   },
   actions: {
@@ -106,7 +105,7 @@ export const agentRunMachine = setup({
     isDelivering: ({ context }) => context.record.status === 'delivering',
     isDelivered: ({ context }) => context.record.status === 'delivered',
     isLeft: (_, { isLeft }: { isLeft?: true }) => isLeft === true,
-    /** The delivery that was to continue by itself has ended before that was on disk. */
+    /** The delivery that was to continue separately has ended before that was on disk. */
     isNews: ({ context }, { status }: Settled) => context.record.status === 'delivering' && status !== 'delivering',
     hasNews: ({ context }) => context.hasNews,
     mayBeginLater: ({ context }, { kind }: RunResult) => kind === 'notBegun' && context.unbegun < mostUnbegun,
@@ -326,7 +325,7 @@ export const agentRunMachine = setup({
       entry: ['offer', 'closeRun'],
       on: {
         'journal.written': [
-          // What was written is what was offered, and no more.
+          // Only the outcome sent to the journal was written; later changes need another write.
           { guard: 'hasNews', target: 'closing', reenter: true },
           { guard: 'isDelivered', target: 'delivered' },
           { guard: 'isDelivering', target: 'handedOver' },
@@ -371,7 +370,7 @@ export const agentRunMachine = setup({
       meta: { rule: 'DIS-4' },
       tags: ['ended', 'failed'],
       type: 'final',
-      // Written with the end of a run that failed, where its route or job asks for it.
+      // Written with the end of a failed run if its route or job has `on_failure`.
       entry: 'openNotice',
     },
     cancelled: {
@@ -390,19 +389,19 @@ export const agentRunMachine = setup({
   },
 });
 
-/** Why an earlier try failed says nothing of a response that has arrived. */
+/** The reason of an earlier failed attempt does not apply to a delivered response. */
 function withSettled(record: RunRecord, { status, reason }: Settled): RunRecord {
   return reason === undefined ? changed(reasonless(record), { status }) : changed(record, { status, reason });
 }
 
-/** Most records have none, and what leaves a member out costs more than what copies all of them. */
+/** Most records have no reason, and leaving out a member costs more than copying all of them. */
 function reasonless(record: RunRecord): RunRecord {
   if (record.reason === undefined) return record;
   const { reason: _, ...rest } = record;
   return rest;
 }
 
-/** Why it could not begin earlier says nothing of an attempt that begins. */
+/** The reason of an earlier failed start does not apply to a new attempt. */
 function begun(run: RunRecord, atMs: number): RunRecord {
   return changed(reasonless(run), { startedAtMs: atMs, status: 'running', attempt: run.attempt + 1 });
 }

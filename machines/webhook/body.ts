@@ -1,6 +1,6 @@
 /**
- * Reads a request's payload from its text: JSON, or a form as GitHub can send it. Always an object, or a refusal that
- * says why. Knows no route.
+ * Parses a request's payload from its text: JSON, or a form as GitHub may send it. Returns an object, or a refusal with its
+ * reason.
  * @see LIM-3 and SEC-3 in docs/specification.md
  */
 
@@ -9,19 +9,19 @@ import { readJson } from '../base/read-json.ts';
 import type { BodyRule } from '../config/sources.ts';
 
 export type ParsedBody =
-  /** `items` where the body is an array. */
+  /** `items` if the body is an array. */
   | { readonly ok: true; readonly value: JsonObject; readonly items?: readonly Json[] }
   | { readonly ok: false; readonly why: string };
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 const beginsAsObject = /^\s*\{/;
-/** No known sender's form has more than a few dozen; each costs far more than its bytes. */
+/** No known sender's form has more than a few dozen fields; each costs far more than its bytes. */
 export const mostFields = 1_000;
 
 /**
- * @param text the decoded body; undefined where it is not UTF-8
- * @param headers lower-case names; they say whether the body is a form, and whether it is data alone
+ * @param text the decoded body; undefined if it is not UTF-8
+ * @param headers lower-case names; they show whether the body is a form, and whether it is only data
  * @param rule whether an array is a payload too: it becomes `{items: [...]}` (SRC-4)
  */
 export function parseBody(
@@ -37,7 +37,7 @@ export function parseBody(
   return shape === 'object' ? parseObject(text) : parseArray(text);
 }
 
-/** Data that is no object gets one around it; what is not JSON is text. */
+/** Data that is not an object is wrapped in one; what is not JSON is text. */
 function dataOf(text: string): JsonObject {
   if (text === '') return {};
   const value = readJson(text) ?? text;
@@ -45,7 +45,7 @@ function dataOf(text: string): JsonObject {
   return Array.isArray(value) ? { items: value } : { data: value };
 }
 
-/** Events of one body. Azure Event Grid sends 5,000 in a batch, others fewer. */
+/** The most events of one body. Azure Event Grid sends 5,000 in a batch, others fewer. */
 export const maxItems = 10_000;
 
 export type SplitBody =
@@ -53,7 +53,7 @@ export type SplitBody =
   | { readonly ok: false; readonly why: string; readonly isTooLong?: true };
 
 /**
- * Returns the events of a body, or why it cannot be split; undefined where the body is one event.
+ * Returns the events of a body, or why it cannot be split; undefined if the body is one event.
  * @param path where the array is in a body that is an object
  */
 export function splitItems(
@@ -70,8 +70,8 @@ export function splitItems(
 }
 
 /**
- * A `payload` field holds the whole payload as JSON; other forms become an object of their fields. Clients that are given
- * no type call JSON a form (`curl -d`), so what reads as an object is one.
+ * A `payload` field contains the complete payload as JSON; other forms become an object of their fields. Clients without a
+ * content type declare JSON as a form (`curl -d`), so text that parses as an object is JSON.
  */
 function parseForm(text: string): ParsedBody {
   if (beginsAsObject.test(text)) {
@@ -92,7 +92,7 @@ function parseForm(text: string): ParsedBody {
   return { ok: true, value: Object.fromEntries(values) };
 }
 
-/** Counted before anything is decoded. */
+/** Counts before decoding anything. */
 export function hasMoreFieldsThan(most: number, form: string): boolean {
   let count = 1;
   for (let at = form.indexOf('&'); at >= 0 && count <= most; at = form.indexOf('&', at + 1)) count += 1;
@@ -120,7 +120,7 @@ function parseArray(text: string): ParsedBody {
     : { ok: false, why: 'the body is JSON but neither an object nor an array' };
 }
 
-/** Decodes a body; undefined where it is not UTF-8. */
+/** Decodes a body; undefined if it is not UTF-8. */
 export function decodeBody(bytes: Uint8Array): string | undefined {
   try {
     return decoder.decode(bytes);

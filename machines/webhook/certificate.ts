@@ -1,6 +1,5 @@
 /**
- * The senders that sign with a certificate which they publish: where it may be fetched from, and what they sign. Fetches
- * nothing.
+ * Senders that sign with a published certificate: where it may be fetched from, and what they sign. Fetches nothing.
  * @see SRC-1 in docs/specification.md
  * @see [PayPal](https://developer.paypal.com/api/rest/webhooks/rest/)
  * @see [Amazon SNS](https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html)
@@ -17,20 +16,20 @@ const snsHost = 'sns\\.([a-z]{2}(?:-[a-z]+)+-\\d)\\.amazonaws\\.com(?:\\.cn)?';
 const snsUrl = new RegExp(`^https://${snsHost}/SimpleNotificationService-[0-9a-f]{32}\\.pem$`);
 const confirmUrl = new RegExp(`^https://${snsHost}/\\?Action=ConfirmSubscription&[\\x21-\\x7e]{1,2000}$`);
 
-/** The address of the certificate that a request names; undefined where the provider has none there. */
+/** The address of the certificate that a request names; undefined if it is not one of the provider's. */
 export function certificateUrl(form: CertifiedForm, { headers, payload }: SignedRequest): string | undefined {
   const given = form === 'paypal' ? (headers['paypal-cert-url'] ?? '') : textOf(payload?.()?.SigningCertURL);
   return (form === 'paypal' ? paypalUrl : snsUrl).test(given) ? given : undefined;
 }
 
-/** Whether an address is one at which SNS confirms a subscription. */
+/** Whether SNS confirms subscriptions at this address. */
 export function isConfirmUrl(url: string): boolean {
   return confirmUrl.test(url);
 }
 
 /**
- * Returns a reader of the public key of a certificate that has not expired; undefined for another text. It keeps the last
- * certificate: reading one costs several times what its signature does.
+ * Returns a parser that gives the public key of an unexpired certificate; undefined for other text. It caches the last
+ * certificate, because parsing one costs several times as much as verifying a signature.
  */
 export function certificateReader(): (pem: string, nowMs: number) => KeyObject | undefined {
   let kept: { readonly pem: string; readonly key: KeyObject; readonly expiresAtMs: number } | undefined;
@@ -48,12 +47,12 @@ export function certificateReader(): (pem: string, nowMs: number) => KeyObject |
 }
 
 export interface CertifiedContent {
-  /** What was signed. Reads the body, so it is called once there is a key to judge it by. */
+  /** The signed text. Reads the body, so it is called only once the key is known. */
   readonly text: () => string;
   readonly hash: 'sha1' | 'sha256';
 }
 
-/** Returns what was signed and by which hash, or why the request cannot be genuine. */
+/** Returns what was signed and with which hash, or why the request cannot be genuine. */
 export function certifiedContent(
   form: CertifiedForm,
   request: SignedRequest,
@@ -62,7 +61,7 @@ export function certifiedContent(
   return form === 'paypal' ? paypalContent(request, secret) : snsContent(request, secret);
 }
 
-/** @param webhookId the id that PayPal gave to the webhook: no request names it */
+/** @param webhookId PayPal's id of the webhook, which no request contains */
 function paypalContent({ headers, body }: SignedRequest, webhookId: string) {
   if (headers['paypal-auth-algo'] !== 'SHA256withRSA')
     return { why: 'the header paypal-auth-algo is not SHA256withRSA' };
@@ -73,7 +72,7 @@ function paypalContent({ headers, body }: SignedRequest, webhookId: string) {
 const notification = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'];
 const confirmation = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'];
 
-/** @param topic the ARN of the topic: every account of AWS can have SNS sign what it likes */
+/** @param topic the ARN of the topic: any AWS account can have SNS sign any content */
 function snsContent({ payload }: SignedRequest, topic: string) {
   const message = payload?.() ?? {};
   const version = textOf(message.SignatureVersion);
@@ -89,7 +88,7 @@ function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The CRC of each byte alone. */
+/** The CRC of each single byte. */
 const crcOfByte = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xed_b8_83_20 : 0);

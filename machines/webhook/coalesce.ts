@@ -1,6 +1,6 @@
 /**
- * The arithmetic of bursts: the key that tells whose burst an event joins, the burst after it joined, and the note that
- * tells the agent what it does not see. Knows no timer and no store.
+ * Batch arithmetic: the key that selects an event's batch, the batch after an event joined, and the note about events that
+ * the agent does not see.
  * @see COA-1 and COA-2 in docs/specification.md
  */
 
@@ -8,18 +8,18 @@ import { createHash } from 'node:crypto';
 import { cut } from '../base/json.ts';
 import { compileReading, compileTemplate, spellValue, type TemplateView } from './template.ts';
 
-/** Events of one entity that gather into one run. */
+/** Events of one entity that are collected for one run. */
 export interface Burst {
-  /** The key of its first event: the burst's identity, and its run's key. */
+  /** The key of its first event, which identifies the batch and its run. */
   readonly id: string;
   readonly firstAtMs: number;
   readonly count: number;
   readonly latestEventKey: string;
-  /** Keys of the newest events before that, in order. Only if its run gets all events (`mode: batch`). */
+  /** Keys of the newest events before the latest, in order; only if its run gets all events (`mode: batch`). */
   readonly earlierKeys?: readonly string[];
-  /** Its text is delivered without a run, as its newest event asks. */
+  /** Its text is delivered without a run, because its newest event is `deliver_only`. */
   readonly isDirect?: true;
-  /** When it is settled unless another event comes first. */
+  /** When it is flushed unless another event comes first. */
   readonly dueAtMs: number;
 }
 
@@ -28,23 +28,23 @@ export interface Joining {
   readonly nowMs: number;
   readonly windowMs: number;
   readonly maxWaitMs: number;
-  /** Absent: the run gets the newest event alone. */
+  /** Absent: the run gets only the newest event. */
   readonly mode?: 'batch' | undefined;
   readonly isDirect?: true | undefined;
 }
 
-/** Events whose prompts a run of a batch gets: the newest ones. Their keys are written with each event that joins. */
+/** The most events whose prompts a batch's run gets: the newest. Their keys are written with each joining event. */
 export const maxBatchEvents = 100;
-/** Bytes in UTF-8 of these prompts together; the newest event's prompt is there whatever its size. */
+/** The most UTF-8 bytes of these prompts in total; the newest event's prompt is always included. */
 export const maxBatchBytes = 256 * 1024;
 
-/** The longest key that stands as it is. */
+/** A longer key is shortened. */
 const longestKey = 2_000;
 const keptOfLong = 100;
 
 /**
- * Adds an event: it replaces the newest one and restarts the quiet window, up to the cap from the first event. A clock that
- * was set back since that counts the cap from now: the first event has not yet been.
+ * Adds an event: it replaces the newest one and restarts the quiet window, up to the cap after the first event. If the clock
+ * was set back since the first event, the cap counts from now.
  */
 export function joinBurst(
   burst: Burst | undefined,
@@ -65,8 +65,8 @@ export function joinBurst(
 }
 
 /**
- * Compiles a coalescing key: a bare dotted field, or a template. The compiled key is undefined for an event in which any
- * of its parts is missing, null or empty; lists and objects count by their whole JSON.
+ * Compiles a coalescing key: a dotted field, or a template. The compiled key is undefined for an event in which any part is
+ * missing, null or empty; lists and objects count by their complete JSON.
  */
 export function compileCoalesceKey(key: string): (view: TemplateView) => string | undefined {
   if (!key.includes('{')) {
@@ -87,13 +87,13 @@ export function compileCoalesceKey(key: string): (view: TemplateView) => string 
   };
 }
 
-/** Keys lie in contexts and records: a long one stands there with its beginning and the digest of all of it. */
+/** Keys are kept in contexts and records: a long one is replaced by its beginning and a digest of all of it. */
 function bounded(key: string): string {
   if (key.length <= longestKey) return key;
   return `${cut(key, keptOfLong)}… sha256:${createHash('sha256').update(key).digest('hex')}`;
 }
 
-/** The prompt of a burst's run: the newest event's, with a note of how many earlier events it stands for. */
+/** The prompt of a batch's run: the newest event's, with a note on how many earlier events it replaces. */
 export function promptWithNote(prompt: string, count: number): string {
   const earlier = count - 1;
   if (earlier <= 0) return prompt;
@@ -114,7 +114,7 @@ export function batchPrompt(prompts: readonly string[], count: number): string {
   return parts.join('\n\n');
 }
 
-/** The text of a batch that is delivered without a run: the texts of the events that fit, oldest first. */
+/** The text of a batch delivered without a run: the texts of the events that fit, oldest first. */
 export function batchText(texts: readonly string[], count: number): string {
   const leftOut = count - texts.length;
   if (leftOut === 0) return texts.join('\n\n');

@@ -1,7 +1,7 @@
 /**
- * One entity's bursts: the events of a route that render the same coalescing key. Waits for quiet or for the cap, then
- * opens one run for the newest event; while that run is in flight the next burst gathers and, once settled, waits.
- * Holds only numbers and keys: the events lie in the journal, the time comes with every event.
+ * One entity's batches: the events of a route with the same coalescing key. Waits for quiet or the cap, then opens one run
+ * for the newest event; during that run the next batch collects events and waits. The context has only numbers and keys:
+ * events are in the journal, and each event brings the time.
  * @see COA-1, COA-3 and DUR-1 in docs/specification.md
  */
 
@@ -12,13 +12,13 @@ import { waitMs } from '../base/timer.ts';
 import type { Burst } from './coalesce.ts';
 
 export interface GroupInput {
-  /** The journal's key of the group: profile, route and rendered key. */
+  /** The journal's key of the group: profile, route and rendered coalescing key. */
   readonly key: string;
   readonly profile: string;
   readonly route: string;
-  /** The burst that is gathering; absent where only a run in flight was found at start. */
+  /** The batch being collected; absent if only a current run was found at start. */
   readonly burst?: Burst;
-  /** The key of the run in flight, where one was found at start. */
+  /** The key of the current run, if one was found at start. */
   readonly inFlight?: string;
   readonly atMs: number;
 }
@@ -27,13 +27,13 @@ export interface GroupContext {
   readonly key: string;
   readonly profile: string;
   readonly route: string;
-  /** The burst that gathers; null while none does. */
+  /** The batch being collected; null if there is none. */
   readonly burst: Burst | null;
-  /** The burst whose run is being opened. */
+  /** The batch whose run is being opened. */
   readonly opening: Burst | null;
-  /** The run in flight; null while none is. */
+  /** The current run; null if there is none. */
   readonly inFlight: string | null;
-  /** When the last event came, in Unix milliseconds: what waits are counted from. */
+  /** When the last event came, in Unix milliseconds: waits are measured from here. */
   readonly atMs: number;
 }
 
@@ -41,14 +41,14 @@ export type GroupEvent =
   | { readonly type: 'event.joined'; readonly burst: Burst; readonly atMs: number }
   | { readonly type: 'run.opened'; readonly run: string; readonly atMs: number }
   | { readonly type: 'run.refused'; readonly atMs: number }
-  /** Another gateway has opened the burst's run. */
+  /** Another gateway has opened the batch's run. */
   | { readonly type: 'burst.gone'; readonly atMs: number }
   | { readonly type: 'run.finished'; readonly run: string; readonly atMs: number }
   | { readonly type: 'group.drain'; readonly atMs: number }
-  /** The burst is left to the other gateways. */
+  /** The batch is left to other gateways. */
   | { readonly type: 'burst.left' };
 
-/** After the journal refused, the burst is offered again: full disks are emptied by people, not in milliseconds. */
+/** Delay before a batch that the journal refused is offered again: a full disk takes a person to clear. */
 const reopenDelayMs = 1_000;
 
 export const coalescingGroupMachine = setup({
@@ -172,12 +172,12 @@ export const coalescingGroupMachine = setup({
   },
 });
 
-/** A clock that is set back while a burst gathers must not lengthen its quiet by as much. */
+/** A clock that is set back during a batch must not lengthen the quiet window. */
 function later(context: GroupContext, { atMs }: { readonly atMs: number }): number {
   return Math.max(context.atMs, atMs);
 }
 
-/** Copies a context, field by field, as the engine does it soonest. */
+/** Copies a context field by field, the engine's fastest way. */
 export function groupContext({
   key,
   profile,

@@ -1,6 +1,5 @@
 /**
- * Turns a route into the functions that a request needs, once, so that no request pays for parsing a template, a filter
- * or a key. Knows no request.
+ * Compiles a route into the functions that a request needs, so that no request has to parse a template, a filter or a key.
  * @see RTE-1 in docs/specification.md
  */
 
@@ -36,32 +35,32 @@ import {
 export interface CompiledRoute {
   readonly route: Route;
   readonly verify: SignatureVerifier;
-  /** Whether the route takes the schemes alone that it or its source names, which may read all of a request. */
+  /** Whether only the schemes of the route or its source are accepted, which may read the entire request. */
   readonly isPinned: boolean;
-  /** Where the certificate is that judges a request; absent where none does. */
+  /** The address of the certificate that verifies a request; absent if none is used. */
   readonly certificateUrl?: (request: SignedRequest) => string | undefined;
-  /** Absent where the provider plays none. */
+  /** Absent if the provider has none. */
   readonly handshake?: Handshake;
-  /** The answer to what is accepted or passed over, where the provider wants one of its own. */
+  /** The answer to accepted and ignored events, if the provider requires a specific one. */
   readonly answer?: Answer;
   readonly body: BodyRule;
   readonly eventType: TypeReader;
   readonly deliveryId: IdReader;
-  /** What a genuine signature claims: its digest, unless equal bodies are several events (SEC-6). */
+  /** The claim of a genuine signature: its digest, unless equal bodies are different events (SEC-6). */
   readonly claimedBy: (digest: string, headers: Readonly<Record<string, string>>) => string;
-  /** How long that is remembered, in milliseconds: as long as the signature is genuine (SEC-6). */
+  /** How long the claim is kept, in milliseconds: as long as the signature is valid (SEC-6). */
   readonly claimedForMs: number;
   readonly acceptsEvent: (type: string) => boolean;
   readonly filters: FilterMatcher;
-  /** Chooses what the journal keeps of a request's headers. */
+  /** Selects the headers of a request that the journal stores. */
   readonly keptHeaders: (headers: Readonly<Record<string, string>>) => Readonly<Record<string, string>>;
   readonly prompt: CompiledTemplate;
   readonly extra: CompiledExtra;
-  /** The entries of a list in `deliver`; absent where that is one target. */
+  /** The compiled entries of a `deliver` list; absent if `deliver` is one target. */
   readonly deliverTo?: readonly CompiledDelivery[];
-  /** Absent where no run of its own can fail, or no notice is asked for. */
+  /** Absent if the route has no run of its own that can fail, or no `on_failure`. */
   readonly notice?: { readonly target: string; readonly extra: CompiledExtra };
-  /** Renders the coalescing key; absent where the route does not coalesce. */
+  /** Renders the coalescing key; absent if the route does not coalesce. */
   readonly groupKey?: (view: TemplateView) => string | undefined;
   readonly insecure: boolean;
 }
@@ -70,12 +69,12 @@ export interface CompiledDelivery {
   readonly target: string;
   readonly when: FilterMatcher;
   readonly extra: CompiledExtra;
-  /** What stands around the places of the response. */
+  /** The template parts around each `{response}`. */
   readonly text?: readonly CompiledTemplate[];
   readonly on?: readonly FollowedStep[];
 }
 
-/** The filters were checked when the route was read; ones that fail all the same match nothing. */
+/** Filters were checked when the route was read; should compiling fail here, nothing matches. */
 const matchNothing: FilterMatcher = {
   lists: [],
   headers: [],
@@ -86,7 +85,7 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
   const filters = matcherOf(route.filters);
   const deliverTo = route.deliverTo?.map(compileDelivery);
   const source = sourceOf(route.sender);
-  // A direct delivery has no run, and a cron job has an `on_failure` of its own.
+  // A direct delivery has no run, and a cron job has its own `on_failure`.
   const notice = route.deliverOnly || route.cronJob !== undefined ? undefined : noticePlace(route);
   return {
     route,
@@ -131,7 +130,7 @@ function compileDelivery({ to, extra, when, text, on }: RouteDelivery): Compiled
   };
 }
 
-/** Nothing is fetched for a request that cannot be genuine, such as one of another topic: anybody can send that. */
+/** Nothing is fetched for a request that cannot be genuine, such as one of another topic, because anyone can send that. */
 function certificateOf(source: Source | undefined, secret: RouteSecret): Pick<CompiledRoute, 'certificateUrl'> {
   const form = source?.schemes[0]?.form;
   if (form !== 'paypal' && form !== 'sns') return {};
@@ -144,15 +143,15 @@ function certificateOf(source: Source | undefined, secret: RouteSecret): Pick<Co
   };
 }
 
-/** The headers that tell the event's type and how its body is read, which a replay reads again. */
+/** The headers with the event's type and its body's format, which a replay reads again. */
 function headersOf(source: Source | undefined): readonly string[] {
   const ofType = (source?.event.flat() ?? []).flatMap((place) => ('header' in place ? [place.header] : []));
   return [...ofType, ...(source?.body?.dataBy === undefined ? [] : [source.body.dataBy])];
 }
 
 /**
- * A type that nothing signs tells equal bodies apart only where the route lists it, so that a captured request runs at most
- * once under each of a few types.
+ * An unsigned type distinguishes equal bodies only if the route lists it, so that a captured request runs at most once for
+ * each of a few types.
  */
 function claimReader({ events }: Route, source: Source | undefined): CompiledRoute['claimedBy'] {
   if (source?.sendsBodyTwice !== true) return (digest) => digest;
@@ -164,17 +163,17 @@ function claimReader({ events }: Route, source: Source | undefined): CompiledRou
   };
 }
 
-/** The schemes that a route or its source names. */
+/** The schemes of a route or its source. */
 function schemesOf({ sender, signature }: Route): readonly SignatureScheme[] {
   return signature === undefined ? (sourceOf(sender)?.schemes ?? []) : [signature];
 }
 
-/** From the first moment in which a signed time is within the tolerance, on either side of the clock, to the last. */
+/** From the first to the last moment at which a signed time is within the tolerance, before or after the clock. */
 function genuineMs({ timestamp }: SignatureScheme): number {
   return 2 * (timestamp?.toleranceSeconds ?? 0) * 1_000;
 }
 
-/** A route that names schemes takes no other: what is signed otherwise is refused (SRC-1). */
+/** A route with named schemes accepts no other: requests signed otherwise are refused (SRC-1). */
 function verifierOf(route: Route, secret: RouteSecret): SignatureVerifier {
   const { sender, publicUrl } = route;
   const schemes = schemesOf(route);

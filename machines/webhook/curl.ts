@@ -1,6 +1,6 @@
 /**
- * Writes the shell command that sends a payload to a route, signed in the shell by the route's own scheme with `$SECRET`:
- * a signature that is computed now would expire, and a secret must not be in a text that is copied.
+ * Formats a shell command that sends a payload to a route. The shell signs it with `$SECRET` by the route's own scheme: a
+ * signature computed now would expire, and copied text must not contain a secret.
  * @see DUR-2 and SIG-1 in docs/specification.md
  */
 
@@ -12,15 +12,15 @@ export interface CurlRequest {
   readonly contentType: string;
   /** Headers that the route reads, such as the event type. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the route or its source; `none`: the route takes unsigned requests; absent: the gateway's own. */
+  /** The scheme of the route or its source; `none`: the route accepts unsigned requests; absent: the gateway's own. */
   readonly scheme?: SignatureScheme | 'none' | undefined;
-  /** Where senders reach the listener; of {url}. */
+  /** Where senders reach the listener, for {url}. */
   readonly publicUrl?: string | undefined;
 }
 
 export type CurlVerdict =
   | { readonly kind: 'command'; readonly text: string }
-  /** The sender alone can sign such a request. */
+  /** Only the sender can sign such a request. */
   | { readonly kind: 'refused'; readonly why: string };
 
 /** The gateway's own scheme (SIG-1). */
@@ -68,7 +68,7 @@ export function curlCommand({
   return { kind: 'command', text: [vars.join('\n'), [...lines, '-d "$BODY"'].join(' \\\n  ')].join('\n') };
 }
 
-/** As it is inside of double quotes. */
+/** The signed text within double quotes. */
 function signatureText(scheme: SignatureScheme, url: string, publicUrl: string | undefined): string {
   const { algorithm, prefix = '', part, list, timestamp } = scheme;
   if (algorithm === 'token') return `${prefix}$SECRET`;
@@ -100,7 +100,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** A parameter of the shell, whatever follows it. */
+/** A shell parameter, safe before any following text. */
 function shell(expansion: string): string {
   return `$\{${expansion}}`;
 }

@@ -1,7 +1,7 @@
 /**
- * One text on its way to one target: waits for its place, says on disk that it is about to send, sends, and waits for
- * another try where that may help. A crash between the mark and the answer is known as an unknown outcome and not sent
- * again blindly. Knows no platform: the target is named, the effect finds it; `next-try.ts` decides what follows.
+ * One message to one target: waits for its slot, records that it is about to be sent, sends, and retries if that may help. A
+ * crash between the record and the answer leaves an unknown outcome, and the message is not resent blindly. `next-try.ts`
+ * decides what follows.
  * @see DUR-1, DIS-2, DLV-2 and DLV-4 in docs/specification.md
  */
 
@@ -15,33 +15,33 @@ import { type DeliveryRecord, type FailedAttempt, isWaitedFor } from './record.t
 export interface DeliveryInput {
   readonly key: string;
   readonly record: DeliveryRecord;
-  /** Unix milliseconds: what a wait is counted from. */
+  /** Unix milliseconds: waits are measured from here. */
   readonly atMs: number;
 }
 
 export type DeliveryContext = DeliveryInput;
 
 export type DeliveryEvent =
-  /** With the chat that it goes to, where the target knows places. */
+  /** With the destination chat, if the target has chats. */
   | { readonly type: 'place.granted'; readonly atMs: number; readonly chat?: string }
-  /** Whoever waits for the outcome waits no longer. */
+  /** The caller no longer waits for the outcome. */
   | { readonly type: 'place.missed'; readonly reason: string }
-  /** A person wants it tried now, or never again. */
+  /** A person retries it now, or drops it. */
   | { readonly type: 'delivery.retry' }
   | { readonly type: 'delivery.drop'; readonly note?: string }
-  /** The target delivered the text within the gateway. */
+  /** The target delivered the message within the gateway. */
   | { readonly type: 'text.delivered'; readonly attempt: Attempt }
   | { readonly type: 'journal.written' }
-  /** The outcome is on disk, and so many wait already that this one waits there alone. */
+  /** The outcome is on disk, and this delivery waits only there because too many already wait in memory. */
   | { readonly type: 'delivery.shelved' }
   | { readonly type: 'journal.refused'; readonly reason: string }
-  /** Another gateway has taken the work over. */
+  /** Another gateway has adopted the work. */
   | { readonly type: 'work.lost' };
 
 type Begin = Pick<Extract<DeliveryEvent, { type: 'place.granted' }>, 'atMs' | 'chat'>;
 
 const retryJournalMs = 1_000;
-/** Attempts that a record lists; by default a delivery has 15 tries. */
+/** The most attempts that a record lists; by default a delivery has 15. */
 const mostFailed = 20;
 
 export const deliveryMachine = setup({
@@ -243,14 +243,14 @@ export const deliveryMachine = setup({
   },
 });
 
-/** Most records are not, and what leaves a member out costs more than what copies all of them. */
+/** Most records have no due time, and leaving out a member costs more than copying all of them. */
 function undated(record: DeliveryRecord): DeliveryRecord {
   if (record.dueAtMs === undefined) return record;
   const { dueAtMs: _, ...rest } = record;
   return rest;
 }
 
-/** The chat is on disk before anything is sent: after a crash the text must not go to another home channel as well. */
+/** The chat is on disk before anything is sent: after a crash the message must not also be sent to another home channel. */
 function begun(record: DeliveryRecord, { atMs, chat }: Begin): DeliveryRecord {
   const attempts = (record.attempts ?? 0) + 1;
   const place = chat === undefined ? {} : { chat };
@@ -297,7 +297,7 @@ function afterAttempt(record: DeliveryRecord, attempt: Attempt): DeliveryRecord 
   }
 }
 
-/** The record without what an earlier try left behind. */
+/** The record without the doubts of an earlier attempt. */
 function undoubted(record: DeliveryRecord): DeliveryRecord {
   if (record.reason === undefined && record.unsureSinceMs === undefined) return record;
   const { reason: _, unsureSinceMs: __, ...rest } = record;

@@ -1,7 +1,7 @@
 /**
- * Explains why a request of a route was refused: a missing header, another provider's headers, a clock, a changed body, an
- * address, a secret of another form. Tries each usual change alone and reports which one would match. A finding holds no
- * secret, no computed signature and no text of the sender.
+ * Explains why a request to a route was refused: a missing header, another provider's headers, a clock, a changed body, an
+ * address, a secret in another form. Tries each usual change on its own and reports one that would match. A finding contains
+ * no secret, computed signature or text of the sender.
  * @see SRC-5 in docs/specification.md
  */
 
@@ -25,7 +25,7 @@ import { placeText, readerOf, statedTimeMs } from './scheme.ts';
 import type { SignedRequest } from './signature.ts';
 
 export interface RefusedRequest {
-  /** Of its row in the history. */
+  /** The key of its row in the history. */
   readonly key: string;
   readonly receivedAtMs: number;
   readonly kind: Outcome['kind'];
@@ -34,7 +34,7 @@ export interface RefusedRequest {
   readonly path: string;
   readonly query: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined where it was too long to keep. */
+  /** Undefined if it was too long to keep. */
   readonly body: Uint8Array | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface Finding {
   /** Stable, for scripts; docs/sources.md lists them. */
   readonly code: FindingCode;
   readonly text: string;
-  /** It takes the secret to cause it, or a captured request (SEC-8). */
+  /** Only possible with the secret or a captured request (SEC-8). */
   readonly proven?: true;
 }
 
@@ -84,7 +84,7 @@ function otherRefusal(reason: string): Finding {
 interface Case {
   readonly definition: RouteWithSecret;
   readonly request: SignedRequest;
-  /** The one whose header the request has. */
+  /** The scheme whose header the request has. */
   readonly scheme: SignatureScheme;
 }
 
@@ -117,7 +117,7 @@ function judged(refused: RefusedRequest, given: Case): readonly Finding[] {
   return [{ code: 'differs', text: differsText(scheme, reason, definition.route) }];
 }
 
-/** What a signature depends on, so that only that is named as a cause. */
+/** Whether a signature covers the body, so that only then the body is named as a cause. */
 function coversBody({ algorithm, signed, form }: SignatureScheme): boolean {
   return algorithm !== 'token' && (signed.includes('{body}') || form !== undefined);
 }
@@ -128,11 +128,11 @@ function differsText(scheme: SignatureScheme, reason: string, { sender }: Route)
   const ofSecret = source === undefined ? '' : ` The route’s secret must be ${source.secret.is}: ${source.page}`;
   const isToken = algorithm === 'token';
   const why = capital(isToken ? reason.replace('signature', 'token') : reason || 'the signature differs');
-  // Anything else that was wrong says by itself what to do, unless it was the secret.
+  // Any other reason already says what to do, unless it was the secret.
   if (!/(?:^|match|matches)$/.test(reason)) return `${why}.${reason.includes('topic') ? ofSecret : ''}`;
   if (isToken)
     return `${why}. It depends on neither the body nor the clock, so the secret is another one than the sender’s.${ofSecret}`;
-  // Without its certificate no change can be tried.
+  // No changes can be tried without the certificate.
   if (form === 'sns')
     return `${why}. It covers the fields of the message and no secret, so they were changed on their way, or Amazon did not send them.`;
   if (form === 'paypal')
@@ -168,7 +168,7 @@ function isGenuine(definition: RouteWithSecret, request: SignedRequest): boolean
 }
 
 const plainHmac = { algorithm: 'hmac-sha256', encoding: 'hex', signed: '{body}', key: 'text' } as const;
-/** The schemes that a route without a source takes, in the order of the verifier (SIG-1). */
+/** The schemes that a route without a source accepts, in the verifier's order (SIG-1). */
 const recognised: readonly SignatureScheme[] = [
   sources['standard-webhooks'].schemes[0],
   sources.github.schemes[0],
@@ -202,7 +202,7 @@ function missingHeader(route: Route): Finding {
   return { code: 'header-missing', text: `${what}. ${cure}` };
 }
 
-/** Where the sender takes it from, and what can have become of it. */
+/** When the sender sends it, and how it may have been lost. */
 function cureOfMissing([scheme]: readonly SignatureScheme[], source: Source | undefined): string {
   const sender = source?.title ?? 'The sender';
   const always = `${sender} sends it with each request`;
@@ -216,7 +216,7 @@ function cureOfMissing([scheme]: readonly SignatureScheme[], source: Source | un
   return `${always}: another sender made this one, or the body was changed on its way.`;
 }
 
-/** Providers whose signature is there and that the route does not take; one that would match stands alone. */
+/** Other providers whose signature the request has; only the matching one, if any would match. */
 function otherProviders(
   request: SignedRequest,
   definition: RouteWithSecret,
@@ -228,7 +228,7 @@ function otherProviders(
     const { schemes, event }: Source = sources[name];
     const present = schemes.find(({ at }) => 'header' in at && readerOf(at)(request) !== undefined);
     if (present === undefined || !('header' in present.at) || present.at.header === 'authorization') return false;
-    // A header that several providers send says nothing unless the event's header is theirs too.
+    // A header that several providers use is no evidence unless the event's header matches too.
     const isShared = used !== undefined && 'header' in used.at && used.at.header === present.at.header;
     const own = event.flat().filter((place) => 'header' in place);
     const isOwn = own.some((place) => readerOf(place)(request) !== undefined);
@@ -281,7 +281,7 @@ function timestampText({ timestamp, at }: SignatureScheme, request: SignedReques
   return `${capital(where)} is not in ${unit}.`;
 }
 
-/** Repeated headers come joined by a comma and a space. */
+/** Repeated headers are joined by a comma and a space. */
 function repeatedHeader({ definition, request, scheme }: Case): Finding | undefined {
   const { at, part, list, timestamp, id, algorithm } = scheme;
   const places: readonly Place[] = [at, ...(timestamp === undefined || 'part' in timestamp.at ? [] : [timestamp.at])];
@@ -289,7 +289,7 @@ function repeatedHeader({ definition, request, scheme }: Case): Finding | undefi
     if (!('header' in place)) continue;
     const value = readerOf(place)(request) ?? '';
     const pieces = value.split(', ');
-    // A list of parts in one header is written with commas too; two times in it are two headers.
+    // A list of parts in one header has commas too; two times in it come from two headers.
     const isList = place === at && part !== undefined && list !== 'spaces';
     const label = timestamp !== undefined && 'part' in timestamp.at ? `${timestamp.at.part}=` : undefined;
     const isTwice = isList
@@ -313,7 +313,7 @@ function repeatedHeader({ definition, request, scheme }: Case): Finding | undefi
   return undefined;
 }
 
-/** Says which reading of the route's secret would match. */
+/** Finds the reading of the route's secret that would match. */
 function secretShapes({ definition, request, scheme }: Case): readonly Finding[] {
   if (definition.secret.kind !== 'shared' || !(isHmac(scheme) || scheme.algorithm === 'token')) return [];
   const { secret } = definition;
@@ -343,7 +343,7 @@ function isHmac({ algorithm, form }: SignatureScheme): boolean {
   return algorithm.startsWith('hmac-') && (form === undefined || form === 'twilio');
 }
 
-/** What `signature:` of the route would have to say; a source is right about that. */
+/** What `signature:` of the route would have to be; a source's scheme is known to be right. */
 function schemeForms({ definition, request, scheme }: Case): readonly Finding[] {
   if (definition.route.signature === undefined || !isHmac(scheme)) return [];
   const forms: readonly (readonly [change: Partial<SignatureScheme>, what: string])[] = [
@@ -367,7 +367,7 @@ function schemeForms({ definition, request, scheme }: Case): readonly Finding[] 
   return [];
 }
 
-/** Says which change of the body would match: what something between the sender and the gateway did to it. */
+/** Finds the change of the body that would match, made between the sender and the gateway. */
 function bodyChanges({ definition, request, scheme }: Case): readonly Finding[] {
   if (!coversBody(scheme)) return [];
   const rule = bodyRuleOf(definition.route);
@@ -410,7 +410,7 @@ function bodiesLike(text: string): readonly (readonly [what: string, body: Buffe
   return texts.map(([what, changed]) => [what, Buffer.from(changed, 'utf8')]);
 }
 
-/** Deeper JSON is not written anew: its keys take a call for each level, its lines an indent. */
+/** Deeper JSON is not reformatted: its keys take a call per level, and its lines an indent. */
 const mostDepth = 64;
 
 function isShallow(text: string): boolean {
@@ -461,7 +461,7 @@ function escaped(text: string): string {
   return text.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Says which other public address would match, where the signature covers it. */
+/** Finds another public address that would match, if the signature covers it. */
 function addresses({ definition, request, scheme }: Case): readonly Finding[] {
   if (!scheme.signed.includes('{url}')) return [];
   const { publicUrl } = definition.route;
@@ -490,7 +490,7 @@ function addresses({ definition, request, scheme }: Case): readonly Finding[] {
   return [];
 }
 
-/** What the beginnings of well-known keys are, none of which signs webhooks. */
+/** Prefixes of well-known API keys, none of which signs webhooks. */
 const apiKeys: readonly (readonly [RegExp, string])[] = [
   [/^(?:sk|rk|pk)_(?:live|test)_/, 'an API key of Stripe'],
   [/^(?:ghp|gho|ghs|ghu)_|^github_pat_/, 'an access token of GitHub'],

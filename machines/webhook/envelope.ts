@@ -1,6 +1,6 @@
 /**
- * Reads what an event is and which delivery it is, from headers and payload, and holds its type against the types that a
- * route takes. Knows the headers of GitHub and GitLab, and the places that a source names.
+ * Reads an event's type and delivery id from headers and payload, and matches the type against the route's list. Supports
+ * the headers of GitHub and GitLab, and the places that a source names.
  * @see EVT-1, EVT-2 and IDM-2 in docs/specification.md
  */
 
@@ -14,27 +14,27 @@ import { digestOf, type SignedRequest } from './signature.ts';
 /** Lower-case names; values are bytes as Latin-1 text. */
 type Headers = Readonly<Record<string, string>>;
 
-/** A header's real name wins over its alias (docs/specification.md, names). */
+/** A header's real name takes precedence over its alias (docs/specification.md, names). */
 const eventHeaders = ['x-github-event', 'x-hosta-event', 'x-gitlab-event', 'x-hostb-event'] as const;
 const deliveryHeaders = ['x-github-delivery', 'x-hosta-delivery', 'webhook-id', 'x-request-id'] as const;
 const signedFirst = ['webhook-id', ...deliveryHeaders] as const;
-/** An id of a body is written to disk as often as a header's, which the HTTP server bounds. */
+/** An id in a body is written to disk as often as one in a header, which the HTTP server limits. */
 const longestId = 1_024;
 const typeFields = ['event_type', 'type'] as const;
-/** A type goes into answers, tables and a run's environment: what is longer, or no one line of text, is none. */
+/** A type is used in answers, tables and a run's environment; longer or multi-line text is not a type. */
 const longestType = 256;
 const control = /\p{Cc}/u;
 const visibleAscii = /^[\x20-\x7e]*$/;
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** A header's value as people mean it: UTF-8, with U+FFFD where it is not. */
+/** A header's value as UTF-8 text, with U+FFFD for invalid bytes. */
 export function headerText(value: string): string {
   return visibleAscii.test(value) ? value : utf8.decode(Buffer.from(value, 'latin1'));
 }
 
 export type TypeReader = (headers: Headers, payload: JsonObject) => string;
 
-/** Reads the type where a source has it; without a source, and where it is not there, where the known senders have theirs. */
+/** Reads the type from the source's place; without a source, or if it is not there, from the known senders' places. */
 export function typeReader(source: Source | undefined): TypeReader {
   if (source === undefined) return eventTypeOf;
   const { eventKeys = [] } = source;
@@ -78,9 +78,9 @@ function isType(text: string): boolean {
 }
 
 /**
- * The sender's id of the delivery; undefined where it names none. An empty one counts as none. One beyond visible ASCII
- * may reach us with bytes lost, so that two ids look alike: with a digest of the body beside it, a repeated delivery still
- * has its id and different events never share one.
+ * The sender's delivery id; undefined if there is none or it is empty. An id beyond visible ASCII may have lost bytes, so
+ * that two ids look alike: with a digest of the body appended, a repeated delivery keeps its id and different events never
+ * share one.
  */
 export function deliveryIdOf(headers: Headers, body: Uint8Array, isIdSigned = false): string | undefined {
   for (const name of isIdSigned ? signedFirst : deliveryHeaders) {
@@ -94,7 +94,7 @@ function idOf(value: string, body: Uint8Array): string {
   return visibleAscii.test(value) ? value : `${headerText(value)}~${digestOf(body)}`;
 }
 
-/** @param isIdSigned whether the signature covers `webhook-id`, which then outranks headers that nothing covers */
+/** @param isIdSigned whether the signature covers `webhook-id`, which then takes precedence over unsigned headers */
 export type IdReader = (
   headers: Headers,
   payload: JsonObject | undefined,
@@ -102,7 +102,7 @@ export type IdReader = (
   isIdSigned: boolean,
 ) => string | undefined;
 
-/** Reads the id where the route or its source has it; without either, where the known senders have theirs (IDM-2). */
+/** Reads the id from the route's or its source's place; without either, from the known senders' places (IDM-2). */
 export function idReader({ deliveryIdAt }: Pick<Route, 'deliveryIdAt'>, source: Source | undefined): IdReader {
   const places = deliveryIdAt === undefined ? source?.id : [deliveryIdAt];
   if (places === undefined) return (headers, _, body, isIdSigned) => deliveryIdOf(headers, body, isIdSigned);
@@ -119,19 +119,19 @@ export function idReader({ deliveryIdAt }: Pick<Route, 'deliveryIdAt'>, source: 
   };
 }
 
-/** Compiles a route's list of events; an empty list takes all. */
+/** Compiles a route's list of events; an empty list matches all. */
 export function eventMatcher(events: readonly string[]): (type: string) => boolean {
   if (events.length === 0) return () => true;
   const accepted = new Set(events.flatMap((event) => [event, canonical(event)]));
   return (type) => accepted.has(type) || accepted.has(canonical(type));
 }
 
-/** The greeting that GitHub sends when a webhook is registered. */
+/** GitHub's event for a newly registered webhook. */
 export function isPing(type: string): boolean {
   return type === 'ping';
 }
 
-/** GitLab's display form in its lowercase form: `Merge Request Hook` is `merge_request`. */
+/** GitLab's display form in lower case: `Merge Request Hook` becomes `merge_request`. */
 function canonical(type: string): string {
   if (!type.endsWith(' Hook')) return type;
   return type.slice(0, -' Hook'.length).toLowerCase().replaceAll(' ', '_');

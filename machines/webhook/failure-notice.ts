@@ -1,6 +1,6 @@
 /**
- * The notices of a run that failed: when there are any, their keys, and their text. A run that responded has not failed,
- * whatever happens to its response, and one that its owner cancelled needs no notice. Knows no journal and no target.
+ * The notices of a failed run: when there are any, their keys and text. A run with a response has not failed, whatever
+ * happens to its delivery, and a run that its owner cancelled needs no notice.
  * @see DIS-4 in docs/specification.md
  */
 
@@ -10,7 +10,7 @@ import type { NoticePlace } from '../config/notice-place.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from './record.ts';
 import { nthKey } from './responses.ts';
 
-/** Characters of the sender's words, and of the reason. */
+/** The most characters of the sender's text, and of the reason. */
 const longestName = 120;
 const longestReason = 600;
 
@@ -19,17 +19,17 @@ export function noticeKey(runKey: string, nth?: number): string {
   return nthKey(`${runKey}.failed`, nth);
 }
 
-/** Returns the keys of all notices that a run may have: at `on_failure`, and to http. */
+/** Returns the keys of all notices that a run may have: for `on_failure`, and for http. */
 export function noticeKeys(runKey: string): readonly string[] {
   return [noticeKey(runKey), noticeKey(runKey, 2)];
 }
 
-/** Whether a run has failed for good without a response. */
+/** Whether a run has finally failed without a response. */
 export function hasFailed({ response, status }: RunRecord): boolean {
   return response === undefined && (status === 'failed' || status === 'interrupted');
 }
 
-/** Returns the deliveries that report a run; none where the run has not failed for good, or no notice is asked for. */
+/** Returns the deliveries that report a failed run; none if it has not finally failed, or no notice is configured. */
 export function failureNotices(
   key: string,
   run: RunRecord,
@@ -57,7 +57,7 @@ export function failureNotices(
   }));
 }
 
-/** The command names the event by its key: a sender chooses its delivery id, and a shell would read that. */
+/** The command names the event by its key: a sender chooses the delivery id, which a shell would interpret. */
 function noticeText(run: RunRecord, { event, deliveryId }: EventRecord): string {
   const { status, reason, eventKey } = run;
   const about = `${sourceOf(run)}, event ${line(event, longestName)}, delivery ${line(deliveryId, longestName)}`;
@@ -74,10 +74,10 @@ function sourceOf({ kind, route, profile }: RunRecord): string {
   return profile === defaultProfile ? source : `${source} of profile "${profile}"`;
 }
 
-/** What the route of a firing by schedule or by hand begins with. */
+/** The prefix of the route name of a job fired by schedule or by hand. */
 const jobRoutes = 'cron/';
 
-/** A text as one line without invisible characters, which could hide or reorder what a person reads. */
+/** A text as one line without invisible characters, which could hide or reorder it. */
 function line(text: string, limit: number): string {
   const shown = text.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
   const short = cut(shown, limit);

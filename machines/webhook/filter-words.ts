@@ -1,5 +1,5 @@
 /**
- * Writes a condition of a route as a sentence's part, for a person. Knows nothing of what it selects.
+ * Formats a condition of a route as part of a sentence.
  * @see FIL-2 in docs/specification.md
  */
 

@@ -1,6 +1,6 @@
 /**
- * Decides whether an event passes a route's filters, and which condition it failed. Conditions are compiled once; a
- * malformed one is a finding at start, never a silent no. Values are compared as they are, without coercion.
+ * Decides whether an event passes a route's filters, and which condition failed. Conditions are compiled once; a malformed
+ * one is a finding at start, never a silent mismatch. Values are compared without coercion.
  * @see FIL-1 to FIL-4 in docs/specification.md
  */
 
@@ -14,7 +14,7 @@ import { headerText } from './envelope.ts';
 import { compilePattern } from './pattern.ts';
 
 export interface ListMembership {
-  /** Undefined where the system had no descriptor left to read the list: it may be readable later. */
+  /** Undefined if the system had no file descriptor to read the list; it may be readable later. */
   has(value: Json): boolean | undefined;
 }
 
@@ -23,34 +23,34 @@ export interface FilterView {
   readonly event: string;
   /** Lower-case names; values as Latin-1 text. */
   readonly headers: Readonly<Record<string, string>>;
-  /** A list file by its name; undefined where it cannot be read. */
+  /** A list file by its name; undefined if it cannot be read. */
   readonly list: (file: string) => ListMembership | undefined;
 }
 
-/** A condition with what it met. */
+/** A condition with the value that it was tested against. */
 export interface Tried {
-  /** Where the condition stands in `filters`. */
+  /** The path of the condition in `filters`. */
   readonly path: readonly (string | number)[];
   /** Empty for a group. */
   readonly field: string;
   readonly operator: string;
   readonly operand: Json;
-  /** What the field held; undefined where it was missing. */
+  /** The field's value; undefined if it was missing. */
   readonly saw: Json | undefined;
-  /** Why the condition could not be tried at all; neither it nor its opposite holds then. */
+  /** Why the condition could not be tested; neither it nor its negation holds then. */
   readonly undecided?: string;
-  /** Of an undecided one: the same event may be decided when it is sent again. */
+  /** If undecided: the same event may be decided when it is sent again. */
   readonly mayDecideLater?: true;
-  /** Why it could not hold, whatever the field held. */
+  /** Why it could not hold for any value of the field. */
   readonly because?: string;
-  /** Of a group: the conditions of `any` that did not hold, or those under `not` that did. */
+  /** For a group: the failed conditions of `any`, or those under `not` that held. */
   readonly inner?: readonly Tried[];
 }
 
 export type FilterVerdict = { readonly kind: 'matched' } | ({ readonly kind: 'unmatched' } & Tried);
 
 export interface FilterMatcher {
-  /** The list files that the conditions name, each with the place of its name. */
+  /** The list files that the conditions name, each with the path of its name. */
   readonly lists: readonly ListUse[];
   /** The headers that the conditions read, in lower case. */
   readonly headers: readonly string[];
@@ -80,14 +80,14 @@ export type CompiledFilters =
 
 type Path = readonly (string | number)[];
 interface Test {
-  /** Tries each condition at most once. Where it holds, by what is gathered only for whoever `asks`. */
+  /** Tests each condition at most once. The conditions that held are collected only if `asks` is set. */
   judge(view: FilterView, asks: boolean): Tried | Held | undefined;
 }
-/** The conditions by which a test holds. */
+/** The conditions that made a test hold. */
 interface Held {
   readonly held: readonly Tried[];
 }
-/** Whether a value passes; else why that cannot be told, or why none could. */
+/** Whether a value passes; else why this is undecided, or why no value could pass. */
 type ValueTest = (
   saw: Json | undefined,
   view: FilterView,
@@ -103,7 +103,7 @@ interface Gathered {
 const matched: FilterVerdict = { kind: 'matched' };
 const unreadableList = { because: 'the list cannot be read' } as const;
 const unreadList = { undecided: 'the system has no descriptors left to read the list', mayDecideLater: true } as const;
-/** Stands for a condition that cannot be used; nothing is matched by it, since its finding refuses them all. */
+/** Placeholder for an unusable condition; never used for matching, because its finding rejects all of them. */
 const always: Test = { judge: () => undefined };
 /** Steps to the innermost condition: far more than a person writes, and few enough for recursion. */
 const deepestPath = 200;
@@ -111,7 +111,7 @@ const groups = ['all', 'any', 'not'] as const;
 
 /**
  * Compiles conditions, all of which must match; an empty list matches everything.
- * @param isOutside Tells of a list's name whether it leads out of the home; lent by whoever checks what was written.
+ * @param isOutside whether a list's name leads out of the home; injected by the caller
  */
 export function compileFilters(
   conditions: readonly ConditionSource[],
@@ -215,7 +215,7 @@ function compileField(field: string, gathered: Gathered): (view: FilterView) => 
     return (view) => find(view.payload);
   }
   const find = compilePath(field.slice('payload.'.length));
-  // `payload.x` reads a top-level `payload` object where the sender wraps one, else the body itself.
+  // `payload.x` reads from a top-level `payload` object if the sender wraps one, else from the body itself.
   return (view) => {
     const wrapped = Object.hasOwn(view.payload, 'payload') ? view.payload.payload : undefined;
     return find(isJsonObject(wrapped) ? wrapped : view.payload);
@@ -285,12 +285,12 @@ function holds(judged: Tried | Held | undefined): judged is Held | undefined {
   return judged === undefined || 'held' in judged;
 }
 
-/** The first of two undecided conditions, unless only the second may be decided later: the whole may be decided then. */
+/** The first of two undecided conditions, unless only the second may be decided later: then the result may be, too. */
 function sooner(first: Tried | undefined, second: Tried): Tried {
   return first === undefined || (second.mayDecideLater && !first.mayDecideLater) ? second : first;
 }
 
-/** The three groups are those of a logic with a third value: what cannot be told stays so unless the rest decides. */
+/** The three groups use three-valued logic: the result is undecided unless the other conditions decide it. */
 function all(tests: readonly Test[]): Test {
   return {
     judge(view, asks) {
@@ -324,7 +324,7 @@ function any(tests: readonly Test[], path: Path): Test {
   };
 }
 
-/** Asks what it holds: by what its condition holds is why it fails itself. */
+/** Always collects the held conditions, because they are the reason why `not` fails. */
 function not(test: Test, path: Path): Test {
   const tried = (inner: readonly Tried[]): Tried => ({
     path,

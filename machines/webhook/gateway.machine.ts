@@ -1,7 +1,7 @@
 /**
- * The webhook gateway: opens the front when told to, moves it when its address changes, and on drain closes it, flushes
- * every group and waits for the runs. The requests, groups, runs, deliveries, platform connections and cron jobs live in
- * wards of their own, so that a burst of one kind never slows another down.
+ * The webhook gateway: opens the HTTP server, moves it when its address changes, and on drain closes it, flushes every group
+ * and waits for the runs. Requests, groups, runs, deliveries, platform connections and cron jobs have separate pools, so
+ * that many of one kind never slow down another.
  * @see ADP-1, CON-2, COA-1 and CRN-1 in docs/specification.md
  */
 
@@ -10,26 +10,26 @@ import { effect, logicHole, promiseHole } from '../base/declare.ts';
 import { causeOf } from '../base/fault.ts';
 
 export interface GatewayContext {
-  /** The base URL while it listens; null otherwise. */
+  /** The base URL while it listens; else null. */
   readonly url: string | null;
-  /** Why the front does not stand where the configuration wants it; null while it does. */
+  /** Why the HTTP server does not listen as configured; null while it does. */
   readonly fault: string | null;
 }
 
 export type GatewayEvent =
-  /** Opens the front, or leaves it closed where the adapter is switched off or its routes are broken. */
+  /** Opens the HTTP server, or keeps it closed if the adapter is disabled or its routes are broken. */
   | { readonly type: 'gateway.open'; readonly enabled: boolean; readonly fault: string | null }
   /** The listener's settings changed. */
   | { readonly type: 'gateway.reopen'; readonly enabled: boolean; readonly fault: string | null }
   | { readonly type: 'gateway.drain' };
 
-/** What came of a move: the front stands anew, stands as it stood, or is gone. */
+/** The outcome of a move: the HTTP server listens at the new address, still at the old one, or not at all. */
 export type FrontMove =
   | { readonly kind: 'moved'; readonly url: string }
   | { readonly kind: 'stayed'; readonly url: string; readonly fault: string }
   | { readonly kind: 'lost'; readonly fault: string };
 
-/** What the gateway tells its supervisor. */
+/** Reported to the supervisor. */
 export type GatewayFact =
   | { readonly type: 'gateway.opened'; readonly url: string | null }
   | { readonly type: 'gateway.refused'; readonly fault: string };
@@ -85,7 +85,7 @@ export const gatewayMachine = setup({
       meta: { rule: 'ADP-1' },
       tags: ['resting'],
       on: {
-        // Jobs are fired also where the adapter stays closed.
+        // Cron jobs are fired even if the adapter stays closed.
         'gateway.open': [
           {
             guard: { type: 'isBlocked', params: ({ event }) => event },

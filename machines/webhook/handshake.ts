@@ -1,6 +1,6 @@
 /**
- * Answers what a provider asks before it sends events, or again and again to see that it is still its addressee. Knows no
- * rate and no history.
+ * Answers the handshakes of providers: before they send events, or repeatedly to check that this is still the right
+ * receiver.
  * @see SRC-3 in docs/specification.md
  */
 
@@ -12,18 +12,18 @@ import type { Outcome } from './reply.ts';
 import { sameBytes, secretNumber } from './signature.ts';
 
 export interface Greeting {
-  /** What was asked, for the history. */
+  /** The request in words, for the history. */
   readonly what: string;
   readonly status: number;
   readonly body: string;
-  /** `application/json` unless given. */
+  /** Absent: `application/json`. */
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The field of the body that a person needs, so that the history keeps its text. */
+  /** The field of the body that a person needs; the history keeps its text. */
   readonly shownField?: string;
-  /** The field of the body whose address is visited to confirm that events are wanted. */
+  /** The field of the body with the address to visit as confirmation. */
   readonly visitField?: string;
-  /** The field of the body that becomes the secret of the subscription. */
+  /** The field of the body that becomes the subscription's secret. */
   readonly keyField?: string;
 }
 
@@ -34,8 +34,8 @@ interface Head {
 }
 
 /**
- * Returns the outcome of a handshake whose address was visited, or could not be. The sender repeats what is answered by 503,
- * also after a restart, so the gateway need not try again itself.
+ * Returns the outcome of a handshake after the visit of its address succeeded or failed. The sender repeats requests
+ * answered with 503, also after a restart, so the gateway itself need not retry.
  * @param failure why the visit failed
  */
 export function visited(greeting: Handshaken, failure: string | undefined): Handshaken {
@@ -52,15 +52,15 @@ export interface Handshaken {
   readonly reason: string;
 }
 
-/** Undefined where a request is no handshake. */
+/** Each function returns undefined if the request is not a handshake. */
 export interface Handshake {
-  /** Judges a request by its head alone, whatever its method, before anything is verified. */
+  /** Checks only the head of a request, with any method, before anything is verified. */
   readonly byHead?: (head: Head) => Greeting | undefined;
-  /** Judges the body of a request whose signature is not genuine, and what stands behind its question mark. */
+  /** Checks the body and the query of a request whose signature is not genuine. */
   readonly byUnsigned?: (payload: JsonObject, query: string | undefined) => Greeting | undefined;
   /**
-   * Judges the body of a request whose signature is genuine.
-   * @param scheme of the verdict, which names the secret that fits
+   * Checks the body of a request whose signature is genuine.
+   * @param scheme of the verdict, which names the matching secret
    */
   readonly byBody?: (payload: JsonObject, scheme: string) => Greeting | undefined;
 }
@@ -128,13 +128,13 @@ export function compileHandshake(
   }
 }
 
-/** The query parameter of the address that is given to Notion. */
+/** The query parameter of the address given to Notion. */
 export const notionCode = 'code';
 const notionToken = /^secret_/;
 
 /**
- * Notion's token, which is not signed. It becomes the secret of a subscription only if it comes to the address that was given
- * to Notion, with a code that Notion alone is given; the owner of a route of config.yaml copies it there.
+ * Notion's token, which is not signed. It becomes a subscription's secret only if it arrives at the address given to Notion,
+ * with the code that only Notion has; the owner of a route in config.yaml copies it there.
  */
 function verified(
   token: Json | undefined,
@@ -153,7 +153,7 @@ function verified(
   const known = textsOfSecret(secret).filter((text) => notionToken.test(text));
   if (known.length === 0)
     return { what: `${what}; type it in at Notion and make it the secret of the route`, ...shown };
-  // Once the route has Notion's token, another one is not Notion's.
+  // Once the route has Notion's token, a different one is not Notion's.
   return known.some((one) => sameText(token, one))
     ? { what: `${what}, which the route has: type it in at Notion`, ...shown }
     : undefined;
@@ -167,8 +167,8 @@ const unauthorized = { status: 401, body: '{"error":"Invalid signature"}' };
 const originName = /^[\x21-\x7e]{1,256}$/;
 
 /**
- * The question of CloudEvents, whether a sender may send here. It is no login; Event Grid has the key in its address all
- * the same, and only where that is right is it given leave.
+ * The validation request of CloudEvents: whether a sender may send here. It is no authentication, but Event Grid has the key
+ * in its address and is allowed only if that is correct.
  * @see [CloudEvents, abuse protection](https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/http-webhook.md#4-abuse-protection)
  */
 function asked({ method, headers }: Head, given?: string, secret?: RouteSecret): Greeting | undefined {
@@ -182,7 +182,7 @@ function asked({ method, headers }: Head, given?: string, secret?: RouteSecret):
   return { what, status: 200, body: '', headers: allowed };
 }
 
-/** Meta's challenge: its token is compared in constant time, and what it wants back is text, never a page. */
+/** Meta's challenge: compares the token in constant time, and answers with plain text, never a page. */
 function subscribed(query: string | undefined, secret: RouteSecret): Greeting {
   const asked = new URLSearchParams(query ?? '');
   const token = asked.get('hub.verify_token') ?? '';

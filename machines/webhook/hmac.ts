@@ -1,23 +1,22 @@
 /**
- * HMAC-SHA256 of a body between two texts, for a key that is used again and again. The two padded keys are laid out once, and
- * the digest takes two one-shot hashes: a native HMAC object per request costs as much again, and lives until the
- * collector's next full pass.
+ * HMAC-SHA256 of a body between two texts, for a reused key. The two padded keys are prepared once, and the digest takes two
+ * one-shot hashes: a native HMAC object per request would cost as much again, and live until the next full collection.
  * @see SIG-1 in docs/specification.md
  * @see [RFC 2104](https://www.rfc-editor.org/rfc/rfc2104.html#section-2)
  */
 
 import { createHmac, hash } from 'node:crypto';
 
-/** Returns the digest's 32 bytes. What comes before and after the body is Latin-1 text. */
+/** Returns the digest's 32 bytes. The texts before and after the body are Latin-1. */
 export type Hmac = (prefix: string, body: Uint8Array, suffix?: string) => Buffer;
 
 /** SHA-256 works on blocks of 64 bytes; a longer key is replaced by its digest (RFC 2104 §2). */
 const blockBytes = 64;
 const digestBytes = 32;
-/** What is longer is hashed where it lies: copying it would cost more than the object saves. */
+/** A longer message is hashed without copying: the copy would cost more than the HMAC object saves. */
 const mostCopiedBytes = 65_536;
 
-/** One message at a time, begun and ended within one call. */
+/** Shared buffer, used within one synchronous call. */
 const scratch = Buffer.alloc(blockBytes + mostCopiedBytes);
 
 export function hmacSha256(key: Uint8Array): Hmac {

@@ -1,18 +1,18 @@
 /**
- * Decides what happens to work that a crash cut off: run again, delivered from where it stood, or closed with its
- * true outcome. Knows no journal.
+ * Decides what happens to work that a crash interrupted: run again, delivered from where it stopped, or closed with its true
+ * outcome.
  * @see DUR-1 in docs/specification.md
  */
 
 import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from './record.ts';
 import { withResponses } from './responses.ts';
 
-/** How many crashes of the gateway may cut a run off before it ends as interrupted (DUR-1). */
+/** How many crashes may interrupt a run before it ends as interrupted (DUR-1). */
 const mostCutOffs = 5;
 
 /**
- * Returns the record that the run continues with. A run cut off before its agent had the prompt always waits again; one cut
- * off later waits again or ends as interrupted, as `policy` says.
+ * Returns the record with which the run continues. A run interrupted before its agent had the prompt always waits again; one
+ * interrupted later waits again or ends as interrupted, according to `policy`.
  */
 export function interruptedRun(
   record: RunRecord,
@@ -27,7 +27,7 @@ export function interruptedRun(
       return { ...waiting, status: 'interrupted', reason: interruption(waiting) };
     }
     case 'delivering':
-      // Several are opened once their run has closed.
+      // Several deliveries are opened after their run has closed.
       return delivery === undefined || delivery.of !== undefined || !isOver(delivery)
         ? record
         : withResponses(record, [delivery]);
@@ -36,7 +36,7 @@ export function interruptedRun(
   }
 }
 
-/** An attempt counts once the agent has the prompt. */
+/** An attempt counts only once the agent has the prompt. */
 function cutOff({ prompted, ...record }: RunRecord): RunRecord & { readonly cutOffs: number } {
   const attempt = prompted === false ? record.attempt - 1 : record.attempt;
   return { ...record, status: 'queued', attempt, cutOffs: (record.cutOffs ?? 0) + 1 };
@@ -48,8 +48,8 @@ function interruption({ attempt, cutOffs }: { readonly attempt: number; readonly
 }
 
 /**
- * A run that was cut off stands on disk as running until its next attempt is written there. People are told that it waits.
- * @param living what its chart continues with; undefined where none has taken it up
+ * An interrupted run is on disk as running until its next attempt is written; people see that it waits.
+ * @param living the record of its running chart; undefined if there is none
  */
 export function runAsSeen(record: RunRecord, living: RunRecord | undefined): RunRecord {
   if (record.status !== 'running') return record;
@@ -60,16 +60,16 @@ export function runAsSeen(record: RunRecord, living: RunRecord | undefined): Run
 }
 
 /**
- * The record that a delivery continues with. A sending under way when the crash came may have arrived: it continues only while
- * the platform would know it again, and ends as unknown otherwise. A direct one ends in any case: its sender has no answer
- * and sends again.
+ * Returns the record with which a delivery continues. A message being sent during the crash may have arrived: the delivery
+ * continues only while the platform recognizes duplicates, else it ends as unknown. A direct one ends in any case: its
+ * sender got no answer and sends again.
  */
 export function interruptedDelivery(
   record: DeliveryRecord,
   { nowMs, deduplicatesForMs }: { readonly nowMs: number; readonly deduplicatesForMs: number },
 ): DeliveryRecord {
   if (isOver(record)) return record;
-  // Another gateway took the event, and left it to this one.
+  // Another gateway received the event and left it to this one.
   if (isWaitedFor(record) && record.status === 'queued' && record.attempts === undefined)
     return nowMs < (record.answerByMs ?? 0) ? record : notSentInTime(record);
   if (isWaitedFor(record) && record.status !== 'sending' && record.unsureSinceMs === undefined)
@@ -81,16 +81,16 @@ export function interruptedDelivery(
   return { ...record, status: 'unknown', reason: 'cut off by a crash while sending' };
 }
 
-/** The end of a direct delivery that no gateway took up while its sender waited. */
+/** The end of a direct delivery that no gateway sent while its sender waited. */
 export function notSentInTime(record: DeliveryRecord): DeliveryRecord {
   return { ...record, status: 'failed', reason: 'no gateway could send it while its sender waited' };
 }
 
-/** Whether a platform still knows a text that may have arrived at a time in Unix milliseconds, and drops a second one. */
+/** Whether a platform still recognizes a message that may have arrived at that time (Unix ms), and drops a second one. */
 export function isKnownAgain(
   unsureSinceMs: number,
   { nowMs, deduplicatesForMs }: { readonly nowMs: number; readonly deduplicatesForMs: number },
 ): boolean {
-  // Of a clock that was set back since then, no span can be read.
+  // If the clock was set back since then, the elapsed time is unknown.
   return nowMs >= unsureSinceMs && nowMs - unsureSinceMs < deduplicatesForMs;
 }

@@ -1,6 +1,6 @@
 /**
- * The health of the journal: opens it, keeps its session alive, forgets old history, and while it cannot write tries
- * again with growing patience. Nothing is acknowledged while it is unavailable; nothing ends because of it either.
+ * The health of the journal: opens it, keeps its session alive, removes old history, and retries with growing waits while it
+ * cannot write. While it is unavailable nothing is acknowledged, and nothing ends because of it.
  * @see DUR-1 in docs/specification.md
  */
 
@@ -9,9 +9,9 @@ import { effect, promiseHole } from '../base/declare.ts';
 import { causeOf } from '../base/fault.ts';
 
 export interface JournalContext {
-  /** What stops the journal; null while it can write. */
+  /** Why the journal cannot write; null if it can. */
   readonly fault: string | null;
-  /** Failed tries in a row. */
+  /** Consecutive failed attempts. */
   readonly tries: number;
 }
 
@@ -19,12 +19,12 @@ export type JournalEvent =
   /** A commit was refused. */
   { readonly type: 'journal.refused'; readonly fault: string };
 
-/** What the journal tells its supervisor. */
+/** Reported to the supervisor. */
 export type JournalFact =
   | { readonly type: 'journal.ready' }
   | { readonly type: 'journal.unavailable'; readonly fault: string };
 
-/** A third of the session's life: two heartbeats may be missed. */
+/** A third of the session's lifetime: two heartbeats may be missed. */
 export const heartbeatMs = 20_000;
 const firstRetryMs = 500;
 const longestRetryMs = 15_000;

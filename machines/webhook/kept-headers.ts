@@ -1,6 +1,6 @@
 /**
- * Chooses what of a request's head the journal keeps, so that a replay is read as the event was: its type, its encoding
- * and what the route's filters ask for. A header that carries a credential is never kept, whoever asks for it.
+ * Selects the headers that the journal stores, so that a replay is read like the original: its type, its encoding and what
+ * the route's filters read. A header with a credential is never stored.
  * @see DUR-2 and OBS-1 in docs/specification.md
  */
 
@@ -15,10 +15,10 @@ const keptAlways = [
   'user-agent',
 ] as const;
 
-/** By the words in its name: authorization, cookies, tokens, signatures, keys. */
+/** Matches names that contain authorization, cookie, token, signature, key and the like. */
 const credential = /authorization|cookie|token|secret|passw|passphrase|signature|credential|key/;
 
-/** Compiles the choice for a route; `asked` are the names that its filters and its source read, in lower case. */
+/** Compiles the selection for a route; `asked` are the lower-case names that its filters and source read. */
 export function compileKeptHeaders(asked: readonly string[]): (headers: Headers) => Headers {
   const names = [...keptAlways, ...asked].filter((name) => !isCredentialHeader(name));
   return (headers) => {
@@ -32,9 +32,9 @@ export function compileKeptHeaders(asked: readonly string[]): (headers: Headers)
 }
 
 /**
- * An object that holds nothing but its own properties, whatever a header's name is: `constructor` and `__proto__` are names
- * like others. It has a tree of layouts of its own: all that begin as `{}` share one, which a schema compiler fills; where
- * that is full, every object gets a layout that nothing else has, half a kilobyte each.
+ * An object without prototype properties, so that headers named `constructor` and `__proto__` are ordinary keys. It has its
+ * own tree of hidden classes: all objects that begin as `{}` share one tree, which a schema compiler fills up, and then
+ * every object gets a class of its own, half a kilobyte each.
  */
 export class HeaderTable {
   [name: string]: string;
@@ -42,7 +42,7 @@ export class HeaderTable {
 Object.setPrototypeOf(HeaderTable.prototype, null);
 Reflect.deleteProperty(HeaderTable.prototype, 'constructor');
 
-/** Whether a header's value is a credential, so that it is neither stored nor quoted. */
+/** Whether a header's value is a credential, which is neither stored nor quoted. */
 export function isCredentialHeader(name: string): boolean {
   return credential.test(name.toLowerCase());
 }

@@ -1,9 +1,9 @@
 /**
- * Says by which marks the records of the history are found, so that a listing by route, status, target or id looks at few
- * others. A mark is a hint: every record that a question is about bears the question's mark, others may bear it too; an
- * event is found by the claim of its id instead, while there is one. Whoever asks looks at the record itself.
+ * The secondary index of the history, so that a listing by route, status, target or id reads few other records. A mark is a
+ * hint: every record that matches a query has the query's mark, others may have it too; an event is found by the claim of
+ * its id instead, as long as that exists. The reader checks the record itself.
  *
- * Work under way goes through many statuses in little time; it bears none of them and is found by being due instead.
+ * Work in progress changes its status often; it has no mark for these statuses and is found by its due time instead.
  * @see DUR-2 and CON-4 in docs/specification.md
  */
 
@@ -12,15 +12,15 @@ import { canonicalTarget } from '../config/targets.ts';
 import { claimName, claimNames, claimsOf, type DeliveryRecord, outcomeOf, repeatsId } from './record.ts';
 
 export interface Marks {
-  /** Borne by many records: one stands for all of a stretch of time. */
+  /** Shared by many records: one entry covers a time bucket. */
   readonly shared: readonly string[];
-  /** Borne by this record alone, or by few: written by its key. */
+  /** Of this record alone, or of few: one entry per record key. */
   readonly own: string | undefined;
-  /** Borne by the events of one piece of work: by one in an hour, or by many in a stretch of time. */
+  /** Of the events of one piece of work: one event within an hour, or many in a time bucket. */
   readonly ofWork: string | undefined;
 }
 
-/** Statuses that pass: while its work is due, a record that shows one is found by that. */
+/** Transient statuses: while its work is due, such a record is found by its due time. */
 const passing: ReadonlySet<unknown> = new Set([
   'accepted',
   'coalesced',
@@ -36,7 +36,7 @@ export function routeMark(route: string): string {
   return `r${route}`;
 }
 
-/** Of a status on any route, or on one. */
+/** The mark of a status on any route, or on one. */
 export function statusMark(status: string, route?: string): string {
   return route === undefined ? `s${status}` : `p${status}/${route}`;
 }
@@ -49,17 +49,17 @@ export function jobMark(job: string): string {
   return `c${job}`;
 }
 
-/** Of the events that bear an id, those that repeat it left out and those that a claim of the id leads to. */
+/** The mark of the events with an id, except repeats and those that a claim of the id leads to. */
 export function idMark(deliveryId: string): string {
   return `i${deliveryId}`;
 }
 
-/** What the names of the claims begin with that lead to events of a mark; undefined where the mark is none of an id. */
+/** The name prefix of the claims that lead to a mark's events; undefined if the mark is not one of an id. */
 export function claimsOfMark(mark: string): string | undefined {
   return mark.startsWith('i') ? claimsOf(mark.slice(1)) : undefined;
 }
 
-/** The name under which the id of an event is claimed. */
+/** The name under which an event's id is claimed. */
 export function claimOfEvent({ profile, route, deliveryId }: JsonObject): string | undefined {
   if (typeof profile !== 'string' || typeof route !== 'string' || typeof deliveryId !== 'string') return undefined;
   return claimName(profile, route, deliveryId);
@@ -76,22 +76,22 @@ export function claimsOfEvent({ profile, route, deliveryId, signatureDigest }: J
   });
 }
 
-/** Of the replays of an event. */
+/** The mark of an event's replays. */
 export function replayMark(eventKey: string): string {
   return `o${eventKey}`;
 }
 
-/** Of the events that led to a run or a delivery of another key. */
+/** The mark of events that led to a run or delivery with another key. */
 export function workMark(work: string): string {
   return `w${work}`;
 }
 
-/** Whether a record in this status may be one whose work is due, and so bear no mark of the status. */
+/** Whether a record with this status may have due work, and therefore no mark of the status. */
 export function isPassing(status: unknown): boolean {
   return passing.has(status);
 }
 
-/** The marks of an event. One that led to work shows the outcome of that, so it bears no status of its own. */
+/** The marks of an event. One that led to work shows the work's outcome, so it has no mark of its own status. */
 export function marksOfEvent(key: string, event: JsonObject): Marks {
   const { route, status, cronJob, deliveryId, work, replayOf } = event;
   const shared = typeof route === 'string' ? [routeMark(route)] : [];
@@ -114,7 +114,7 @@ export function marksOfWork(work: JsonObject, isDue: boolean): Marks {
   return { shared, own: undefined, ofWork: undefined };
 }
 
-/** The marks that an event bears for a status that it shows. */
+/** The marks of an event for a status that it shows. */
 export function marksOfStatus(status: unknown, route: unknown): readonly string[] {
   if (typeof status !== 'string') return [];
   return typeof route === 'string' ? [statusMark(status), statusMark(status, route)] : [statusMark(status)];
@@ -124,7 +124,7 @@ interface Shown {
   readonly status?: unknown;
 }
 
-/** What the events of some work show of it; undefined where they show what they were answered as. */
+/** The status that the events of some work show; undefined if they show their own. */
 export function shownOfWork(run: Shown | undefined, delivery: Shown | undefined): string | undefined {
   const { status } = run ?? delivery ?? {};
   if (typeof status !== 'string' || status === 'queued') return undefined;

@@ -1,8 +1,7 @@
 /**
- * Compiles a user's regular expression for an engine that takes time linear in the text, whatever the pattern, and bounds
- * what is left: an engine takes about as many steps as the pattern's program is long, for each character. A pattern that
- * is too big for even a short text is refused at start; a text that is too long for its pattern is not searched, and is
- * told so. Back-references and look-around do not exist there and are refused too.
+ * Compiles a user's regular expression for an engine with linear time, and limits its cost: for each character the engine
+ * takes about as many steps as the pattern's program is long. A pattern too big for even a short text is rejected at start;
+ * a text too long for its pattern is not searched, which is reported. Back-references and look-around are not supported.
  * @see FIL-4 in docs/specification.md
  * @see docs/decisions/0008-linear-time-patterns.md
  */
@@ -16,18 +15,18 @@ export type CompiledPattern =
       readonly ok: true;
       /** Instructions of the compiled pattern: steps per character. */
       readonly size: number;
-      /** The most characters (UTF-16 units) that are searched. */
+      /** The longest text (UTF-16 units) that is searched. */
       readonly longestText: number;
-      /** Searches a text for the pattern, anywhere in it. */
+      /** Searches for the pattern anywhere in a text. */
       readonly search: (text: string) => PatternVerdict;
-      /** Whether the pattern was found; a text that is too long counts as one without it. */
+      /** Whether the pattern was found; false for a text that is too long. */
       readonly value: (text: string) => boolean;
     }
   | { readonly ok: false; readonly why: string };
 
-/** Steps of one search: about a tenth of a second of the engine's worst (`[a-z]{1,500}[0-9]`, measured). */
+/** Steps of one search: about a tenth of a second in the engine's worst case (`[a-z]{1,500}[0-9]`, measured). */
 export const stepBudget = 4_000_000;
-/** A pattern that cannot search a text of this length within the budget is not worth having. */
+/** A pattern that cannot search a text of this length within the budget is rejected. */
 export const shortestUsefulText = 1_000;
 
 export function compilePattern(pattern: string): CompiledPattern {

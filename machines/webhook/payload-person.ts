@@ -1,5 +1,5 @@
 /**
- * Finds the person in a payload who caused its event, as the providers name one. A sender's word: it proves nothing.
+ * Finds the person who caused an event in its payload, by the providers' field names. The sender's claim: it proves nothing.
  * @see TRU-3 and SEC-7 in docs/specification.md
  */
 
@@ -18,7 +18,7 @@ const places = [
   ['member', 'user', 'username'],
 ] as const;
 
-/** Returns the name; undefined where the payload has none. */
+/** Returns the name; undefined if the payload has none. */
 export function payloadPerson(payload: Json | undefined): string | undefined {
   for (const place of places) {
     let at: Json | undefined = payload;

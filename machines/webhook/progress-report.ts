@@ -1,6 +1,6 @@
 /**
- * The deliveries that report a run before it ends: that it was accepted, and each question for which it waits. Written only
- * for a route that asks for them. Knows no journal and no target.
+ * The deliveries that report a run before it ends: its acceptance, and each question that it waits for. Only for a route
+ * that requests them.
  * @see DLV-6 in docs/specification.md
  */
 
@@ -11,7 +11,7 @@ export interface ProgressPlace {
   readonly eventKey: string;
   readonly event: Omit<EventRecord, 'work'>;
   readonly nowMs: number;
-  /** Its number in the order of all deliveries. */
+  /** Its number among all deliveries. */
   readonly order: number;
 }
 
@@ -20,7 +20,7 @@ export function progressKey(eventKey: string, progress: Progress): string {
   return progress.kind === 'accepted' ? `${eventKey}.accepted` : `${progress.run}.${progress.question.id}`;
 }
 
-/** Returns the delivery; undefined where the route of the event does not ask for it. */
+/** Returns the delivery; undefined if the event's route does not request it. */
 export function progressReport(
   progress: Progress,
   { eventKey, event, nowMs, order }: ProgressPlace,

@@ -1,6 +1,6 @@
 /**
- * A fixed window of one minute that counts the requests of a route. A reducer: takes a window and a time, returns the
- * window after it. Knows neither the route nor the clock.
+ * A fixed window of one minute that counts a route's requests. A reducer: takes a window and a time, returns the next
+ * window.
  * @see LIM-2 in docs/specification.md
  */
 
@@ -12,23 +12,23 @@ export interface RateWindow {
 
 const windowMs = 60_000;
 
-/** Whole seconds until the window ends, where it is full; undefined while there is room. */
+/** Whole seconds until the window ends, if it is full; undefined while there is room. */
 export function secondsUntilFree(window: RateWindow | undefined, limit: number, nowMs: number): number | undefined {
   if (limit <= 0) return secondsLeft(nowMs);
   if (window === undefined || window.minute !== minuteOf(nowMs) || window.taken < limit) return undefined;
   return secondsLeft(nowMs);
 }
 
-/** The window after one more request; a new one where its minute is over. */
+/** The window after one more request; a new one if its minute is over. */
 export function takeSlot(window: RateWindow | undefined, nowMs: number): RateWindow {
   const minute = minuteOf(nowMs);
   return { minute, taken: window?.minute === minute ? window.taken + 1 : 1 };
 }
 
 /**
- * The part of a route's limit that one of several gateways has in a minute; all parts together are the limit. What cannot be
- * divided goes to another gateway each minute.
- * @param place how many gateways there are, and which this one is, from 0
+ * One gateway's share of a route's limit in a minute; all shares add up to the limit. The remainder goes to another gateway
+ * each minute.
+ * @param place how many gateways there are, and the index of this one, from 0
  */
 export function shareOf(
   limit: number,

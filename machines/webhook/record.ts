@@ -1,6 +1,6 @@
 /**
- * The records that the journal keeps: events, runs, pending bursts and deliveries, as plain JSON; the names of claims;
- * and the rows in which people see them. An event is written once; its work tells its outcome.
+ * The records in the journal: events, runs, pending batches and deliveries, as plain JSON; the names of claims; and the rows
+ * shown to people. An event is written once; its work has its outcome.
  * @see DUR-1, DUR-2 and CON-4 in docs/specification.md
  */
 
@@ -23,17 +23,17 @@ export interface ReportedQuestion {
   readonly expires_at: string;
 }
 
-/** What is reported of a run that has not ended. */
+/** What is reported of a run before it ends. */
 export type Progress =
   | { readonly kind: 'accepted'; readonly run: string }
   | { readonly kind: 'approval'; readonly run: string; readonly question: ReportedQuestion };
 
-/** Where a response goes, as the event was rendered. */
+/** Where a response is sent, rendered for the event. */
 export interface ResponsePlace {
   /** The target as configured. */
   readonly target: string;
   readonly extra: JsonObject;
-  /** What stands before, between and after the places of the response; absent: the response alone. */
+  /** The texts before, between and after each `{response}`; absent: the response alone. */
   readonly text?: readonly string[];
 }
 
@@ -45,55 +45,55 @@ export interface EventRecord {
   readonly status: (typeof eventStatuses)[number];
   readonly reason?: string | undefined;
   readonly receivedAtMs: number;
-  /** The gateway that took it, where others can use the journal too. */
+  /** The gateway that received it, if others can use the journal too. */
   readonly node?: string | undefined;
   readonly scheme?: string | undefined;
-  /** Of its signature, where the event has claimed that (SEC-6). */
+  /** The digest of its signature, if the event has claimed that (SEC-6). */
   readonly signatureDigest?: string | undefined;
   /** The key of the run or delivery that it led to. */
   readonly work?: string | undefined;
-  /** What a replay needs of the head; never a signature, token or cookie. */
+  /** The headers that a replay needs; never a signature, token or cookie. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly prompt?: string;
   readonly deliver?: string;
   readonly deliverExtra?: JsonObject;
-  /** Where its response goes instead, where the route has a list: the entries whose conditions held (DLV-7). */
+  /** Where its response is sent instead if the route has a list: the entries whose conditions held (DLV-7). */
   readonly deliverTo?: readonly ResponsePlace[] | undefined;
-  /** Where a notice goes if its run fails, as configured when the event was accepted (DIS-4). */
+  /** Where a notice is sent if its run fails, as configured when the event was accepted (DIS-4). */
   readonly onFailure?: NoticePlace | undefined;
-  /** What is reported of its run to http beside the response (DLV-6). */
+  /** The steps of its run that are reported to http in addition to the response (DLV-6). */
   readonly reports?: readonly ReportedStep[] | undefined;
   readonly skills?: readonly string[];
   readonly toolsets?: readonly string[] | undefined;
-  /** The model that the cron job asks for. */
+  /** The cron job's model. */
   readonly model?: string;
-  /** The id of the cron job that it fires, or does not fire. */
+  /** The id of the cron job that it fires, or fails to fire. */
   readonly cronJob?: string;
   /** The key of the event that this one repeats. */
   readonly replayOf?: string | undefined;
-  /** Of a replay: a person changed its payload, its event type or its route. */
+  /** Of a replay: a person changed its payload, event type or route. */
   readonly isEdited?: true | undefined;
   /** Of a replay: its response is kept in the history and sent to no target. */
   readonly isDry?: true | undefined;
   /** The outcome of a request that led to no work. */
   readonly outcome?: OutcomeKind | undefined;
   readonly told?: Told | undefined;
-  /** The trace that the event belongs to, as W3C writes it. */
+  /** The event's trace, in the W3C format. */
   readonly traceparent?: string | undefined;
 }
 
-/** Who hands in an event without the signature that its sender alone can make (SUB-4). */
+/** Who submitted an event without the signature that only its sender can make (SUB-4). */
 export type Hand = 'the command line' | 'the page';
 
-/** Says that an event was handed in, and by whom. */
+/** States that an event was submitted, and by whom. */
 export function handedInWords(by: Hand): string {
   return `handed in without its signature by ${by}`;
 }
 
-/** What the rules of a request saw that nothing else in its record says; what is not worth telling is left out. */
+/** Details of the request's rules that the rest of its record does not contain; insignificant ones are left out. */
 export interface Told {
-  /** How long the body was waited for. */
+  /** How long the body took to arrive. */
   readonly bodyMs?: number | undefined;
   /** How long all of its rules took, up to the claim. */
   readonly checkMs?: number | undefined;
@@ -102,13 +102,13 @@ export interface Told {
   readonly script?: 'replaced' | 'annotated' | undefined;
   readonly groupKey?: string | undefined;
   readonly handedIn?: Hand | undefined;
-  /** The key of the earlier event of the same delivery id or signature, which failed and so released it. */
+  /** The key of the earlier event with the same delivery id or signature, which failed and thus released it. */
   readonly repeats?: string;
 }
 
-/** With what it took, where the runner knows. */
+/** With what it used, if the runner reports that. */
 export interface RunRecord extends Partial<Spending> {
-  /** The event whose payload and texts the run uses: the newest one of a burst. */
+  /** The event whose payload and texts the run uses: the newest one of a batch. */
   readonly eventKey: string;
   readonly profile: string;
   readonly route: string;
@@ -116,28 +116,28 @@ export interface RunRecord extends Partial<Spending> {
   readonly status: (typeof runStatuses)[number];
   /** How often the agent has had the prompt, or is about to; 0 while the run waits for the first time. */
   readonly attempt: number;
-  /** False on disk from the beginning of an attempt until its agent is handed the prompt. */
+  /** False on disk from the start of an attempt until its agent gets the prompt. */
   readonly prompted?: false;
-  /** How many crashes of the gateway have cut it off. */
+  /** How many crashes of the gateway have interrupted it. */
   readonly cutOffs?: number;
   readonly queuedAtMs: number;
   readonly startedAtMs?: number;
   readonly endedAtMs?: number;
   /** The key of the coalescing group that opened it. */
   readonly group?: string;
-  /** How many earlier events of the batch it stands for, and whose texts it does not get. */
+  /** How many earlier events of the batch it replaces, whose texts it does not get. */
   readonly superseded?: number;
-  /** Keys of the events before the newest whose texts it gets too, in order (`mode: batch`). */
+  /** Keys of the events before the newest whose texts it also gets, in order (`mode: batch`). */
   readonly earlierKeys?: readonly string[];
-  /** No agent is asked: its response is the text of its batch (`deliver_only`). */
+  /** No agent runs: its response is the text of its batch (`deliver_only`). */
   readonly isDirect?: true;
-  /** Its response is kept and delivered nowhere: the run of a dry replay. */
+  /** Its response is kept and not delivered: the run of a dry replay. */
   readonly isDry?: true;
   readonly response?: string;
   readonly reason?: string;
-  /** A person gave up all of its several deliveries. */
+  /** A person dropped all of its several deliveries. */
   readonly dropped?: true;
-  /** The key of the event that its sender delivered again after it failed. */
+  /** The key of the event with which its sender repeated the delivery after it failed. */
   readonly repeatedBy?: string;
 }
 
@@ -152,13 +152,13 @@ export interface DeliveryRecord {
   readonly eventKey: string;
   /** The run whose response it is; absent for a direct delivery and for a notice. */
   readonly runKey?: string;
-  /** How many deliveries the response has, where it has several. */
+  /** How many deliveries the response has, if several. */
   readonly of?: number;
   /** The failed run that it reports. */
   readonly failedRun?: string;
-  /** Which of the deliveries of a response or a failed run it is, from the second on. */
+  /** The number of this delivery of a response or failed run, from the second on. */
   readonly nth?: number;
-  /** The run that it reports before that has ended. */
+  /** The run that it reports before the run has ended. */
   readonly progress?: Progress;
   readonly deliveryId: string;
   readonly profile: string;
@@ -169,28 +169,28 @@ export interface DeliveryRecord {
   readonly status: (typeof deliveryStatuses)[number];
   readonly text: string;
   readonly extra: JsonObject;
-  /** Where the last try brought it, or would have: its own place, else the target's home channel. */
+  /** The chat of the last attempt: its own, else the target's home channel. */
   readonly chat?: string;
   readonly queuedAtMs: number;
-  /** Its number in the order of all deliveries, whatever the clock said. Absent in a direct delivery, which never waits on disk. */
+  /** Its number among all deliveries, independent of the clock. Absent in a direct delivery, which never waits on disk. */
   readonly order?: number;
   /** How often it has been sent. */
   readonly attempts?: number;
-  /** The attempts that failed, oldest first; of many, the last ones (DUR-2). */
+  /** The failed attempts, oldest first; of many, the last ones (DUR-2). */
   readonly failed?: readonly FailedAttempt[];
   /** When the last attempt began. */
   readonly startedAtMs?: number;
-  /** When it is tried again. */
+  /** When it is retried. */
   readonly dueAtMs?: number;
-  /** Since when its tries count: when it was queued, unless a person has put it back. */
+  /** Since when its attempts count: when it was queued, or when a person returned it to the queue. */
   readonly sinceMs?: number;
-  /** Tries that are spent since then. */
+  /** Attempts spent since then. */
   readonly failures?: number;
-  /** When its first try since then failed: from then on its chat waits for it. */
+  /** When its first attempt since then failed: from then on its chat waits for it. */
   readonly failedSinceMs?: number;
-  /** Since when a piece may lie at the platform without anybody knowing. */
+  /** Since when a piece may have arrived without confirmation. */
   readonly unsureSinceMs?: number;
-  /** Pieces that are delivered for certain. */
+  /** Pieces that were certainly delivered. */
   readonly sent?: PartlySent;
   /** Until when the sender of the event waits for the outcome. */
   readonly answerByMs?: number;
@@ -201,16 +201,16 @@ export interface DeliveryRecord {
   readonly note?: string;
 }
 
-/** An attempt to deliver that did not arrive, or not for certain. */
+/** A delivery attempt that failed or whose outcome is unknown. */
 export interface FailedAttempt {
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   readonly kind: Exclude<SendOutcome['kind'], 'delivered'>;
-  /** The answer of the platform, or why it was not asked. */
+  /** The platform's answer, or why it was not asked. */
   readonly reason: string;
 }
 
-/** What sorts deliveries as they were queued. Records of an earlier version have their time alone, in the same unit. */
+/** Sorts deliveries in queue order. Records of an earlier version only have their time, in the same unit. */
 export function orderOf({ order, queuedAtMs }: DeliveryRecord): number {
   return order ?? queuedAtMs;
 }
@@ -222,7 +222,7 @@ export interface SendingRow {
   readonly target: string;
   /** The id of the failed run that it reports. */
   readonly failed_run?: string;
-  /** What it reports of a run that has not ended. */
+  /** What it reports of a run before its end. */
   readonly reports?: Progress['kind'];
   readonly chat_id?: string;
   readonly route: string;
@@ -246,12 +246,12 @@ export interface DeliveryRow {
   readonly status: string;
   readonly reason?: string;
   readonly received_at: string;
-  /** The gateway that took it, where several use the journal. */
+  /** The gateway that received it, if several use the journal. */
   readonly node?: string;
   readonly attempts: number;
-  /** The open question that its run waits for, while a person must answer. */
+  /** The open question of its run, while a person must answer. */
   readonly question?: string;
-  /** Where it stands for several refused requests: how many, the key of the first, and the times of the first and the last. */
+  /** For a row of several refused requests: how many, the key of the first, and the times of the first and the last. */
   readonly alike?: {
     readonly count: number;
     readonly first_key: string;
@@ -271,33 +271,33 @@ export interface RunRow {
   readonly status: RunRecord['status'];
   readonly attempt: number;
   readonly superseded: number;
-  /** How many events its prompt may have, if it gets all events of its batch; `superseded` are those before them. */
+  /** How many events' prompts it may contain, if it gets all events of its batch; `superseded` are those before them. */
   readonly events?: number;
   readonly reason?: string;
   readonly queued_at: string;
   readonly started_at?: string;
   readonly ended_at?: string;
-  /** The open question that it waits for, while a person must answer. */
+  /** The question that it waits for, while a person must answer. */
   readonly question?: string;
 }
 
 /**
- * The name under which a delivery id is claimed; parts are escaped so that no two triples share one. Joined, since the name
- * lies in a table for an hour and the engine keeps a concatenated string as the tree of its parts.
+ * The name under which a delivery id is claimed; parts are escaped so that no two triples share one. Uses `join`, because
+ * the name is kept for an hour and the engine stores a concatenated string as the tree of its parts.
  */
 export function claimName(profile: string, route: string, deliveryId: string): string {
   return ['delivery', escaped(deliveryId), escaped(profile), escaped(route)].join('/');
 }
 
-/** What the names begin with under which an id is claimed, on whatever route. */
+/** The name prefix of an id's claims, on any route. */
 export function claimsOf(deliveryId: string): string {
   return `delivery/${escaped(deliveryId)}/`;
 }
 
-/** A delivery id is remembered for one hour (IDM-1), and a signature at least as long (SEC-6). */
+/** A delivery id is kept for one hour (IDM-1), and a signature at least as long (SEC-6). */
 export const claimLifeMs = 3_600_000;
 
-/** The names that an event claims: that of its delivery id first, then that of its signature where it has one (IDM-1, SEC-6). */
+/** The names that an event claims: first its delivery id, then its signature if it has one (IDM-1, SEC-6). */
 export function claimNames({
   profile,
   route,
@@ -308,7 +308,7 @@ export function claimNames({
   return signatureDigest === undefined ? [ofId] : [ofId, signatureClaim(profile, signatureDigest)];
 }
 
-/** Names the event that claimed the signature; undefined where that came with the same id, which explains enough. */
+/** Names the event that claimed the signature; undefined if it has the same id, which is explanation enough. */
 export function sameSignature(
   holder: Pick<EventRecord, 'deliveryId' | 'route'>,
   { deliveryId, route }: Pick<EventRecord, 'deliveryId' | 'route'>,
@@ -317,31 +317,31 @@ export function sameSignature(
   return `same signature as delivery ${holder.deliveryId}${holder.route === route ? '' : ` of route "${holder.route}"`}`;
 }
 
-/** The name under which a signature is claimed: on all routes of a profile, since some may share a secret. */
+/** The name under which a signature is claimed: for all routes of a profile, since some may share a secret. */
 export function signatureClaim(profile: string, digest: string): string {
   return ['signature', escaped(profile), digest].join('/');
 }
 
 /**
- * Whether an event repeats the id of an earlier one, which is the one that the id stands for. A duplicate with another reason
- * repeats a signature under an id of its own (SEC-6).
+ * Whether an event repeats an earlier one's id, which belongs to the earlier one. A duplicate with another reason repeats a
+ * signature under its own id (SEC-6).
  */
 export function repeatsId({ status, reason }: { readonly status?: unknown; readonly reason?: unknown }): boolean {
   return status === 'duplicate' && (reason === undefined || reason === 'duplicate');
 }
 
-/** The longest group key that is a part of a record's key as it is; the store bounds its keys. */
+/** The longest group key that is used unchanged in a record's key; the store limits its keys. */
 const longestGroupKey = 120;
-/** U+0000, and half a surrogate pair. */
+/** U+0000, and unpaired surrogates. */
 const unstorable = /[\0\p{Cs}]/u;
 
-/** The key of a coalescing group's record. The digest replaces a group key that is too long or that Postgres cannot store. */
+/** The key of a coalescing group's record. A digest replaces a group key that is too long or that Postgres cannot store. */
 export function groupName(profile: string, route: string, groupKey: string): string {
   const isPlain = groupKey.length <= longestGroupKey && !unstorable.test(groupKey);
   return `${escaped(profile)}/${escaped(route)}/${isPlain ? groupKey : digestOf(groupKey)}`;
 }
 
-/** The row of an event, with the outcome of the work that it led to where there is one. */
+/** The row of an event, with the outcome of its work, if any. */
 export function deliveryRow(event: EventRecord, work: RunRecord | DeliveryRecord | undefined): DeliveryRow {
   const handedIn = event.told?.handedIn;
   const reason = work?.reason ?? event.reason ?? (handedIn && handedInWords(handedIn));
@@ -377,7 +377,7 @@ export function runRow(id: string, run: RunRecord, event: EventRecord | undefine
   };
 }
 
-/** `chat` is where it would go now; a try that was made tells better. */
+/** `chat` is where it would be sent now; the chat of an actual attempt takes precedence. */
 export function sendingRow(id: string, delivery: DeliveryRecord, chat?: string): SendingRow {
   const { extra, reason, messageId, dueAtMs, endedAtMs } = delivery;
   const place = delivery.chat ?? (isOver(delivery) ? undefined : chat) ?? extra.chat_id;
@@ -402,8 +402,8 @@ export function sendingRow(id: string, delivery: DeliveryRecord, chat?: string):
 }
 
 /**
- * Whether a run that has ended releases the delivery id of its event, so that the sender's next delivery runs: it failed, was
- * interrupted for good, or a person dropped its delivery. A dead letter keeps the id: its text can still be sent (IDM-2).
+ * Whether an ended run releases the delivery id of its event, so that the sender's next delivery runs: it failed, was
+ * finally interrupted, or a person dropped its delivery. A dead letter keeps the id: its text can still be sent (IDM-2).
  */
 export function releasesId({ status, dropped }: RunRecord, delivery: DeliveryRecord | undefined): boolean {
   if (status === 'interrupted') return true;
@@ -411,25 +411,25 @@ export function releasesId({ status, dropped }: RunRecord, delivery: DeliveryRec
   return delivery?.of === undefined ? (delivery?.status ?? 'dropped') === 'dropped' : dropped === true;
 }
 
-/** Whether the sender of the event is still to be answered with the outcome. */
+/** Whether the event's sender still waits for the outcome as its answer. */
 export function isWaitedFor({ answerByMs }: DeliveryRecord): boolean {
   return answerByMs !== undefined;
 }
 
-/** Whether nothing is left to do for a delivery by itself. */
+/** Whether a delivery needs no further work by the gateway. */
 export function isOver({ status }: DeliveryRecord): boolean {
   return status !== 'queued' && status !== 'sending' && status !== 'waitingToRetry';
 }
 
 /**
- * A direct text is marked on disk as being sent before its turn has come, so that the claim and the mark are one commit.
- * People are told where it is.
+ * A direct message is marked on disk as being sent before its turn, so that claim and mark are one commit. People see where
+ * it really is.
  */
 export function asSeen(record: DeliveryRecord, living: unknown): DeliveryRecord {
   return record.status === 'sending' && living === 'queued' ? { ...record, status: 'queued' } : record;
 }
 
-/** What a delivery makes of the run or the event that it is for. */
+/** The status that a delivery gives its run or event. */
 export function outcomeOf({ status }: DeliveryRecord): 'delivering' | 'delivered' | 'failed' | 'unknown' {
   switch (status) {
     case 'queued':
@@ -444,7 +444,7 @@ export function outcomeOf({ status }: DeliveryRecord): 'delivering' | 'delivered
   }
 }
 
-/** While its run still waits, an event is what it was answered as. */
+/** While its run is queued, an event shows its own status. */
 function statusOfWork(event: EventRecord, work: RunRecord | DeliveryRecord): string {
   if (work.status === 'queued') return event.status;
   return 'attempt' in work ? work.status : outcomeOf(work);
@@ -455,7 +455,7 @@ function attemptsOf(work: RunRecord | DeliveryRecord | undefined): number {
   return 'attempt' in work ? work.attempt : sendingsOf(work);
 }
 
-/** A record of an earlier version does not count. */
+/** Records of an earlier version do not count attempts. */
 function sendingsOf({ attempts, status }: DeliveryRecord): number {
   return attempts ?? (status === 'queued' ? 0 : 1);
 }

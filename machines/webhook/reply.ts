@@ -1,5 +1,5 @@
 /**
- * The table of replies: each outcome of a request with its HTTP status and JSON body. The only place that writes them.
+ * The table of replies: each outcome of a request with its HTTP status and JSON body. No other file writes them.
  * @see DIS-1, DIS-2, LIM-3, IDM-1 and IDM-2 in docs/specification.md
  */
 
@@ -10,7 +10,7 @@ interface Named {
 }
 
 export type Outcome =
-  /** A provider's question, answered as it wants it; nothing follows (SRC-3). */
+  /** A provider's handshake with its required answer; nothing else follows (SRC-3). */
   | {
       readonly kind: 'handshake';
       readonly status: number;
@@ -21,9 +21,9 @@ export type Outcome =
       readonly visitField?: string;
       readonly keyField?: string;
     }
-  /** Of an array; each count is of its events. */
+  /** For an array; each number counts its events. */
   | { readonly kind: 'split'; readonly accepted: number; readonly duplicate: number; readonly ignored: number }
-  /** `why` with the limit, if that is another one than that of the bytes. */
+  /** `why` names the limit, if it is not the limit of bytes. */
   | { readonly kind: 'tooLarge'; readonly why?: string }
   | { readonly kind: 'unknownRoute' | 'routeDisabled' | 'methodNotAllowed' | 'badSignature' | 'badBody' }
   | { readonly kind: 'rateLimited'; readonly retryAfterSeconds: number }
@@ -43,10 +43,10 @@ export interface TableReply {
   readonly contentType?: string;
 }
 
-/** Senders try again after this long while the gateway cannot take an event, or does not know yet what happens to it. */
+/** When senders should retry while the gateway cannot accept an event, or its outcome is not known yet. */
 const retryAfter = { 'retry-after': '5' } as const;
 
-/** Replies that are the same every time, written once. */
+/** Constant replies, built once. */
 const fixed = {
   tooLarge: refusal(413, 'Payload too large'),
   unknownRoute: refusal(404, 'Unknown route'),
@@ -104,7 +104,7 @@ export function replyTo(outcome: Outcome): TableReply {
   }
 }
 
-/** The HTTP status of an outcome, without writing its body. */
+/** The HTTP status of an outcome, without building its body. */
 export function statusOf(outcome: Outcome): number {
   if (outcome.kind === 'handshake') return outcome.status;
   const { kind } = outcome;

@@ -1,7 +1,7 @@
 /**
- * The rule of each state of a request: takes what is known so far, returns what is known after it, an outcome if the request
- * is decided, and what it takes of an allowance. The rules look things up (the route, the body, how full a window is) but
- * change nothing; the time and a fresh id come as parameters.
+ * The rule of each state of a request: takes what is known so far; returns what is known after it, an outcome if the request
+ * is decided, and what it takes of an allowance. Rules look things up (the route, the body, the rate window) but change
+ * nothing; the time and a fresh id are parameters.
  * @see RTE-3 in docs/specification.md
  */
 
@@ -23,30 +23,30 @@ import type { SignedRequest } from './signature.ts';
 import type { TemplateView } from './template.ts';
 import type { PlanKind, RequestContext } from './webhook-request.machine.ts';
 
-/** What the rules look up, all of it at hand without waiting. */
+/** What the rules look up, synchronously. */
 export interface RequestFacts {
   readonly maxBodyBytes: () => number;
   /** Finds a route by the path as sent. */
   readonly findRoute: (path: string) => CompiledRoute | undefined;
-  /** False while a route may be missing because the subscriptions have not been read yet. */
+  /** False until the subscriptions have been read, since a route may be missing. */
   readonly routesAreRead: () => boolean;
-  /** The compiled form of the very route that a request began with, also after a reload. */
+  /** The compiled form of the route that a request began with, even after a reload. */
   readonly compiled: (route: Route) => CompiledRoute;
   readonly headers: (id: string) => Readonly<Record<string, string>>;
-  /** What stands behind the question mark of the target, as sent. */
+  /** The query string of the target, as sent. */
   readonly query: (id: string) => string | undefined;
   readonly body: (id: string) => Uint8Array;
-  /** A certificate that was fetched, as PEM. */
+  /** A fetched certificate, as PEM. */
   readonly certificate: (url: string) => string | undefined;
-  /** What an event of an array has from the request that brought it; undefined for other requests. */
+  /** What an event of an array gets from its request; undefined for other requests. */
   readonly partOf: (id: string) => Part | undefined;
-  /** The body read as the route's shape of bodies has it, once for all rules that ask. */
+  /** The body parsed in the route's body shape, once for all rules. */
   readonly parsed: (id: string, rule?: BodyRule) => ParsedBody;
-  /** Seconds until the route's window ends, where it is full. */
+  /** Seconds until the route's window ends, if it is full. */
   readonly secondsUntilFree: (route: Route, nowMs: number) => number | undefined;
-  /** Seconds until the route's allowance of handshakes is there again, if none is left. */
+  /** Seconds until the route's allowance of handshakes is available again, if none is left. */
   readonly secondsUntilGreeting: (route: Route, nowMs: number) => number | undefined;
-  /** The event that claimed a signature and keeps it: a request that bears it again is a duplicate of that event. */
+  /** The event that has claimed a signature: another request with it is a duplicate of that event. */
   readonly signatureHolder: (profile: ProfileName, digest: string) => SignatureHolder | undefined;
   readonly list: (profile: ProfileName, file: string) => ListMembership | undefined;
 }
@@ -54,15 +54,15 @@ export interface RequestFacts {
 /** What a rule cannot look up. */
 export interface RuleInput {
   readonly nowMs: number;
-  /** For a request without an id of its own. */
+  /** For a request without its own id. */
   readonly freshId: string;
 }
 
-/** One event of an array, as its request hands it on (SRC-4). */
+/** One event of an array, as its request passes it on (SRC-4). */
 export interface Part {
   /** From 0. */
   readonly index: number;
-  /** Of the request: items without an id of their own are numbered after it. */
+  /** Of the request; items without their own id are numbered after it. */
   readonly deliveryId: string;
   readonly scheme: string | undefined;
   readonly signatureDigest: string | undefined;
@@ -72,7 +72,7 @@ export type SignatureHolder = Pick<EventRecord, 'deliveryId' | 'route'>;
 
 type Known = Partial<RequestContext>;
 const nothing: Known = {};
-/** The longest body that is read in search of a handshake while the window is full. */
+/** The longest body that is read for a possible handshake while the window is full. */
 const longestGreeting = 16_384;
 
 export function checkSize(context: RequestContext, facts: RequestFacts): Known {
@@ -84,7 +84,7 @@ export function checkSize(context: RequestContext, facts: RequestFacts): Known {
 export function findRoute(context: RequestContext, facts: RequestFacts, { nowMs }: RuleInput): Known {
   const found = facts.findRoute(context.path);
   if (found === undefined) {
-    // Before the method: a provider's handshake may be a GET.
+    // Before the method check: a provider's handshake may be a GET.
     if (!facts.routesAreRead()) {
       return { outcome: { kind: 'unavailable' }, reason: 'the subscriptions are not read yet' };
     }
@@ -99,7 +99,7 @@ export function findRoute(context: RequestContext, facts: RequestFacts, { nowMs 
   return { route, profile: route.profile };
 }
 
-/** A provider's question is answered before the rate window, from a small allowance of its own (SRC-3). */
+/** A provider's handshake is answered before the rate window, within its own small allowance (SRC-3). */
 function greetingByHead(
   context: RequestContext,
   { route, handshake }: CompiledRoute,
@@ -115,9 +115,9 @@ function greetingByHead(
   return { route, profile: route.profile, ...answered(greeting, route, facts, nowMs) };
 }
 
-/** Takes one of the allowance for a handshake, or says when there is one again. */
+/** Takes one from the allowance of handshakes, or returns when one is available again. */
 function answered(greeting: Greeting, route: Route, facts: RequestFacts, nowMs: number): Known {
-  // One that is refused takes nothing, or anybody could use up what the provider needs.
+  // A refused one takes nothing; otherwise anyone could use up the provider's allowance.
   if (greeting.status >= 400) return greetedBy(greeting);
   return noGreetingLeft(route, facts, nowMs) ?? { ...greetedBy(greeting), takes: 'greeting' };
 }
@@ -126,13 +126,13 @@ function greetedBy({ what, ...reply }: Greeting): Known {
   return { outcome: { kind: 'handshake', ...reply }, reason: `handshake: ${what}` };
 }
 
-/** A refusal if nothing is left of the allowance of handshakes. */
+/** A refusal if the allowance of handshakes is used up. */
 function noGreetingLeft(route: Route, facts: RequestFacts, nowMs: number): Known | undefined {
   const seconds = facts.secondsUntilGreeting(route, nowMs);
   return seconds === undefined ? undefined : { outcome: { kind: 'rateLimited', retryAfterSeconds: seconds } };
 }
 
-/** What may be a question is read while the window is full and one may still be answered. */
+/** While the window is full, a possible handshake is read if one may still be answered. */
 export function checkRate(context: RequestContext, facts: RequestFacts, { nowMs }: RuleInput): Known {
   const { route, declaredBytes = Number.POSITIVE_INFINITY } = context;
   if (route === undefined) return nothing;
@@ -144,8 +144,8 @@ export function checkRate(context: RequestContext, facts: RequestFacts, { nowMs 
 }
 
 /**
- * A window that filled up while the body came in turns the request away too; only a genuine one takes a slot. One whose
- * signature an event keeps takes none and goes no further: it may be a captured request, which anybody can send (SEC-6).
+ * A window that filled up while the body arrived refuses the request too; only a genuine request takes a slot. One whose
+ * signature an event has claimed takes none and ends here: it may be a captured request, which anyone can send (SEC-6).
  */
 export function verifySignature(context: RequestContext, facts: RequestFacts, input: RuleInput): Known {
   const route = context.route;
@@ -176,14 +176,14 @@ export function verifySignature(context: RequestContext, facts: RequestFacts, in
   const isOnce = signed !== undefined && (signed.isTimed || !route.allowIdenticalBodies);
   const digest = signed && claimedBy(signed.digest, request.headers);
   const holder = digest === undefined ? undefined : holderOf(digest, context, facts);
-  // A route that runs events with the same body runs its own again, but none of its neighbours'.
+  // A route that allows identical bodies runs its own again, but not those of other routes.
   if (holder !== undefined && (isOnce || holder.route !== route.name))
     return { scheme, ...repeated(context, holder, facts, input) };
   if (turnedAway.outcome !== undefined) return turnedAway;
   return { scheme, takes: 'slot', ...(isOnce ? { signatureDigest: digest } : {}) };
 }
 
-/** The certificate that judges a request and is not at hand yet; undefined where none is needed. */
+/** The certificate needed to verify a request and not fetched yet; undefined if there is none. */
 export function missingCertificate(context: RequestContext, facts: RequestFacts, nowMs: number): string | undefined {
   const { route } = context;
   const urlOf = route && facts.compiled(route).certificateUrl;
@@ -192,7 +192,7 @@ export function missingCertificate(context: RequestContext, facts: RequestFacts,
   return url === undefined || facts.certificate(url) !== undefined ? undefined : url;
 }
 
-/** A question that its provider cannot sign yet: anybody can ask it, so the allowance holds for it always. */
+/** A handshake that its provider cannot sign yet: anyone can send it, so the allowance always applies. */
 function unsignedGreeting(
   { payload, query }: SignedRequest,
   { route }: RequestContext,
@@ -205,7 +205,7 @@ function unsignedGreeting(
   return route && greeting && answered(greeting, route, facts, nowMs);
 }
 
-/** The event that claimed a signature; of an array the first one's, where each of its events has claimed its own. */
+/** The event that claimed a signature; for an array, that of its first event if each event has claimed its own. */
 function holderOf(digest: string, context: RequestContext, facts: RequestFacts): SignatureHolder | undefined {
   const { route, id } = context;
   if (route === undefined) return undefined;
@@ -223,7 +223,7 @@ function holderOf(digest: string, context: RequestContext, facts: RequestFacts):
   return first;
 }
 
-/** Each event of an array claims the signature with its own number: of one that came before, none runs again (SEC-6). */
+/** Each event of an array claims the signature with its index, so that a repeated array runs none of them again (SEC-6). */
 export function partDigest(digest: string, index: number): string {
   return `${digest}.${index}`;
 }
@@ -238,13 +238,13 @@ function greetingByBody(
   return read && byBody(read, scheme);
 }
 
-/** What the schemes of a source and those of a route's own may read: all of a request. */
+/** What the schemes of a source or a route may read: the entire request. */
 function widened({ id, method, path, route }: RequestContext, facts: RequestFacts, nowMs: number): SignedRequest {
   const payload = (): JsonObject | undefined => {
     const parsed = facts.parsed(id, route && facts.compiled(route).body);
     return parsed.ok ? parsed.value : undefined;
   };
-  // Written out: a copy of the plain request with more fields would cost as much as its signature.
+  // Listed field by field: a copy of the plain request with more fields would cost as much as its signature.
   return {
     headers: facts.headers(id),
     body: facts.body(id),
@@ -290,14 +290,14 @@ export function parsePayload(context: RequestContext, facts: RequestFacts, { fre
   return { deliveryId, payload: unpacked(parsed.value, body.json), event };
 }
 
-/** A text that is a JSON object or array gives way to what it says. */
+/** Replaces a text that is a JSON object or array by its value. */
 function unpacked(payload: JsonObject, key: string | undefined): JsonObject {
   const text = key === undefined ? undefined : payload[key];
   const value = typeof text === 'string' && /^\s*[{[]/.test(text) ? readJson(text) : undefined;
   return key === undefined || value === undefined ? payload : { ...payload, [key]: value };
 }
 
-/** An event of an array has its own id, or its number in the request; a header's id is the request's. */
+/** An event of an array has its own id, or its number in the request; an id in a header belongs to the request. */
 function parsePart({ id, route }: RequestContext, facts: RequestFacts): Known {
   const part = facts.partOf(id);
   if (route === undefined || part === undefined) return nothing;
@@ -332,7 +332,7 @@ export function matchEvent(context: RequestContext, facts: RequestFacts): Known 
   return { outcome: { kind: 'ignoredFilter', route: route.name }, reason };
 }
 
-/** What conditions may ask of a request. */
+/** What conditions can read of a request. */
 function asked(
   { id }: RequestContext,
   { route, payload, event }: { readonly route: Route; readonly payload: JsonObject; readonly event: string },
@@ -370,7 +370,7 @@ export function renderTexts(context: RequestContext, facts: RequestFacts): Known
   return { prompt, deliverExtra, deliverTo: places.deliverTo, onFailure, groupKey, plan };
 }
 
-/** Returns the entries of a list in `deliver` whose conditions hold; `undecided`: why one cannot be judged now (DLV-7). */
+/** Returns the entries of a `deliver` list whose conditions hold; `undecided`: why one cannot be decided now (DLV-7). */
 function placesFor(
   { deliverTo }: CompiledRoute,
   view: TemplateView,
@@ -392,7 +392,7 @@ function placesFor(
 function planOf(route: Route, groupKey: string | undefined, isDry = false): PlanKind {
   if (isDry) return route.cronJob === undefined ? 'run' : 'cron';
   if (groupKey !== undefined) return 'group';
-  // A sender is answered with one outcome, which several deliveries do not have, and some senders do not wait for it.
+  // The sender's answer has one outcome, but several deliveries have several, and some senders do not wait.
   const isAwaited = route.deliverTo === undefined && sourceOf(route.sender)?.answerSeconds === undefined;
   if (route.deliverOnly) return isAwaited ? 'direct' : 'run';
   return route.cronJob === undefined ? 'run' : 'cron';
@@ -403,16 +403,16 @@ function rateVerdict(route: Route, facts: RequestFacts, nowMs: number): Known {
   return seconds === undefined ? nothing : { outcome: { kind: 'rateLimited', retryAfterSeconds: seconds } };
 }
 
-/** Characters of a value or an operand that a reason shows. */
+/** The most characters of a value or operand in a reason. */
 const shownLimit = 120;
-/** What stands for a credential, in a condition as in a request. */
+/** Replaces a credential, in a condition and in a request. */
 const hidden = '[redacted]';
 
-/** Conditions of a group that a reason tells of. */
+/** The most conditions of a group in a reason. */
 const mostInner = 3;
 const longestReason = 600;
 
-/** Says which condition failed and what it saw, short enough for a table. */
+/** Describes which condition failed and what it saw, short enough for a table. */
 function unmatchedReason(tried: Tried): string {
   const text = `filter: ${triedText(tried)}`;
   return text.length > longestReason ? `${cut(text, longestReason)}…` : text;
@@ -433,7 +433,7 @@ function triedText({ field, operator, operand, saw, undecided, because, inner }:
   return because === undefined ? seen : `${seen}; ${because}`;
 }
 
-/** A value may be as big and as deep as a body; only what is shown is written. */
+/** A value may be as big and as deep as a body; only the shown part is formatted. */
 function shown(value: Json): string {
   const text = spell(value, { limit: shownLimit + 1 });
   return text.length > shownLimit ? `${cut(text, shownLimit)}…` : text;

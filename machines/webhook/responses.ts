@@ -1,7 +1,6 @@
 /**
- * The deliveries of a run's response: where they go, their keys, and what they make of the run together. A response with
- * one delivery is delivered while its run waits; several are sent once it has closed, each with its own tries.
- * Knows no journal.
+ * The deliveries of a run's response: their places, their keys, and the run's status from all of them. A single delivery is
+ * made while its run waits; several are sent after it has closed, each with its own retries.
  * @see DLV-7 in docs/specification.md
  */
 
@@ -16,13 +15,13 @@ import {
   type RunRecord,
 } from './record.ts';
 
-/** An entry of `deliver` that fits an event. */
+/** An entry of `deliver` that matches an event. */
 export interface FollowedPlace extends ResponsePlace {
-  /** What is reported there; absent where the response alone goes there (DLV-6). */
+  /** The steps that are reported there; absent if it only gets the response (DLV-6). */
   readonly on?: readonly FollowedStep[];
 }
 
-/** Returns where the response goes, and what is reported beside it. A response that is reported nowhere is logged. */
+/** Returns where the response is sent, and which other steps are reported. A response without a place is logged. */
 export function followedAt(places: readonly FollowedPlace[]): Pick<EventRecord, 'deliverTo' | 'reports'> {
   const steps = new Set(places.flatMap(({ on = [] }) => reportedSteps(on)));
   return {
@@ -31,35 +30,35 @@ export function followedAt(places: readonly FollowedPlace[]): Pick<EventRecord, 
   };
 }
 
-/** Returns where the response to an event goes. No entry of a list that fits leaves the log. */
+/** Returns where the response to an event is sent; if no entry of a list matches, to the log. */
 export function placesOf(event: EventRecord | undefined): readonly ResponsePlace[] {
   const places = event?.deliverTo ?? [{ target: event?.deliver ?? 'log', extra: event?.deliverExtra ?? {} }];
   return places.length === 0 ? [{ target: 'log', extra: {} }] : places;
 }
 
-/** Returns the text for a place. What a template had filled in is not read again (TPL-1). */
+/** Returns the text for a place. What a template had filled in is not interpreted again (TPL-1). */
 export function textFor({ text }: ResponsePlace, response: string): string {
   return text === undefined ? response : text.join(response);
 }
 
-/** Returns the keys of a run's deliveries: that of the run first. */
+/** Returns the keys of a run's deliveries; the first is the run's. */
 export function responseKeys(runKey: string, count = 1): readonly string[] {
   return Array.from({ length: count }, (_, index) => nthKey(runKey, index + 1));
 }
 
-/** Returns the key of one of several deliveries; the first has the key of what they are of. */
+/** Returns the key of one of several deliveries; the first has the key of its run or notice. */
 export function nthKey(first: string, nth = 1): string {
   return nth === 1 ? first : `${first}~${nth}`;
 }
 
-/** Returns the key of the run that a delivery's key belongs to; the key itself where it is no further one of a run. */
+/** Returns the key of the run that a delivery's key belongs to; other keys are returned unchanged. */
 export function runKeyOf(key: string): string {
   return key.replace(/~\d+$/, '');
 }
 
 /**
- * Returns the run as its deliveries leave it: still `delivering` until each is over, `partial` where some arrived and others
- * did not, else as the only one or all of them ended.
+ * Returns the run with the outcome of its deliveries: `delivering` until all are over, `partial` if only some arrived, else
+ * their common outcome.
  */
 export function withResponses(run: RunRecord, deliveries: readonly DeliveryRecord[]): RunRecord {
   const [first] = deliveries;

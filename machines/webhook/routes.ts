@@ -1,6 +1,6 @@
 /**
- * Finds the route that a path names: by name, by profile prefix, static over dynamic. Looking up costs the same with one
- * route and with ten thousand. Knows no secret and no file.
+ * Finds the route of a path: by name and profile prefix, static before dynamic. A look-up costs the same with one route and
+ * with ten thousand.
  * @see RTE-3, PRF-1 and SUB-2 in docs/specification.md
  */
 
@@ -16,7 +16,7 @@ const none: Target = { kind: 'none' };
 const health: Target = { kind: 'health' };
 const plain = '/webhooks/';
 
-/** Reads a path as it was sent; percent-encoded names decode, a broken encoding names nothing. */
+/** Parses a path as it was sent; percent-encoded names are decoded, an invalid encoding names nothing. */
 export function readTarget(path: string): Target {
   if (path === '/health') return health;
   if (path.startsWith(plain)) {
@@ -31,8 +31,8 @@ export function readTarget(path: string): Target {
 }
 
 /**
- * Finds the route of a target in the first book that has it: static routes come before dynamic ones. A plain path reaches
- * routes of the default profile only; a prefix reaches routes bound to that profile, and only where profiles are
+ * Finds the route of a target in the first book that has it: static routes take precedence over dynamic ones. A plain path
+ * reaches only routes of the default profile; a prefix reaches routes bound to that profile, and only if profiles are
  * multiplexed. `/p/default/` is the default profile's own prefix.
  */
 export function findRoute<Entry>(

@@ -1,6 +1,6 @@
 /**
- * What a system that follows runs learns from a delivery beside its text: what happened, to which event and run, and what
- * the run cost. The same for each attempt of a delivery.
+ * What a delivery reports to a system that follows runs, in addition to its text: what happened, to which event and run, and
+ * the run's cost. The same for each attempt of a delivery.
  * @see DLV-6 in docs/specification.md
  */
 
@@ -18,7 +18,7 @@ export interface RunReport {
 
 /**
  * Returns the report of a delivery; a direct delivery reports its event.
- * @param run the run that the delivery is of; undefined for a direct delivery, and where the history no longer has it
+ * @param run the run of the delivery; undefined for a direct delivery, or if the history no longer has it
  */
 export function runReport(id: string, record: DeliveryRecord, run: RunRecord | undefined): RunReport {
   const { eventKey, deliveryId, event, route, profile, failedRun, progress, queuedAtMs } = record;
@@ -51,7 +51,7 @@ export function runReport(id: string, record: DeliveryRecord, run: RunRecord | u
   };
 }
 
-/** The run that a delivery is about; undefined for a direct one. */
+/** The run that a delivery reports; undefined for a direct one. */
 export function reportedRun({ runKey, failedRun, progress }: DeliveryRecord): string | undefined {
   return progress?.run ?? failedRun ?? runKey;
 }

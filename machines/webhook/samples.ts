@@ -1,6 +1,6 @@
 /**
- * Sample events in the documented shapes of their platforms, each headed by the platform's source and signed as the route
- * verifies. The shapes are theirs, the values made up. Draws nothing and sends nothing.
+ * Sample events in the documented formats of their platforms, with the platform's headers and signed as the route verifies.
+ * The formats are the platforms' own, the values are made up. Sends nothing.
  * @see SUB-4 in docs/specification.md
  * @see [GitHub's events](https://docs.github.com/en/webhooks/webhook-events-and-payloads)
  * @see [GitLab's events](https://docs.gitlab.com/user/project/integrations/webhook_events/)
@@ -16,22 +16,22 @@ import { type Sealed, sealEvent } from './scheme.ts';
 import { signV2 } from './signature.ts';
 import { sourceSamples } from './source-samples.ts';
 
-/** What a sample is sent with. */
+/** The parameters for sending a sample. */
 export interface SampleSeal {
-  /** Undefined where the route checks no signature. */
+  /** Undefined if the route checks no signature. */
   readonly secret?: string | undefined;
   /** How the route verifies. */
   readonly route: Pick<Route, 'sender' | 'signature'>;
   /** A fresh delivery id, a UUID; a second event of the same id would be a duplicate. */
   readonly id: string;
-  /** Of the route, as it is sent. */
+  /** The route's path, as it is sent. */
   readonly path: string;
   readonly publicUrl?: string | undefined;
   readonly nowMs: number;
 }
 
 interface Sample {
-  /** The event type as the platform has it. */
+  /** The platform's event type. */
   readonly type: string;
   readonly payload: JsonObject;
 }
@@ -188,18 +188,17 @@ const ofSources = Object.entries(sourceSamples).flatMap(([name, events]) =>
 );
 const all: Readonly<Record<string, Sample>> = { ...samples, ...Object.fromEntries(ofSources) };
 
-/** The samples by name: `platform:event`, with the action where events of the type have one. */
+/** The samples by name: `platform:event`, with the action if events of the type have one. */
 export const sampleNames: readonly string[] = Object.keys(all);
 
-/** The samples of a source; all of them where a route has none. */
+/** The samples of a source; all if the route has none. */
 export function samplesFor(source: SourceName | undefined): readonly string[] {
   return source === undefined ? sampleNames : sampleNames.filter((name) => platformOf(name) === source);
 }
 
 /**
- * The whole name of a sample that is asked for by it, or by its event alone where one platform has that, or the source of
- * the route.
- * @returns `ok: false` with why, and what to write instead, where no sample or several are meant
+ * The full name of a sample given by it, or by its event alone if only one platform, or the route's source, has that.
+ * @returns `ok: false` with the reason and what to write instead, if no sample or several match
  */
 export function findSample(
   asked: string,
@@ -228,7 +227,7 @@ function eventOf(name: string): string {
 }
 
 /**
- * A sample as its platform would send it, signed so that the route takes it; unsigned where only the platform can sign.
+ * A sample as its platform would send it, signed for the route; unsigned if only the platform can sign.
  * @param name one of `sampleNames`
  */
 export function sealSample(name: string, { secret, route, id, path, publicUrl, nowMs }: SampleSeal): Sealed {
@@ -250,16 +249,16 @@ export function sealSample(name: string, { secret, route, id, path, publicUrl, n
   return { ...sealed, headers: { ...sealed.headers, ...signV2(secret, Math.floor(nowMs / 1_000), sealed.body) } };
 }
 
-/** The scheme by which a route verifies the samples of a platform; undefined where that is the generic one. */
+/** The scheme with which a route verifies a platform's samples; undefined for the generic one. */
 function schemeOf({ sender, signature }: SampleSeal['route'], platform: SourceName): SignatureScheme | undefined {
   if (signature !== undefined) return signature;
   if (sender === undefined && platform !== 'github' && platform !== 'gitlab') return undefined;
   const { schemes }: Source = sources[sender ?? platform];
-  // GitLab's token, which routes without a source take by this header.
+  // GitLab's token, which routes without a source accept in this header.
   return (sender ?? platform) === 'gitlab' ? schemes[1] : schemes[0];
 }
 
-/** The template with the id where it has a place for one. */
+/** The template with its id placeholder filled in. */
 function filled(template: Json, id: string): Json {
   if (typeof template === 'string') {
     const number = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);

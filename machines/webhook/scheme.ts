@@ -1,6 +1,5 @@
 /**
- * Turns a scheme that is data into a verifier and a signer for one secret; keys and templates are prepared once. Knows no
- * provider and no route.
+ * Compiles a scheme into a verifier and a signer for one secret; keys and templates are prepared once.
  * @see SRC-1, SRC-2, SIG-3 and SEC-6 in docs/specification.md
  */
 
@@ -28,20 +27,20 @@ import {
 } from './signature.ts';
 
 export interface SchemeVerifier {
-  /** Whether the request has something where the scheme looks for a signature. */
+  /** Whether the request has a value at the scheme's place for the signature. */
   readonly applies: (request: SignedRequest) => boolean;
   readonly verify: (request: SignedRequest) => SignatureVerdict;
 }
 
 export interface SchemeUse {
-  /** What the history calls it. */
+  /** Its name in the history. */
   readonly name: string;
   readonly secret: string;
-  /** Where senders reach the listener, without a slash at its end; of {url}. */
+  /** Where senders reach the listener, without a trailing slash, for {url}. */
   readonly publicUrl?: string | undefined;
 }
 
-/** The texts of a signed content, as Latin-1 of their bytes. */
+/** The texts in the signed content, as Latin-1 of their bytes. */
 type Texts = Readonly<Record<'id' | 'timestamp' | 'method' | 'url', string>>;
 
 interface Content {
@@ -51,7 +50,7 @@ interface Content {
 }
 
 const noBody = new Uint8Array();
-/** Signatures in a list beyond this many are not looked at; senders that roll their key send two. */
+/** Further signatures in a list are ignored; senders that rotate their key send two. */
 const mostSignatures = 16;
 const whole = {
   s: /^\d{1,12}$/,
@@ -75,7 +74,7 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
   const readId = scheme.id === undefined ? undefined : readerOf(scheme.id);
   const { timestamp } = scheme;
   const isSigned = scheme.signed.includes('{timestamp}');
-  // What only the body tells is read once the body is known to be genuine, unless the signature is made of it.
+  // A time in the body is read once the body is known to be genuine, unless the signature covers it explicitly.
   const isLate = timestamp !== undefined && 'field' in timestamp.at && !isSigned;
 
   function verify(request: SignedRequest): SignatureVerdict {
@@ -119,7 +118,7 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
   return { applies: (request) => read(request) !== undefined, verify };
 }
 
-/** Reads a text of a request, as Latin-1 of its bytes; undefined where it is absent or empty. */
+/** Returns a reader of a request's text, as Latin-1 of its bytes; undefined if it is absent or empty. */
 export function readerOf(place: Place): (request: SignedRequest) => string | undefined {
   if ('header' in place) {
     const name = place.header.toLowerCase();
@@ -136,7 +135,7 @@ export function readerOf(place: Place): (request: SignedRequest) => string | und
   return ({ payload }) => latin1(scalarText(find((payload?.() ?? null) as Json))) || undefined;
 }
 
-/** The text that all items of an array have; none where they differ or there are none. */
+/** The text that all items of an array share; empty if they differ or there are none. */
 function sharedText(items: Json | undefined, find: (item: Json) => Json | undefined): string {
   if (!Array.isArray(items)) return '';
   const texts = new Set(items.map((item) => scalarText(find(item))));
@@ -150,7 +149,7 @@ function latin1(text: string): string {
   return visibleAscii.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
 }
 
-/** Names a place for a person, such as `the header x-signature`. */
+/** Describes a place for people, such as `the header x-signature`. */
 export function placeText(place: Place): string {
   if ('header' in place) return `the header ${place.header}`;
   if ('field' in place && place.of !== undefined)
@@ -163,7 +162,7 @@ function formOf({ part, prefix, list }: SignatureScheme): string {
   return label + (prefix ?? '') === '' ? '' : `that begins with ${label}${prefix ?? ''}`;
 }
 
-/** The signatures in a header's value, without what stands before each. */
+/** The signatures in a header's value, without their prefixes. */
 function candidatesOf({ part, list, prefix = '' }: SignatureScheme): (given: string) => readonly string[] {
   if (part === undefined) {
     return (given) => (given.startsWith(prefix) ? [given.slice(prefix.length)] : []);
@@ -187,7 +186,7 @@ function timeOf({ at }: Timestamp, given: string, request: SignedRequest): strin
     ?.slice(label.length);
 }
 
-/** The time that a request states, in milliseconds; undefined where it states none in the unit of its scheme. */
+/** The request's time in milliseconds; undefined if there is none in the scheme's unit. */
 export function statedTimeMs({ at, timestamp }: SignatureScheme, request: SignedRequest): number | undefined {
   const time = timestamp && timeOf(timestamp, readerOf(at)(request) ?? '', request);
   if (timestamp === undefined || time === undefined || !whole[timestamp.unit].test(time)) return undefined;
@@ -214,7 +213,7 @@ function timestampFault(
   return `the timestamp is ${skew} s from the clock; ${toleranceSeconds} s are allowed`;
 }
 
-/** Compiles the template of what is signed: what stands before the body, and after it. */
+/** Compiles the template of the signed content: the texts before and after the body. */
 function compileContent(signed: string): (texts: Texts, body: Uint8Array) => Content {
   const at = signed.indexOf('{body}');
   const [before, after] = at < 0 ? [signed, ''] : [signed.slice(0, at), signed.slice(at + '{body}'.length)];
@@ -236,8 +235,8 @@ function compileContent(signed: string): (texts: Texts, body: Uint8Array) => Con
 const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
 /**
- * What Twilio signs: the URL, then the names and values of a form, sorted; of another body its digest, which is in the URL.
- * Twilio itself is not sure of the port, so there are two. Empty where the signature would not cover the body.
+ * The content that Twilio signs: the URL, then a form's sorted names and values; for another body its digest, which is in
+ * the URL. Twilio's port is ambiguous, so there are two contents. Empty if the signature would not cover the body.
  * @see [Twilio's page](https://www.twilio.com/docs/usage/webhooks/webhooks-security)
  */
 function twilioContents(url: string, { headers, body, query }: SignedRequest): readonly Content[] {
@@ -250,7 +249,7 @@ function twilioContents(url: string, { headers, body, query }: SignedRequest): r
   return [url, otherPort(url)].map((one) => ({ before: latin1(one), body: bytes, after: '' }));
 }
 
-/** Names and values in order, equal ones once. Undefined where there are more than a payload may have: nothing is verified yet (SEC-3). */
+/** Names and values in order, without duplicates. Undefined if there are too many: nothing is verified yet (SEC-3). */
 function sortedForm(text: string): string | undefined {
   if (hasMoreFieldsThan(mostFields, text)) return undefined;
   const fields = [...new URLSearchParams(text)];
@@ -267,7 +266,7 @@ function inOrder(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** The same URL with its scheme's own port where it names none, and without its port where it names one. */
+/** The same URL with its scheme's default port if it has none, or without its port. */
 function otherPort(url: string): string {
   const [, start = '', scheme = '', host = '', port, rest = ''] =
     /^((https?):\/\/)([^/:?#]+)(:\d+)?(.*)$/.exec(url) ?? [];
@@ -275,7 +274,7 @@ function otherPort(url: string): string {
   return `${start}${host}${port === undefined ? `:${scheme === 'https' ? 443 : 80}` : ''}${rest}`;
 }
 
-/** Judges a signature by the certificate that the request names, which has been fetched where that was possible. */
+/** Verifies a signature with the certificate that the request names, if it could be fetched. */
 function certifiedBy(
   form: CertifiedForm,
   { name, secret }: SchemeUse,
@@ -298,7 +297,7 @@ function certifiedBy(
   };
 }
 
-/** Says for a content and its signatures: the digest that stands for the content (SEC-6), empty where nothing is signed. */
+/** Matches a content's signatures: returns the digest that identifies the content (SEC-6), empty if nothing is signed. */
 type Matcher = (content: Content, signatures: readonly string[]) => string | undefined;
 
 function matcherOf({ algorithm, encoding, key }: SignatureScheme, secret: string): Matcher {
@@ -319,11 +318,11 @@ function matcherOf({ algorithm, encoding, key }: SignatureScheme, secret: string
         const signature = bytesOf(one);
         return publicKey !== undefined && signature !== undefined && verifyWithKey(hash, content, publicKey, signature);
       });
-      // Of the content: another signature of the same content can be made from one without the key.
+      // The content's digest: other signatures of the same content can be derived without the key.
       return isGenuine ? digestOf(content) : undefined;
     };
   }
-  // Judged by a certificate instead.
+  // Verified with a certificate instead.
   if (algorithm === 'rsa') return () => undefined;
   const keyBytes = keyOf(secret, key);
   const sum = hmacOf(algorithm, keyBytes);
@@ -382,7 +381,7 @@ function ed25519Key(secret: string): Buffer {
 
 /** An event as its sender would send it. */
 export interface Sealed {
-  /** Behind the question mark of the path. */
+  /** The query string after the path. */
   readonly query?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -390,19 +389,19 @@ export interface Sealed {
 
 export interface Unsealed {
   readonly payload: JsonObject;
-  /** As the history shows it; goes where the source has it. */
+  /** As in the history; placed where the source expects it. */
   readonly event?: string | undefined;
   readonly id: string;
-  /** Whether the payload has the delivery's id already. */
+  /** Whether the payload already contains the delivery's id. */
   readonly isIdInside?: boolean;
-  /** Of the route, as it is sent. */
+  /** The route's path, as it is sent. */
   readonly path: string;
   readonly nowMs: number;
 }
 
 /**
- * Signs a payload as its sender would, with the event, the id and the time where the sender has them; without a secret it
- * is not signed, nor where only the sender can sign.
+ * Signs a payload like its sender, with event, id and time in the sender's places; unsigned without a secret, or if only the
+ * sender can sign.
  */
 export function sealEvent(
   given: SignatureScheme,
@@ -456,12 +455,12 @@ export function sealEvent(
   return { headers, body };
 }
 
-/** Whether a sender signs by a private key, which the gateway does not have. */
+/** Whether a sender signs with a private key, which the gateway does not have. */
 export function signsByPrivateKey(algorithm: Algorithm): algorithm is 'ed25519' | 'ecdsa-sha256' | 'rsa' {
   return algorithm === 'ed25519' || algorithm === 'ecdsa-sha256' || algorithm === 'rsa';
 }
 
-/** As the provider sends one event, where it sends arrays. */
+/** Wraps one event like a provider that sends arrays. */
 function wrapped(held: Json, shape: Source['body']): Json {
   if (shape?.shape !== 'each') return held;
   return shape.items === undefined ? [held] : { [shape.items]: [held] };

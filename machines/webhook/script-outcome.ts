@@ -1,5 +1,5 @@
 /**
- * Reads what a script did: whether it replaced the payload, added to it, or ignored the request. Knows no process.
+ * Interprets the result of a script: whether it replaced the payload, added to it, or ignored the request.
  * @see SCR-2 and LIM-5 in docs/specification.md
  */
 
@@ -9,9 +9,9 @@ import { readJson } from '../base/read-json.ts';
 export type ScriptResult =
   | { readonly kind: 'exited'; readonly code: number | null; readonly stdout: string }
   | { readonly kind: 'timedOut' }
-  /** Nothing ran; without a reason there is no such file. */
+  /** Nothing ran; without a reason, the file does not exist. */
   | { readonly kind: 'missing'; readonly why?: string }
-  /** The system lacked descriptors, processes or memory to start it. */
+  /** File descriptors, processes or memory were missing to start it. */
   | { readonly kind: 'notBegun'; readonly why: string }
   | { readonly kind: 'flooded' }
   | { readonly kind: 'aborted' };
@@ -46,7 +46,7 @@ function readOutput(text: string, payload: JsonObject): ScriptVerdict {
   if (text === '[SILENT]') return { kind: 'ignored', why: 'printed [SILENT]' };
   const replaced = asObject(text);
   if (replaced === undefined) return { kind: 'annotated', payload: { ...payload, script_output: text } };
-  // `__agent_ignore__: true` alone asks to ignore; an object with more in it is a payload.
+  // Only `__agent_ignore__: true` alone means ignore; an object with other keys is a payload.
   const asksToIgnore = replaced.__agent_ignore__ === true && Object.keys(replaced).length === 1;
   return asksToIgnore ? { kind: 'ignored', why: 'asked to be ignored' } : { kind: 'replaced', payload: replaced };
 }

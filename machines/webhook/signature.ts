@@ -1,7 +1,6 @@
 /**
  * Decides whether a request's signature is genuine: by the schemes that a route names, or by one of the five that every
- * other route takes. Knows nothing of HTTP, routes or where a secret comes from. The first scheme whose signature header is
- * present decides; there is no second chance by a weaker one.
+ * other route accepts. The first scheme whose signature header is present decides; a weaker one is never tried after it.
  * @see SIG-1 to SIG-5, SRC-1, SRC-2 and SEC-6 in docs/specification.md
  * @see [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md)
  */
@@ -16,18 +15,18 @@ export type Scheme = 'standard-webhooks' | 'github' | 'gitlab' | 'generic-v2' | 
 export type SignatureVerdict =
   | {
       readonly kind: 'genuine';
-      /** One of the five, a source, `declared` or `none`; with which of several secrets, where it was not the first. */
+      /** One of the five, a source, `declared` or `none`; with the number of the matching secret unless it is the first. */
       readonly scheme: string;
-      /** Absent where nothing is signed: without a secret, and by GitLab's token, which is the same in every request. */
+      /** Absent if nothing is signed: without a secret, and for GitLab's token, which is the same in every request. */
       readonly signed?: SignedContent;
     }
-  /** Temporary where the sender may try again: what judges the signature is not at hand. */
+  /** Temporary if the sender may retry: what verifies the signature is not available yet. */
   | { readonly kind: 'refused'; readonly scheme?: string; readonly why: string; readonly isTemporary?: true };
 
 export interface SignedContent {
-  /** The same for one signature, however the headers of a request format it, and under whichever scheme. */
+  /** The same for one signature, regardless of header format and scheme. */
   readonly digest: string;
-  /** Whether a time is signed with the body: events with the same body have different signatures from one second to the next. */
+  /** Whether a time is signed with the body: the same body then has another signature each second. */
   readonly isTimed: boolean;
 }
 
@@ -36,20 +35,20 @@ export interface SignedRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
   readonly nowMs: number;
-  /** POST unless given. */
+  /** Absent: POST. */
   readonly method?: string;
-  /** As sent: the path, and what stands behind the question mark. */
+  /** The path and the query string, as sent. */
   readonly path?: string;
   readonly query?: string | undefined;
-  /** The body as it would be read; undefined where it cannot be. */
+  /** Parses the body; undefined if that fails. */
   readonly payload?: () => JsonObject | undefined;
-  /** A certificate that was fetched, as PEM. */
+  /** A fetched certificate, as PEM. */
   readonly certificate?: (url: string) => string | undefined;
 }
 
 export type SignatureVerifier = (request: SignedRequest) => SignatureVerdict;
 
-/** Seconds that a signed timestamp may lie on either side of the clock, inclusive (SIG-3). */
+/** Seconds that a signed timestamp may differ from the clock in either direction, inclusive (SIG-3). */
 const skewSeconds = 300;
 const openBrace = 0x7b;
 const hexDigest = /^[0-9a-f]{64}$/i;
@@ -58,14 +57,14 @@ const digestLength = 22;
 const wholeSeconds = /^\d{1,12}$/;
 
 interface Keys {
-  /** The secret's bytes as they are written: the HMAC key of every scheme but Standard Webhooks. */
+  /** The secret's bytes as written: the HMAC key of every scheme except Standard Webhooks. */
   readonly plain: Hmac;
   /** The key that a `whsec_` secret encodes, else the plain one. */
   readonly standard: Hmac;
   readonly token: Buffer;
 }
 
-/** Returns a verifier of one of the five schemes; its keys are made once. */
+/** Returns a verifier for the five schemes; its keys are prepared once. */
 export function signatureVerifier(secret: RouteSecret): SignatureVerifier {
   if (secret.kind === 'insecure') return verifyNoBrowser;
   return bySecret(secret, (text) => {
@@ -74,7 +73,7 @@ export function signatureVerifier(secret: RouteSecret): SignatureVerifier {
   });
 }
 
-/** Tries the secrets of a route one after another; where none fits, the verdict is that of the first (SRC-2). */
+/** Tries the secrets of a route in order; if none matches, returns the verdict of the first (SRC-2). */
 export function bySecret(
   { secret, older = [] }: Extract<RouteSecret, { kind: 'shared' }>,
   verifierOf: (secret: string) => SignatureVerifier,
@@ -93,19 +92,19 @@ export function bySecret(
   };
 }
 
-/** The number of the secret of a list that a verdict's scheme names; undefined for the first, and where there is one. */
+/** The number of the secret in a verdict's scheme; undefined for the first, and if there is only one. */
 export function secretNumber(scheme: string): string | undefined {
   return scheme.endsWith(')') ? / \(secret (\d+)\)$/.exec(scheme)?.[1] : undefined;
 }
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** The header that signs a body as GitHub does. */
+/** The header that signs a body like GitHub. */
 export function signGithub(secret: string, body: string): Headers {
   return { 'x-hub-signature-256': `sha256=${keysOf(secret).plain('', Buffer.from(body, 'utf8')).toString('hex')}` };
 }
 
-/** The headers that sign a body by the recommended scheme (generic V2). */
+/** The headers that sign a body with the recommended scheme (generic V2). */
 export function signV2(secret: string, timestampSeconds: number, body: string | Uint8Array): Headers {
   const timestamp = String(timestampSeconds);
   const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body;
@@ -130,16 +129,16 @@ function verify(request: SignedRequest, keys: Keys): SignatureVerdict {
 
 const unsigned: SignatureVerdict = { kind: 'genuine', scheme: 'none' };
 /**
- * Where nothing is signed, a loopback bind keeps other machines out, but not the pages that a browser of this one shows: any
- * of them, one of another port of this machine too, can send what it likes. Browsers add their page's origin to every POST
- * (RFC 6454 section 7) and how it is related to the addressee (Fetch Metadata); other senders add neither.
+ * Without a signature, binding to loopback excludes other machines, but not web pages in a browser on this one: any of them,
+ * also from another port, can send requests. Browsers add their page's origin to every POST (RFC 6454 section 7) and its
+ * relation to the target (Fetch Metadata); other senders add neither.
  */
 function verifyNoBrowser({ headers: { origin, 'sec-fetch-site': site } }: SignedRequest): SignatureVerdict {
   if (origin === undefined && site === undefined) return unsigned;
   return { kind: 'refused', why: 'a web page in a browser sent it; a route without a secret accepts none' };
 }
 
-/** Signed content is `{id}.{timestamp}.{body}`; any of several `v1,` signatures may match. */
+/** The signed content is `{id}.{timestamp}.{body}`; any of several `v1,` signatures may match. */
 function verifyStandard(header: string, { headers, body, nowMs }: SignedRequest, keys: Keys): SignatureVerdict {
   const scheme = 'standard-webhooks';
   const id = headers['webhook-id'];
@@ -162,10 +161,10 @@ function verifyGithub(header: string, { body }: SignedRequest, keys: Keys): Sign
   return untimedVerdict(scheme, header.slice('sha256='.length), body, keys);
 }
 
-/** GitLab sends the secret itself. Its bytes are compared, whatever they are. */
+/** GitLab sends the secret itself; its raw bytes are compared. */
 function verifyToken(header: string, keys: Keys): SignatureVerdict {
   const scheme = 'gitlab';
-  // Header bytes reach us as Latin-1 text; turning them back gives what was sent.
+  // Header bytes arrive as Latin-1 text; converting them back gives what was sent.
   if (sameBytes(Buffer.from(header, 'latin1'), keys.token)) return genuine(scheme);
   return { kind: 'refused', scheme, why: 'the token does not match' };
 }
@@ -182,17 +181,17 @@ function verifyV1(header: string, { body }: SignedRequest, keys: Keys): Signatur
   return untimedVerdict('generic-v1', header, body, keys);
 }
 
-/** Longer ids than this are in no signed content that a scheme with a time makes. */
+/** No signed content of a timed scheme has a longer id. */
 const longestPrefix = 300;
 /**
- * How V2 and Stripe (`{timestamp}.`), Standard Webhooks (`{id}.{timestamp}.`), Slack (`v0:{timestamp}:`) and Grafana
- * (`{timestamp}:`) begin what they sign; no JSON object or form does.
+ * The beginning of signed content in V2 and Stripe (`{timestamp}.`), Standard Webhooks (`{id}.{timestamp}.`), Slack
+ * (`v0:{timestamp}:`) and Grafana (`{timestamp}:`); no JSON object or form begins so.
  */
 const timedContent = /^(?:(?:[^\s{=&]+\.)?\d{10}\.|(?:v0:)?\d{10}:)/;
 
 /**
- * Judges the signature of a body alone. The content of a scheme with a time, sent as a body, would have a genuine one under
- * the same secret: a captured request would outlive its time, and its text would be read as a form (SIG-3).
+ * Verifies a signature of the body alone. A timed scheme's content, sent as the body, would have a valid signature under the
+ * same secret: a captured request would outlive its time, and its text would be parsed as a form (SIG-3).
  */
 function untimedVerdict(scheme: Scheme, hex: string, body: Uint8Array, keys: Keys): SignatureVerdict {
   if (isTimedContent(body))
@@ -200,7 +199,7 @@ function untimedVerdict(scheme: Scheme, hex: string, body: Uint8Array, keys: Key
   return digestVerdict(scheme, hex, keys.plain('', body));
 }
 
-/** Whether a body could be what a scheme with a time signs. */
+/** Whether a body could be the signed content of a timed scheme. */
 export function isTimedContent(body: Uint8Array): boolean {
   const beginning = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, longestPrefix));
   return beginning[0] !== openBrace && timedContent.test(beginning.toString('latin1'));
@@ -214,12 +213,12 @@ function digestVerdict(scheme: Scheme, hex: string, digest: Buffer, isTimed = fa
 }
 
 function genuine(scheme: Scheme, signed?: SignedContent): SignatureVerdict {
-  // Written out: a copy with one more field is made in the old heap, where it waits for a full collection.
+  // Listed field by field: a copy with one more field is allocated in the old heap, where it waits for a full collection.
   if (signed === undefined) return { kind: 'genuine', scheme };
   return { kind: 'genuine', scheme, signed };
 }
 
-/** Of the bytes that the signature must have been; a signature itself could be sent again, so it is never kept. Or of a body. */
+/** The digest of a signature's expected bytes, or of a body. A signature itself could be replayed, so it is never stored. */
 export function digestOf(bytes: Uint8Array): string {
   return hash('sha256', bytes, 'base64url').slice(0, digestLength);
 }
@@ -231,7 +230,7 @@ function timestampFault(timestamp: string | undefined, nowMs: number): string | 
   return skew <= skewSeconds ? undefined : `the timestamp is ${skew} s from the clock; ${skewSeconds} s are allowed`;
 }
 
-/** Compares in constant time; lengths first, because the comparison throws on different ones. */
+/** Compares in constant time; lengths first, because the comparison throws if they differ. */
 export function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
@@ -245,8 +244,8 @@ function keysOf(secret: string): Keys {
 }
 
 /**
- * The bytes of an encoded key; undefined where any of the text is no such code. Decoding passes over that: of a secret that
- * is not encoded, a key would be left that can be guessed.
+ * The bytes of an encoded key; undefined if any part of the text is not of the encoding. `Buffer.from` ignores such parts,
+ * and would leave a guessable key of a secret that is not encoded.
  */
 export function decodedWhole(encoded: string, encoding: 'base64' | 'hex'): Buffer | undefined {
   const bytes = Buffer.from(encoded, encoding);
@@ -254,7 +253,7 @@ export function decodedWhole(encoded: string, encoding: 'base64' | 'hex'): Buffe
   return isWhole && bytes.length > 0 ? bytes : undefined;
 }
 
-/** Whether a scheme does not protect from replays, so that its senders are asked to use another. */
+/** Whether a scheme does not protect against replays, so that its senders should use another. */
 export function isDeprecated(scheme: string | undefined): scheme is string {
   return scheme?.startsWith('generic-v1') === true;
 }

@@ -1,13 +1,13 @@
 /**
- * Sample events of the sources, in the shapes that their pages document. The shapes are theirs, the values made up.
- * `{id}` stands for a fresh id, `{number}` for a fresh number, where the body has the delivery's id.
+ * Sample events of the sources, in the formats that their pages document; the values are made up. `{id}` is replaced by a
+ * fresh id and `{number}` by a fresh number if the body contains the delivery's id.
  * @see SUB-4 and SRC-1 in docs/specification.md
  */
 
 import type { JsonObject } from '../base/json.ts';
 import type { SourceName } from '../config/sources.ts';
 
-/** Payloads by event type, as the source reads it from them; where a header has the type, it is put there. */
+/** Payloads by event type, as the source reads it; if a header has the type, it is set there. */
 export type SourceSamples = Readonly<Record<string, JsonObject>>;
 
 const at = '2026-01-15T09:30:00Z';
@@ -246,7 +246,7 @@ const sns = (type: string, more: JsonObject): JsonObject => ({
     'https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem',
 });
 
-/** Without GitHub and GitLab, whose samples a route without a source takes too. */
+/** Without GitHub and GitLab, whose samples a route without a source accepts too. */
 export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitlab'>, SourceSamples>> = {
   bitbucket: {
     'repo:push': {

@@ -1,6 +1,6 @@
 /**
- * Templates of prompts and delivery texts: substitution and nothing else. A template is taken apart once per route; to
- * render it is to join its parts. What was substituted is never read again.
+ * Templates of prompts and delivery texts: only substitution. A template is parsed once per route; rendering joins its
+ * parts. Substituted text is never interpreted again.
  * @see TPL-1 and TPL-2 in docs/specification.md
  */
 
@@ -9,12 +9,12 @@ import { templateToken } from '../config/route.ts';
 
 export interface TemplateView {
   readonly payload: JsonObject;
-  /** The resolved event type, which `{event_type}` means. */
+  /** The resolved event type, for `{event_type}`. */
   readonly eventType: string;
 }
 
 export interface CompiledTemplate {
-  /** The tokens in the order in which they stand, without braces. */
+  /** The tokens in order, without braces. */
   readonly tokens: readonly string[];
   render(view: TemplateView): string;
 }
@@ -23,18 +23,18 @@ export interface CompiledExtra {
   render(view: TemplateView): JsonObject;
 }
 
-/** Characters of the whole payload that a prompt shows. */
+/** The most characters of the complete payload in a prompt. */
 const rawLimit = 4_000;
-/** Characters of a nested list or object that a prompt shows. */
+/** The most characters of a nested list or object in a prompt. */
 const nestedLimit = 2_000;
 
 /**
- * UTF-16 units of a rendered text. A token may be named thousands of times and a text be as long as a body: their product
- * must not exhaust the memory.
+ * The most UTF-16 units of a rendered text. A token may occur thousands of times and a value be as long as a body: their
+ * product must not exhaust the memory.
  */
 const renderedLimit = 16 * 1_048_576;
 
-/** Compiles a template; its values are cut as people read them, or stand whole where they tell events apart. */
+/** Compiles a template; its values are cut for people, or complete if they distinguish events. */
 export function compileTemplate(text: string, values: 'cut' | 'whole' = 'cut'): CompiledTemplate {
   const literals: string[] = [];
   const tokens: string[] = [];
@@ -53,7 +53,7 @@ export function compileTemplate(text: string, values: 'cut' | 'whole' = 'cut'): 
   return {
     tokens,
     render(view) {
-      // A token that is named often is looked up and serialized once.
+      // A token that occurs often is looked up and serialized once.
       const found: string[] = [];
       let rendered = '';
       for (const [index, slot] of order.entries()) {
@@ -67,32 +67,32 @@ export function compileTemplate(text: string, values: 'cut' | 'whole' = 'cut'): 
   };
 }
 
-/** Without a prompt the whole payload is the prompt. */
+/** Without a prompt, the complete payload is the prompt. */
 export function compilePrompt(prompt: string | undefined): CompiledTemplate {
   return compileTemplate(prompt ?? '{__raw__}');
 }
 
-/** Compiles the string values of a mapping at any depth; keys and other values stay as they are. */
+/** Compiles the string values of a mapping at any depth; keys and other values are unchanged. */
 export function compileExtra(extra: JsonObject): CompiledExtra {
   const render = compileValue(extra);
   return { render: (view) => render(view) as JsonObject };
 }
 
-/** What a token means: the event type, or a path in the payload; undefined where there is nothing. */
+/** Compiles a token: the event type, or a path in the payload; undefined if it has no value. */
 export function compileReading(token: string): (view: TemplateView) => Json | undefined {
   if (token === 'event_type') return (view) => view.eventType;
   const find = compilePath(token);
   return (view) => find(view.payload);
 }
 
-/** The text of a value: strings as they are, lists and objects as JSON up to the limit, the rest in JSON's notation. */
+/** The text of a value: strings unchanged, lists and objects as JSON up to the limit, other values as JSON. */
 export function spellValue(value: Json, limit?: number): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'object' && value !== null) return spell(value, limit === undefined ? {} : { limit });
   return JSON.stringify(value);
 }
 
-/** The text without the half of a character at its end. */
+/** The text without an unpaired high surrogate at its end. */
 function wholeCharacters(text: string): string {
   return /[\uD800-\uDBFF]/.test(text.slice(-1)) ? text.slice(0, -1) : text;
 }

@@ -1,8 +1,7 @@
 /**
- * The life of one inbound request, in the order the law gives: size, route, rate, body, signature, payload, filters,
- * script, texts, claim, dispatch, answer. Each state asks one rule; a rule that decides the answer ends the request.
- * Knows no socket, secret, file or store: rules and effects come by name from the wiring, the answer's text from
- * `reply.ts`.
+ * The life of one inbound request, in the specified order: size, route, rate, body, signature, payload, filters, script,
+ * texts, claim, dispatch, answer. Each state evaluates one rule; a rule that decides the answer ends the request. The wiring
+ * provides rules and actions by name; `reply.ts` has the answers' texts.
  * @see RTE-3, DIS-1 and INS-1 in docs/specification.md
  */
 
@@ -22,8 +21,8 @@ export interface RequestInput {
   /** The key of the exchange, and of the event if one is accepted. */
   readonly id: string;
   /**
-   * A replayed event was verified when it first came, and an event of an array with its request; the owner hands in what
-   * only its sender could sign (SUB-4). None of them takes a slot of the sender's quota.
+   * A replayed event was verified when it first came, and an event of an array with its request; the owner submits what only
+   * its sender could sign (SUB-4). None of them takes a slot of the sender's quota.
    */
   readonly origin: 'http' | 'replay' | 'part' | 'owner';
   readonly method: string;
@@ -33,27 +32,27 @@ export interface RequestInput {
   readonly replay?: Replay | undefined;
 }
 
-/** What a replay repeats, and what a person changed of it (DUR-2). */
+/** What a replay repeats, and what a person changed (DUR-2). */
 export interface Replay {
   /** The key of the event that is replayed. */
   readonly of: string;
-  /** The payload, the event type or the route is another one. */
+  /** The payload, event type or route was changed. */
   readonly isEdited?: true | undefined;
   /** Nothing is delivered: the response is kept in the history. */
   readonly isDry?: true | undefined;
-  /** The event type, in place of the one that the request has. */
+  /** The event type that replaces the request's. */
   readonly event?: string | undefined;
 }
 
-/** What happens to an event that passed every rule; `split`: a request whose body is an array is no event itself. */
+/** What happens to an event that passed every rule; `split`: a request whose body is an array is not an event itself. */
 export type PlanKind = 'run' | 'group' | 'cron' | 'direct' | 'split';
 
 export interface RequestContext extends RequestInput {
-  /** The route as it stood when the request came; a reload does not change it midway. */
+  /** The route when the request came; a reload does not change it midway. */
   readonly route?: Route | undefined;
   readonly profile?: ProfileName | undefined;
   readonly scheme?: string | undefined;
-  /** Of the accepted signature, where a second request that bears it is a duplicate (SEC-6). */
+  /** The digest of the accepted signature, if another request with it is a duplicate (SEC-6). */
   readonly signatureDigest?: string | undefined;
   /** What the last rule takes of an allowance: a slot of the rate window, or a handshake. */
   readonly takes?: 'slot' | 'greeting' | undefined;
@@ -63,16 +62,16 @@ export interface RequestContext extends RequestInput {
   readonly plan?: PlanKind | undefined;
   readonly prompt?: string | undefined;
   readonly deliverExtra?: JsonObject | undefined;
-  /** Where the response goes instead, where the route has a list. */
+  /** Where the response is sent instead, if the route has a list. */
   readonly deliverTo?: readonly FollowedPlace[] | undefined;
   readonly onFailure?: NoticePlace | undefined;
   /** What the script did with the payload. */
   readonly script?: 'replaced' | 'annotated' | undefined;
-  /** The identity of the burst that the event joins, where the route coalesces. */
+  /** The rendered coalescing key, if the route coalesces and the key resolves. */
   readonly groupKey?: string | undefined;
   /** The key of the run or delivery that the event led to. */
   readonly work?: string | undefined;
-  /** Why the outcome is what it is, for a person: the condition that failed, the value it saw. */
+  /** The reason for the outcome, for people: the condition that failed, the value that it saw. */
   readonly reason?: string | undefined;
   /** The gateway's time to answer ended while the claim was being written. */
   readonly isLate?: true | undefined;
@@ -81,33 +80,33 @@ export interface RequestContext extends RequestInput {
 }
 
 export type RequestEvent =
-  /** The gateway stops, and its time is over: who waits still is told to come back. */
+  /** The gateway stops, and its time is over: waiting senders are asked to retry. */
   | { readonly type: 'request.drain' }
   | { readonly type: 'body.read' }
   | { readonly type: 'body.overflowed' }
-  /** The bodies of others, unverified as this one, leave no room for it. */
+  /** Other unverified bodies leave no room for this one. */
   | { readonly type: 'body.crowded' }
   | { readonly type: 'body.aborted' }
   | { readonly type: 'claim.granted'; readonly work?: string | undefined; readonly reason?: string | undefined }
   | { readonly type: 'claim.duplicate'; readonly reason?: string | undefined }
-  /** A direct delivery that may still fail holds the id or the signature. */
+  /** A direct delivery that may still fail has claimed the id or the signature. */
   | { readonly type: 'claim.pending' }
   | { readonly type: 'claim.unavailable'; readonly reason: string }
-  /** Every event of an array has its answer. */
+  /** Every event of an array is answered. */
   | { readonly type: 'parts.settled'; readonly outcome: Outcome; readonly reason?: string | undefined }
   | { readonly type: 'delivery.settled'; readonly delivered: boolean; readonly reason?: string };
 
 export interface ScriptInput {
-  /** The request's. */
+  /** The request's id. */
   readonly id: string;
   readonly route: Route;
   readonly payload: JsonObject;
 }
 
-/** What the ward learns when the request ends. */
+/** The output for the pool when the request ends. */
 export type RequestOutput = RequestContext;
 
-/** Nothing of the request is on disk yet; its sender brings it again. */
+/** Nothing of the request is on disk yet; its sender repeats it. */
 const turnedAway = {
   target: 'answered',
   actions: {
@@ -115,7 +114,7 @@ const turnedAway = {
     params: { outcome: { kind: 'draining' }, reason: 'the gateway stopped before the request was decided' },
   },
 } as const;
-/** The delivery is on disk and continues by itself; who comes again learns its outcome. */
+/** The delivery is on disk and continues separately; a repeated request gets its outcome. */
 const leftBehind = {
   target: 'answered',
   actions: {
@@ -361,7 +360,7 @@ export const webhookRequestMachine = setup({
             params: ({ event }) => ({ outcome: { kind: 'unavailable' }, reason: event.reason }),
           },
         },
-        // What the journal may have taken already is its verdict's to decide: granted and not handed on, it would be lost.
+        // The journal may already have accepted the claim: wait for its verdict, or a granted event would be lost.
         'request.drain': { actions: 'rememberDrain' },
       },
     },
@@ -399,8 +398,8 @@ export const webhookRequestMachine = setup({
 });
 
 /**
- * Makes a context of an input, and copies one. Names every field, so that the engine lays all contexts out alike and copies
- * them in one go; a spread of so many fields costs ten times that, and half a kilobyte.
+ * Makes a context from an input, and copies one. Lists every field, so that all contexts have the same hidden class and are
+ * copied in one step; a spread of so many fields costs ten times as much, and half a kilobyte.
  */
 export function requestContext({
   id,
@@ -460,7 +459,7 @@ export function requestContext({
   };
 }
 
-/** The answer of an event that is now on disk and no longer the request's business. */
+/** The answer to an event that is on disk and no longer depends on the request. */
 function dispatchedOutcome({ plan, route, event, deliveryId }: RequestContext): Outcome {
   const kind = plan === 'group' ? 'coalesced' : plan === 'cron' ? 'cron' : 'accepted';
   return { kind, route: route?.name ?? '', event: event ?? '', deliveryId: deliveryId ?? '' };

@@ -1,6 +1,5 @@
 /**
- * Answers what the commands ask of the chat sessions. A session belongs to the connection that opened it and ends with
- * it.
+ * Answers the commands about chat sessions. A session belongs to the connection that opened it and ends with it.
  * @see CLI-4 in docs/specification.md
  */
 
@@ -11,12 +10,12 @@ import type { Servers } from '../mcp/servers.ts';
 import type { TurnOutcome } from './chats.ts';
 
 export interface ChatView {
-  /** Why no session can be opened; undefined where one can. */
+  /** Why no session can be opened; undefined if one can. */
   obstacle(profile: string): 'noProfile' | 'noModel' | undefined;
-  /** Undefined where the gateway is starting or stopping. */
+  /** Undefined while the gateway is starting or stopping. */
   open(profile: string, tell: (event: JsonObject) => void): OpenedChat | undefined;
   isOpen(session: string): boolean;
-  /** Undefined where the session is not there or has a turn already. */
+  /** Undefined if the session does not exist or already has a turn. */
   say(session: string, text: string): Promise<TurnOutcome> | undefined;
   cancel(session: string): boolean;
   renew(session: string): boolean;

@@ -1,4 +1,4 @@
-/** Fills the holes of the chat chart: the turn, the wait for one that stops, and what the terminal is told. */
+/** Provides the effects of the chat chart: the turn, the wait for a turn that stops, and the output to the terminal. */
 
 import { fromPromise } from 'xstate';
 import { type ChatContext, chatSessionMachine } from '../../machines/agent/chat-session.machine.ts';
@@ -9,14 +9,14 @@ import type { Chats } from './chats.ts';
 
 export interface ChatSessionPorts {
   readonly chats: Chats;
-  /** The settings of the profile as they stand now. */
+  /** The current settings of the profile. */
   readonly settings: (profile: string) => AgentSettings | undefined;
   /** What a turn of the profile needs. */
   readonly turn: (profile: string) => ChatTurnPorts;
   readonly settled: Settled;
 }
 
-/** How long a turn waits for servers that have never been there yet. */
+/** How long a turn waits for servers that have never been connected yet. */
 const arrivalMs = 10_000;
 
 export function wireChatSession({ chats, settings, turn, settled }: ChatSessionPorts) {

@@ -1,6 +1,6 @@
 /**
- * The live side of the chat sessions: the conversation, the terminal that hears of it, whoever waits for the turn; one row
- * a session. Spawns a session's chart, tells it what the person wants and passes on its outcome.
+ * The live data of the chat sessions, one row each: the conversation, the terminal's listener and the pending turn.
+ * Spawns a session's chart, passes it the person's input, and returns its outcome.
  * @see CLI-4 in docs/specification.md
  */
 
@@ -17,37 +17,37 @@ export type TurnOutcome =
 
 export interface LiveChat {
   readonly profile: string;
-  /** Ends with what the person said last. */
+  /** Ends with the person's last message. */
   turns: readonly Turn[];
-  /** Tells the terminal. */
+  /** Sends an event to the terminal. */
   readonly tell: (event: JsonObject) => void;
-  /** Counts the turns, so that the last words of one that did not stop in time are not taken for another's. */
+  /** Counts the turns, so that late output of a turn that did not stop in time is not attributed to the next. */
   turn: number;
-  /** The outcome of the turn under way, once it is known. */
+  /** The outcome of the turn in progress, once it is known. */
   outcome: TurnOutcome | undefined;
-  /** The turn under way: one that is told to stop is waited for. */
+  /** The turn in progress; after a cancellation it is awaited. */
   underWay: Promise<undefined> | undefined;
-  /** Answers whoever waits for the turn. */
+  /** Resolves the promise of `say`. */
   settle: ((outcome: TurnOutcome) => void) | undefined;
 }
 
 export interface Chats {
-  /** Returns the session's id; undefined where the gateway is starting or stopping. */
+  /** Returns the session's id; undefined while the gateway is starting or stopping. */
   open(profile: string, tell: (event: JsonObject) => void): string | undefined;
   get(id: string): LiveChat | undefined;
-  /** Resolves when the turn has ended; undefined where the session is not there or has a turn already. */
+  /** Resolves when the turn has ended; undefined if the session does not exist or already has a turn. */
   say(id: string, text: string): Promise<TurnOutcome> | undefined;
-  /** Ends the turn; false where there is none. */
+  /** Ends the turn; false if there is none. */
   cancel(id: string): boolean;
-  /** Forgets the conversation; false where the session is not there or has the word. */
+  /** Clears the conversation; false if the session does not exist or a turn is in progress. */
   renew(id: string): boolean;
   close(id: string): void;
-  /** The chart says that the turn has ended. */
+  /** Called by the chart when the turn has ended. */
   turnEnded(id: string): void;
   forget(id: string): void;
 }
 
-/** @param ward undefined before the servers' half lives, and after: terminals outlive it */
+/** @param ward undefined before the servers' half runs, and after: terminals outlive it */
 export function createChats(ward: () => WardHandle<ChatInput> | undefined): Chats {
   const rows = new Map<string, LiveChat>();
 

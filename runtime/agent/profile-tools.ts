@@ -1,6 +1,6 @@
 /**
- * What each profile lends to the work of its routes: its runner, its scripts, lists and skills. Built
- * anew when the configuration changes; work under way keeps what it began with.
+ * What each profile provides to its routes: its runner, scripts, lists and skills. Rebuilt when the configuration
+ * changes; work in progress keeps the earlier ones.
  * @see PRF-2 in docs/specification.md
  */
 
@@ -20,7 +20,7 @@ export interface ProfileDesk {
   readonly runScript: RunScript;
 }
 
-/** Returns what a profile of the home in force lends; undefined for one that is not configured. */
+/** Returns what a profile of the home in force provides; undefined if it is not configured. */
 export function createProfileDesks(
   home: () => LoadedHome,
   runners: Runners,

@@ -1,6 +1,6 @@
 /**
- * Chooses what runs the agent of a profile and lends it what it needs: the supervised tools, the files of a run, the
- * judge of what is secret. What talks to models is loaded with the first run that needs it.
+ * Chooses the runner of a profile's agent and provides its tools, the files of a run and the redaction. The model code is
+ * loaded with the first run that needs it.
  * @see DIS-3, CON-3 and PRF-2 in docs/specification.md
  */
 
@@ -19,7 +19,7 @@ import { mainFile } from '../system/package-files.ts';
 
 export interface RunnerPorts {
   readonly paths: HomePaths;
-  /** What the sockets of runs answer from. */
+  /** What answers the requests on the sockets of runs. */
   readonly host: () => CommandHost;
   readonly servers: () => Pick<Servers, 'registry' | 'calls' | 'approvals' | 'settled'>;
   readonly redact: (text: string) => string;
@@ -34,7 +34,7 @@ export interface Runners {
   sweep(): Promise<void>;
 }
 
-/** How long a run waits for servers that have never been there yet. */
+/** How long a run waits for servers that have never been connected yet. */
 const arrivalMs = 10_000;
 
 export function createRunners(ports: RunnerPorts): Runners {

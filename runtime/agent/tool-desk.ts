@@ -1,6 +1,6 @@
 /**
- * Lends tools to the runs of one profile: those that the route's toolsets name, of the registered tools of servers and of
- * the built-in ones. A call of a server's tool goes the way of all calls, so trust, filters and supervision hold.
+ * Provides tools to the runs of one profile: those in the route's toolsets, from the registered tools of servers and the
+ * built-in ones. A call of a server's tool is a call like any other, so trust, filters and supervision apply.
  * @see DIS-3, DIS-5, TRU-3 and PRF-2 in docs/specification.md
  */
 
@@ -28,27 +28,27 @@ export interface ToolDeskPorts {
   readonly nowMs: () => number;
   readonly random: () => number;
   readonly log: Logger;
-  /** The guarded way to public pages; the real one unless given. */
+  /** Fetches public pages through the guard; the real one unless given. */
   readonly fetchPublic?: FetchPublic;
 }
 
-/** Who borrows tools. */
+/** The run or chat that uses tools. */
 export interface Borrower {
   readonly profile: string;
   readonly toolsets: readonly string[];
-  /** As a question to a person names it, such as `a run of route "deploys"`. */
+  /** Its name in a question to a person, such as `a run of route "deploys"`. */
   readonly who: string;
-  /** Stands with the calls that it makes. */
+  /** The caller of its calls. */
   readonly caller: 'run' | 'chat';
-  /** The key of the run that borrows, where one does. */
+  /** The key of the run, if it is one. */
   readonly run?: string;
-  /** The trace that its calls belong to. */
+  /** The trace of its calls. */
   readonly traceparent?: string;
 }
 
 export type ToolDesk = (borrower: Borrower) => RunTools;
 
-/** Who asks, where a question names its server. */
+/** The server name in a question of the agent. */
 const asker = 'agent';
 const builtInNames: ReadonlySet<string> = new Set(webhookToolset);
 
@@ -104,12 +104,12 @@ function offerOf({ name, definition }: RegisteredTool): ToolOffer {
   return {
     name,
     description: typeof description === 'string' ? description : '',
-    // Endpoints want a schema of an object with its properties, and some servers give neither.
+    // Model endpoints require an object schema with properties; some servers provide neither.
     inputSchema: { type: 'object', properties: {}, ...(isJsonObject(inputSchema) ? inputSchema : {}) },
   };
 }
 
-/** A fault is for the model to read: it may try another way, or say why it could not. */
+/** The model gets the fault as text: it may try another way, or explain why it could not. */
 function answerOf(answer: CallAnswer): ToolAnswer {
   if (answer.kind === 'fault') return { text: `${answer.fault.message} [${answer.fault.code}]`, isError: true };
   return { text: toolText(answer.result), isError: answer.result.isError };

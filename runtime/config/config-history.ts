@@ -1,6 +1,6 @@
 /**
- * Remembers since when the configuration of each profile is in force, and what was applied or refused since the daemon
- * started. In memory and bounded; values are not in it.
+ * Stores since when the configuration of each profile is in force, and what was applied or refused since the daemon
+ * started. In memory and bounded; contains no values.
  * @see CFG-3 and INS-4 in docs/specification.md
  */
 
@@ -18,11 +18,11 @@ export interface ConfigChange {
 }
 
 export interface ConfigHistory {
-  /** A home is in force from now on. */
+  /** Records that a home is in force from now on. */
   applied(home: LoadedHome): void;
-  /** What is on disk stays out of force. */
+  /** Records that the files were refused. */
   refused(why: string): void;
-  /** Settings whose value in force counts from the next start of the daemon only. */
+  /** Settings whose new value takes effect only at the next start of the daemon. */
   restartFor(): readonly string[];
   sinceMs(profile: string): number | undefined;
   /** Newest first. */
@@ -53,7 +53,7 @@ export function createConfigHistory(first: LoadedHome, nowMs: () => number): Con
     },
     refused(why) {
       const [last] = kept;
-      // The same file is read more than once.
+      // The same file may be read more than once.
       if (last?.kind === 'refused' && last.what[0] === why) return;
       keep({ atMs: nowMs(), profile: 'default', kind: 'refused', what: [why] });
     },

@@ -1,20 +1,20 @@
 /**
- * Notices that a configuration has changed on disk. Compares stamps once a second, which works on every file system and
- * with every editor's way of saving, and costs next to nothing; a change is told once two looks in a row agree on it.
+ * Detects changes of the configuration on disk. Compares stamps once a second, which works on every file system and with
+ * every editor's way of saving, at little cost; a change is reported once two checks in a row agree on it.
  * @see CFG-2 in docs/specification.md
  */
 
 import { stampOf } from '../../actors/files.ts';
 import type { Every } from '../system/ticks.ts';
 
-/** Long enough to be nothing, short enough that nobody waits for it. */
+/** Long enough to cost little, short enough that a person does not notice the wait. */
 const lookMs = 1_000;
 
 export interface WatchedConfig {
-  /** The stamps of what was read, each from right before: a change while the daemon starts is one too. */
+  /** The stamps of the files, each taken right before the file was read, so that a change during the start is detected. */
   readonly read: ReadonlyMap<string, string | undefined>;
   readonly paths: () => readonly string[];
-  /** Resolves with false where nobody could look at the change yet: it is told again. */
+  /** Resolves with false if the change could not be handled yet: it is reported again. */
   readonly changed: () => Promise<boolean>;
 }
 
@@ -28,7 +28,7 @@ export function watchConfig({ read, paths, changed }: WatchedConfig, every: Ever
   let last = seen;
   return every(() => {
     const now = spelled(stampOf);
-    // Who writes over a file empties it first, and an empty one says that nothing is configured: it must be at rest.
+    // An editor may empty a file before it writes, and an empty file is a valid configuration: wait until it is stable.
     const rests = now === last;
     last = now;
     if (now === seen || !rests) return;

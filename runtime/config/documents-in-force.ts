@@ -1,6 +1,6 @@
 /**
- * The documents of a home for as long as a process uses it: its files, or the rows of the database that the journal is in.
- * The first configuration decides, since another journal takes a restart.
+ * The documents of a home while a process uses it: its files, or rows of the journal's database. The first configuration
+ * decides, because another journal needs a restart.
  * @see SUB-2, CRN-1 and OAU-2 in docs/specification.md
  */
 
@@ -13,9 +13,9 @@ import type { Settings } from '../../machines/config/settings.ts';
 
 export interface DocumentsInForce {
   choose(gateway: Settings['gateway']): Documents;
-  /** Reads shared documents; resolves with the fault where that cannot be done. Files need no opening. */
+  /** Reads shared documents; resolves with the fault if that fails. Files need no opening. */
   open(): Promise<Fault | undefined>;
-  /** Reads what other gateways have changed; resolves with whether what is stored can be written to. */
+  /** Reads the changes of other gateways; resolves with whether the store is writable. */
   refresh(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export function createDocumentsInForce({
     refresh() {
       if (isClosed) return Promise.resolve(false);
       if (shared === undefined) return Promise.resolve(true);
-      // A database that is slow to answer is asked once at a time.
+      // One query at a time, for a database that answers slowly.
       refreshing ??= shared
         .refresh()
         .then(
@@ -68,7 +68,7 @@ export function createDocumentsInForce({
   };
 }
 
-/** The driver is loaded only where it is configured. */
+/** The driver is loaded only if Postgres is configured. */
 async function connectToPostgres(url: string, place: string): Promise<DocumentRows> {
   const { createDocumentRows } = await import('../../actors/store/postgres-documents.ts');
   return createDocumentRows(url, place);

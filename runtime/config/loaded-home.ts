@@ -1,6 +1,6 @@
 /**
- * What the daemon does with a home that has just been read: reports its findings, teaches the redactor its secrets, says
- * whether the webhook adapter may start with it.
+ * Handles a home that was just read: reports its findings, registers its secrets with the redactor, and decides whether
+ * the webhook adapter may start.
  * @see CFG-3 in docs/specification.md
  */
 
@@ -14,14 +14,14 @@ import type { HomePaths } from '../../machines/config/profile.ts';
 import { textsOfSecret } from '../../machines/config/route.ts';
 import { isSecretName, type Redactor } from '../observe/redact.ts';
 
-/** One log line per finding, printed as `config check` prints it. */
+/** One log line per finding, in the format of `config check`. */
 export function reportDiagnostics(home: LoadedHome, log: Logger): void {
   for (const found of home.diagnostics) {
     log.log(found.severity === 'error' ? 'error' : 'warn', printDiagnostic(found), { code: found.code });
   }
 }
 
-/** Teaches the redactor every secret that the home holds. */
+/** Registers every secret of the home with the redactor. */
 export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
   for (const { settings, scope } of home.profiles.values()) {
     for (const value of scope.values()) redactor.learn(value);
@@ -35,7 +35,7 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
     if (settings.inspector.scrapeToken !== undefined) redactor.learn(settings.inspector.scrapeToken);
     for (const { password } of settings.inspector.users ?? []) redactor.learn(password);
     for (const { entry } of settings.servers) learnEntry(entry, redactor);
-    // Of the process environment; the values of `.env` are learnt above, whatever their names.
+    // From the process environment; the values of `.env` are registered above, whatever their names.
     learnNamed(settings.agent.env, redactor);
     for (const endpoint of [settings.agent.model, settings.agent.search]) {
       if (endpoint?.apiKey !== undefined) redactor.learn(endpoint.apiKey);
@@ -43,10 +43,10 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
   }
 }
 
-/** The key of a client certificate is a file, which people must be told of; only its password is secret. */
+/** `client_key` is the path of a file and may be shown; of the client certificate only the password is secret. */
 function learnEntry({ client_key: _, client_cert: certificate, ...entry }: JsonObject, redactor: Redactor): void {
   learnNamed(entry, redactor);
-  // Whatever its name, a header is there to say who asks.
+  // Headers authenticate, whatever their names.
   learnNamed(entry.headers ?? null, redactor, true);
   if (Array.isArray(certificate)) learnNamed(certificate[2] ?? null, redactor, true);
   if (typeof entry.url === 'string') learnUrl(entry.url, redactor);
@@ -56,22 +56,22 @@ function learnUrl(url: string, redactor: Redactor): void {
   if (URL.canParse(url)) learnPassword(new URL(url).password, redactor);
 }
 
-/** As it is written in the address, and as it is sent. */
+/** Both as written in the address and as sent. */
 function learnPassword(written: string, redactor: Redactor): void {
   redactor.learn(written);
   try {
     redactor.learn(decodeURIComponent(written));
   } catch {
-    // Not escaped, so it is sent as it is written.
+    // Not escaped, so it is sent as written.
   }
 }
 
-/** Learns what stands under a name that says it is secret, at any depth: a server's headers, its environment, its login. */
+/** Registers texts under a name that marks a secret, at any depth: a server's headers, its environment, its login. */
 function learnNamed(held: Json, redactor: Redactor, isSecret = false): void {
   if (typeof held === 'string') {
     if (!isSecret) return;
     redactor.learn(held);
-    // A server that quotes its header back may leave the scheme out.
+    // A server that echoes its header may omit the scheme.
     redactor.learn(held.replace(/^(?:Bearer|Basic|Token|Bot) +/i, ''));
   } else if (Array.isArray(held)) {
     for (const one of held) learnNamed(one, redactor, isSecret);
@@ -82,12 +82,12 @@ function learnNamed(held: Json, redactor: Redactor, isSecret = false): void {
 
 export type AdapterBlock =
   | { readonly kind: 'free' }
-  /** The webhook part has findings: the adapter stays closed, the rest may run. */
+  /** The webhook configuration has findings: the adapter stays closed, the rest may run. */
   | { readonly kind: 'adapter'; readonly fault: string }
-  /** What all parts share cannot be read. */
+  /** The shared configuration cannot be read. */
   | { readonly kind: 'home'; readonly fault: string };
 
-/** Says what the findings stop. An adapter that is switched off cannot be stopped by its routes. */
+/** What the findings block. Findings of routes do not block an adapter that is switched off. */
 export function adapterBlock({ webhookBlocked, main }: LoadedHome): AdapterBlock {
   const isHome = webhookBlocked.some(({ scope }) => scope.kind === 'home');
   if (webhookBlocked.length === 0 || (!isHome && !main.settings.webhook.enabled)) return { kind: 'free' };
@@ -98,8 +98,8 @@ export function adapterBlock({ webhookBlocked, main }: LoadedHome): AdapterBlock
 }
 
 /**
- * Why a reload is refused although nothing in the files is wrong: a `config.yaml` that held something and now holds nothing is
- * taken for a write that was cut off, as by a full disk.
+ * Why a reload is refused although the files have no finding: a `config.yaml` that was not empty and now is empty is
+ * treated as a truncated write, for example on a full disk. Undefined if no file is.
  */
 export function emptiedFault(next: LoadedHome, standing: LoadedHome): string | undefined {
   for (const [name, { isEmpty, paths }] of next.profiles) {
@@ -110,25 +110,25 @@ export function emptiedFault(next: LoadedHome, standing: LoadedHome): string | u
   return undefined;
 }
 
-/** What a change of the configuration shows at: the files of every profile and, where those are served, their folder. */
+/** The paths to watch: the files of every profile and, if profiles are served, their folder. */
 export function watchedPaths({ profiles, main }: LoadedHome, paths: HomePaths): readonly string[] {
   const files = [...profiles.values()].flatMap(({ paths: own }) => [own.config, own.env]);
   return main.settings.gateway.multiplexProfiles ? [...files, paths.profiles] : files;
 }
 
-/** The folders in which files are replaced whole. */
+/** The folders whose files are replaced atomically. */
 export function writtenFolders({ profiles }: LoadedHome, { state }: HomePaths): readonly string[] {
   return [state, ...[...profiles.values()].flatMap(({ paths: own }) => [own.home, own.tokens, own.cron, own.cache])];
 }
 
-/** Whether the daemon has anything to do beside webhooks. */
+/** Whether any profile has MCP servers. */
 export function servesTools({ profiles }: LoadedHome): boolean {
   return [...profiles.values()].some(({ settings }) => settings.servers.length > 0);
 }
 
-/** Knows the findings of the files as they stand, and reads the files only where they have changed since they were read. */
+/** The current findings of the files, which are read again only if they have changed. */
 export interface ProblemDesk {
-  /** The home was read just now. */
+  /** Records that the home was just read. */
   seen(home: LoadedHome): void;
   now(): readonly Diagnostic[];
 }

@@ -1,6 +1,6 @@
 /**
- * The home in force, the one that a reload has read, and the reload's chart with its effects: reading the files and adopting
- * what they say. Those who asked for a reload are answered when it has ended.
+ * The home in force, the home that a reload has read, and the reload chart with its effects: reading the files and
+ * applying them. A request for a reload is answered when the reload has ended.
  * @see CFG-2 and CFG-3 in docs/specification.md
  */
 
@@ -21,9 +21,9 @@ import { adapterBlock, createProblemDesk, emptiedFault, learnSecrets, reportDiag
 
 export interface Homes {
   inForce(): LoadedHome;
-  /** The home that a reload has read, until it has ended; else the one in force. */
+  /** The home that a reload has read, until the reload ends; else the one in force. */
   wanted(): LoadedHome;
-  /** Reads the files anew; `wanted` has them from then on. */
+  /** Reads the files again; `wanted` returns them from then on. */
   read(): LoadedHome;
   adopt(): void;
   /** Returns to the home in force. */
@@ -62,11 +62,11 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
 
 export interface ReloadPorts {
   readonly homes: Homes;
-  /** Those who have asked until now get what is read now. */
+  /** Assigns all requests so far to the reload that begins. */
   readonly begun: () => void;
   /** Whether the listener is where these settings want it, or closed if they want none. */
   readonly listensAs: (settings: Settings) => boolean;
-  /** Lets every part go by the home that is in force now. */
+  /** Applies the home in force to every part. */
   readonly apply: () => void;
   readonly refused: (why: string) => void;
   readonly redact: (text: string) => string;
@@ -108,17 +108,17 @@ export function wireReload({ homes, begun, listensAs, apply, refused, redact, lo
 }
 
 export interface Reloads {
-  /** Resolves when what was on disk at the call is in force; rejects with why it is not. */
+  /** Resolves when the files at the time of the call are in force; rejects with the reason if they are not. */
   ask(root: AnyActorRef): Promise<void>;
   begun(): void;
   ended(outcome: ReloadOutcome): void;
-  /** Nothing comes of those that were asked for; without a reason the gateway stops. */
+  /** Refuses all pending requests; without a reason, because the gateway is starting or stopping. */
   refuse(why?: string): void;
 }
 
 type Answer = (refusal: Refusal | undefined) => void;
 
-/** Those who wait for a reload: one that is asked for while another is under way has its turn after it. */
+/** The pending requests for reloads: one that arrives during a reload gets the next one. */
 export function createReloads(homes: Homes, log: Logger): Reloads {
   const asked: Answer[] = [];
   const underWay: Answer[] = [];

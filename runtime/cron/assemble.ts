@@ -1,6 +1,6 @@
 /**
- * Assembles the cron half: the charts with their holes filled, the schedule that keeps them, and what the commands may
- * ask. Decides nothing.
+ * Assembles the cron half: the charts with their effects, the schedule that keeps them, and the view for the commands.
+ * Decides nothing.
  * @see CRN-1 in docs/specification.md
  */
 
@@ -30,7 +30,7 @@ export interface CronHalfPorts extends Pick<CronSchedulePorts, 'steadyMs' | 'eve
   /** Spawns the run that a commit opened. */
   readonly open: (opened: Opened) => void;
   readonly nextId: NextId;
-  /** The judge of what is secret, for the rows that people read. */
+  /** Redacts secrets in the rows that people read. */
   readonly redact: <Row extends object>(row: Row) => Row;
   readonly seenRun: SeenRun;
   readonly compiling: CompileOptions;
@@ -39,11 +39,11 @@ export interface CronHalfPorts extends Pick<CronSchedulePorts, 'steadyMs' | 'eve
 }
 
 export interface CronHalf {
-  /** The ward of the jobs' charts, for the gateway chart to keep under the system id `cronJobs`. */
+  /** The pool of the jobs' charts, which the gateway chart keeps under the system id `cronJobs`. */
   readonly ward: AnyActorLogic;
   readonly schedule: CronSchedule;
   readonly view: CronView;
-  /** The job that a webhook fires, as it stands now. */
+  /** The job that a webhook fires, as it is now. */
   readonly findJob: (profile: string, ref: string) => JobFinding;
 }
 

@@ -1,4 +1,4 @@
-/** Fills the holes of the cron job chart: its plan, its firing, and what is written down instead of a firing. */
+/** Provides the effects of the cron job chart: its plan, its firing, and the record of a due time that is not fired. */
 
 import type { DueTime, Entry, FiringVerdict, NoteVerdict } from '../../actors/cron/fire-cron-job.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -16,9 +16,9 @@ import type { NextId } from '../system/ids.ts';
 import { type PlanPorts, planOf } from './plan.ts';
 
 export interface CronJobPorts extends PlanPorts {
-  /** Hands a run that is on disk to whoever runs it. */
+  /** Starts a run that is on disk. */
   readonly open: (opened: Opened) => void;
-  /** A run of a job is in flight. */
+  /** Reports that a run of a job is in flight. */
   readonly began: (context: CronJobContext, run: string) => void;
   readonly nextId: NextId;
   readonly nowMs: () => number;
@@ -52,7 +52,7 @@ export function wireCronJob(ports: CronJobPorts) {
         const job = ports.findJob(context.profile, context.job);
         if (why === null || job?.schedule === undefined) return;
         ports.log.log('error', `cron job "${job.name}" is never due: ${why}`, fieldsOf(context));
-        // Once for each schedule: the next start finds it in the history already.
+        // Once per schedule: after a restart the history already has it.
         ports.fire
           .note(entryOf(context, job, ports), `never due: ${why}`, `${job.schedule}|${job.timezone ?? ''}`)
           .catch((thrown: unknown) => tellUnforeseen(ports.log, `cronJobs/${context.job}`, thrown));
@@ -72,7 +72,7 @@ export function wireCronJob(ports: CronJobPorts) {
   });
 }
 
-/** The record is read anew: a job that was paused since the plan was made is not fired. */
+/** Reads the record again: a job that was paused after the plan was made is not fired. */
 function fireJob(context: CronJobContext, self: Listener, ports: CronJobPorts): void {
   const job = ports.findJob(context.profile, context.job);
   const timing = job && timingOf(job, ports.knowsZone);
@@ -111,7 +111,7 @@ function passOver(context: CronJobContext, job: CronJob, reason: string, self: L
     .catch((thrown: unknown) => unforeseen(context, thrown, self, ports));
 }
 
-/** What is due is asked again, of the journal: it knows whether the firing has landed. */
+/** The chart plans again from the journal, which shows whether the firing was committed. */
 function unforeseen(context: CronJobContext, thrown: unknown, self: Listener, { log }: CronJobPorts): void {
   tellUnforeseen(log, `cronJobs/${context.job}`, thrown);
   self.send({ type: 'firing.refused', why: causeOf(thrown) });

@@ -1,5 +1,5 @@
 /**
- * What a webhook finds of the job that it fires: the job's own settings, or why it is dropped.
+ * The job that a webhook fires: its settings, or why the event is dropped.
  * @see CRN-2 in docs/specification.md
  */
 

@@ -1,6 +1,6 @@
 /**
- * Works out a job's plan from its record, the journal's mark and the calendar. Every gateway of a journal works out the
- * same one, so that they meet in one claim.
+ * Computes a job's plan from its record, the journal's mark and the calendar. Every gateway of a journal computes the
+ * same plan, so that all of them compete for one claim.
  * @see CRN-1 in docs/specification.md
  */
 
@@ -24,7 +24,7 @@ export interface PlanPorts {
   readonly knowsZone: (zone: string) => boolean;
   /** False while no journal is open. */
   readonly isReady: () => boolean;
-  /** A schedule is seen for the first time, or another one than before: it begins now, and the journal is told. */
+  /** Records in the journal that a new or changed schedule begins now. */
   readonly begin: (profile: string, job: CronJob, print: string, found: CronMark | undefined) => void;
 }
 
@@ -44,7 +44,7 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
   const mark = await ports.fire.mark(profile, job.id);
   const run = await ports.fire.inFlight(mark);
   if (run !== undefined && resting === undefined) return { kind: 'runs', run };
-  // Where nothing says since when, or a clock that went wrong did, the schedule begins now, and that is written down.
+  // Without a start time, or with one from a wrong clock, the schedule begins now, and this is recorded.
   const begins =
     mark === undefined
       ? !isTrusted(job.createdAtMs, nowMs)
@@ -78,7 +78,7 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
   }
 }
 
-/** The next due times of a job, as its record alone tells them. */
+/** The next due times of a job, computed from its record alone. */
 export function nextTimes(
   job: CronJob,
   timing: Timing,
@@ -98,7 +98,7 @@ export function nextTimes(
 
 export const neverWord = 'no due time is left in its schedule';
 
-/** Intervals are counted from when the job was made; of a job that does not say, from the Unix epoch. */
+/** Intervals count from the creation of the job, or from the Unix epoch if the job has no creation time. */
 function anchorOf({ createdAtMs }: CronJob): number {
   return createdAtMs ?? 0;
 }

@@ -1,7 +1,7 @@
 /**
- * Keeps the living charts and the files of jobs alike: spawns what was added, tells what changed, ends what was removed.
- * Looks once a second, at the stamp of each file and at whether the clock was set; whatever lies between two looks is
- * nobody's loss, as the charts' own timers fire the jobs.
+ * Keeps the charts in line with the files of jobs: spawns a chart for a new job, notifies it of a change, ends it with
+ * the job. Once a second it checks the stamp of each file and whether the clock was set. The charts' own timers fire the
+ * jobs, so this interval delays no firing.
  * @see CRN-1, CRN-2 and PRF-2 in docs/specification.md
  */
 
@@ -19,13 +19,13 @@ import type { Every } from '../system/ticks.ts';
 export interface CronSchedulePorts {
   /** The served profiles with the document of their jobs. */
   readonly profiles: () => readonly { readonly profile: string; readonly document: Document }[];
-  /** Undefined while the ward does not live. */
+  /** Undefined while the pool does not run. */
   readonly ward: () => WardHandle<CronJobInput> | undefined;
   readonly fire: FireCronJob;
   readonly open: (opened: Opened) => void;
   readonly nextId: NextId;
   readonly nowMs: () => number;
-  /** Milliseconds that only rise, so that a clock that was set shows. */
+  /** Milliseconds that only rise, to detect that the clock was set. */
   readonly steadyMs?: () => number;
   readonly every: Every;
   readonly log: Logger;
@@ -36,45 +36,45 @@ export type HandVerdict =
   | { readonly kind: 'unknown' }
   /** Several jobs have the name. */
   | { readonly kind: 'ambiguous'; readonly ids: readonly string[] }
-  /** Paused, disabled or broken, and not to be fired all the same. */
+  /** Paused, disabled or broken, and not forced. */
   | { readonly kind: 'dropped'; readonly rest: JobRest };
 
 export interface CronSchedule {
-  /** Begins, or continues; the journal is open, or is known not to open. */
+  /** Begins or continues; the journal is open, or has failed to open. */
   start(): void;
-  /** Ends every chart; runs that are under way continue. */
+  /** Ends every chart; runs in progress continue. */
   stop(): void;
-  /** Looks at the files and the clock now. */
+  /** Checks the files and the clock now. */
   look(): void;
   find(profile: string, ref: string): CronJob | undefined;
-  /** The jobs of a profile as they are in force; undefined for a profile that is not served. */
+  /** The jobs of a profile in force; undefined if the profile is not served. */
   store(profile: string): JobsStore | undefined;
   /** Fires a job for a person. */
   run(profile: string, ref: string, how: { readonly context?: string; readonly force: boolean }): Promise<HandVerdict>;
-  /** The chart of a job is in this run now. */
+  /** Records that the chart of a job waits for this run. */
   began(context: CronJobContext, run: string): void;
-  /** A run has ended, of a job or not. */
+  /** Reports the end of a run, whether it is of a job or not. */
   runFinished(run: string): void;
-  /** The chart of a key has ended or crashed. */
+  /** Reports that the chart of a key has ended or crashed. */
   ended(key: string, crashed: boolean): void;
 }
 
 const lookMs = 1_000;
-/** Less is what a time server corrects all day. */
+/** A time server makes smaller corrections all day. */
 const leastJumpMs = 2_000;
-/** A chart that crashed is not spawned again at once: what it fell over is likely there still. */
+/** Delay before a crashed chart is spawned again, because its cause is likely still there. */
 const respawnMs = 60_000;
 
 export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
   const { ward, fire, nowMs, every, log } = ports;
   const steadyMs = ports.steadyMs ?? (() => performance.now());
   const stores = new Map<string, JobsStore>();
-  /** Each living chart's job as it was last told of, as text. */
+  /** For each running chart, the job that it last received, as JSON. */
   const told = new Map<string, string>();
   const crashed = new Map<string, number>();
   const inFlight = new Map<string, string>();
   const complained = new Map<string, string>();
-  /** The list of each file whose doubts have been told. */
+  /** For each file, the list whose doubts were logged. */
   const doubted = new Map<string, readonly CronJob[]>();
   let stopLooking: (() => void) | undefined;
   let skewMs = 0;
@@ -95,7 +95,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     return store;
   }
 
-  /** Once for each finding. */
+  /** Logs each finding once. */
   function complain(store: JobsStore, place: string, profile: string): void {
     const jobs = store.all();
     if (doubted.get(place) === jobs) return;
@@ -151,7 +151,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     living.spawn(key, { profile, job: job.id });
   }
 
-  /** A clock that was set makes every wait wrong: each chart asks anew what is due. */
+  /** After the clock was set every wait is wrong, so each chart plans again. */
   function watchClock(living: WardHandle<CronJobInput>): void {
     const atMs = nowMs();
     const skew = atMs - steadyMs();
@@ -230,12 +230,12 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
   };
 }
 
-/** The key of a job's chart in the ward; a profile's name holds no slash. */
+/** The key of a job's chart in the pool; a profile's name contains no slash. */
 export function cronKey(profile: string, job: string): string {
   return `${profile}/${job}`;
 }
 
-/** Entries of the history that are about every job stand under this one. */
+/** The job of history entries that concern all jobs. */
 export const clockJob: CronJob = {
   id: '*',
   name: 'clock',

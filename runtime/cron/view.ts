@@ -1,6 +1,6 @@
 /**
- * Answers what the commands ask of the living jobs, as plain JSON: how each stands, the outcome of its firings; and fires
- * one for whoever asks.
+ * Answers the commands about running jobs, as plain JSON: their state and the outcome of their firings. Also fires a job
+ * on request.
  * @see CRN-1 and DUR-2 in docs/specification.md
  */
 
@@ -25,16 +25,16 @@ export interface JobStanding {
 }
 
 export interface CronView {
-  /** Undefined for a job that no chart keeps. */
+  /** Undefined for a job without a chart. */
   standing(profile: string, job: string): JobStanding | undefined;
-  /** The outcome of a job's firings, newest first. */
+  /** The outcomes of a job's firings, newest first. */
   history(profile: string, job: string, limit: number): Promise<readonly FiringRow[]>;
   run(profile: string, ref: string, how: { readonly context?: string; readonly force: boolean }): Promise<HandVerdict>;
-  /** The jobs of a profile as they are in force. */
+  /** The jobs of a profile in force. */
   store(profile: string): JobsStore | undefined;
-  /** The judge of what is secret. */
+  /** Redacts secrets. */
   redact<Row extends object>(row: Row): Row;
-  /** A file has changed; no need to wait for the next look. */
+  /** Checks the files now, because one has changed. */
   look(): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Assembles what delivers: the targets of every profile, the ward of their connections, and what deliveries and commands
- * may ask of them. Decides nothing.
+ * Assembles the delivery side: the targets of every profile, the pool of their connections, and the interface for
+ * deliveries and commands. Decides nothing.
  * @see DLV-1 in docs/specification.md
  */
 
@@ -28,7 +28,7 @@ export interface PlatformsHalfPorts {
 }
 
 export interface PlatformsHalf {
-  /** For the gateway chart to keep under the system id `platforms`. */
+  /** The gateway chart keeps it under the system id `platforms`. */
   readonly ward: AnyActorLogic;
   readonly platforms: Platforms;
 }

@@ -1,6 +1,6 @@
 /**
- * Assembles the work that an event leads to and that outlives its request: bursts, runs, cron jobs and deliveries, with
- * their charts' holes filled, their places, and how they are taken up again. Decides nothing.
+ * Assembles the work that an event leads to and that outlives its request: batches, runs, cron jobs and deliveries, with
+ * the effects of their charts, their slots, and their recovery. Decides nothing.
  * @see DUR-1 and DIS-3 in docs/specification.md
  */
 
@@ -56,9 +56,9 @@ export interface WorkPorts {
   readonly root: () => AnyActorRef;
   /** The home as it was last read. */
   readonly home: () => LoadedHome;
-  /** What a profile lends; undefined for one that is not configured. */
+  /** What a profile provides to its routes; undefined if the profile is not configured. */
   readonly deskOf: (profile: string) => ProfileDesk | undefined;
-  /** The bound of a route's own runs at the same time, where it has one. */
+  /** The concurrency limit of a route's runs, if it has one. */
   readonly routeConcurrency: (profile: string, route: string) => number | undefined;
   readonly keeper: JournalKeeper;
   readonly nextId: NextId;
@@ -67,7 +67,7 @@ export interface WorkPorts {
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly nowMs: () => number;
-  /** Calls back when a run begins or ceases to wait for a person, until the returned function is called. */
+  /** Calls back when a run begins or stops waiting for a person; returns the function that ends this. */
   readonly whileAsked: (run: string, changed: (waits: boolean) => void) => () => void;
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
@@ -78,7 +78,7 @@ export interface WorkPorts {
 }
 
 export interface WorkHalf {
-  /** For the gateway chart: the wards of this work, and how it ends. */
+  /** For the gateway chart: the pools of this work, and how it is parked. */
   readonly gateway: Pick<
     GatewayPorts,
     | 'groups'
@@ -99,7 +99,7 @@ export interface WorkHalf {
   readonly pauseOf: Platforms['pauseOf'];
   /** False while so many runs wait in memory that further ones stay on disk until some have ended. */
   hasRoom(): boolean;
-  /** How many runs hold a place and how many wait for one. */
+  /** How many runs hold a slot and how many wait for one. */
   load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => Promise<string | undefined>): DeliveryDesk;
@@ -107,24 +107,27 @@ export interface WorkHalf {
   readonly cancelRun: CancelRun;
   readonly seenRun: SeenRun;
   readonly recovered: RecoveredRows['rows'];
-  /** Takes up the work that the journal remembers. */
+  /** Recovers the work of the journal. */
   resume(): Promise<void>;
-  /** Takes the home over that was read anew. */
+  /** Applies a home that was just read. */
   reconfigure(): void;
-  /** Ends what a crashed gateway left behind. */
+  /** Ends the remains of a crashed gateway. */
   abandon(): void;
   close(): void;
 }
 
 const wardNames = ['requests', 'groups', 'runs', 'deliveries'] as const;
-/** Runs that may wait in memory, and deliveries likewise: a dead platform must not fill it. Further ones wait on disk. */
+/**
+ * Limit of runs in memory, and of deliveries, so that an unreachable platform does not fill it. Further ones wait on
+ * disk.
+ */
 const defaultMostWaiting = 10_000;
-/** Events that are kept in memory until their runs have ended: so many, of so many characters each. */
+/** Events that are kept in memory until their runs have ended: their number, and the maximum characters of each. */
 const mostFresh = 256;
 const longestFresh = 16_384;
-/** While nothing waits on disk, a look at a few indexes is all that it costs. */
+/** While nothing waits on disk, a check only reads a few indexes. */
 const lookMs = 5_000;
-/** Other gateways leave work in a database, and their news can be missed. */
+/** Shorter on a database: other gateways leave work in it, and a notification may be missed. */
 const sharedLookMs = 1_000;
 
 export function assembleWork(ports: WorkPorts): WorkHalf {
@@ -133,14 +136,17 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const { mostWaiting = defaultMostWaiting } = ports;
   const concurrency = (): number => home().main.settings.agent.concurrency;
   const isShared = home().main.settings.gateway.journal === 'postgres';
-  /** What finds no place soon is left to the other gateways of a database. */
+  /** On a shared journal, runs that would not get a slot soon are left to the other gateways. */
   const runBound = (): number => (isShared ? Math.min(mostWaiting, Math.max(20, 4 * concurrency())) : mostWaiting);
   const bursts = createBursts(keeper);
   const writer = createRecordWriter(keeper);
-  /** The events of runs that this gateway has accepted, which need not be read to be run. By the key of the run, which is theirs. */
+  /**
+   * The events of runs that this gateway has accepted, so that a run need not read them. By the run's key, which is the
+   * event's too.
+   */
   const fresh = new Roster<string, EventRecord>();
   const places = createPlaces(concurrency());
-  // A run does not fail, and a text is not unsure, because a database could not be read for a while.
+  // Reads again until the database answers: an outage must not fail a run or make a delivery uncertain.
   const eventOf = (key: string): Promise<EventRecord | undefined> => {
     const known = fresh.get(key);
     return known === undefined
@@ -148,7 +154,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       : Promise.resolve(known);
   };
 
-  /** Undefined also where it cannot be read just now. */
+  /** Undefined also if it cannot be read synchronously. */
   const eventAtOnce = (key: string): EventRecord | undefined => {
     try {
       return fresh.get(key) ?? keeper.journal()?.local?.get('events', key)?.value;
@@ -158,7 +164,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   };
 
   let standing: Wards | undefined;
-  /** While no gateway stands, what a commit opened stays in the journal, from where the next one takes it up. */
+  /** Without a gateway, work that a commit opened stays in the journal, and the next gateway recovers it. */
   const absent = createWards(
     {
       requests: absentWard('requests'),
@@ -192,7 +198,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   };
 
   const seenRun: SeenRun = (key, record, heldBy) => {
-    // Of ten thousand that wait, none need be looked at.
+    // A queued run needs no look-up, and there may be ten thousand.
     if (record.status !== 'running' || keeper.isElsewhere(heldBy)) return record;
     const ward: AnyActorRef | undefined = root().system.get('runs');
     const chart: AnyActorRef | undefined = ward && wardHandle(ward).get(key);
@@ -221,7 +227,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const runEnds: RunEnds = new Roster();
   const order = createQueueOrder(nowMs);
   const startedMs = nowMs() - steadyMs();
-  /** Of the gateway: aborted when it drains or crashes. */
+  /** Aborted when the gateway drains or crashes. */
   let life = new AbortController();
   const recovered = createRecoveredWork({ keeper, nowMs });
   const resumePorts: ResumePorts = {
@@ -243,11 +249,11 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     room() {
       if (isShared && life.signal.aborted) return 0;
       const { running, ready } = places.load();
-      // One that waits for its route keeps no place from the others.
+      // A run that waits for its route's limit uses no slot of the others.
       const own = isShared ? runBound() - running - ready : Number.POSITIVE_INFINITY;
       return Math.min(own, mostWaiting - wards().runs.size);
     },
-    // What others have left is the leader's to send.
+    // The leader sends the deliveries that others have left.
     deliveryRoom: () => (keeper.leads() ? mostWaiting - wards().deliveries.size : 0),
     signal: () => life.signal,
   };
@@ -287,7 +293,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     nowMs,
     nextOrder: order.next,
     wards,
-    // On a shared journal all are left there, and the leader takes them in their order, whichever gateway they are of.
+    // On a shared journal all notices stay on disk, and the leader sends them in order, whichever gateway wrote them.
     crowded: () => keeper.isShared() || crowded(),
     left: (key: string, record: DeliveryRecord) => {
       if (!keeper.isShared()) older.note(key, record);
@@ -343,7 +349,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const unforeseen = (where: string, thrown: unknown): void => tellUnforeseen(log, where, thrown);
   const crashedWork = createCrashedWork({ ...noticePorts, settleRun });
   const runEnded = (key: string, record: RunRecord): void => {
-    // One that waits was left to the other gateways.
+    // A queued run was left to the other gateways.
     if (record.status !== 'queued') {
       countRun(record, nowMs(), metrics);
       const known = fresh.get(record.eventKey);
@@ -358,7 +364,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const deliveryEnded = (key: string, record: DeliveryRecord): void => {
     if (record.status === 'queued') return;
     const isShelved = record.status === 'waitingToRetry' && record.sent === undefined;
-    // One that waits on disk alone keeps its chat, for its bounded time, and has been logged.
+    // A delivery that waits on disk still holds its chat for a bounded time, and has been logged.
     if (!isShelved) platforms.release(record);
     if (record.status !== 'waitingToRetry') {
       countDelivery(record, nowMs(), metrics);

@@ -1,6 +1,6 @@
 /**
- * The direct deliveries of a shared journal whose senders wait at this gateway: the leader sends them, here their ends are
- * read. One that no leader has taken in its time is ended here.
+ * Direct deliveries of a shared journal whose senders wait at this gateway: the leader sends them, and their outcome is
+ * read here. A delivery that no leader has begun in time is ended here.
  * @see DIS-2 and SCA-1 in docs/specification.md
  */
 
@@ -19,7 +19,7 @@ export interface AwaitedPorts {
   readonly writer: RecordWriter;
   readonly nowMs: () => number;
   readonly every: Every;
-  /** Passes the end of a delivery to the request that waits for it. */
+  /** Passes the outcome of a delivery to the request that waits for it. */
   readonly settled: (key: string, record: DeliveryRecord) => void;
 }
 
@@ -29,12 +29,12 @@ export interface Awaited {
   stop(): void;
 }
 
-/** News of an end can be missed. */
+/** A notification of an outcome may be missed. */
 const lookMs = 1_000;
 
 export function createAwaited({ keeper, writer, nowMs, every, settled }: AwaitedPorts): Awaited {
   const keys = new Set<string>();
-  // What cannot be read is read again at the next look.
+  // A failed read is repeated at the next check.
   const inTurn = createTurns(() => {});
 
   async function look(key: string): Promise<void> {
@@ -46,7 +46,7 @@ export function createAwaited({ keeper, writer, nowMs, every, settled }: Awaited
     settled(key, ended);
   }
 
-  /** Resolves with its end; undefined where its time is not over or another gateway has it. */
+  /** Ends a late delivery and resolves with its record; undefined if its time is not over or a gateway has begun it. */
   async function endLate({
     key,
     version,

@@ -1,6 +1,6 @@
 /**
- * Ends a run for a person: tells its chart and waits until that has its outcome on disk; one that waits on disk alone is
- * closed there. A run that has answered already is not called back: its response is on its way.
+ * Cancels a run for a person: notifies its chart and waits until the outcome is on disk; a run that waits only on disk is
+ * closed there. A run that has responded is not cancelled, because its response is being delivered.
  * @see DIS-3 in docs/specification.md
  */
 
@@ -13,31 +13,31 @@ import type { RunRecord } from '../../machines/webhook/record.ts';
 
 export type CancelVerdict =
   | { readonly kind: 'cancelled' }
-  /** It had its outcome, or its response, before. */
+  /** It already had an outcome or a response. */
   | { readonly kind: 'over'; readonly status: RunRecord['status'] }
-  /** It is told, and not on disk yet. */
+  /** The chart is notified, but the outcome is not on disk yet. */
   | { readonly kind: 'told' }
-  /** Another gateway has it. */
+  /** Another gateway holds it. */
   | { readonly kind: 'elsewhere' }
-  /** The journal cannot write now. */
+  /** The journal cannot be written now. */
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'unknown' };
 
 export interface CancelRunPorts {
   readonly runs: () => WardHandle<RunInput>;
   readonly keeper: JournalKeeper;
-  /** A run has ended that has no chart to say so. */
+  /** Reports the end of a run without a chart. */
   readonly ended: (key: string, record: RunRecord) => void;
   readonly nowMs: () => number;
 }
 
-/** The chart itself waits shorter for what the agent began. */
+/** Longer than the chart itself waits for its agent to stop. */
 const patienceMs = 20_000;
 
 export type CancelRun = (key: string, by: string) => Promise<CancelVerdict>;
 
 export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts): CancelRun {
-  /** Undefined where somebody has taken it up meanwhile. */
+  /** Undefined if the run was changed meanwhile. */
   async function closeOnDisk(
     { key, version, value }: StoredRecord<'runs'>,
     by: string,
@@ -66,7 +66,7 @@ export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts):
     const stored = await keeper.journal()?.get('runs', key);
     if (stored === undefined) return { kind: 'unknown' };
     const { status } = stored.value;
-    // One that a crash cut off stands there as running, with nobody to run it.
+    // An interrupted run is still stored as running, but nothing runs it.
     const waits = status === 'queued' || (status === 'running' && stored.dueAtMs !== undefined);
     if (!waits) return { kind: 'over', status };
     if (keeper.isElsewhere(stored.heldBy)) return { kind: 'elsewhere' };
@@ -74,7 +74,7 @@ export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts):
   };
 }
 
-/** Resolves when the chart has ended, delivers, or patience is over; with whether it has ended. */
+/** Resolves when the chart has ended, delivers, or the wait is over; true if it has ended. */
 function endOf(run: AnyActorRef): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = (isEnded: boolean): void => {

@@ -1,7 +1,6 @@
 /**
- * Closes the records of work whose chart crashed: nothing in this life takes it further, and a restart that took it up
- * again would fall over it again. A response that is on disk is still delivered; a sending that may have gone out is told
- * as unknown.
+ * Closes the records of work whose chart crashed: this process does not continue it, and after a restart it would crash
+ * again. A response on disk is still delivered; a delivery that may have been sent is closed as `unknown`.
  * @see INS-1 and DUR-2 in docs/specification.md
  */
 
@@ -15,7 +14,7 @@ export interface CrashedWorkPorts extends NoticePorts {
 }
 
 export interface CrashedWork {
-  /** Resolves with the record as it stands now; undefined where there is none. */
+  /** Resolves with the current record; undefined if there is none. */
   run(key: string): Promise<RunRecord | undefined>;
   delivery(key: string): Promise<DeliveryRecord | undefined>;
 }

@@ -1,4 +1,4 @@
-/** Fills the holes of the delivery chart: its place, its record and the sending itself. */
+/** Provides the effects of the delivery chart: its slot, its record and the sending. */
 
 import { type AnyActorRef, fromPromise } from 'xstate';
 import { createStopSignal, type StopSignal } from '../../actors/stop-signal.ts';
@@ -27,29 +27,29 @@ export interface DeliveryPorts {
   readonly keeper: JournalKeeper;
   readonly writer: RecordWriter;
   readonly platforms: Pick<Platforms, 'send' | 'ask' | 'placeOf' | 'hold'> & Partial<Pick<Platforms, 'sendWithin'>>;
-  /** The judge of what is secret: a target's own words become a record that people read. */
+  /** Redacts secrets: a target's error text becomes part of a record that people read. */
   readonly redact: (text: string) => string;
   readonly nowMs: () => number;
-  /** Calls back once after a wait; returns how to take that back. */
+  /** Calls back once after a wait; returns a function that cancels it. */
   readonly wake: (callback: () => void, waitMs: number) => () => void;
   readonly wards: () => Wards;
   readonly settleRun: SettleRun;
   readonly runEnds: RunEnds;
-  /** A try has failed, and there will be another. */
+  /** Reports that an attempt has failed and another will follow. */
   readonly retried: (key: string, record: DeliveryRecord) => void;
-  /** True while so many deliveries live that those that wait do so on disk. */
+  /** True while there are so many deliveries in memory that waiting ones stay on disk. */
   readonly crowded: () => boolean;
 }
 
 export function wireDelivery(ports: DeliveryPorts) {
-  /** Gives each delivery's place back; keyed by delivery, because a context holds no function. */
+  /** Releases each delivery's slot; keyed by delivery, because a context contains no functions. */
   const leave = new Roster<string, () => void>();
   const leavePlace = (key: string): void => {
     leave.get(key)?.();
     leave.delete(key);
   };
 
-  /** Returns the end of the run that waits for this delivery alone and has succeeded with it: one commit writes both. */
+  /** Returns the end of the run that waits for this delivery alone, if the delivery succeeded: one commit writes both. */
   function runEnded(record: DeliveryRecord, nowMs: number): RecordChange | undefined {
     const { runKey: key, of, status } = record;
     if (key === undefined || of !== undefined || status !== 'delivered') return undefined;
@@ -63,10 +63,10 @@ export function wireDelivery(ports: DeliveryPorts) {
     };
   }
 
-  /** Returns the record of a run that waits for its delivery: one that is kept back, else that of its chart. */
+  /** Returns the record of a run that waits for its delivery: a held-back one, else that of its chart. */
   function recordOf(key: string): RunRecord | undefined {
     const held = ports.writer.held('deliveries', key).find(({ collection }) => collection === 'runs');
-    // A change of a run is made of its record.
+    // A change of `runs` contains a RunRecord.
     if (held !== undefined) return held.value as RunRecord;
     const chart: AnyActorRef | undefined = ports.wards().runs.get(key);
     const seen = chart?.getSnapshot();
@@ -87,7 +87,7 @@ export function wireDelivery(ports: DeliveryPorts) {
     actions: {
       awaitPlace: ({ context, self }) => {
         const { key, record } = context;
-        // A place that is free is granted before the asking returns, and one that comes too late is missed.
+        // A free slot is granted before `ask` returns, and one that would come too late is reported as missed.
         const now = { state: 'waiting' as 'waiting' | 'granted' | 'missed' };
         let forget = (): void => {};
         const missed = (reason: string): void => {
@@ -122,10 +122,10 @@ export function wireDelivery(ports: DeliveryPorts) {
         const over = isOver(record);
         const nowMs = ports.nowMs();
         const value = over ? changed(record, { endedAtMs: nowMs }) : record;
-        // One that keeps its chat for itself must come again whatever else waits.
+        // A delivery that reserves its chat must continue even if others wait.
         const free =
           record.status === 'waitingToRetry' && record.sent === undefined && !isWaitedFor(record) && ports.crowded();
-        // Work in hand is looked for after a restart alone, by age, so that the head of a chat comes before those behind it.
+        // The order as due time: only a restart looks for work in progress, and by order the head of a chat comes first.
         const dueAtMs = over ? null : free ? (record.dueAtMs ?? nowMs) : orderOf(record);
         const change = { collection: 'deliveries', key, value, dueAtMs, free } as const;
         const write = (also: readonly Write[][] = []) => ports.writer.write([change], also.flat());
@@ -135,7 +135,7 @@ export function wireDelivery(ports: DeliveryPorts) {
         };
         const run = runEnded(record, nowMs);
         if (run !== undefined) {
-          // The run first: it alone can be refused, and what follows needs no way back.
+          // The run first: only its write can be refused, and then nothing needs to be undone.
           ports.writer.submit([run, change], [], (verdict) => {
             if (verdict.kind !== 'refused') ports.runEnds.set(run.key, verdict);
             tellWritten(self, verdict);
@@ -152,9 +152,9 @@ export function wireDelivery(ports: DeliveryPorts) {
           ports.platforms.hold(record);
           ports.retried(key, record);
         }
-        // One commit writes a delivery that was kept back and the record of its run, which hears of it after that.
+        // One commit writes a held-back delivery and the record of its run, which is notified after that.
         if (ports.writer.held('deliveries', key).length > 0) return;
-        // Whoever waits for a direct delivery is told its end.
+        // A request that waits for a direct delivery is only notified of its end.
         if (isOver(record) || !isWaitedFor(record)) ports.wards().deliverySettled(key, record);
       },
     },
@@ -162,19 +162,19 @@ export function wireDelivery(ports: DeliveryPorts) {
 
   return {
     logic,
-    /** Takes back the place of a delivery whose chart is gone without a word. */
+    /** Releases the slot of a delivery whose chart crashed. */
     release: leavePlace,
   };
 }
 
-/** Nobody is answered later than he waits. */
+/** A direct delivery ends when its sender's wait ends. */
 function boundedBy({ answerByMs }: DeliveryRecord, signal: AbortSignal, nowMs: number): StopSignal {
   return createStopSignal([signal], answerByMs === undefined ? undefined : answerByMs - nowMs);
 }
 
 /**
- * A direct delivery that did not succeed releases its id and its signature, so that the sender's next try is a new one
- * (IDM-2). So does one that a person dropped: its sender was answered that it failed, and must not get `duplicate` later.
+ * A failed direct delivery releases its id and its signature, so that the sender's next attempt is accepted (IDM-2). A
+ * dropped one does too: its sender was answered that it failed, and must not get `duplicate` later.
  */
 export async function releaseOf(record: DeliveryRecord, { keeper }: Pick<DeliveryPorts, 'keeper'>): Promise<Write[]> {
   const failed = isOver(record) && record.status !== 'delivered';

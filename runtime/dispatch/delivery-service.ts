@@ -1,6 +1,6 @@
 /**
- * What people may do about deliveries: look at them, try one again that waits or was given up, give one up for good. What
- * may have arrived is not sent again unless they insist.
+ * Actions by people on deliveries: show them, retry one that waits or failed, drop one for good. A delivery that may have
+ * arrived is sent again only with `force`.
  * @see DLV-4, DUR-1 and CLI-2 in docs/specification.md
  */
 
@@ -28,18 +28,18 @@ export interface DeliveryDeskPorts {
   readonly platforms: Pick<Platforms, 'check' | 'pauseOf' | 'placeOf' | 'release' | 'rows'>;
   readonly wards: () => Wards;
   readonly settleRun: SettleRun;
-  /** The key of a delivery by the id of its event; undefined where none is known. */
+  /** The key of a delivery by the id of its event; undefined if the event is unknown. */
   readonly keyOf: (id: string) => Promise<string | undefined>;
-  /** The judge of what is secret. */
+  /** Redacts secrets. */
   readonly redact: <Given extends object>(record: Given) => Given;
   readonly nowMs: () => number;
-  /** False while so many deliveries live that others wait on disk, from where they are taken up. */
+  /** False while there are so many deliveries in memory that others wait on disk, from where they are recovered. */
   readonly hasRoom: () => boolean;
 }
 
-/** How many records are looked at, and changed, at a time. */
+/** How many records are read, and changed, at a time. */
 const pageSize = 200;
-/** A disk that is full refuses each for the same reason. */
+/** Maximum number of refusals in an answer: a full disk refuses all for the same reason. */
 const mostTold = 20;
 
 interface Found {
@@ -54,7 +54,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
   async function find(id: string): Promise<Found> {
     const journal = keeper.journal();
     const key = id === latest ? id : ((await ports.keyOf(id)) ?? id);
-    // An event whose run failed has no delivery but the notice of that.
+    // An event whose run failed has no delivery except the notice.
     let stored: StoredRecord<'deliveries'> | undefined;
     for (const one of [id, key, noticeKey(key)]) stored ??= await journal?.get('deliveries', one);
     stored ??= await journal?.get('deliveries', (await meantKey(journal, 'deliveries', id)) ?? id);
@@ -68,8 +68,8 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
   }
 
   /**
-   * Returns the delivery of an id. The id of an event with several means those that have ended and not arrived; the first of
-   * them has the event's id, so it is meant alone unless it has arrived (DLV-7).
+   * Returns the deliveries of an id. For an event with several, those that have ended without arriving. The first of them
+   * has the event's id, so it is returned alone unless it has arrived (DLV-7).
    */
   async function findOpen(id: string): Promise<readonly Found[]> {
     const found = await find(id);
@@ -104,7 +104,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
       ...pauseIn(record),
     });
 
-  /** What waits behind a platform's pause says so, and until when. */
+  /** The reason and the time of the platform's pause, if the delivery waits for one. */
   function pauseIn(record: DeliveryRecord): Partial<OutgoingRow> {
     const pause = ports.platforms.pauseOf(record);
     if (pause === undefined) return {};
@@ -192,7 +192,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     if (record.status !== 'dropped') await commit(found, { ...record, ...noted, status: 'dropped' });
   }
 
-  /** A person has seen at the target that it arrived. */
+  /** Records that a person has seen at the target that it arrived. */
   async function confirm(found: Found, note?: string): Promise<void> {
     const { key, record } = found;
     if (record.status !== 'unknown')
@@ -204,7 +204,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     await commit(found, { ...rest, status: 'delivered', note: note ?? 'a person confirmed that it arrived' });
   }
 
-  /** Several by their keys, a page at a time; one that cannot be touched holds up no other. */
+  /** Acts on deliveries by their keys, a page at a time; a refused one does not block the others. */
   async function each(ids: readonly string[], act: (found: Found) => Promise<void>): Promise<Bulk> {
     const skipped: { id: string; why: string }[] = [];
     const done: string[] = [];
@@ -225,14 +225,14 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
   async function sweep(query: DeadLetterQuery, act: (found: Found) => Promise<void>): Promise<Sweep> {
     let swept: Sweep = { done: 0, left: 0, refusals: [] };
     for await (const page of deadLetters(query)) {
-      // A long history is gone through beside everything else.
+      // A long history must not block other work.
       await turn();
       swept = joined(swept, await actOn(page, act));
     }
     return swept;
   }
 
-  /** Their commits share a flush of the disk, and land in their order. */
+  /** The commits share a flush of the disk, and are written in order. */
   async function actOn(page: readonly Found[], act: (found: Found) => Promise<void>): Promise<Sweep> {
     const settled = await Promise.allSettled(page.map(act));
     const refusals = settled.flatMap((one, index) => {
@@ -251,7 +251,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     return rowOf(await find(found.key));
   }
 
-  /** The oldest first, so that a chat has them in the order in which they were meant to come. */
+  /** The oldest first, so that a chat gets them in their original order. */
   async function* deadLetters(query: DeadLetterQuery): AsyncGenerator<readonly Found[]> {
     let from: string | undefined;
     for (;;) {
@@ -288,12 +288,12 @@ function changed(key: string): Refusal {
   return new Refusal('delivery-under-way', `delivery "${key}" has just changed; look at it again`);
 }
 
-/** Whether a person has given it up and that is not on disk yet. */
+/** Whether a person has dropped it and the record is not on disk yet. */
 function isBeingDropped(chart: AnyActorRef): boolean {
   return chart.getSnapshot().context.record?.status === 'dropped';
 }
 
-/** Resolves with the state in which a chart ends, or with `unrecorded` where it cannot write its outcome. */
+/** Resolves with the state in which a chart ends, or with `unrecorded` if it cannot write its outcome. */
 function endOf(chart: AnyActorRef): Promise<unknown> {
   return new Promise((resolve) => {
     const settle = (): void => {
@@ -313,7 +313,7 @@ function joined(one: Sweep, other: Sweep): Sweep {
   return { done: one.done + other.done, left: one.left + other.left, refusals };
 }
 
-/** As it was when it was queued, but for the pieces that have arrived; nobody waits for its outcome any more. */
+/** The record as first queued, except for the parts that have arrived; no request waits for its outcome any more. */
 function putBack(record: DeliveryRecord, sinceMs: number): DeliveryRecord {
   const {
     answerByMs: _,

@@ -1,5 +1,5 @@
 /**
- * Reads from the journal what an event has led to, and names its status as the page and the command line show it.
+ * Reads from the journal what an event has led to, and its status as the page and the command line show it.
  * @see DUR-2 and INS-4 in docs/specification.md
  */
 
@@ -14,9 +14,9 @@ export interface EventFacts {
   readonly key: string;
   readonly event: EventRecord;
   readonly run?: RunRecord | undefined;
-  /** That of the event, or the first of its run. */
+  /** The delivery of the event, or the first one of its run. */
   readonly delivery?: DeliveryRecord | undefined;
-  /** As in the history; `retrying` where a delivery waits for another attempt, `waiting` where its run waits for a person. */
+  /** As in the history; `retrying` if a delivery waits for another attempt, `waiting` if its run waits for a person. */
   readonly status: string;
 }
 
@@ -49,7 +49,7 @@ export async function factsOf(
   return { key, event, run, delivery, status: isRetrying ? 'retrying' : status };
 }
 
-/** Returns what is counted of an event. */
+/** Returns the counted fields of an event. */
 export function countedOf({ key, event, run, delivery, status }: EventFacts): CountedEvent {
   const tookMs = tookOf({ event, run, delivery, status });
   return {
@@ -60,7 +60,7 @@ export function countedOf({ key, event, run, delivery, status }: EventFacts): Co
   };
 }
 
-/** Returns the time from the request to the delivery in milliseconds; undefined where it is not delivered. */
+/** Returns the time from the request to the delivery in milliseconds; undefined if it is not delivered. */
 export function tookOf({ event, run, delivery, status }: Omit<EventFacts, 'key'>): number | undefined {
   const endedAtMs = (run ?? delivery)?.endedAtMs;
   if (outcomeOfStatus(status) !== 'delivered' || endedAtMs === undefined) return undefined;

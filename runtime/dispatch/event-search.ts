@@ -1,6 +1,6 @@
 /**
- * Searches the history: rows newest first, and counts over the complete range. A reading that would take too long stops at
- * a time that the answer names; asking again continues it.
+ * Searches the history: rows newest first, and counts over the complete range. A search that takes too long stops at a
+ * time that the answer contains; the next request continues it.
  * @see INS-4, DUR-2 and CLI-6 in docs/specification.md
  */
 
@@ -30,17 +30,17 @@ export interface EventSearchPorts extends FactsPorts {
 
 export interface SearchEvents {
   search(asked: EventSearch & { readonly cursor?: string; readonly limit: number }): Promise<FoundEvents>;
-  /** Calls back with what has changed, at most four times a second, until the signal. Resolves with the counts as they are. */
+  /** Calls back with changes, at most four times a second, until the signal aborts. Resolves with the first counts. */
   follow(asked: EventSearch, heard: (news: EventNews) => void, signal: AbortSignal): Promise<EventNews>;
 }
 
 /** How long one answer reads the journal. */
 const mostMs = 1_000;
 const newsEveryMs = 250;
-/** The newest events whose changes are followed, and the unfinished ones. */
+/** How many of the newest events, and of the unfinished ones, are followed for changes. */
 const followedNewest = 300;
 const followedOpen = 2_000;
-/** New rows of one message; a page that is further behind asks again. */
+/** New rows per message; a page that is further behind searches again. */
 const mostNews = 500;
 const longestResult = 200;
 
@@ -76,7 +76,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
     return oldest && timeOfKey(oldest.key);
   }
 
-  /** The keys of a page, newest first, one more than asked for if there are more. */
+  /** The keys of a page, newest first; one more than the limit if there are more. */
   async function keysOf(meant: Meant, reading: Reading, { cursor, limit }: { cursor?: string; limit: number }) {
     const { range, statuses } = meant;
     const keys: string[] = [];
@@ -106,7 +106,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
     return { keys, reachedMs };
   }
 
-  /** Adds the keys of events that are known as sums only. They are finished, so marks lead to those of certain statuses. */
+  /** Adds the keys of events that are known only as sums. They are finished, so the index finds those of given statuses. */
   async function readOlder(
     { test, statuses }: Meant,
     {
@@ -188,7 +188,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
         let last = JSON.stringify(searchedEvents(meant, first));
         while (!signal.aborted) {
           await pause(newsEveryMs, undefined, { signal });
-          // The range of "the last hour" moves.
+          // The range "the last hour" moves.
           const now = await meantBy(asked);
           const reading = await stats.read(now.range, now.test, mostMs);
           const turnedAway = reading.refused.filter(
@@ -210,7 +210,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
   };
 }
 
-/** The keys of the events that are new or have changed since they were looked at. Notes how they are now. */
+/** The keys of events that are new or have changed since the last check; updates `followed`. */
 function changesOf({ tally }: Reading, { statuses, range }: Meant, followed: Map<string, CountedEvent>): string[] {
   const changed: string[] = [];
   const isFirst = followed.size === 0;
@@ -261,7 +261,7 @@ function rowOf(facts: EventFacts): EventFound {
   };
 }
 
-/** In one line: the target and its place, or how the response begins; the batch that an event waits in. */
+/** In one line: the target and its place, or the beginning of the response, or the batch that the event waits in. */
 function resultOf({ event, run, delivery, status }: EventFacts): string | undefined {
   if (status === 'coalesced') return event.told?.groupKey === undefined ? undefined : `Batch ${event.told.groupKey}`;
   if (delivery !== undefined && delivery.target !== 'log') return placeWords(delivery);

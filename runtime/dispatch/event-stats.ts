@@ -1,6 +1,6 @@
 /**
- * Counts the history's events over a range of time, in all and by route: by outcome and with the time to delivery. Costs
- * nothing while it is not asked, and little when it is asked again.
+ * Counts the history's events over a range of time, in total and by route: by outcome and with the time to delivery.
+ * Costs nothing while unused, and little when the same counts are requested again.
  * @see INS-4 in docs/specification.md
  */
 
@@ -17,7 +17,7 @@ import { type EventTest, testOf } from './event-test.ts';
 
 export interface EventStatsPorts extends Omit<FactsPorts, 'journal'> {
   readonly keeper: Pick<JournalKeeper, 'journal' | 'watch'>;
-  /** The refused requests, which the journal does not have. */
+  /** The refused requests, which are not in the journal. */
   readonly refused: { newestFirst(): Iterable<FoundEvent> };
   readonly nowMs: () => number;
 }
@@ -29,28 +29,28 @@ export interface Reading {
   readonly countedFromMs: number;
   /** The sums of each bucket, refused requests included. */
   readonly sums: readonly Sums[];
-  /** The refused requests among them, newest first. */
+  /** The refused requests of the range, newest first. */
   readonly refused: readonly FoundEvent[];
 }
 
 export interface EventStats {
-  /** Counts the events that pass a test, all unless given, and reads the journal for at most so long. */
+  /** Counts the events that pass a test, by default all, and reads the journal for at most `mostMs`. */
   read(range: TimeRange, test?: EventTest, mostMs?: number): Promise<Reading>;
-  /** The counts over a range, and those of each route that has events in it; only of a profile where one is given. */
+  /** The counts over a range, and those of each route with events in it; with a profile, only its routes. */
   count(
     range: TimeRange,
     profile?: string,
   ): Promise<{ readonly all: CountedEvents; readonly routes: readonly CountedRoute[] }>;
 }
 
-/** Counts are kept for so many tests and ranges, and for so long after they were asked for. */
+/** How many tallies are kept, and how long after their last use. */
 const mostKept = 8;
 const keptMs = 300_000;
 const defaultMostMs = 1_000;
 
 const everything: EventTest = { name: '', fits: () => true };
 
-/** As the search for it, so that they share a tally. */
+/** The same test as a search for the profile, so that both share a tally. */
 function testOfProfile(profile: string): EventTest {
   return testOf({ texts: [], filters: { profile: [profile] } }, (texts) => texts);
 }
@@ -58,7 +58,7 @@ function testOfProfile(profile: string): EventTest {
 interface Kept {
   readonly tally: Tally;
   askedMs: number;
-  /** The runs that waited for a person when it was asked. */
+  /** The runs that waited for a person at the last reading. */
   waiting: ReadonlyMap<string, string>;
 }
 
@@ -75,7 +75,7 @@ export function createEventStats(ports: EventStatsPorts): EventStats {
     leave = undefined;
   }
 
-  /** The tally of a test; those up to now are shared by all ranges. */
+  /** The tally of a test; all ranges that end now share one. */
   function tallyOf(test: EventTest, range: TimeRange, { widthMs }: Buckets): Tally {
     const fixed = range.toMs === undefined ? '' : `${range.fromMs} ${range.toMs} `;
     const name = `${fixed}${test.name}`;
@@ -164,7 +164,7 @@ export function factsOfRefused({ key, event }: FoundEvent): EventFacts {
   return { key, event, status: event.status };
 }
 
-/** The answer of a reading, only events with certain statuses if any are given. */
+/** The answer of a reading; with statuses, only of events that have one of them. */
 export function countedEvents(range: TimeRange, reading: Reading, only?: ReadonlySet<string>): CountedEvents {
   const { buckets, countedFromMs } = reading;
   return {

@@ -7,13 +7,13 @@ import { addDuration, addDurations, type Durations, percentilesOf } from '../../
 import { type EventOutcome, eventOutcomes, outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import type { EventCounts } from '../control/contract.ts';
 
-/** What is counted of one event. */
+/** The counted fields of one event. */
 export interface CountedEvent {
   readonly key: string;
   /** `profile/route`. */
   readonly route: string;
   readonly status: string;
-  /** From the request to the delivery; absent while it is not delivered. */
+  /** From the request to the delivery; absent until it is delivered. */
   readonly tookMs?: number;
 }
 
@@ -51,7 +51,7 @@ export function allRoutes(sums: Sums): Sum {
   return all;
 }
 
-/** Returns how many events have each outcome, only those with certain statuses if any are given. */
+/** Returns how many events have each outcome; with statuses, only of events that have one of them. */
 export function countsOf({ statuses }: Sum, only?: ReadonlySet<string>): EventCounts {
   const counts: Record<EventOutcome, number> = { delivered: 0, ignored: 0, open: 0, failed: 0 };
   for (const [status, count] of statuses) {
@@ -64,7 +64,7 @@ export function totalOf(counts: EventCounts): number {
   return eventOutcomes.reduce((total, outcome) => total + counts[outcome], 0);
 }
 
-/** Returns the median and the 95th percentile of the durations; empty where there are none. */
+/** Returns the median and the 95th percentile of the durations; empty without durations. */
 export function timesOf({ durations }: Sum): { readonly median_ms?: number; readonly p95_ms?: number } {
   const [median, p95] = percentilesOf(durations, [0.5, 0.95]) ?? [];
   return median === undefined || p95 === undefined ? {} : { median_ms: median, p95_ms: p95 };

@@ -1,10 +1,10 @@
 /**
- * Counts the events of the history that answer a question, by spans of time. The first reading goes through the journal,
- * newest first, for as long as it may take, and the next one continues; afterwards only events are read that a commit has
- * touched. So counts of millions of events cost a look at a few of them.
+ * Counts the events that pass a test, by spans of time. The first reading goes through the journal, newest first, within
+ * its time limit, and the next one continues; afterwards only events that a commit has touched are read. So counts of
+ * millions of events cost only the reading of a few.
  *
- * Recent events and unfinished ones are known one by one. Spans of older finished ones are kept as sums, and are read
- * again if one of their events changes.
+ * Recent and unfinished events are kept individually. Spans of older finished events are kept as sums, and are read again
+ * if one of their events changes.
  * @see INS-4 and DUR-2 in docs/specification.md
  */
 
@@ -27,46 +27,46 @@ export interface TallyPorts {
 }
 
 export interface Judged {
-  /** What is counted; absent where the event does not answer the question. */
+  /** The counted fields; absent if the event does not pass the test. */
   readonly counted?: CountedEvent | undefined;
-  /** Whether its work is still to end. */
+  /** Whether its work has not ended yet. */
   readonly isOpen: boolean;
 }
 
 export interface Tally {
   /**
-   * Reads what is missing of a range, at most for so long.
-   * @returns the time from which on everything is counted: the beginning of the range, if the reading came that far
+   * Reads the missing part of a range, for at most `mostMs`.
+   * @returns the time from which on everything is counted; the start of the range if the reading got there
    */
   settle(range: TimeRange, mostMs: number): Promise<number>;
-  /** Sums over part of what is counted, from and to edges of spans. */
+  /** The sums from one edge of a span to another. */
   sums(fromMs: number, toMs: number): Sums;
-  /** The events before a key, newest first. Returns the time below which they are known as sums only. */
+  /** The events before a key, newest first. Returns the time below which only sums are kept. */
   known(before?: string): Generator<CountedEvent, number>;
-  /** One of them; undefined too where it is known as part of a sum only. */
+  /** One event; undefined also if it is only part of a sum. */
   find(key: string): CountedEvent | undefined;
-  /** Takes note of what a commit has changed. */
+  /** Records the changes of a commit. */
   landed(writes: readonly Write[]): void;
-  /** Takes note of runs that have changed without a commit. */
+  /** Records that the state of runs has changed without a commit. */
   changed(works: Iterable<string>): void;
 }
 
-/** Events that are known one by one, unfinished ones apart. */
+/** Limit of events that are kept individually, without the unfinished ones. */
 const mostKnown = 20_000;
-/** Changes that wait to be read; beyond them, all is read anew. */
+/** Limit of changes that wait to be read; beyond it, everything is read again. */
 const mostChanged = 50_000;
-/** Requests that began before this may still be committed. */
+/** Requests that began within this time may not be committed yet. */
 const settlingMs = 60_000;
-/** The history removes its oldest events; so often is checked which. */
+/** How often to check which of the oldest events the history has removed. */
 const removedEveryMs = 60_000;
-/** So often are the commits of other nodes looked for. */
+/** How often to check for commits of other gateways. */
 const othersEveryMs = 2_000;
 const batchSize = 64;
 
 interface Cell {
   /** Absent once only the sums are kept. */
   events?: Map<string, CountedEvent>;
-  /** Absent after a change, until they are asked for. */
+  /** Absent after a change, until the next use. */
   sums?: Sums;
   /** The oldest event of the sums. */
   firstKey?: string | undefined;
@@ -83,9 +83,9 @@ export function createTally(ports: TallyPorts): Tally {
   /** Everything since then is counted; undefined before the first reading. */
   let countedFromMs: number | undefined;
   let isWatching = false;
-  /** Absent after one has come or gone. */
+  /** Absent after a span was added or removed. */
   let newestSpans: readonly number[] | undefined;
-  /** Too much has changed since the last look. */
+  /** Too much has changed since the last reading. */
   let isOutdated = false;
   let knownCount = 0;
   let lastRemovedMs = nowMs();
@@ -127,7 +127,7 @@ export function createTally(ports: TallyPorts): Tally {
       changed(at);
     }
     if (work === undefined) return;
-    // An event that does not answer the question yet may do so when it ends.
+    // An event that does not pass the test yet may pass it when it ends.
     if (isOpen) open.set(work, (open.get(work) ?? new Set<string>()).add(key));
     else if (open.get(work)?.delete(key) === true && open.get(work)?.size === 0) open.delete(work);
   }
@@ -153,7 +153,7 @@ export function createTally(ports: TallyPorts): Tally {
     };
   }
 
-  /** Counts back to a time; where the patience ends before, to the edge of a span. */
+  /** Counts back to a time; at the time limit, to the edge of a span. Returns the time it got to. */
   async function readBack(fromMs: number, toMs: number | undefined, endMs = Number.POSITIVE_INFINITY): Promise<number> {
     let batch: StoredRecord<'events'>[] = [];
     for await (const stored of recordsOf(ports.journal(), question(fromMs, toMs))) {
@@ -177,14 +177,14 @@ export function createTally(ports: TallyPorts): Tally {
     return readBack(Math.max(at * cellMs, fromMs), Math.min((at + 1) * cellMs, toMs));
   }
 
-  /** Counts anew what has changed since the last look. */
+  /** Counts again what has changed since the last reading. */
   async function readChanges(journal: JournalReader, range: TimeRange): Promise<void> {
     const events = new Set(changedEvents);
     const works = [...changedWorks];
     changedEvents.clear();
     changedWorks.clear();
     for (const work of works) {
-      // A run that is new with its event is counted with it.
+      // A new run is counted with its event.
       const known = open.get(work) ?? (events.has(work) ? [] : [work, ...(await membersOf(journal, work))]);
       for (const key of known) events.add(key);
     }
@@ -204,14 +204,14 @@ export function createTally(ports: TallyPorts): Tally {
       if (batch.length < batchSize) continue;
       await count(batch);
       batch = [];
-      // A local journal answers without a turn of the loop.
+      // A local journal answers without a turn of the event loop.
       await turnOfLoop();
     }
     await count(batch);
     for (const at of again) await readAgain(at, range);
   }
 
-  /** Behind a network other nodes may write too, which is not seen here. */
+  /** Adds the events that other gateways of a shared journal may have changed, whose commits are not seen here. */
   async function noteOthers(journal: JournalReader): Promise<void> {
     if (nowMs() - lastOthersMs < othersEveryMs) return;
     lastOthersMs = nowMs();
@@ -222,7 +222,7 @@ export function createTally(ports: TallyPorts): Tally {
     for (const work of open.keys()) changedWorks.add(work);
   }
 
-  /** Keeps only the sums of the oldest finished events, where too many are known one by one. */
+  /** Keeps only the sums of the oldest finished events, if too many are kept individually. */
   function condense(): void {
     if (knownCount <= mostKnown) return;
     const settled = Math.floor((nowMs() - settlingMs) / cellMs);
@@ -231,7 +231,7 @@ export function createTally(ports: TallyPorts): Tally {
       const cell = cells.get(at);
       if (cell?.events === undefined) continue;
       newer += cell.events.size;
-      // Half of them, so that this happens seldom.
+      // Reduces them to half, so that this happens rarely.
       if (newer <= mostKnown / 2 || at >= settled || [...cell.events.values()].some(isOpen)) continue;
       cell.sums ??= sumsOf(cell.events.values());
       cell.firstKey = oldestFinished(cell.events.values());

@@ -1,6 +1,6 @@
 /**
- * Says which events a search means, payloads included. What is not shown is not found either: who may only read could
- * otherwise ask for a secret letter by letter.
+ * Which events a search matches, payloads included. Text that is not shown is not matched either: otherwise a read-only
+ * user could guess a secret letter by letter.
  * @see INS-4 in docs/specification.md
  */
 
@@ -9,16 +9,16 @@ import { canonicalTarget } from '../../machines/config/targets.ts';
 import { placesOf } from '../../machines/webhook/responses.ts';
 import type { EventFacts } from './event-facts.ts';
 
-/** Which events are counted. */
+/** The test that decides which events are counted. */
 export interface EventTest {
-  /** The same text for the same test. */
+  /** Equal for equal tests. */
   readonly name: string;
   readonly fits: (facts: EventFacts) => boolean;
 }
 
 /**
- * The test of a search without its statuses, which are counted one by one.
- * @param redact what the texts of an event are shown as
+ * The test of a search without its statuses, which are counted individually.
+ * @param redact returns the texts of an event as they are shown
  */
 export function testOf(
   { texts, filters: { status: _, ...filters } }: EventQuery,
@@ -42,7 +42,7 @@ export function testOf(
   if (patterns.length > 0) {
     const fitAll = (held: readonly string[]): boolean =>
       patterns.every((pattern) => held.some((text) => pattern.test(text)));
-    // Redacted only where it would be found, for that takes longer than the search.
+    // Only matching texts are redacted, because that takes longer than matching.
     tests.push((facts) => fitAll(textsOf(facts)) && fitAll(redact(textsOf(facts))));
   }
   return {
@@ -53,7 +53,7 @@ export function testOf(
 
 function textsOf({ key, event, run, delivery }: EventFacts): readonly string[] {
   const reason = (run ?? delivery)?.reason ?? event.reason ?? '';
-  // What a provider sends in its handshake may be a secret in use.
+  // The text of a handshake may be a secret in use.
   const body = event.outcome === 'handshake' ? '' : event.body;
   return [body, event.deliveryId, event.event, event.route, reason, key];
 }

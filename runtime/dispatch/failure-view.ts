@@ -1,6 +1,6 @@
 /**
- * Lists the deliveries that failed, grouped by cause, target or route, and follows those that are tried again. Reads all of a
- * status, so that the counts are those of the complete history.
+ * Lists failed deliveries, grouped by cause, target or route, and follows retries. Reads all records of a status, so that
+ * the counts cover the complete history.
  * @see INS-4 and DLV-4 in docs/specification.md
  */
 
@@ -22,13 +22,13 @@ import { newestFirst } from './newest-first.ts';
 export interface FailureViewPorts {
   readonly journal: () => Journal | undefined;
   readonly get: <In extends Collection>(collection: In, key: string | undefined) => Promise<Records[In] | undefined>;
-  /** The judge of what is secret, for the records that people read. */
+  /** Redacts secrets in the records that people read. */
   readonly redact: <Given extends object>(record: Given) => Given;
   readonly nowMs: () => number;
 }
 
 export interface FailurePage {
-  /** Of a group; absent: all of them. */
+  /** The key of a group; absent: all groups. */
   readonly key?: string;
   readonly before?: string;
   readonly limit: number;
@@ -39,15 +39,15 @@ export interface FailureView {
   /** Newest first. */
   list(choice: FailureChoice, page: FailurePage): Promise<Result<'failures.list'>>;
   /**
-   * The open failures of a group, of a profile if one is given; oldest first, as a chat gets them in the order in which they
-   * were queued.
+   * The open failures of a group, with a profile only its own; oldest first, so that a chat gets them in the order in
+   * which they were queued.
    */
   idsOf(group: { readonly key: string; readonly profile?: string | undefined }): Promise<readonly string[]>;
   progress(ids: readonly string[]): Promise<BulkProgress>;
 }
 
 const bucketCount = 12;
-/** Characters of a text that a row shows. */
+/** Characters of a text in a row. */
 const longestText = 200;
 
 interface Failed {

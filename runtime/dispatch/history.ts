@@ -1,6 +1,6 @@
 /**
- * Says where the rows that a listing asks for lie in the journal: the marks that they bear and, for a status that passes,
- * the work that is due. Looks at no row; whoever lists does.
+ * Where to find the rows of a listing in the journal: by entries of the secondary index and, for a status that changes
+ * later, by due work. Reads no rows; the caller does.
  * @see DUR-2 and CON-4 in docs/specification.md
  */
 
@@ -19,7 +19,7 @@ import type { HistoryQuery, SeenRun, SendingQuery } from '../control/contract.ts
 import { timeKey } from '../system/ids.ts';
 import { newestFirst, type Question } from './newest-first.ts';
 
-/** The events of a route, of a status that their rows show, or of both. */
+/** The events of a route, of a status as rows show it, or of both. */
 export async function eventsLike(
   journal: JournalReader | undefined,
   query: HistoryQuery,
@@ -60,7 +60,7 @@ export function eventsOfJobs(jobs: readonly string[], limit: number): Question<'
   return { collection: 'events', limit, marks: jobs.map((job) => [jobMark(job)]) };
 }
 
-/** The keys between which the rows lie: a key begins with the time of its event. */
+/** The bounds of the rows' keys: a key begins with the time of its event. */
 function boundsOf({ before, since }: HistoryQuery): Pick<Question, 'before' | 'from'> {
   return {
     ...(before === undefined ? {} : { before }),
@@ -89,7 +89,7 @@ async function workLike<In extends 'runs' | 'deliveries'>(
   };
 }
 
-/** The keys of the events whose work is due and may show a status: of runs, deliveries and bursts that still gather. */
+/** The keys of events whose work is due and may have a status: of runs, deliveries and collecting batches. */
 async function eventsUnderWay(journal: JournalReader, status: string, seenRun: SeenRun): Promise<string[]> {
   const deliveries = (await journal.dueKeys('deliveries')).map(runKeyOf);
   const works = new Set([...(await journal.dueKeys('runs')), ...deliveries]);
@@ -107,7 +107,7 @@ async function eventsUnderWay(journal: JournalReader, status: string, seenRun: S
   return events;
 }
 
-/** The keys of the events that led to some work of another key. */
+/** The keys of the events that led to work with another key. */
 export function membersOf(journal: JournalReader, work: string): Promise<string[]> {
   const question = { collection: 'events', limit: Number.POSITIVE_INFINITY, marks: [[workMark(work)]] } as const;
   return newestFirst(journal, question, ({ key, value }) => (value.work === work ? key : undefined));

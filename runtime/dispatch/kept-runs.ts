@@ -1,6 +1,6 @@
 /**
- * Reads the runs of a home in which no gateway answers: from its journal on disk, which is not changed, with what the home
- * knows as secret redacted.
+ * Reads the runs of a home without a running gateway from its journal on disk, without changing it; the home's secrets
+ * are redacted.
  * @see COA-3 and CLI-5 in docs/specification.md
  */
 
@@ -16,9 +16,9 @@ import { createRedactor } from '../observe/redact.ts';
 import { createRunHistory } from './run-history.ts';
 
 /**
- * Asks the runs on disk.
- * @param note is given one sentence for the user: that no gateway answers, and what is read instead
- * @throws Refusal where the journal cannot be read
+ * Queries the runs on disk.
+ * @param note receives one sentence for the user: that no gateway answers, and what is read instead
+ * @throws Refusal if the journal cannot be read
  */
 export async function askKeptRuns<Answer>(
   source: HomeSource,
@@ -56,7 +56,7 @@ const neverStarted = 'it has no journal on disk yet, so there are no runs';
 const inDatabase = 'its journal is in Postgres, which the gateway alone reads';
 const memoryAlone = 'its journal is kept in memory, so no runs are left';
 
-/** A gateway that holds the lock without answering is about to listen, or has closed its socket already. */
+/** A gateway that holds the lock without answering is about to listen, or has already closed its socket. */
 function absenceOf(home: string, lock: ReturnType<typeof holderOf>): string {
   if (lock.kind !== 'living') return `The gateway of ${home} is not running`;
   return `The gateway of ${home} (process ${lock.holder.pid}) does not answer, as it is starting or stopping`;

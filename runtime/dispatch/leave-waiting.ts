@@ -1,6 +1,6 @@
 /**
- * Leaves to the other gateways of a shared journal what has not begun here, so that nothing waits for the end of a drain: runs
- * without a place, deliveries that wait, batches that gather.
+ * Leaves work that has not begun here to the other gateways of a shared journal, so that it does not wait for the end of
+ * a drain: runs without a slot, waiting deliveries, collecting batches.
  * @see SCA-1 in docs/specification.md
  */
 
@@ -21,7 +21,7 @@ export interface LeavePorts {
 const waitingRuns = ['queued', 'postponed', 'unbegun'];
 const waitingDeliveries = ['queued', 'waitingToRetry'];
 
-/** Resolves when everything is on disk, or could not be written and is free at the end of the session. */
+/** Resolves when everything is on disk; what could not be written becomes free at the end of the session. */
 export async function leaveWaiting({ keeper, writer, wards }: LeavePorts): Promise<void> {
   const runs = chartsOf(wards().runs, waitingRuns).map(({ key, chart }) => {
     const record: RunRecord = chart.getSnapshot().context.record;
@@ -31,7 +31,7 @@ export async function leaveWaiting({ keeper, writer, wards }: LeavePorts): Promi
   await keeper.giveLead();
 }
 
-/** The same for deliveries alone, where another gateway leads. */
+/** The same for deliveries alone, if another gateway leads. */
 export async function leaveDeliveries({ writer, wards }: Omit<LeavePorts, 'keeper'>): Promise<void> {
   const left = chartsOf(wards().deliveries, waitingDeliveries).map(({ key, chart }) => {
     const value: DeliveryRecord = chart.getSnapshot().context.record;
@@ -53,7 +53,7 @@ export function leaveBatches({ bursts, wards }: { readonly bursts: Bursts; reado
   }
 }
 
-/** A list, because what ends a chart must not change the pool that is being walked. */
+/** A list, because ending a chart must not change the pool during the iteration. */
 function chartsOf({ each }: Pick<Wards['runs'], 'each'>, states: readonly string[]) {
   const found: { readonly key: string; readonly chart: AnyActorRef }[] = [];
   each((key, chart) => {

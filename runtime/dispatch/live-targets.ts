@@ -1,7 +1,7 @@
 /**
- * The live delivery targets of every profile: makes them from the configuration, keeps those that did not change across a
- * reload, and has one connection chart for each that is configured. What cannot lie in a chart's context — credentials,
- * tokens, lanes — lies here.
+ * The live delivery targets of every profile: creates them from the configuration, keeps unchanged ones across a reload,
+ * and has one connection chart for each configured target. Holds what a chart's context cannot: credentials, tokens and
+ * rate-limited queues.
  * @see DLV-1, DLV-2 and DLV-5 in docs/specification.md
  */
 
@@ -33,69 +33,69 @@ import { createTargetLane, type TargetLane } from './target-lane.ts';
 
 export interface LiveTargetsPorts {
   readonly home: () => LoadedHome;
-  /** Undefined while the ward does not live. */
+  /** Undefined while the pool does not run. */
   readonly ward: () => WardHandle<PlatformInput> | undefined;
   readonly owner: Pick<TargetOwner, 'ports' | 'log'>;
   readonly wake: (callback: () => void, waitMs: number) => () => void;
   readonly nowMs: () => number;
-  /** Milliseconds that only rise: for waits, which a clock that is set must not change. */
+  /** Milliseconds that only rise: for waits, which setting the clock must not change. */
   readonly steadyMs: () => number;
   readonly random: () => number;
   readonly log: Logger;
 }
 
 export interface LiveTarget {
-  /** Its address in the ward, in the configuration's notation. */
+  /** Its key in the pool, by the configuration's name. */
   readonly key: string;
   readonly profile: string;
-  /** Its name, never an alias. */
+  /** The canonical name. */
   readonly target: string;
   readonly settings: PlatformSettings;
   readonly made: PlatformTarget;
-  /** The log knows no hurry. */
+  /** Undefined for the log, which has no rate limit. */
   readonly lane: TargetLane | undefined;
-  /** Tells whether anything changed. Holds secrets: compared, never shown. */
+  /** Changes with any of its settings. Contains secrets: only for comparison. */
   readonly print: string;
   /** Whether the configuration names it. */
   readonly configured: boolean;
-  /** When its platform was last asked whether it takes the credentials, by the steady clock. */
+  /** When the platform last checked the credentials, by the steady clock. */
   lastAskedMs: number;
 }
 
 export interface LiveTargets {
   /**
-   * Carries the configuration in force over to the connections: touches what changed and nothing else. Whatever is sent
-   * meanwhile waits for it.
+   * Applies the configuration in force to the connections and changes only what differs. Deliveries wait for it
+   * meanwhile.
    */
   reconcile(): Promise<void>;
-  /** Resolves once what is being made is made. */
+  /** Resolves when the current `reconcile` has ended. */
   made(): Promise<void>;
   find(profile: string, name: string): LiveTarget | undefined;
-  /** How a target's connection stands; undefined where it has none. */
+  /** The connection of a target; undefined if it has none. */
   connectionOf(target: LiveTarget): PlatformConnection | undefined;
-  /** Resolves when the check under way has ended, or nobody waits for it any more. */
+  /** Resolves when the check in progress has ended, or the signal aborts. */
   checkEnded(target: LiveTarget, signal: AbortSignal): Promise<void>;
-  /** Has the platform asked again whether it takes the credentials. */
+  /** Checks the credentials at the platform again. */
   lookAgain(target: LiveTarget): void;
-  /** What a delivery that was begun then, by the steady clock, has found out about the platform. */
+  /** Applies the outcome of a delivery, which began at this time by the steady clock, to the target's state. */
   learn(target: LiveTarget, outcome: SendOutcome, begunAtMs: number): void;
   verify(context: PlatformContext, signal: AbortSignal): Promise<VerifyResult>;
-  /** A check has ended, or the connection has. */
+  /** Called when a check or the connection has ended. */
   checked(key: string): void;
-  /** A connection's chart is gone. */
+  /** Called when a connection's chart has ended. */
   ended(key: string): void;
-  /** A connection's chart crashed. */
+  /** Called when a connection's chart has crashed. */
   crashed(key: string, error: unknown): void;
-  /** Looks at a target that failed, or asked for a pause, again: for a person who has fixed it. */
+  /** Checks a failed or paused target again: for a person who has fixed it. */
   check(profile: string, name: string): void;
   rows(): readonly TargetRow[];
-  /** The gateway stops: what waits for its place continues with the next start. */
+  /** For a stopping gateway: waiting deliveries continue after the next start. */
   park(): void;
-  /** Ends what a crashed gateway left behind. */
+  /** Ends the remains of a crashed gateway. */
   clear(): void;
 }
 
-/** A connection's chart as it stands. */
+/** The snapshot of a connection's chart. */
 export interface PlatformConnection {
   readonly value: string;
   readonly since: number;
@@ -108,7 +108,7 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
   const { home, ward, steadyMs } = ports;
   const respawns = createRespawns(ports);
   let kept = new Map<string, LiveTarget>();
-  /** The same by the targets' names: a delivery may have been given an alias. */
+  /** The same by canonical name: a delivery may use an alias. */
   let byName = new Map<string, LiveTarget>();
   const waiting = new Map<string, Set<() => void>>();
   let createPlatformTarget: TargetOwner['createPlatformTarget'];
@@ -139,13 +139,13 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
     };
   }
 
-  /** Whoever waits to be sent keeps its place in the queue when the entry of its target changes. */
+  /** A changed entry keeps its queue, so that waiting deliveries keep their places. */
   function laneOf(profile: string, target: string, settings: PlatformSettings): TargetLane {
     return byName.get(platformKey(profile, target))?.lane ?? createTargetLane(paceOf(target, settings), ports);
   }
 
   async function carryOver(): Promise<void> {
-    // A reload that comes meanwhile has its own turn.
+    // A reload that arrives meanwhile runs after this one.
     const { profiles } = home();
     const names = [...profiles.values()].flatMap(({ settings }) => Object.keys(settings.platforms));
     if (names.some((name) => name !== 'github_comment')) createPlatformTarget ??= await loadPlatformTargets();
@@ -163,12 +163,12 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
     byName = new Map([...next.values()].map((entry) => [platformKey(entry.profile, entry.target), entry]));
     for (const [key, { print }] of earlier) {
       if (next.get(key)?.print === print && !respawns.isSpent(key)) continue;
-      // Another entry, or a person who asks again, has crashed nothing yet.
+      // A changed entry, or a reload by a person, gets a new restart budget.
       respawns.forget(key);
       ward()?.get(key)?.send({ type: 'platform.stop' });
     }
     for (const key of next.keys()) spawn(key);
-    // Whom this lets go finds the new connection, and waits for its check.
+    // Deliveries that this releases find the new connection, and wait for its check.
     for (const [key, { target, settings, lane, print }] of next)
       if (earlier.get(key)?.print !== print) lane?.adjust(paceOf(target, settings));
   }
@@ -226,10 +226,10 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
     checkEnded,
     lookAgain,
     learn(entry, outcome, begunAtMs) {
-      // What is said to an entry that was changed meanwhile says nothing about its successor, whose lane is the same.
+      // An outcome for a replaced entry is not evidence about its successor, which uses the same queue.
       if (find(entry.profile, entry.target) !== entry) return;
       const connection = ward()?.get(entry.key);
-      // What was not sent says nothing about the platform.
+      // With a reason nothing was sent, so the delivery is not evidence about the platform.
       if (outcome.kind === 'delivered' && outcome.reason === undefined) {
         connection?.send({ type: 'platform.delivered' });
         entry.lane?.arrived(begunAtMs);
@@ -238,7 +238,7 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
         entry.lastAskedMs = steadyMs();
         connection?.send({ type: 'platform.refused' });
       }
-      // The chat of one that has a limit of its own waits for it already.
+      // A chat with its own limit already waits.
       if (outcome.kind === 'rateLimited' && outcome.ofChat !== true)
         entry.lane?.pauseFor(outcome.retryAfterMs, outcome.reason);
     },
@@ -307,7 +307,7 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
   };
 }
 
-/** The key of a target's connection in the ward: by one name, that which people have given it. */
+/** The key of a target's connection in the pool, by its configured name. */
 export function platformKey(profile: string, target: string): string {
   return inProfile(target, profile);
 }

@@ -1,5 +1,5 @@
 /**
- * Finds the record that a short id means: the newest for `latest`, else the only one whose key begins with the id.
+ * Resolves a short id to a record's key: the newest for `latest`, else the only one whose key begins with the id.
  * @see CLI-6 in docs/specification.md
  */
 
@@ -9,7 +9,7 @@ import { Refusal } from '../control/refusal.ts';
 
 export const latest = 'latest';
 
-/** Candidates that a refusal lists. */
+/** Candidates in a refusal. */
 export const mostCandidates = 20;
 
 /** Shorter prefixes would match by chance. */
@@ -25,12 +25,12 @@ export async function meantKey(
   if ((await journal?.get(collection, id)) !== undefined) return id;
   const keys = await keysOfPrefix(journal, collection, id);
   const [first] = keys;
-  // The deliveries of one run begin with its key, and the shortest comes first.
+  // The deliveries of one run begin with its key, and the shortest sorts first.
   if (keys.some((key) => runKeyOf(key) !== first)) throw ambiguous(id, keys);
   return first;
 }
 
-/** The keys that begin with the prefix, oldest first; one more than a refusal lists, at most. */
+/** The keys that begin with the prefix, oldest first; at most one more than a refusal lists. */
 export async function keysOfPrefix(
   journal: JournalReader | undefined,
   collection: MarkedCollection,

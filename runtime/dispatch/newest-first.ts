@@ -1,31 +1,34 @@
 /**
- * Reads a collection of the journal newest first until enough rows are found: all of it, or only what bears the marks of
- * the question and what is under way. Exact however long the history is: a record that is passed over was looked at, or
- * bears no such mark.
+ * Reads a collection of the journal newest first until enough rows are found: all of it, or only the records that the
+ * secondary index or the keys of due work lead to. Exact for a history of any length: each skipped record was either read
+ * or has no index entry.
  * @see DUR-2 in docs/specification.md
  */
 
 import { setImmediate as turn } from 'node:timers/promises';
 import type { JournalReader, MarkedCollection, StoredRecord } from '../../actors/store/journal.ts';
 
-/** A page of the journal: what is asked for, within these bounds. */
+/** Bounds of a page of the journal, whose size follows the limit of the question. */
 const smallestPage = 20;
 const largestPage = 200;
 
 export interface Question<In extends MarkedCollection = MarkedCollection> {
   readonly collection: In;
   readonly limit: number;
-  /** Only records before this key: the page after the one that it was the last of. */
+  /** Only records before this key, for the next page. */
   readonly before?: string;
   /** Only records from this key on. */
   readonly from?: string;
-  /** The ways to the records that are meant, each the marks they bear. Absent: all of the collection. */
+  /**
+   * The index entries that lead to the records: each inner list is one way, whose entries a record must all have. Absent:
+   * all records of the collection.
+   */
   readonly marks?: readonly (readonly string[])[];
-  /** Keys of records that may be meant beside them, in any order. */
+  /** Keys of further candidates, in any order. */
   readonly also?: readonly string[];
 }
 
-/** Picks rows until there are as many as the limit; a record that gives undefined is passed over. */
+/** Picks rows up to the limit; a record for which `pick` returns undefined is skipped. */
 export async function newestFirst<In extends MarkedCollection, Row>(
   journal: JournalReader | undefined,
   question: Question<In>,
@@ -40,7 +43,7 @@ export async function newestFirst<In extends MarkedCollection, Row>(
   return rows;
 }
 
-/** The records that may be meant, newest first, without an end at the limit. */
+/** The candidates, newest first, without a limit. */
 export async function* recordsOf<In extends MarkedCollection>(
   journal: JournalReader | undefined,
   question: Question<In>,
@@ -80,7 +83,7 @@ async function* byPages<In extends MarkedCollection>(
     yield* found;
     const last = found.at(-1);
     if (last === undefined || found.length < size) return undefined;
-    // A local engine answers without a turn of the loop: a search of thousands would hold up every request.
+    // A local engine answers without a turn of the event loop: a search through thousands would block every request.
     await turn();
     from = { from: last.key };
   }
@@ -98,7 +101,7 @@ async function* byKeys<In extends MarkedCollection>(
   return undefined;
 }
 
-/** All ways as one, each record once. */
+/** Merges all ways; each record occurs once. */
 async function* merged<In extends MarkedCollection>(ways: readonly Way<In>[]): Way<In> {
   const heads = await Promise.all(ways.map(async (way) => ({ way, next: (await way.next()).value })));
   for (let last: string | undefined; ; ) {

@@ -1,6 +1,6 @@
 /**
- * Writes and begins the deliveries of a failed run's notices. They are written with the end of the run in one commit, so that
- * a crash neither loses nor doubles them. The run does not wait for it, and no notice follows from its own failure.
+ * Writes and begins the deliveries of a failed run's notices. One commit writes them with the end of the run, so that a
+ * crash neither loses nor doubles them. The run does not wait for them, and a failed notice causes no further notice.
  * @see DIS-4 in docs/specification.md
  */
 
@@ -14,21 +14,21 @@ import type { Wards } from '../system/wards.ts';
 export interface NoticePorts {
   readonly keeper: JournalKeeper;
   readonly writer: RecordWriter;
-  /** The judge of what is secret: the text leaves the gateway. */
+  /** Redacts secrets, because the text leaves the gateway. */
   readonly redact: (text: string) => string;
   readonly nowMs: () => number;
   /** The number of the next delivery. */
   readonly nextOrder: () => number;
   readonly wards: () => Wards;
-  /** True while so many deliveries live that those that wait do so on disk. */
+  /** True while there are so many deliveries in memory that waiting ones stay on disk. */
   readonly crowded: () => boolean;
-  /** Keeps the chat of a delivery that is left on disk in order. */
+  /** Keeps the order of a chat whose delivery was left on disk. */
   readonly left: (key: string, record: DeliveryRecord) => void;
 }
 
-/** Returns the changes that write the notices of a run that ends; none where it has not failed or no notice is asked for. */
+/** Returns the changes that write the notices of an ended run; empty if it has not failed or no notice is configured. */
 export async function noticeChanges(key: string, run: RunRecord, ports: NoticePorts): Promise<readonly RecordChange[]> {
-  // Most runs have succeeded, and an event is large to read.
+  // Most runs succeed, and reading an event is expensive.
   if (!hasFailed(run)) return [];
   const event = (await ports.keeper.journal()?.get('events', run.eventKey))?.value;
   const nowMs = ports.nowMs();
@@ -39,7 +39,7 @@ export async function noticeChanges(key: string, run: RunRecord, ports: NoticePo
   });
 }
 
-/** Begins the deliveries of the notices that were written; one that was left on disk is taken up from there. */
+/** Begins the notices' deliveries that were written; one that was left on disk is recovered from there. */
 export async function openNotice(runKey: string, ports: NoticePorts): Promise<void> {
   for (const key of noticeKeys(runKey)) {
     const stored = await ports.keeper.journal()?.get('deliveries', key);
@@ -47,7 +47,7 @@ export async function openNotice(runKey: string, ports: NoticePorts): Promise<vo
   }
 }
 
-/** Begins a delivery that was written; one that was left on disk is taken up from there. */
+/** Begins a delivery that was written; one that was left on disk is recovered from there. */
 export function openWritten(
   { key, value, heldBy, dueAtMs, version }: StoredRecord<'deliveries'>,
   { keeper, writer, nowMs, wards, left }: NoticePorts,

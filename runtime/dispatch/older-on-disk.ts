@@ -1,8 +1,8 @@
 /**
- * Keeps the order of a chat whose deliveries are in the journal alone: because a start found more than the memory takes, or
- * because the gateway that led before still sends them. A later text of the chat asks for its place once they have been taken
- * up or sent, or none was for `order_hold_seconds`. Remembers the youngest of both kinds for each such chat, however many
- * there are. Reads no record and sends nothing.
+ * Keeps the order of a chat with deliveries that are only in the journal, because a start found more than fits in memory
+ * or the previous leader still sends them. A later delivery of the chat requests its slot once those have been recovered
+ * or sent, or after `order_hold_seconds` without any. Stores only the youngest of both kinds per chat, however many there
+ * are. Reads no record and sends nothing.
  * @see DLV-4 and SCA-1 in docs/specification.md
  */
 
@@ -13,7 +13,7 @@ import type { Platforms } from './platforms.ts';
 
 export interface OlderOnDiskPorts {
   readonly platforms: Pick<Platforms, 'ask' | 'hold' | 'orderHoldMs' | 'placeOf'>;
-  /** Whether a delivery is still to be taken up from the journal. */
+  /** Whether a delivery is still to be recovered from the journal. */
   readonly isOnDisk: (key: string) => Promise<boolean>;
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
@@ -21,13 +21,15 @@ export interface OlderOnDiskPorts {
 
 export interface OlderOnDisk {
   /**
-   * Notes a delivery that the journal holds at a start, before any of them is taken up.
-   * @param isElsewhere whether another gateway still has it
+   * Records a delivery that the journal holds at a start, before any is recovered.
+   * @param isElsewhere whether another gateway still holds it
    */
   note(key: string, record: DeliveryRecord, isElsewhere?: boolean): void;
-  /** Asks for a delivery's place as `Platforms.ask` does, behind older deliveries of its chat that are still on disk. */
+  /** Requests a delivery's slot like `Platforms.ask`, but after older deliveries of its chat that are still on disk. */
   readonly ask: Platforms['ask'];
-  /** Has the texts of each chat ask whose older deliveries have been taken up. Called after each look at the journal. */
+  /**
+   * Lets the deliveries request their slots whose older ones have been recovered. Called after each check of the journal.
+   */
   look(): Promise<void>;
   clear(): void;
 }
@@ -40,18 +42,18 @@ interface Mark {
 }
 
 interface Chat {
-  /** The youngest delivery that was left on disk; its time grows with each of them that is taken up. */
+  /** The youngest delivery that was left on disk; each recovered one extends the time. */
   onDisk?: Mark;
-  /** The youngest that another gateway has. */
+  /** The youngest that another gateway holds. */
   elsewhere?: Mark;
-  /** Those that wait, with their orders. */
+  /** The waiting deliveries, with their orders. */
   readonly behind: Map<() => void, number>;
 }
 
 export function createOlderOnDisk({ platforms, isOnDisk, steadyMs }: OlderOnDiskPorts): OlderOnDisk {
   const chats = new Map<string, Chat>();
 
-  /** Undefined where the target knows no places, and so no order. */
+  /** Undefined if the target has no places, and so no order. */
   function chatOf(record: DeliveryRecord): string | undefined {
     const { profile, target } = record;
     const place = platforms.placeOf(record);
@@ -60,7 +62,7 @@ export function createOlderOnDisk({ platforms, isOnDisk, steadyMs }: OlderOnDisk
 
   return {
     note(key, record, isElsewhere = false) {
-      // A direct delivery that a crash cut off is closed, not sent.
+      // An interrupted direct delivery is closed, not sent.
       if (isWaitedFor(record) && !isElsewhere) return;
       if (record.status === 'waitingToRetry') {
         platforms.hold(record, 'onDisk');
@@ -78,10 +80,10 @@ export function createOlderOnDisk({ platforms, isOnDisk, steadyMs }: OlderOnDisk
     ask(record, granted, missed) {
       const chat = chats.size === 0 ? undefined : chats.get(chatOf(record) ?? '');
       if (chat === undefined) return platforms.ask(record, granted, missed);
-      // A direct delivery is never taken up from disk, so it is new whatever its time says.
+      // A direct delivery is never recovered from disk, so it is always newer.
       const order = isWaitedFor(record) ? Number.POSITIVE_INFINITY : orderOf(record);
       const { onDisk } = chat;
-      // The time bounds a chat that stands still, not one with much to send.
+      // The time limits a chat without progress, not one with much to send.
       if (onDisk !== undefined && order <= onDisk.order)
         chat.onDisk = { ...onDisk, untilMs: steadyMs() + platforms.orderHoldMs(record) };
       if (!waits(chat, order)) return platforms.ask(record, granted, missed);
@@ -101,7 +103,7 @@ export function createOlderOnDisk({ platforms, isOnDisk, steadyMs }: OlderOnDisk
         for (const place of ['onDisk', 'elsewhere'] as const) {
           const mark = chat[place];
           if (mark === undefined || (mark.untilMs > now && (await isOnDisk(mark.key)))) continue;
-          // Another may have been noted meanwhile.
+          // Another mark may have been set meanwhile.
           if (chat[place]?.key === mark.key) delete chat[place];
         }
         if (chat.onDisk === undefined && chat.elsewhere === undefined) chats.delete(name);
@@ -116,7 +118,7 @@ export function createOlderOnDisk({ platforms, isOnDisk, steadyMs }: OlderOnDisk
   };
 }
 
-/** Whether a delivery of this order is later than what is not taken up or sent yet. */
+/** Whether older deliveries than this order are not recovered or sent yet. */
 function waits({ onDisk, elsewhere }: Chat, order: number): boolean {
   return [onDisk, elsewhere].some((mark) => mark !== undefined && order > mark.order);
 }

@@ -1,5 +1,5 @@
 /**
- * Keeps the deliveries that wait for a person: read from the journal once, afterwards kept current by the commits that land.
+ * Keeps the deliveries that wait for a person: read from the journal once, then updated by each commit.
  * @see INS-4 and DLV-4 in docs/specification.md
  */
 
@@ -17,22 +17,22 @@ import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { newestFirst } from './newest-first.ts';
 
 export interface OpenFailures {
-  /** The largest group first; only of a profile where one is given. */
+  /** The largest group first; with a profile, only its groups. */
   groups(profile?: string): Promise<readonly FailureGroup[]>;
   close(): void;
 }
 
 type OpenFailure = Failure & Pick<DeliveryRecord, 'profile'>;
 
-/** What the history has forgotten, and what another gateway of the journal wrote, shows after this time. */
+/** Removals by the history, and writes by other gateways of the journal, appear after this time. */
 const readAgainMs = 60_000;
 
 export function openFailures(keeper: Pick<JournalKeeper, 'journal' | 'watch'>, nowMs: () => number): OpenFailures {
   const failures = new Map<string, OpenFailure>();
   let readAtMs = Number.NEGATIVE_INFINITY;
-  /** By profile; those of all profiles are at the empty name. */
+  /** By profile; the groups of all profiles have the empty name. */
   const grouped = new Map<string, readonly FailureGroup[]>();
-  /** Commits that land while the journal is read. */
+  /** Commits that arrive while the journal is read. */
   let landed: Write[] | undefined;
 
   function apply(writes: readonly Write[]): void {
@@ -79,7 +79,7 @@ export function openFailures(keeper: Pick<JournalKeeper, 'journal' | 'watch'>, n
       if (known !== undefined) return known;
       const mine = [...failures.values()].filter((one) => profile === undefined || one.profile === profile);
       const found = groupFailures(mine);
-      // Callers may name any profile.
+      // Empty results are not cached, since callers may name any profile.
       if (found.length > 0) grouped.set(name, found);
       return found;
     },
@@ -87,7 +87,7 @@ export function openFailures(keeper: Pick<JournalKeeper, 'journal' | 'watch'>, n
   };
 }
 
-/** Without its text. */
+/** The failure of a record, without its text. */
 function failureOf({
   profile,
   target,

@@ -1,4 +1,4 @@
-/** Fills the holes of the platform connection chart: the check, whoever waits for it, and the line in the log. */
+/** Provides the effects of the platform connection chart: the check, its end for those that wait, and the log lines. */
 
 import { fromPromise } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
@@ -16,7 +16,7 @@ export interface PlatformPorts {
 }
 
 export function wirePlatform({ platforms, log }: PlatformPorts) {
-  /** What was last said of each, so that a platform that stays away is one line and not one every quarter of an hour. */
+  /** The last logged reason of each, so that a lasting outage is one line and not one every quarter of an hour. */
   const said = new Map<string, string>();
   const keyOf = ({ profile, name }: PlatformContext): string => platformKey(profile, name);
 
@@ -28,7 +28,7 @@ export function wirePlatform({ platforms, log }: PlatformPorts) {
       tellChecked: ({ context }) => {
         if (context.why === null && said.delete(keyOf(context)))
           log.log('info', `target ${context.name} is connected again`, { profile: context.profile });
-        // Told after this step: whoever waits looks at the state that it leads to.
+        // After this step, so that the waiting deliveries see the state that it leads to.
         queueMicrotask(() => platforms().checked(keyOf(context)));
       },
       reportFailed: ({ context }) => {

@@ -1,6 +1,6 @@
 /**
- * Sends deliveries to the live targets: waits for a target's connection, keeps to its lane, and says where a text goes.
- * What a delivery finds out about its platform is told to the target.
+ * Sends deliveries to the live targets: waits for a target's connection, respects its rate-limited queue, and resolves
+ * the place of a text. Passes on to the target what a delivery's outcome shows about its platform.
  * @see DLV-2 and DLV-4 in docs/specification.md
  */
 
@@ -23,38 +23,39 @@ export interface Platforms
     'reconcile' | 'verify' | 'checked' | 'ended' | 'crashed' | 'check' | 'rows' | 'park' | 'clear'
   > {
   send(record: DeliveryRecord, signal: AbortSignal): Promise<Attempt>;
-  /** Whether a text stays within the gateway, which needs no mark on disk before it is delivered. */
+  /** Whether a target is within the gateway, so that a delivery to it needs no mark on disk first. */
   isWithin(profile: string, target: string): boolean;
-  /** Delivers a text that stays within the gateway; undefined where it does not, or an earlier try may have delivered it. */
+  /** Delivers a text within the gateway; undefined if its target is outside, or an earlier attempt may have delivered it. */
   sendWithin(record: DeliveryRecord): Attempt | undefined;
   /**
-   * Asks for a delivery's place on the way to its platform; the returned function gives it back. Calls `missed` with the
-   * reason, perhaps before this returns, where the platform's pause outlasts the sender of a direct delivery.
+   * Requests a delivery's slot in its platform's queue; the returned function releases it. Calls `missed` with the
+   * reason, possibly before this returns, if the platform's pause outlasts the sender of a direct delivery.
    */
   ask(record: DeliveryRecord, granted: () => void, missed?: (reason: string) => void): () => void;
   /**
-   * Keeps a chat for a text that waits for its next try: later ones wait behind it for `order_hold_seconds`, and where a
-   * part of it has arrived until it ends. One that is on disk alone may find no room in memory, so the bound always holds.
+   * Reserves a chat for a text that waits for its next attempt: later ones wait for `order_hold_seconds`, or until it
+   * ends if a part of it has arrived. A text that is only on disk may find no room in memory, so the time limit always
+   * applies to it.
    */
   hold(record: DeliveryRecord, where?: 'onDisk'): void;
-  /** For how long later texts of a chat wait for an earlier one. */
+  /** How long later texts of a chat wait for an earlier one. */
   orderHoldMs(record: DeliveryRecord): number;
-  /** A delivery has ended, and holds back nobody any more. */
+  /** Called when a delivery has ended, so that it no longer blocks its chat. */
   release(record: DeliveryRecord): void;
   deduplicatesForMs(record: DeliveryRecord): number;
-  /** Where it goes: its own place, else the home channel; undefined where its target is not made or knows no places. */
+  /** Its destination: its own place, else the home channel; undefined if its target does not exist or has no places. */
   placeOf(record: DeliveryRecord): string | undefined;
-  /** The pause that a delivery waits for because its platform has asked for it; undefined where it waits for none. */
+  /** The pause requested by its platform that a delivery waits for; undefined without one. */
   pauseOf(record: DeliveryRecord): PlatformPause | undefined;
 }
 
-/** Also for a target that needs no entry. */
+/** Also for a target without an entry in the configuration. */
 const defaultOrderHoldMs = 600_000;
-/** Deliveries make a platform that refuses its credentials look again this often at most. */
+/** Minimum interval between the checks that deliveries cause at a platform that refuses its credentials. */
 const leastCheckMs = 60_000;
 
 export interface PlatformsPorts extends LiveTargetsPorts {
-  /** The record of a run; undefined where the history no longer has it. */
+  /** The record of a run; undefined if the history no longer has it. */
   readonly runOf: (key: string) => Promise<RunRecord | undefined>;
 }
 
@@ -62,9 +63,9 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
   const { home, nowMs, steadyMs } = ports;
   const targets = createLiveTargets(ports);
   const { find } = targets;
-  /** Who has a turn and waits for a check, with how it is taken back; not of texts that somebody waits for. */
+  /** Releases the slots of deliveries that wait for a check; without those that a sender waits for. */
   const checking = new Set<() => void>();
-  /** Direct deliveries that wait for their place. */
+  /** Direct deliveries that wait for their slot. */
   const awaited = new Map<DeliveryRecord, (reason: string) => void>();
 
   function placeOf(record: DeliveryRecord): string | undefined {
@@ -75,13 +76,13 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     return find(record.profile, record.target)?.made.deduplicatesForMs(record.extra, goesOnAt(record)) ?? 0;
   }
 
-  /** The target of a delivery while its platform is asked whether it takes the credentials: its entry may change meanwhile. */
+  /** The target of a delivery while its credentials are being checked; read anew, because its entry may change meanwhile. */
   function verifyingFor({ profile, target }: DeliveryRecord): LiveTarget | undefined {
     const entry = find(profile, target);
     return entry !== undefined && targets.connectionOf(entry)?.value === 'verifying' ? entry : undefined;
   }
 
-  /** A crash while a check is waited for would leave a delivery as perhaps sent that was not. */
+  /** Waits for the check first: after a crash during it, the delivery would be considered possibly sent. */
   async function grantOnceChecked(record: DeliveryRecord, signal: AbortSignal, granted: () => void): Promise<void> {
     for (let entry = verifyingFor(record); entry !== undefined && !signal.aborted; entry = verifyingFor(record)) {
       await targets.checkEnded(entry, signal);
@@ -89,7 +90,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     if (!signal.aborted) granted();
   }
 
-  /** The target where it may be sent to; else why not. Waits for a check that is under way. */
+  /** Returns the target if it can be sent to, else the reason. Waits for a check in progress. */
   async function reach(
     { profile, target: name }: DeliveryRecord,
     signal: AbortSignal,
@@ -120,7 +121,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     if ('kind' in entry) return entry;
     const { deliveryId, text, extra, sent, unsureSinceMs } = record;
     const known = { nowMs: nowMs(), deduplicatesForMs: deduplicatesForMs(record) };
-    // Its wait, its turn or a time without a gateway may have lasted longer than was planned after the earlier try.
+    // The wait or an outage may have lasted longer than was planned after the earlier attempt.
     if (unsureSinceMs !== undefined && !isKnownAgain(unsureSinceMs, known))
       return refused(
         'permanent',
@@ -146,13 +147,13 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     for (const [waiting, missed] of [...awaited]) tellIfTooLong(waiting, missed);
     if (outcome.kind !== 'delivered') {
       const begun = outcome.partly ?? sent;
-      // Before its place is given back, and the next one has it.
+      // Before its slot is released, so that the next delivery cannot get ahead.
       hold(begun === undefined ? record : { ...record, sent: begun });
     }
     return outcome;
   }
 
-  /** Returns whether the platform's pause outlasts the sender that waits. */
+  /** Returns whether the platform's pause outlasts the waiting sender, and calls `missed` if so. */
   function tellIfTooLong(record: DeliveryRecord, missed: (reason: string) => void): boolean {
     const pause = find(record.profile, record.target)?.lane?.pauseNow();
     if (pause === undefined || pause.untilMs <= (record.answerByMs ?? Number.POSITIVE_INFINITY)) return false;
@@ -160,7 +161,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     return true;
   }
 
-  /** The target, where it is usable and delivers within the gateway. */
+  /** The target, if it is usable and delivers within the gateway. */
   function within(profile: string, name: string): LiveTarget | undefined {
     const entry = find(profile, name);
     if (entry?.made.deliverAtOnce === undefined || whyNot(name, entry.settings) !== undefined) return undefined;
@@ -175,7 +176,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     const { sent, failedSinceMs, profile, target } = record;
     const entry = find(profile, target);
     const boundMs = orderHoldMs(record);
-    // A wall clock that was set back holds nothing up for longer.
+    // A wall clock that was set back extends no wait.
     const leftMs = Math.min(boundMs, (failedSinceMs ?? nowMs()) + boundMs - nowMs());
     const untilMs = sent === undefined || where === 'onDisk' ? steadyMs() + leftMs : Number.POSITIVE_INFINITY;
     entry?.lane?.hold(placeOf(record) ?? '', nameOf(record), untilMs);
@@ -271,12 +272,12 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
   };
 }
 
-/** Where a text continues that may have begun to arrive: another home channel must get neither its second half nor all of it. */
+/** The place of a text that may have begun to arrive: another home channel must get neither its rest nor all of it. */
 function goesOnAt({ status, chat, sent, unsureSinceMs }: DeliveryRecord): string | undefined {
   return status === 'sending' || sent !== undefined || unsureSinceMs !== undefined ? chat : undefined;
 }
 
-/** What tells a delivery from the others: as the key of its record. */
+/** Identifies a delivery: the same text as its record's key. */
 function nameOf({ runKey, failedRun, progress, eventKey, nth }: DeliveryRecord): string {
   if (progress !== undefined) return progressKey(eventKey, progress);
   return failedRun === undefined ? nthKey(runKey ?? eventKey, nth) : noticeKey(failedRun, nth);

@@ -1,6 +1,6 @@
 /**
- * Writes and begins the reports of runs that have not ended. That a run was accepted is written with its event in one
- * commit; a question is written when it is asked. A report that cannot be written is logged, and the run continues.
+ * Writes and begins the reports of runs in progress. The report of an accepted event is written with the event in one
+ * commit; a question is reported when it is asked. A report that cannot be written is logged, and the run continues.
  * @see DLV-6 and DUR-1 in docs/specification.md
  */
 
@@ -13,7 +13,7 @@ import { type NoticePorts, openWritten } from './notices.ts';
 export interface ProgressReports {
   /** Begins the report that was written with an accepted event. */
   open(key: string, record: DeliveryRecord): void;
-  /** A run asks a person. */
+  /** Reports that a run has a question for a person. */
   asked(row: ApprovalRow): void;
 }
 

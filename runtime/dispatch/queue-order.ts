@@ -1,15 +1,15 @@
 /**
- * Numbers the deliveries in the order in which they are queued. The numbers rise across starts and when the clock is set back,
- * which times do not. Knows no chat.
+ * Numbers the deliveries in the order in which they are queued, across all chats. Unlike times, the numbers also rise
+ * across restarts and when the clock is set back.
  * @see DLV-4 in docs/specification.md
  */
 
 export interface QueueOrder {
-  /** The number of the next delivery: the time in Unix milliseconds where the clock has not been set back. */
+  /** The number of the next delivery: the time in Unix milliseconds, unless the clock has been set back. */
   next(): number;
   /** The greatest number so far. */
   last(): number;
-  /** Notes a number from the journal. */
+  /** Records a number from the journal. */
   saw(order: number): void;
 }
 

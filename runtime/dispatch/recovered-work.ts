@@ -1,5 +1,5 @@
 /**
- * Remembers the last work that this gateway has taken from others of the database that had ended.
+ * Stores the last work that this gateway has adopted from stopped gateways of the database.
  * @see SCA-2 and SCA-3 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecoveredWork } from '../control/contract.ts';
 
 export interface RecoveredRows {
-  /** Notes a record that was just taken; of work that no other gateway had it notes nothing. */
+  /** Records work that was just taken, if another gateway held it before. */
   note(taken: Taken<'deliveries' | 'groups' | 'runs'>): void;
   /** Newest first. */
   rows(): readonly RecoveredWork[];
@@ -27,7 +27,7 @@ export function createRecoveredWork({
   return {
     note({ from, value }) {
       const node = from === undefined ? undefined : keeper.ownerOf(from);
-      // A gateway that ended before this one started is known by no name; one of this name is its own earlier life.
+      // The name of a gateway that stopped before this one started is unknown; the own name is that of an earlier process.
       if (node === undefined || node === keeper.node()) return;
       const { profile, route } = value;
       rows.unshift({ at: new Date(nowMs()).toISOString(), from: node, profile, route, ...workOf(value) });

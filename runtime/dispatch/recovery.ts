@@ -1,6 +1,6 @@
 /**
- * Takes up the work that the journal remembers: deliveries whose sending a crash cut off, runs that waited, ran or were
- * about to deliver, bursts that gathered. What may not be repeated is closed with its true outcome instead.
+ * Recovers the work of the journal: deliveries that a crash interrupted, runs that waited, ran or were about to deliver,
+ * collecting batches. Work that must not be repeated is closed with its true outcome instead.
  * @see DUR-1 and COA-3 in docs/specification.md
  */
 
@@ -27,18 +27,18 @@ export interface ResumePorts {
   readonly wards: () => Wards;
   readonly settleRun: SettleRun;
   readonly nowMs: () => number;
-  /** The time that no clock set back turns back: what was due before that stays due. */
+  /** The current time, unaffected when the clock is set back: what was due stays due. */
   readonly dueMs: () => number;
   readonly log: Logger;
   readonly recovered: (taken: Taken<'deliveries' | 'groups' | 'runs'>) => void;
   readonly onInterrupted: (profile: string) => 'rerun' | 'report';
-  /** For how long the target delivers a repeated delivery once. */
+  /** How long the target recognizes a repeated delivery. */
   readonly deduplicatesForMs: (record: DeliveryRecord) => number;
-  /** Keeps its chat for a delivery that waits for its next try. */
+  /** Reserves the chat of a delivery that waits for its next attempt. */
   readonly hold: (record: DeliveryRecord) => void;
-  /** Numbers deliveries; knows those of the journal once they have been taken up. */
+  /** Numbers deliveries, and continues after those of the journal. */
   readonly order: Pick<QueueOrder, 'last' | 'saw'>;
-  /** Keeps the chats of what finds no room in order. */
+  /** Keeps the order of chats with deliveries that find no room. */
   readonly older: Pick<OlderOnDisk, 'note' | 'look'>;
   /** How many runs may be in memory. */
   readonly bound: () => number;
@@ -46,18 +46,18 @@ export interface ResumePorts {
   readonly room: () => number;
   readonly deliveryRoom: () => number;
   /**
-   * Aborts when the gateway drains or crashes. Nothing is taken or begun after that; what this session has taken by then
-   * is taken up by the next start.
+   * Aborts when the gateway drains or crashes. Nothing is taken or begun after that; what this session has already taken
+   * is recovered by the next start.
    */
   readonly signal: () => AbortSignal;
 }
 
 /** How much is taken from the journal at a time. */
 export const sliceSize = 500;
-/** How much is taken up in one turn of the event loop: about ten milliseconds of work. */
+/** How much is recovered in one turn of the event loop: about ten milliseconds of work. */
 const turnSize = 50;
 
-/** Takes up everything; what finds no room stays on disk and is taken by a refill later. */
+/** Recovers everything; what finds no room stays on disk for a later check. */
 export async function resumeWork(ports: ResumePorts, signal = ports.signal()): Promise<void> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
@@ -69,22 +69,22 @@ export async function resumeWork(ports: ResumePorts, signal = ports.signal()): P
   if (!signal.aborted) await ports.older.look();
 }
 
-/** Takes up every free delivery, in their order. */
+/** Takes every free delivery, in order. */
 async function takeLead(journal: Journal, session: SessionId, ports: ResumePorts, signal: AbortSignal): Promise<void> {
   await noteAll(journal, ports, signal);
   await takeDeliveries(journal, session, ports, signal, Number.MAX_SAFE_INTEGER);
 }
 
 /**
- * Takes deliveries from the journal whose time has come while they waited there alone; all of them where this gateway has
- * just become the leader.
+ * Takes deliveries that became due while they were only in the journal; all of them if this gateway has just become the
+ * leader.
  */
 export async function refillDeliveries(ports: ResumePorts, signal = ports.signal()): Promise<void> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
   if (await ports.keeper.seekLead()) await takeLead(journal, session, ports, signal);
-  // One in order has its number for a due time, which a clock that was set back has yet to reach.
+  // An ordered delivery has its number as due time, which may be ahead of a clock that was set back.
   await takeDeliveries(journal, session, ports, signal, Math.max(ports.dueMs(), ports.order.last()));
   if (!signal.aborted) await ports.older.look();
 }
@@ -104,7 +104,7 @@ async function takeDeliveries(
     taken.push(...slice);
     if (slice.length < limit) break;
   }
-  // They come by when they are due; a chat has them as they were queued, and behind the one that it waits for.
+  // The journal returns them by due time; a chat needs them in queue order, after the one that it waits for.
   taken.sort((one, other) => orderOf(one.value) - orderOf(other.value));
   await inTurns(taken, { ports, signal }, ({ value: record }) => {
     if (record.status === 'waitingToRetry') ports.hold(record);
@@ -114,7 +114,7 @@ async function takeDeliveries(
   });
 }
 
-/** Notes every delivery that waits, before any is taken up. */
+/** Records every waiting delivery, before any is taken. */
 async function noteAll(journal: Journal, ports: ResumePorts, signal: AbortSignal): Promise<void> {
   const retried: { readonly key: string; readonly order: number }[] = [];
   await inTurns(
@@ -130,7 +130,7 @@ async function noteAll(journal: Journal, ports: ResumePorts, signal: AbortSignal
       else ports.older.note(key, record, ports.keeper.isElsewhere(stored.heldBy));
     },
   );
-  // The oldest first: a chat is kept for one at a time.
+  // The oldest first, because a chat is reserved for one at a time.
   retried.sort((one, other) => one.order - other.order);
   await inTurns(retried, { ports, signal }, async ({ key }) => {
     const stored = await journal.get('deliveries', key);
@@ -139,8 +139,8 @@ async function noteAll(journal: Journal, ports: ResumePorts, signal: AbortSignal
 }
 
 /**
- * Handles records in their order until the signal aborts, and lets everything else have its turn after some of them. One that
- * falls over a flaw is logged and left to the next start; the others must not wait for it.
+ * Handles records in order until the signal aborts, and lets other work run in between. If one throws, this is logged,
+ * the record is left to the next start, and the others continue.
  */
 async function inTurns<Item extends { readonly key: string }>(
   items: readonly Item[],
@@ -164,7 +164,7 @@ export async function refillRuns(ports: ResumePorts, signal = ports.signal()): P
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
   while (!signal.aborted) {
-    // In parts, so that several gateways that look at the same time share what waits.
+    // In parts, so that gateways that check at the same time share the waiting runs.
     const limit = Math.min(sliceSize, Math.ceil(ports.bound() / 4), ports.room());
     if (limit <= 0) return;
     const taken = await take(journal, session, 'runs', limit, ports);
@@ -173,7 +173,7 @@ export async function refillRuns(ports: ResumePorts, signal = ports.signal()): P
   }
 }
 
-/** Takes up batches that no gateway holds. */
+/** Takes batches that no gateway holds. */
 export async function refillGroups(ports: ResumePorts, signal = ports.signal()): Promise<void> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
@@ -186,8 +186,8 @@ export async function refillGroups(ports: ResumePorts, signal = ports.signal()):
 }
 
 /**
- * Ends the runs whose agent works here and that another gateway has taken over, as it does once this gateway's session has
- * ended. Whatever else it has taken finds out with its next write.
+ * Ends the runs in progress here that another gateway has adopted because this gateway's session expired. Other lost work
+ * is detected at its next write.
  */
 export async function letGoOfLost(ports: ResumePorts): Promise<void> {
   const running = new Map<string, AnyActorRef>();
@@ -207,7 +207,7 @@ async function take<In extends 'deliveries' | 'groups' | 'runs'>(
   collection: In,
   limit: number,
   ports: ResumePorts,
-  // A pending burst is due in the future; its timer runs here, so it is taken now.
+  // A batch is due in the future, but its timer runs here, so it is taken now.
   dueBeforeMs = Number.MAX_SAFE_INTEGER,
 ): Promise<Taken<In>[]> {
   const taken = await journal.take(collection, { session, dueBeforeMs, limit });
@@ -219,7 +219,7 @@ async function take<In extends 'deliveries' | 'groups' | 'runs'>(
   return [];
 }
 
-/** A delivery that was taken by itself continues; one that was taken with its run is spawned by that. */
+/** A delivery that was taken by itself is spawned here; one that was taken with its run is spawned by the run. */
 async function resumeDelivery(
   stored: StoredRecord<'deliveries'>,
   ports: ResumePorts,
@@ -268,7 +268,7 @@ async function resumeRun(stored: Taken<'runs'>, ports: ResumePorts): Promise<voi
   ports.writer.adopt('runs', key, stored.version);
   for (const one of deliveries) {
     if (one.value.status === 'waitingToRetry') ports.hold(one.value);
-    // Its end is written with that of the run.
+    // The end of the run is written with that of its delivery.
     if ((await resumeDelivery(one, ports, 'run')) === 'ended' && (await isFinished(key, ports))) return;
   }
   const delivery = (await ports.keeper.journal()?.get('deliveries', key))?.value;
@@ -289,7 +289,7 @@ async function resumeRun(stored: Taken<'runs'>, ports: ResumePorts): Promise<voi
   }
 }
 
-/** Closes a run that an unshared journal had, as its response does not wait for it in a shared one. */
+/** Closes a run that was delivering in an unshared journal: in a shared one a run does not wait for its delivery. */
 async function leaveToLeader(
   { key, value, version }: StoredRecord<'runs'>,
   deliveries: readonly StoredRecord<'deliveries'>[],
@@ -303,8 +303,8 @@ async function leaveToLeader(
 }
 
 /**
- * Keeps work whose chart lives here, taken after the session that held it ran out. Where another gateway has written it
- * since, it is put back, and taken up again once that chart has found out and ended.
+ * Keeps work whose chart still runs here, taken again after its session expired. If another gateway has written it since,
+ * it is released, and recovered once the chart has noticed and ended.
  */
 async function regain(
   version: number,

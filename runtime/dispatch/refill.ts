@@ -1,8 +1,7 @@
 /**
- * Takes up the runs and deliveries that wait on disk alone, because so many wait in memory. Looks when enough runs have
- * ended to make a look worth its while, and every few seconds whatever happened: a commit that landed late, a journal that
- * could not be read, work that was left while no gateway stood. One look
- * at a time, and none beside the recovery of a start. Knows nothing of what it takes up.
+ * Recovers the runs and deliveries that wait only on disk because memory was full. Checks when enough runs have ended to
+ * make a check worthwhile, and every few seconds for late commits, failed reads of the journal, and work that was left
+ * while no gateway ran. One check at a time, and none during the recovery of a start.
  * @see DIS-3, DLV-4 and DUR-1 in docs/specification.md
  */
 
@@ -22,40 +21,40 @@ import { tellUnforeseen } from './work-log.ts';
 
 export interface RefillPorts {
   readonly resume: ResumePorts;
-  /** False before the gateway runs and while it drains: nothing is begun then. */
+  /** False before the gateway runs and while it drains: then no work is begun. */
   readonly isUp: () => boolean;
   readonly every: Every;
-  /** How long it waits between its looks. */
+  /** The interval of the checks. */
   readonly lookEveryMs: number;
 }
 
 export interface Refill {
-  /** Whether one more run may wait in memory; one that may not waits on disk, and is looked for. */
+  /** Whether one more run may wait in memory; if not, it stays on disk and is found by a later check. */
   hasRoom(): boolean;
-  /** A run is gone from memory. */
+  /** Reports that a run has left memory. */
   runEnded(): void;
   /**
-   * Takes up everything that the journal remembers, after the look under way. Never rejects; where it fails, the next look
-   * begins it again.
+   * Recovers everything in the journal, after the check in progress. Never rejects; after a failure the next check
+   * repeats it.
    */
   resume(): Promise<void>;
   stop(): void;
 }
 
-/** However much other gateways do, the looks that their news lead to are so far apart. */
+/** Minimum interval between checks that notifications of other gateways cause. */
 const newsPauseMs = 100;
 
 export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts): Refill {
-  /** Whether runs have been left on disk since a look found the last of them. */
+  /** Whether runs have been left on disk since a check found the last of them. */
   let runsWait = false;
   let looking = false;
   let isMissed = false;
-  /** Whether a recovery fell over something; nothing else looks for the bursts of its start. */
+  /** Whether a recovery failed; only its repetition finds the batches of the start. */
   let isOwed = false;
-  /** Since the last look, others may have taken work if this has changed. */
+  /** The life of the session at the last check; if it has changed, other gateways may have taken work since. */
   let lookedAs: string | undefined;
 
-  // After a failed look the next one comes in a few seconds.
+  // After a failed check the next one follows in a few seconds.
   const inTurn = createTurns((thrown) => tellUnforeseen(resume.log, 'the work that waits on disk', thrown));
 
   async function recover(): Promise<void> {
@@ -70,7 +69,7 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     const signal = resume.signal();
     runsWait = false;
     await refillRuns(resume, signal);
-    // What filled the room may have left others behind.
+    // A full memory may have left others behind.
     runsWait ||= resume.room() <= 0;
     if (isUp()) await refillDeliveries(resume, signal);
     if (isUp()) await refillGroups(resume, signal);
@@ -78,7 +77,7 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     if (keeper.isShared() && !keeper.leads()) await leaveDeliveries(resume);
     const life = keeper.life();
     if (life === lookedAs) return;
-    // What the last one held is taken by now, by this gateway or by another.
+    // The work of the last session has been taken by now, by this gateway or by another.
     if (lookedAs !== undefined) await letGoOfLost(resume);
     lookedAs = life;
   }
@@ -104,7 +103,7 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     news ??= setTimeout(() => {
       news = undefined;
       heardAtMs = performance.now();
-      // News that comes while it looks may be of what it has passed.
+      // A notification during a check may be about a part that is already checked.
       isMissed = looking;
       lookOnce();
     }, waitMs).unref();

@@ -1,6 +1,6 @@
 /**
- * The deliveries of a run's response: writes them with the response in one commit, opens them, and keeps the run's record at
- * what they have come to. One delivery reports to its run; several begin once the run has closed.
+ * The deliveries of a run's response: writes them with the response in one commit, begins them, and updates the run's
+ * record with their outcomes. A single delivery reports to its run; several begin once the run has closed.
  * @see DLV-7 and DUR-1 in docs/specification.md
  */
 
@@ -15,7 +15,7 @@ import { type NoticePorts, openWritten } from './notices.ts';
 
 type ResponseChange = Extract<RecordChange, { readonly collection: 'deliveries' }> & { readonly value: DeliveryRecord };
 
-/** Returns what writes the deliveries of a response; the first has the order that its run is taken up by. */
+/** Returns the changes that write the deliveries of a response; the first has the order of its run. */
 export async function responseChanges(
   key: string,
   run: RunRecord,
@@ -26,7 +26,7 @@ export async function responseChanges(
   return responsesTo((await ports.keeper.journal()?.get('events', run.eventKey))?.value, key, { run, order }, ports);
 }
 
-/** Returns the same where the event is known. */
+/** The same for a known event. */
 export function responsesTo(
   event: EventRecord | undefined,
   key: string,
@@ -68,7 +68,7 @@ export async function openResponses(runKey: string, ports: NoticePorts): Promise
   }
 }
 
-/** The first is written with its run and held like that. */
+/** The first was written with its run, by this gateway's session, and is held like the run. */
 export function openResponse(stored: StoredRecord<'deliveries'>, runKey: string, ports: NoticePorts): void {
   const heldBy = stored.key === runKey ? ports.keeper.session() : stored.heldBy;
   const { heldBy: _, ...rest } = stored;
@@ -77,7 +77,7 @@ export function openResponse(stored: StoredRecord<'deliveries'>, runKey: string,
 
 /**
  * Verdicts of commits that wrote the end of a run together with that of its delivery, by the run's key. The run finds its
- * verdict here when it hears that the delivery has ended, and writes nothing itself.
+ * verdict here when it is notified of the delivery's end, and writes nothing itself.
  */
 export type RunEnds = Roster<string, WriteVerdict>;
 
@@ -86,30 +86,30 @@ export type ResponsePorts = {
   readonly wards: () => Wards;
 };
 
-/** The outcome of a commit; of one that met another version than it expected, in which collection. */
+/** The outcome of a commit; for a version conflict, with its collection. */
 interface Settled {
   readonly kind: string;
   readonly collection?: Collection;
 }
 
 /**
- * Brings the record of a run that has closed up to date with a delivery that ends or begins anew, and passes on the write.
- * Deliveries of one run wait for each other in it, and where two gateways write the same run, the later one looks again,
- * so that the last of them sees all others.
+ * Updates the record of a closed run when a delivery ends or begins again, in the same commit. Deliveries of one run wait
+ * for each other, and if two gateways write the same run, the later one reads again, so that the last of them sees all
+ * others.
  */
 export type SettleRun = <Done extends Settled>(
   record: DeliveryRecord,
   commit: (also: readonly Write[]) => Promise<Done>,
 ) => Promise<Done>;
 
-/** Each try but the last has met a write of another gateway. */
+/** Each attempt except the last met a write of another gateway. */
 const mostTries = 50;
 
 export function createSettleRun({ keeper, wards }: ResponsePorts): SettleRun {
   const turns = new Map<string, Promise<unknown>>();
 
   async function runAfter(key: string, record: DeliveryRecord): Promise<Write[]> {
-    // One that still waits for its only delivery hears of it and closes itself.
+    // A run that still waits for its only delivery is notified of its end and closes itself.
     if (record.of === undefined && wards().runs.get(key)?.getSnapshot().value === 'delivering') return [];
     const run = await keeper.journal()?.get('runs', key);
     if (run === undefined || run.value.status === 'queued' || run.value.status === 'running') return [];
@@ -146,7 +146,7 @@ export function createSettleRun({ keeper, wards }: ResponsePorts): SettleRun {
   };
 }
 
-/** The deliveries of a run as they stand on disk, with one as it is about to. */
+/** The deliveries of a run on disk, with one replaced by its new record. */
 async function siblingsOf(keeper: JournalKeeper, runKey: string, record: DeliveryRecord): Promise<DeliveryRecord[]> {
   const keys = responseKeys(runKey, record.of);
   const stored = await Promise.all(keys.map((key) => keeper.journal()?.get('deliveries', key)));
@@ -156,12 +156,12 @@ async function siblingsOf(keeper: JournalKeeper, runKey: string, record: Deliver
   });
 }
 
-/** The keys of a run's deliveries beside the first; none where that is the only one. */
+/** The keys of a run's deliveries after the first; empty if there is only one. */
 export function furtherKeys(runKey: string | undefined, first: DeliveryRecord | undefined): readonly string[] {
   return runKey === undefined ? [] : responseKeys(runKey, first?.of).slice(1);
 }
 
-/** All deliveries of a run, for those who look at it; nothing where it has one alone. */
+/** All deliveries of a run, for display; empty if there is only one. */
 export async function furtherOf(
   journal: JournalReader | undefined,
   runKey: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * The runs of a route at the same time over all gateways of a shared journal: each has one of so many locks. Those that wait
- * ask again when one is given back at any gateway.
+ * Limits a route's concurrent runs over all gateways of a shared journal by a fixed number of locks. Waiting runs try
+ * again when any gateway releases one.
  * @see DIS-3 and SCA-1 in docs/specification.md
  */
 
@@ -18,9 +18,9 @@ export interface RouteSlots {
   stop(): void;
 }
 
-/** News of a slot that was given back can be missed. */
+/** A notification of a released slot may be missed. */
 const askAgainMs = 1_000;
-/** All begin to ask within this time, so that the gateway that gave a slot back does not always get it again. */
+/** Each gateway tries at a random moment within this time, so that the releasing one does not always win. */
 const fairMs = 20;
 
 export function createRouteSlots(keeper: JournalKeeper, random: () => number = Math.random): RouteSlots {
@@ -54,7 +54,7 @@ export function createRouteSlots(keeper: JournalKeeper, random: () => number = M
           await sleep(random() * fairMs, undefined, { ref: false });
           for (let nth = 0; nth < bound && !isWithdrawn(); nth += 1) {
             const lock = `slot/${profile}/${route}/${nth}`;
-            // One that cannot be read is asked for again.
+            // After a failed read it is tried again.
             const holder = await takeLock(keeper, lock, run).catch(() => undefined);
             if (holder !== undefined) return () => void giveBack(lock, holder);
           }

@@ -1,5 +1,5 @@
 /**
- * Lists and shows agent runs from the journal, as a daemon sees them or as they lie on disk. Knows no socket.
+ * Lists and shows agent runs from the journal, in a daemon or read from disk.
  * @see CLI-5 and DUR-2 in docs/specification.md
  */
 
@@ -15,7 +15,7 @@ import { newestFirst } from './newest-first.ts';
 import { furtherOf } from './responses.ts';
 
 export interface RunHistoryPorts {
-  /** Undefined where there is nothing to read. */
+  /** Undefined if there is no journal to read. */
   readonly journal: () => JournalReader | undefined;
   readonly seenRun: SeenRun;
   /** The runs that wait for a person, each with its oldest question. */
@@ -28,7 +28,7 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
     (await journal()?.get(collection, key))?.value;
   const eventOf = (key: string): Promise<EventRecord | undefined> => get('events', key);
 
-  /** What was said; of a runner that tells nothing, what went in and what came out. */
+  /** The stored transcript; for a runner without one, the prompt and the response. */
   async function transcriptOf(id: string, run: RunRecord, prompt: string): Promise<Json> {
     const { entries } = (await get('transcripts', id)) ?? {};
     if (entries !== undefined) return entries;
@@ -70,7 +70,7 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
   };
 }
 
-/** What a run waits for, where that is a person. */
+/** The question that a run waits for, if it waits for a person. */
 export function questionOf(
   run: string | undefined,
   waiting: ReadonlyMap<string, string>,
@@ -79,7 +79,7 @@ export function questionOf(
   return question === undefined ? {} : { question };
 }
 
-/** Whether a row is one of those that a listing asks for. */
+/** Whether a row matches the filters of a listing. */
 export function matches(
   row: { readonly route: string; readonly profile: string; readonly status: string },
   query: HistoryQuery,
@@ -91,7 +91,7 @@ export function matches(
   );
 }
 
-/** In the notation of all rows; absent where the runner does not know. */
+/** With the field names of rows; absent fields are unknown to the runner. */
 function spendingOf({ steps, inputTokens, outputTokens, cost }: RunRecord): Partial<RunDetail> {
   return {
     ...(steps === undefined ? {} : { steps }),

@@ -1,4 +1,4 @@
-/** Fills the holes of the run chart: its place, its records, its agent and the delivery of its response. */
+/** Provides the effects of the run chart: its slot, its records, its agent and the delivery of its response. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fromPromise } from 'xstate';
@@ -21,37 +21,37 @@ import { readAgain, tellWritten, unread } from './written.ts';
 export interface RunPorts extends NoticePorts {
   readonly places: Places;
   readonly runAgent: RunAgent;
-  /** Absent: every run is asked of its agent. */
+  /** Absent: every run calls its agent. */
   readonly answerAtOnce?: AnswerAtOnce;
-  /** Whether the delivery to a target stays within the gateway. */
+  /** Whether a target is within the gateway. */
   readonly isWithin: Platforms['isWithin'];
   readonly runEnds: RunEnds;
   readonly routeConcurrency: (profile: string, route: string) => number | undefined;
-  /** The runs of a route over all gateways; absent where this one is alone. */
+  /** Limits the runs of a route over all gateways; absent unless the journal is shared. */
   readonly routeSlots?: Pick<RouteSlots, 'of'> | undefined;
 }
 
-/** A run that has the prompt: told to stop, it is waited for. */
+/** An agent that has the prompt; after a stop it is awaited. */
 interface UnderWay {
   readonly result: Promise<RunResult>;
   stop(): void;
 }
 
 export function wireRun(ports: RunPorts) {
-  /** Gives each run's place back; keyed by run, because a context holds no function. */
+  /** Releases each run's slot; keyed by run, because a context contains no functions. */
   const leave = new Roster<string, () => void>();
   const underWay = new Map<string, UnderWay>();
-  /** What was said in runs that ended, until it is written. */
+  /** Transcripts of ended runs, until they are written. */
   const accounts = new Map<string, RunAccount>();
 
-  /** The events of runs that were answered at once, until their response is known. */
+  /** The events of runs that were answered at once, until their response is handled. */
   const answered = new Roster<string, EventRecord>();
-  /** Deliveries that are kept back, until they begin. */
+  /** Held-back deliveries, until they begin. */
   const unwritten = new Roster<string, DeliveryRecord>();
 
   /**
-   * Keeps back a response that is delivered within the gateway, and tells whether it does. After a crash both can be had
-   * again, so that one commit writes the response and its delivery once both have ended.
+   * Holds back a response that is delivered within the gateway; returns whether it did. Both can be produced again after
+   * a crash, so one commit writes the response and its delivery once both have ended.
    */
   function isHeld(key: string, record: RunRecord): boolean {
     const event = answered.get(key);
@@ -73,7 +73,7 @@ export function wireRun(ports: RunPorts) {
 
   async function runOnce({ key, record }: RunContext, signal: AbortSignal): Promise<RunResult> {
     const { account, ...outcome } = await ports.runAgent(key, record, signal);
-    // Of one that nobody waits for any more there is nobody to write it.
+    // A run that is no longer awaited has no later write for it.
     if (account !== undefined && underWay.has(key)) accounts.set(key, account);
     const spent = account === undefined ? {} : { spending: account.spending };
     return outcome.kind === 'responded'
@@ -101,13 +101,13 @@ export function wireRun(ports: RunPorts) {
     actions: {
       awaitPlace: ({ context, self }) => {
         const granted = () => self.send({ type: 'place.granted', atMs: ports.nowMs() });
-        // A run that could not begin has kept its place.
+        // A run that could not begin has kept its slot.
         if (leave.has(context.key)) {
           if (!ports.places.isPaused()) granted();
           return;
         }
         const { profile, route, group, isDirect } = context.record;
-        // It asks no agent and ends at once, so it waits behind no run.
+        // It calls no agent and ends at once, so it need not wait for a slot.
         if (isDirect && !ports.places.isPaused()) {
           granted();
           return;
@@ -141,7 +141,7 @@ export function wireRun(ports: RunPorts) {
           self.send({ type: 'journal.written' });
           return;
         }
-        // What comes of an agent that did not stop in time is too late.
+        // The result of an agent that did not stop in time is ignored.
         underWay.delete(key);
         const account = accounts.get(key);
         const said = account === undefined ? [] : [transcriptChange(key, account)];
@@ -160,7 +160,7 @@ export function wireRun(ports: RunPorts) {
       },
       openDelivery: ({ context, self }) => {
         const { key, record } = context;
-        // Its response is on disk, and goes nowhere else.
+        // Its response is on disk, and is not delivered.
         if (record.isDry) {
           self.send({ type: 'delivery.settled', status: 'delivered' });
           return;
@@ -174,7 +174,7 @@ export function wireRun(ports: RunPorts) {
         const open = (stored: StoredRecord<'deliveries'> | undefined): void => {
           if (stored === undefined) return;
           const delivery = stored.value;
-          // Several do not report to their run; they begin once it has closed.
+          // Several deliveries do not report to their run; they begin once it has closed.
           if (delivery.of !== undefined) {
             self.send({ type: 'delivery.settled', status: 'delivering' });
             return;
@@ -182,7 +182,8 @@ export function wireRun(ports: RunPorts) {
           ports.writer.adopt('deliveries', key, stored.version);
           ports.wards().deliveries.spawn(key, { key, record: delivery, atMs: ports.nowMs() });
         };
-        // A drain ends when nothing is under way, so the delivery begins before the run is seen to wait.
+        // Synchronous if possible: a drain ends when nothing is in progress, so the delivery must begin before the run is
+        // seen to wait.
         const local = ports.keeper.journal()?.local;
         if (local !== undefined) open(local.get('deliveries', key));
         else void readAgain(async () => ports.keeper.journal()?.get('deliveries', key)).then(open);
@@ -204,7 +205,7 @@ export function wireRun(ports: RunPorts) {
         void readAgain(() => openNotice(context.key, ports));
       },
       openResponses: ({ context: { key } }) => {
-        // They were left to the leader.
+        // The leader sends them.
         if (ports.keeper.isShared()) return;
         const local = ports.keeper.journal()?.local;
         const first = local?.get('deliveries', key);
@@ -220,7 +221,7 @@ export function wireRun(ports: RunPorts) {
 
   return {
     logic,
-    /** Takes back what a run holds whose chart is gone without a word: its place, and the agent's work. */
+    /** Releases what a run holds whose chart has ended or crashed: its slot, and its agent. */
     release(key: string): void {
       leavePlace(key);
       underWay.get(key)?.stop();
@@ -230,7 +231,7 @@ export function wireRun(ports: RunPorts) {
       unwritten.delete(key);
       ports.writer.drop('deliveries', key);
     },
-    /** Forgets what is kept of runs between two steps: after a crash they begin again from the journal. */
+    /** Drops everything that is kept between two steps: after a crash runs begin again from the journal. */
     abandon(): void {
       leave.clear();
       for (const { stop } of underWay.values()) stop();
@@ -246,8 +247,9 @@ export function wireRun(ports: RunPorts) {
 const writeAgainMs = 1_000;
 
 /**
- * Returns what writes down that the agent is being handed the prompt, which makes the attempt count. Where the journal cannot
- * write it tries again; it resolves with false where the run is stopped meanwhile or another gateway holds it.
+ * Returns a function that records the hand-over of the prompt to the agent, which makes the attempt count. It retries
+ * while the journal cannot be written, and resolves with false if the run is stopped meanwhile or another gateway holds
+ * it.
  */
 export function writeHandOver(
   { writer, nowMs }: Pick<RunPorts, 'writer' | 'nowMs'>,
@@ -272,10 +274,10 @@ async function changesOf(key: string, record: RunRecord, ports: RunPorts): Promi
     ];
   }
   if (status === 'delivering') {
-    // A start takes up both by their due times, which keep the order of a chat where the clock was set back.
+    // A recovery takes both by due time; the order keeps a chat in sequence even if the clock was set back.
     const order = ports.nextOrder();
     const responses = await responseChanges(key, record, ports, order);
-    // The leader of a shared journal sends them, and the run waits for it no longer.
+    // On a shared journal the leader sends them, and the run does not wait.
     if (ports.keeper.isShared() && responses.length > 0)
       return [runChange(key, { ...record, endedAtMs: ports.nowMs() }, null), ...responses];
     return [runChange(key, record, order), ...responses];

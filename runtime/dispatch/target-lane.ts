@@ -1,6 +1,6 @@
 /**
- * The lane of one target with the pauses that its platform asks for: in which words, until when, what ends one early, and
- * the pace of a long text's pieces. Knows no connection and sends nothing.
+ * The rate-limited queue of one target with the pauses that its platform requests: their reason, duration and early end,
+ * and the rate of a long text's parts. Independent of connections, and sends nothing.
  * @see DLV-4 in docs/specification.md
  */
 
@@ -17,9 +17,12 @@ export interface PlatformPause {
 export interface TargetLane extends Omit<Lane, 'pause' | 'resume' | 'next' | 'pausedUntilMs'> {
   pauseFor(ms: number, reason: string): void;
   pauseNow(): PlatformPause | undefined;
-  /** A text that was begun then, by the steady clock, has arrived: where that was after the platform asked, it is over. */
+  /**
+   * Reports the arrival of a text that was begun at this time by the steady clock; if that was after the request for the
+   * pause, the pause ends.
+   */
   arrived(begunAtMs: number): void;
-  /** Each piece is a message to the platform, and keeps to its pace like one. */
+  /** Each part is a message of its own to the platform, and uses its rate limit. */
   pieces(chat: string): PiecePace;
 }
 
@@ -50,7 +53,7 @@ export function createTargetLane(pace: Pace, ports: TargetLanePorts): TargetLane
       return atMs === undefined ? undefined : { untilMs: Math.ceil(nowMs() + atMs - steadyMs()), reason };
     },
     arrived(begunAtMs) {
-      // What was on its way already when the platform asked does not end the pause.
+      // A message that was sent before the request does not end the pause.
       if (begunAtMs > pausedAtMs) resume();
     },
     pieces: (chat) => ({

@@ -1,5 +1,5 @@
 /**
- * The log lines of work: one for a run that ended, one for each try of a delivery, one for what nobody foresaw.
+ * The log lines of work: one for an ended run, one for each attempt of a delivery, one for an unexpected error.
  * @see OBS-1 in docs/specification.md
  */
 
@@ -7,7 +7,7 @@ import type { Logger, LogLevel } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 
-/** Where it is no error: what arrived, what is tried again, what a person gave up. */
+/** The levels below error: delivered, retried, or dropped by a person. */
 const levels: Readonly<Record<string, LogLevel>> = {
   delivered: 'info',
   delivering: 'warn',
@@ -16,7 +16,7 @@ const levels: Readonly<Record<string, LogLevel>> = {
 };
 
 export function logRun(key: string, run: RunRecord, event: EventRecord | undefined, log: Logger): void {
-  // A delivery that has failed gives the reason.
+  // A failed delivery has set the reason.
   const isOnItsWay = run.status === 'delivering' && run.reason === undefined;
   log.log(isOnItsWay ? 'info' : (levels[run.status] ?? 'error'), `run ${run.status}`, {
     delivery_id: event?.deliveryId,
@@ -49,7 +49,7 @@ export interface LeftWork {
   readonly deliveries: number;
 }
 
-/** The last line of a stop. Undefined where no journal was open, so that nothing is known to wait. */
+/** Logs the last line of a stop. Undefined if no journal was open, so that the waiting work is unknown. */
 export function logStopped(left: LeftWork | undefined, log: Logger): void {
   const { runs = 0, deliveries = 0 } = left ?? {};
   const waiting = [...counted(runs, 'run', 'runs'), ...counted(deliveries, 'delivery', 'deliveries')].join(' and ');
@@ -62,7 +62,7 @@ function counted(count: number, one: string, many: string): string[] {
   return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
 }
 
-/** Work that continues beside the charts fails beside them too: it must not take the daemon with it. */
+/** Logs an error of work outside the charts, which must not crash the daemon. */
 export function tellUnforeseen(log: Logger, where: string, thrown: unknown): void {
   log.log('error', `${where}: ${causeOf(thrown)}`, { actor: where, error: String(thrown) });
 }

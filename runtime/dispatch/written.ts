@@ -1,4 +1,4 @@
-/** Reports the outcome of a record's write to the chart that asked for it, in the words that charts share. */
+/** Reports the outcome of a record's write to its chart, with the events that charts share. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WriteVerdict } from '../../actors/store/record-writer.ts';
@@ -13,14 +13,14 @@ export interface WriteListener {
   ): void;
 }
 
-/** The verdict on a write whose records could not be read. */
+/** The verdict for a write whose records could not be read. */
 export function unread(thrown: unknown): WriteVerdict {
   return { kind: 'refused', reason: causeOf(thrown) };
 }
 
 const readAgainMs = 1_000;
 
-/** Resolves with what is read, as soon as the journal can be read. Never rejects. */
+/** Resolves with the value as soon as the journal can be read. Never rejects. */
 export async function readAgain<Value>(read: () => Promise<Value>, pauseMs = readAgainMs): Promise<Value> {
   for (;;) {
     try {

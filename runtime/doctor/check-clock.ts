@@ -1,13 +1,13 @@
 /**
- * Compares this machine's clock with those of the configured endpoints, by the Date that they answer with: a clock that is
- * off refuses genuine signatures and misses due times. Sends no credentials and follows nothing.
+ * Compares this machine's clock with those of the configured endpoints, by the Date header of their answers. A wrong
+ * clock refuses genuine signatures and misses due times. Sends no credentials and follows no redirects.
  * @see SIG-3 and CLI-2 in docs/specification.md
  */
 
 import { isLoopback } from '../../machines/base/loopback.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
-/** Signed timestamps are taken within this (SIG-3). */
+/** Signed timestamps are accepted within this window (SIG-3). */
 const signatureWindowMs = 300_000;
 const noticeableMs = 30_000;
 const patienceMs = 4_000;
@@ -17,7 +17,7 @@ const roundingMs = 500;
 
 export interface ClockPorts {
   readonly now: () => number;
-  /** The Date of an answer; undefined where there is none. */
+  /** The Date header of an answer; undefined if there is none. */
   readonly dateOf: (url: string) => Promise<string | undefined>;
 }
 
@@ -44,7 +44,7 @@ export async function checkClock(
       },
     ];
   }
-  // One endpoint's clock may be wrong too; where any agrees with ours, ours is right.
+  // An endpoint's clock may be wrong too; if any agrees with ours, ours is right.
   const least = known.reduce((one, other) => (Math.abs(other) < Math.abs(one) ? other : one));
   if (Math.abs(least) < noticeableMs)
     return [good('clock', `agrees with ${known.length === 1 ? 'an endpoint' : `${known.length} endpoints`}`)];
@@ -68,7 +68,7 @@ async function skewAgainst(url: string, { now, dateOf: ask }: ClockPorts): Promi
   return Number.isNaN(theirs) ? undefined : theirs + roundingMs - (asked + now()) / 2;
 }
 
-/** The origins of everything that is configured and reached by HTTP; this machine's own clock proves nothing. */
+/** The origins of all configured HTTP endpoints; this machine's own clock proves nothing. */
 function endpointsOf(home: Examined['home']): readonly string[] {
   const origins = new Set<string>();
   const add = (url: unknown): void => {
@@ -89,7 +89,7 @@ async function dateOf(url: string): Promise<string | undefined> {
     const answer = await fetch(url, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(patienceMs) });
     return answer.headers.get('date') ?? undefined;
   } catch {
-    // Whether it can be reached is told elsewhere.
+    // Another check reports whether it can be reached.
     return undefined;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Looks at what the home's files say: every finding of the configuration, and broken subscriptions.
+ * Checks the home's files: every finding of the configuration, and broken subscriptions.
  * @see CFG-2 and CLI-2 in docs/specification.md
  */
 
@@ -63,7 +63,7 @@ export function checkConfig({ home, gateway }: Examined): readonly Finding[] {
   return findings.length > 0 ? findings : [good('config', 'no findings')];
 }
 
-/** A gateway that works on with what it had: a person who edits the file sees no change, and wonders why. */
+/** A gateway that keeps its earlier configuration: a person who edits the file sees no effect, and wonders why. */
 function refusedBy(gateway: Examined['gateway']): readonly Finding[] {
   const { fault } = (gateway?.status.config ?? {}) as { readonly fault?: string };
   if (fault === undefined) return [];

@@ -9,7 +9,7 @@ import { placeOf } from '../../actors/store/postgres-schema.ts';
 import type { Finding, Trouble } from './finding.ts';
 
 const noticeableMs = 5_000;
-/** A gateway whose clock is off by more takes nothing. */
+/** A gateway whose clock differs by more accepts no work. */
 const refusedMs = 60_000;
 
 export async function checkDatabase(url: string, nowMs: () => number = Date.now): Promise<readonly Finding[]> {
@@ -24,7 +24,7 @@ export async function checkDatabase(url: string, nowMs: () => number = Date.now)
   return risksOf(examined.value).map((one) => ({ ...one, area: 'store', place }));
 }
 
-/** What of a database that can be used may lose something, or keep a gateway from using it soon. */
+/** What may make a usable database lose data, or will soon keep a gateway from using it. */
 export function risksOf(state: DatabaseState): readonly Said[] {
   return [...lossesOf(state), ...skewOf(state)];
 }

@@ -1,5 +1,5 @@
 /**
- * Looks at what the gateway runs on: Node, the native modules, the front that they leave.
+ * Checks what the gateway runs on: Node, the native modules, and the HTTP server that they allow.
  * @see CLI-2 in docs/specification.md
  */
 
@@ -7,7 +7,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { NativeFault } from '../http/native.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
-/** As `engines` in package.json says. */
+/** From `engines` in package.json. */
 const oldestNode = [20, 19] as const;
 
 export async function checkEngine({ home }: Examined, node = process.versions.node): Promise<readonly Finding[]> {
@@ -37,7 +37,7 @@ export async function checkEngine({ home }: Examined, node = process.versions.no
   }
   const fault = front === 'node' ? undefined : await nativeFault();
   const usesNode = front === 'node' || (fault !== undefined && (front === 'auto' || fault.kind !== 'unfit'));
-  // Without the library, which no installation brings by itself, node:http is what is wished for.
+  // The library is not installed by default, so with `auto` its absence is no finding.
   if (fault !== undefined && !(front === 'auto' && fault.kind === 'absent')) {
     const isStuck = front === 'uws' && fault.kind !== 'unfit';
     findings.push({

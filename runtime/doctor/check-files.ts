@@ -1,13 +1,13 @@
 /**
- * Looks at who may read and change the home: folders and files that hold secrets must be their owner's alone, and what is
- * run as scripts must be nobody else's to write. Narrowing a mode does no harm, so the doctor may do that.
+ * Checks who may read and change the home: only its owner may read folders and files with secrets, and only the owner may
+ * write files that are run as scripts. Narrowing a mode does no harm, so the doctor may do that.
  * @see HOME-3 and CLI-2 in docs/specification.md
  */
 
 import { chmodSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { type Examined, type Finding, good, placeIn } from './finding.ts';
 
-/** What is looked at of one home: more would be no configuration. */
+/** Files that are checked per home; no configuration has more. */
 const mostFiles = 5_000;
 
 export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()): readonly Finding[] {
@@ -49,7 +49,7 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
     const found = statSync(path, { throwIfNoEntry: false });
     if (found !== undefined) look(path, found);
   };
-  // The socket's folder keeps others out; systems differ in whether the mode of the socket does.
+  // The socket's folder keeps others out; whether the socket's own mode does depends on the system.
   for (const path of [paths.home, paths.socket, paths.lock, paths.profiles]) one(path);
   for (const path of [paths.state, paths.logs]) visit(path, look);
   for (const { paths: own } of home.profiles.values()) {

@@ -1,6 +1,6 @@
 /**
- * Looks for what a gateway that ended badly left behind: its lock, its socket, the locks of files that it was changing. A
- * dead one's may be removed; a living one's is never touched.
+ * Checks for leftovers of a gateway that crashed: its lock, its socket, the locks of files that it was changing. Those of
+ * a dead process may be removed; those of a running one are never touched.
  * @see HOME-2 and CLI-2 in docs/specification.md
  */
 
@@ -55,7 +55,7 @@ function stale(home: string, path: string): Finding {
     place: placeIn(home, path),
     what: 'was left by a process that has ended',
     cure: `rm ${path}; the next taker removes it by itself`,
-    // Taking it is the one way to remove a dead one's lock that no other taker can be harmed by.
+    // Only taking a dead process's lock removes it without harm to another process that takes it at the same time.
     mend: () => {
       const taken = tryLock(path);
       if (taken.kind === 'taken') taken.lock.release();

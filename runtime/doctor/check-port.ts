@@ -1,5 +1,5 @@
 /**
- * Looks whether the addresses that the gateway wants are its own or still free, and who may reach them.
+ * Checks whether the gateway's addresses are its own or still free, and who can reach them.
  * @see ADP-1 and CLI-2 in docs/specification.md
  */
 
@@ -13,9 +13,9 @@ interface Address {
   readonly name: string;
   readonly host: string;
   readonly port: number;
-  /** How another one is chosen. */
+  /** The fix: how to choose another address. */
   readonly change: string;
-  /** How bad it is where it cannot be had. */
+  /** The level of a finding if the address cannot be bound. */
   readonly level: 'warning' | 'wrong';
 }
 

@@ -1,6 +1,6 @@
 /**
- * Looks whether the agent's command is there and whether servers and targets can be reached. A running gateway is asked how
- * its connections stand; where none runs, each server that needs no login is connected to once. Begins no login.
+ * Checks whether the agent's command exists and whether servers and targets can be reached. A running gateway reports the
+ * state of its connections; without one, each server that needs no login is connected once. Begins no login.
  * @see LIF-1, DLV-1 and CLI-2 in docs/specification.md
  */
 
@@ -15,14 +15,14 @@ import { canonicalTarget } from '../../machines/config/targets.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { type Area, type Examined, type Finding, good, type Trouble } from './finding.ts';
 
-/** A person waits for the report; `agent mcp test` waits as long as the entry says. */
+/** Bounds the entry's timeout, because a person waits for the report; `agent mcp test` uses the entry's timeout alone. */
 const patienceMs = 15_000;
 const atOnce = 4;
 
 export function checkAgent({ home }: Examined): readonly Finding[] {
   const routes = [...home.profiles.values()].flatMap(({ settings }) => settings.webhook.routes);
   const findings = [...home.profiles.values()].flatMap(({ name, paths, searchPath, settings }) => {
-    // As they are started: from the home of their profile.
+    // Resolved as at a start: from the home of the profile.
     const isThere = (word: string): boolean => findCommand(word, searchPath, paths.home) !== undefined;
     const { runner, command } = settings.agent;
     const comments = ({ route }: (typeof routes)[number]): boolean =>
@@ -54,7 +54,7 @@ export async function checkServers(examined: Examined): Promise<readonly Finding
     settings.servers.filter((server) => server.enabled).map((server) => ({ profile, server })),
   );
   if (enabled.length === 0) return [good('servers', 'none is configured')];
-  // The findings of the configuration tell of the others already.
+  // The findings of the configuration report the others.
   const sound = enabled.filter(({ server }) => server.problem === undefined);
   const broken = enabled.filter(({ server }) => server.problem !== undefined);
   const isBroken = ({ profile, name }: JsonObject): boolean =>
@@ -174,7 +174,7 @@ async function probed(
   };
 }
 
-/** The place is told already. */
+/** The finding's place already has the name. */
 function withoutName(text: string, name: string): string {
   const named = [`mcp server "${name}": `, `${name}: `].find((one) => text.startsWith(one));
   return named === undefined ? text : text.slice(named.length);
@@ -184,7 +184,7 @@ function notAsked(area: Area, place: string, cure: string): Finding {
   return { level: 'note', area, code: 'not-asked', place, what: 'was not asked', cure };
 }
 
-/** A few at a time: a home may have many servers, and each is a process. */
+/** A few at a time: a home may have many servers, and each one is a process. */
 async function inTurns<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<Finding | undefined>,

@@ -1,6 +1,6 @@
 /**
- * Looks at secrets: weak ones, as far as the configuration's own findings do not report them; routes that check no
- * signature; and any that lie in a config.yaml, which people show to each other. Names none of them.
+ * Checks secrets: weak ones that the configuration's own findings do not report, routes that check no signature, and
+ * secrets in a config.yaml, which people share. Prints no secret.
  * @see SIG-5, SEC-6 and CLI-2 in docs/specification.md
  */
 
@@ -15,12 +15,12 @@ import { isSecretName } from '../observe/redact.ts';
 import { createSourceReader } from '../webhook/route-sources.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
-/** Where `gateway setup` writes. */
+/** The key that `gateway setup` writes. */
 const globalSecret = 'platforms.webhook.extra.secret';
 
 export function checkSecrets({ home }: Examined): readonly Finding[] {
   const { host } = home.main.settings.webhook;
-  /** Outside loopback each is a finding of the configuration, but for those of subscriptions. */
+  /** Outside loopback the configuration reports weak secrets, except those of subscriptions. */
   const weaknessHere = (secret: string, route?: string): string | undefined =>
     weakOutside({ secret, route }, { host }) === undefined ? weaknessOf(secret, route) : undefined;
   const findings: Finding[] = [];
@@ -29,7 +29,7 @@ export function checkSecrets({ home }: Examined): readonly Finding[] {
     const { secret } = settings.webhook;
     const isHome = name === defaultProfile;
     const env = isHome ? '.env' : `profiles/${name}/.env`;
-    // A profile that has none of its own is opened by the home's.
+    // A profile without a secret of its own uses the home's.
     const weak = secret === undefined || shared.has(secret) ? undefined : weaknessHere(secret);
     if (secret !== undefined) shared.add(secret);
     if (weak !== undefined) {
@@ -97,7 +97,7 @@ function routesOf(home: Examined['home']): readonly RouteWithSecret[] {
   return [...configured, ...[...subscriptions.values()].flatMap((store) => store.current().routes)];
 }
 
-/** The dotted paths of texts that a secret's name holds and that are no reference. */
+/** The dotted paths of texts under a secret's name that are not references. */
 function literals(held: Json, path = '', isSecret = false): readonly string[] {
   if (typeof held === 'string') return isSecret && isLiteral(held) ? [path] : [];
   if (Array.isArray(held)) return held.flatMap((one, at) => literals(one, `${path}.${at}`, isSecret));
@@ -115,7 +115,7 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    // The findings of the configuration tell why.
+    // The findings of the configuration report the cause.
     return '';
   }
 }

@@ -1,7 +1,6 @@
 /**
- * Looks whether the journal is whole and has room: page by page where no gateway runs, by asking it where one does; a
- * database is asked in either case.
- * Changes nothing.
+ * Checks whether the journal is intact and has room: page by page if no gateway runs, by a question to the gateway if one
+ * does; a database is queried in both cases. Changes nothing.
  * @see DUR-1 and CLI-2 in docs/specification.md
  */
 
@@ -10,11 +9,11 @@ import { checkDatabase } from './check-database.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
 const mebibyte = 1_048_576;
-/** Below this, a burst of events may already find no room. */
+/** With less, a batch of events may find no room. */
 const leastBytes = 100 * mebibyte;
 const comfortableBytes = 1_024 * mebibyte;
 
-/** What a disk has left; undefined where the system does not tell. */
+/** Free space of a disk; undefined if the system does not report it. */
 export interface Room {
   readonly bytes: number;
   readonly files: number;
@@ -79,7 +78,7 @@ async function faultTold(gateway: NonNullable<Examined['gateway']>): Promise<str
 function roomIn(path: string): Room | undefined {
   try {
     const { bavail, bsize, ffree, files } = statfsSync(path);
-    // Some file systems count no files at all.
+    // Some file systems do not count files.
     return { bytes: bavail * bsize, files: files === 0 ? 1 : ffree };
   } catch {
     return undefined;

@@ -1,6 +1,6 @@
 /**
- * Looks whether the gateway can write where it keeps things: the home for its lock and its socket, the folders of state,
- * logs and tokens. Asks the system for the right, and writes nothing.
+ * Checks whether the gateway can write where it keeps data: the home for its lock and its socket, the folders of state,
+ * logs and tokens. Checks the permission, and writes nothing.
  * @see HOME-2 and CLI-2 in docs/specification.md
  */
 
@@ -9,10 +9,10 @@ import { dirname } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import { type Examined, type Finding, good, placeIn } from './finding.ts';
 
-/** Throws as the system does where this user may not make files in a folder; the spec lends a stricter one. */
+/** Throws the system's error if this user may not create files in a folder; the spec provides a stricter one. */
 export type RightOf = (folder: string) => void;
 
-/** By its dot, which only a folder has. */
+/** With the trailing dot, which only a folder has. */
 const asked: RightOf = (folder) => accessSync(`${folder}/.`, constants.W_OK | constants.X_OK);
 
 export function checkWritable({ paths, home }: Examined, right: RightOf = asked): readonly Finding[] {
@@ -36,7 +36,7 @@ export function checkWritable({ paths, home }: Examined, right: RightOf = asked)
   return findings.length > 0 ? findings : [good('home', 'can be written')];
 }
 
-/** A folder that is not there is made at its first need, by the right to its parent. */
+/** A missing folder is created when needed, with the permission of its parent. */
 function refusalOf(folder: string, right: RightOf): string | undefined {
   try {
     right(folder);

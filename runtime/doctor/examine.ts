@@ -1,6 +1,6 @@
 /**
- * Examines a home: runs every check, fixes what may be fixed where that is asked for, and says what is left. Where the
- * home itself is missing there is nothing else to look at.
+ * Examines a home: runs every check, applies fixes if requested, and reports the rest. If the home itself is missing,
+ * there is nothing else to check.
  * @see CLI-2 in docs/specification.md
  */
 
@@ -34,7 +34,7 @@ export interface ExamRequest {
 /** A finding as it is reported: fixed, or with the reason why it could not be. */
 export type Told = Finding & { readonly mended?: true; readonly unmended?: string };
 
-/** A gateway that does not answer in this time hangs. */
+/** A gateway that does not answer within this time is considered hung. */
 const answerMs = 5_000;
 
 export async function examineHome(request: ExamRequest): Promise<readonly Told[]> {
@@ -80,7 +80,7 @@ async function mended(finding: Finding): Promise<Told> {
 }
 
 async function findGateway(socket: string): Promise<RunningGateway | undefined> {
-  /** A connection for each question, ended where no answer comes. */
+  /** One connection per request, closed if no answer arrives. */
   const ask: RunningGateway['ask'] = async (method, params = {}) => {
     let client: ControlClient | undefined;
     try {

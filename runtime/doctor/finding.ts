@@ -1,6 +1,6 @@
 /**
- * What the doctor finds: how bad, where, what, and how to fix it. Some findings can be fixed without harm by the doctor
- * itself; those bring the fix with them.
+ * A finding of the doctor: level, place, cause and fix. Some findings can be fixed without harm by the doctor; those
+ * carry the fix.
  * @see CLI-2 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ import type { LoadedHome } from '../../actors/config/load-config.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 
-/** What is looked at; the order of the report. */
+/** The checked areas, in the order of the report. */
 export const areas = [
   'engine',
   'home',
@@ -24,7 +24,7 @@ export const areas = [
 ] as const;
 export type Area = (typeof areas)[number];
 
-/** Stable codes, which scripts may match on; docs/doctor.md tells each. */
+/** Stable codes, which scripts may match on; docs/doctor.md describes each. */
 export const findingCodes = [
   'node-old',
   'native-missing',
@@ -63,10 +63,10 @@ export const findingCodes = [
 export type FindingCode = (typeof findingCodes)[number];
 
 export type Finding =
-  /** Looked at, and nothing is wrong. */
+  /** Checked, with no finding. */
   | { readonly level: 'good'; readonly area: Area; readonly what: string }
   | {
-      /** A note wants nothing; a warning may become wrong; what is wrong stops the gateway or a part of it. */
+      /** A note needs no action; a warning may become a fault; `wrong` stops the gateway or a part of it. */
       readonly level: 'note' | 'warning' | 'wrong';
       readonly area: Area;
       readonly code: FindingCode;
@@ -78,22 +78,22 @@ export type Finding =
 
 export type Trouble = Exclude<Finding, { readonly level: 'good' }>;
 
-/** What the checks look at. */
+/** The input of the checks. */
 export interface Examined {
   readonly home: LoadedHome;
   readonly paths: HomePaths;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Of this program. */
+  /** The version of this program. */
   readonly version: string;
-  /** Asks nothing beyond this machine. */
+  /** Contacts only this machine. */
   readonly offline: boolean;
-  /** The running gateway; undefined where none answers. */
+  /** The running gateway; undefined if none answers. */
   readonly gateway: RunningGateway | undefined;
 }
 
 export interface RunningGateway {
   readonly status: JsonObject;
-  /** Undefined where it refuses or knows no such method. */
+  /** Undefined if the gateway refuses, or has no such method. */
   ask(method: string, params?: JsonObject): Promise<Json | undefined>;
 }
 
@@ -101,7 +101,7 @@ export function good(area: Area, what: string): Finding {
   return { level: 'good', area, what };
 }
 
-/** A path as people write it: below the home by its own name. */
+/** A path as people write it: relative to the home if it is below it. */
 export function placeIn(home: string, path: string): string {
   return path.startsWith(`${home}/`) ? path.slice(home.length + 1) : path;
 }

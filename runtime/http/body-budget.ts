@@ -1,33 +1,33 @@
 /**
- * Bounds the memory of bodies whose signature is not checked yet, over all connections and for each address. Where it is
- * spent, the sender is asked to come back. One body always fits, however small the budget.
+ * Bounds the memory of bodies whose signature is not checked yet, over all connections and per address. When it is used
+ * up, senders are asked to retry. One body always fits, however small the budget.
  * @see SEC-3 in docs/specification.md
  */
 
 import { leastBytes } from './body-reader.ts';
 import { senderOf } from './sender.ts';
 
-/** What one body holds of the budget. */
+/** The share of the budget that one body holds. */
 export interface BodyAccount {
-  /** Holds so many bytes more; false where there is no room for them. */
+  /** Reserves more bytes; false if there is no room for them. */
   grow(bytes: number): boolean;
-  /** Gives back all that the body holds. */
+  /** Releases everything that the body holds. */
   close(): void;
 }
 
 export interface BodyBudget {
-  /** Returns undefined where the declared length does not fit into what is left. */
+  /** Returns undefined if the declared length does not fit into the rest of the budget. */
   open(address: string, declaredBytes?: number): BodyAccount | undefined;
 }
 
-/** One address may hold half of all: its neighbours find the other half. */
+/** One address may hold half of the budget, so the other half stays free for others. */
 const sharePerAddress = 0.5;
 
 export function createBodyBudget(limitBytes: () => number): BodyBudget {
   const held = new Map<string, number>();
   let all = 0;
 
-  /** Whether so many bytes fit beside those of other bodies; a body that holds all there is has no others. */
+  /** Whether the bytes fit beside those of other bodies; a body that is alone always fits. */
   function hasRoom(sender: string | undefined, bytes: number, own: number): boolean {
     const limit = limitBytes();
     if (all > own && all + bytes > limit) return false;
@@ -45,10 +45,10 @@ export function createBodyBudget(limitBytes: () => number): BodyBudget {
 
   return {
     open(address, declaredBytes = 0) {
-      // Senders behind a proxy on this machine must not share what one may hold.
+      // Senders behind a proxy on this machine have no common limit.
       const sender = senderOf(address);
       if (declaredBytes > 0 && !hasRoom(sender, declaredBytes, 0)) return undefined;
-      // A slow sender must not hold room for what it only announced: no more than what has to come within one span.
+      // A slow sender must not reserve everything it declared, only what must arrive within one span.
       let own = Math.min(declaredBytes, leastBytes);
       let grown = 0;
       hold(sender, own);

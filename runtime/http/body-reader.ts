@@ -1,24 +1,27 @@
 /**
- * Gathers the chunks of one body up to a limit and settles once. Shared by both fronts, so that they cut off alike.
+ * Collects the chunks of one body up to a limit and settles once. Both HTTP servers use it, so their limits are the same.
  * @see LIM-1 and RTE-4 in docs/specification.md
  */
 
 import type { BodyOutcome } from './front.ts';
 
 const empty = Buffer.alloc(0);
-/** So much must come within each span of `bodyTimeoutMs`, else the body is cut: a byte now and then holds no connection. */
+/** Bytes that must arrive in each span of `bodyTimeoutMs`, else the body is aborted: a slow trickle holds no connection. */
 export const leastBytes = 16_384;
 
-/** A class, because one is made per request and closures would be made anew with each. */
+/** A class, because one is created per request, and closures would be created again each time. */
 export class BodyReader {
-  /** When the span began in which the least number of bytes must come, in milliseconds of the front's own clock. */
+  /** Start of the current span, in milliseconds of `performance.now()`. */
   spanBeganAtMs = performance.now();
   #inSpan = 0;
   readonly #maxBytes: number;
   readonly #settle: (outcome: BodyOutcome) => void;
   readonly #mayKeep: ((bytes: number) => boolean) | undefined;
   #settled = false;
-  /** What has come lies at its beginning: of many small chunks, each kept by itself would cost far more than its bytes. */
+  /**
+   * The received bytes are at its beginning: many small chunks kept separately would use far more memory than their
+   * bytes.
+   */
   #block: Buffer = empty;
   #size = 0;
 
@@ -36,7 +39,7 @@ export class BodyReader {
     return this.#settled;
   }
 
-  /** Adds a chunk that the caller has copied; `mayKeep` is asked for the memory that it takes. Returns whether a new span began. */
+  /** Adds a chunk that the caller has copied, if `mayKeep` permits the memory. Returns whether a new span began. */
   add(chunk: Buffer): boolean {
     if (this.#settled) return false;
     const size = this.#size + chunk.length;
@@ -57,7 +60,10 @@ export class BodyReader {
     return true;
   }
 
-  /** Makes room for the chunk; returns whether there may be. Most bodies are one chunk, which is kept as it came. */
+  /**
+   * Makes room for the chunk; returns whether `mayKeep` permits it. Most bodies are one chunk, which is kept without a
+   * copy.
+   */
   #grow(chunk: Buffer, size: number): boolean {
     const isFirst = this.#size === 0;
     const room = isFirst ? size : Math.min(2 * size, this.#maxBytes);
@@ -70,7 +76,7 @@ export class BodyReader {
 
   end(): void {
     if (this.#settled) return;
-    // A body that is kept for longer holds no more than its bytes.
+    // A body that is kept longer uses no more memory than its bytes.
     const bytes = this.#size === this.#block.length ? this.#block : Buffer.from(this.#block.subarray(0, this.#size));
     this.isWhole = true;
     this.#finish({ kind: 'read', bytes });

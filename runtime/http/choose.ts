@@ -1,6 +1,6 @@
 /**
- * Chooses the front: the one that is configured, else uWebSockets.js where its binary loads and proves itself, node:http
- * elsewhere. Says which in one line, and why where that is not the one wished for.
+ * Chooses the HTTP server: the configured one, else uWebSockets.js if its binary loads and passes its self-test, else
+ * node:http. Logs the choice in one line, with the reason if it is not the preferred one.
  * @see RTE-4 in docs/specification.md
  */
 
@@ -12,14 +12,17 @@ import { openNodeFront } from './node.ts';
 import { openUwsFront } from './uws.ts';
 
 export interface Native {
-  /** Why it cannot load; undefined where it can. */
+  /** Why it cannot load; undefined if it can. */
   readonly whyNotLoadable: () => NativeFault | undefined;
   readonly open: OpenFront;
-  /** How long a silent proof of the self-test is waited for; two seconds unless given. */
+  /** How long each proof of the self-test may take to answer; two seconds unless given. */
   readonly proofLimitMs?: number;
 }
 
-/** Installs the library beside the package: its makers publish elsewhere, so this is a republish (docs/decisions/0006). */
+/**
+ * Installs the library beside the package. Its authors do not publish it on npm, so this is a republication
+ * (docs/decisions/0006).
+ */
 export const installCommand = 'npm i uWebSockets.js@npm:@btc-vision/uwebsockets.js@20.57.0';
 
 export const native: Native = { whyNotLoadable, open: openUwsFront };
@@ -53,7 +56,7 @@ export async function openFront(
   return front;
 }
 
-/** Resolves with undefined where the library loads and passes its self-test; a test that cannot run is not passed. */
+/** Resolves with undefined if the library loads and passes its self-test; a test that cannot run counts as failed. */
 export async function faultOf({ whyNotLoadable, open, proofLimitMs }: Native): Promise<NativeFault | undefined> {
   const missing = whyNotLoadable();
   if (missing !== undefined) return missing;

@@ -1,7 +1,7 @@
 /**
- * Bounds the open connections of a node:http listener, so that descriptors are left for everything else. A connection beyond
- * the bound, or beyond the half that one address may hold, closes the one that has been idle longest; one with a request
- * under way is never closed for another, and where all have one, the newcomer is closed.
+ * Bounds the open connections of a node:http listener, to leave descriptors for everything else. A connection beyond the
+ * bound, or beyond the half that one address may hold, closes the one that has been idle longest. A connection with a
+ * request in progress is never closed for another; if all have one, the new connection is closed.
  * @see SEC-3 in docs/specification.md
  */
 
@@ -10,25 +10,28 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { senderOf } from './sender.ts';
 
-/** What the journal, the log, servers, runs and scripts need, in descriptors. */
+/** Descriptors for the journal, the log, servers, runs and scripts. */
 const reserve = 128;
-/** Where the system does not tell its limit: what most give at the least. */
+/** If the system does not report its limit: the usual minimum. */
 const defaultDescriptors = 1_024;
-/** Of what is left beyond the reserve, in parts of one. */
+/** Fractions of the descriptors beyond the reserve. */
 const shares = { webhooks: 0.75, inspector: 0.125 } as const;
-/** A connection holds 13 KB; more of them than this would be no webhooks. */
+/** A connection uses 13 KB, and webhooks never need more connections than this. */
 const mostConnections = 20_000;
-/** From this part of the bound on, keep-alive is short. */
+/** Keep-alive is short from this fraction of the bound on. */
 const crowdedFrom = 0.5;
 const crowdedKeepAliveMs = 5_000;
 
-/** How many connections a listener may hold: a share of the descriptors beyond the reserve, or of the half where those are few. */
+/**
+ * How many connections a listener may hold: a share of the descriptors beyond the reserve, or of half of them if there
+ * are few.
+ */
 export function connectionLimit(listener: keyof typeof shares, descriptors = descriptorLimit()): number {
   const free = Math.max(descriptors - reserve, descriptors / 2);
   return Math.max(1, Math.min(mostConnections, Math.floor(free * shares[listener])));
 }
 
-/** The soft limit of this process, which Node has raised to the hard one. */
+/** The soft limit of this process, which Node has raised to the hard limit. */
 export function descriptorLimit(read = (): string => readFileSync('/proc/self/limits', 'latin1')): number {
   try {
     const [, soft] = /^Max open files\s+(\S+)/m.exec(read()) ?? [];
@@ -40,28 +43,28 @@ export function descriptorLimit(read = (): string => readFileSync('/proc/self/li
 
 export interface ConnectionBound {
   readonly limit: number;
-  /** Whether a connection has a request under way, or an answer that has not left. */
+  /** Whether a connection has a request in progress, or an answer that is not sent yet. */
   readonly isBusy: (socket: Socket) => boolean;
 }
 
 export interface ConnectionUse {
-  /** A request has come. */
+  /** Reports that a request has arrived. */
   used(socket: Socket): void;
-  /** An answer has left. */
+  /** Reports that an answer was sent. */
   answered(socket: Socket): void;
 }
 
-/** How many busy connections are passed over in search of an idle one. */
+/** How many busy connections are skipped in search of an idle one. */
 const mostLooks = 64;
 
 /**
  * Bounds the connections that a server accepts from now on. Proxies on this machine, whose pooled connections carry the
- * requests of many senders, keep their time and are closed last.
+ * requests of many senders, keep the long keep-alive and are closed last.
  */
 export function boundConnections(server: Server, { limit, isBusy }: ConnectionBound): ConnectionUse {
   const perSender = Math.max(1, Math.floor(limit / 2));
   const held = new Map<Socket, Held>();
-  /** Of all addresses with a share, and of those without. */
+  /** Connections of addresses with a share, and of those without. */
   const shared = new IdleOrder();
   const local = new IdleOrder();
   const senders = new Map<string, IdleOrder>();
@@ -74,7 +77,7 @@ export function boundConnections(server: Server, { limit, isBusy }: ConnectionBo
     if (one.own !== undefined) one.order?.delete(one.own);
     if (one.order?.size === 0 && one.sender !== undefined) senders.delete(one.sender);
   };
-  /** Returns false where no idle connection was found. */
+  /** Returns false if no idle connection was found. */
   const closeIdle = (order: IdleOrder): boolean => {
     for (let looks = 0; looks < mostLooks; looks += 1) {
       const { socket } = order.first ?? {};
@@ -119,14 +122,14 @@ export function boundConnections(server: Server, { limit, isBusy }: ConnectionBo
     answered(socket) {
       used(socket);
       const isCrowded = held.size > limit * crowdedFrom && held.get(socket)?.sender !== undefined;
-      // Node has armed the socket with the listener's own keep-alive, and lifts it at the next request.
+      // Node has set the listener's own keep-alive on the socket, and clears it at the next request.
       if (isCrowded && !isBusy(socket)) socket.setTimeout(Math.min(server.keepAliveTimeout, crowdedKeepAliveMs));
     },
   };
 }
 
 interface Held {
-  /** Undefined where its address has no share of its own. */
+  /** Undefined if its address has no share of its own. */
   readonly sender: string | undefined;
   readonly order: IdleOrder | undefined;
   readonly all: Link;

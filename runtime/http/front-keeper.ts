@@ -1,6 +1,7 @@
 /**
- * Keeps the one front that stands: opens it, moves it to another address, retires it. A new front is open before the old
- * one closes; where the new address cannot be bound, the old front stays. A front that retires takes no further request and answers those it took.
+ * Keeps one HTTP server: opens it, moves it to another address, retires it. A new server is open before the old one
+ * closes; if the new address cannot be bound, the old server stays. A retired server accepts no further request and
+ * answers those it has accepted.
  * @see ADP-1, CFG-2 and CON-2 in docs/specification.md
  */
 
@@ -11,24 +12,24 @@ import type { FrontMove } from '../../machines/webhook/gateway.machine.ts';
 import type { Front } from './front.ts';
 
 export interface FrontKeeper {
-  /** Resolves with the base URL; rejects with why the address cannot be bound. */
+  /** Resolves with the base URL; rejects with the reason if the address cannot be bound. */
   open(signal: AbortSignal): Promise<{ readonly url: string }>;
   move(signal: AbortSignal): Promise<FrontMove>;
-  /** Takes no further request; returns at once. */
+  /** Accepts no further request; returns at once. */
   retire(): void;
-  /** Resolves when every front that retired has answered what it took, or its grace is over. */
+  /** Resolves when every retired server has answered its requests, or its grace is over. */
   retired(): Promise<void>;
-  /** Whether the front stands where these settings want it. */
+  /** Whether the server listens where these settings require it. */
   standsAs(settings: Settings): boolean;
   stands(): boolean;
 }
 
 export interface FrontKeeperPorts {
-  /** Opens a front that answers only while `isOpen` says so. */
+  /** Opens an HTTP server that accepts requests only while `isOpen` returns true. */
   readonly openFront: (at: Settings, isOpen: () => boolean) => Promise<Front>;
-  /** The settings to listen by: those that a reload has read, else those in force. */
+  /** The settings to listen by: those of a reload in progress, else those in force. */
   readonly wanted: () => Settings;
-  /** How long a retired front may answer what it took. */
+  /** How long a retired server may take to answer its requests. */
   readonly graceMs: () => number;
 }
 
@@ -42,7 +43,7 @@ export function createFrontKeeper(ports: FrontKeeperPorts): FrontKeeper {
   const closings = new Set<Promise<void>>();
   let standing: Standing | undefined;
 
-  /** Throws where the address cannot be bound, or where nobody waits for the front any more. */
+  /** Rejects if the address cannot be bound, or if `signal` was aborted meanwhile. */
   async function stand(at: Settings, signal: AbortSignal): Promise<Standing> {
     const gate = { isOpen: true };
     const front = await ports.openFront(at, () => gate.isOpen);
@@ -67,7 +68,7 @@ export function createFrontKeeper(ports: FrontKeeperPorts): FrontKeeper {
 
   return {
     async open(signal) {
-      // A gateway that crashed left its front behind.
+      // A crashed gateway left its server behind.
       retire();
       standing = await stand(ports.wanted(), signal);
       return { url: urlOf(standing.front) };
@@ -76,13 +77,13 @@ export function createFrontKeeper(ports: FrontKeeperPorts): FrontKeeper {
       const next = ports.wanted();
       const old = standing;
       if (old !== undefined && sameListener(old.at, next)) return { kind: 'moved', url: urlOf(old.front) };
-      // An address cannot be bound twice, nor beside the one that stands for all addresses.
+      // An address cannot be bound twice, nor beside a wildcard address with the same port.
       const isSamePort = old !== undefined && old.front.port === next.webhook.port;
       if (isSamePort) retire();
       try {
         const moved = await stand(next, signal);
-        // The configuration is adopted in this turn of the loop: no request meets the new routes at the old address or the
-        // other way round.
+        // The configuration is adopted in this turn of the loop: no request meets the new routes at the old address or
+        // vice versa.
         retire();
         standing = moved;
         return { kind: 'moved', url: urlOf(moved.front) };

@@ -8,15 +8,15 @@ import type { Socket } from 'node:net';
 
 export interface LingerLimits {
   readonly waitMs: number;
-  /** Bytes that are read and discarded on one connection. */
+  /** Bytes that are read and discarded per connection. */
   readonly bytes: number;
-  /** Beyond this many, the one that has lingered longest is closed. */
+  /** Above this number, the connection that has lingered longest is closed. */
   readonly connections: number;
 }
 
 /**
- * Senders that write their complete body before they read need it to be taken; 8 MiB is eight times the default
- * `max_body_bytes`. Apache's idle limit (SECONDS_TO_LINGER) is 2 s too.
+ * Some senders read only after they have written their complete body, so it must be read; 8 MiB is eight times the
+ * default `max_body_bytes`. Apache's idle limit (SECONDS_TO_LINGER) is 2 s too.
  */
 export const lingerLimits: LingerLimits = { waitMs: 2_000, bytes: 8 * 1_048_576, connections: 1_000 };
 
@@ -44,7 +44,7 @@ export function createLingering({ waitMs, bytes, connections }: LingerLimits): (
     socket.once('end', () => socket.destroy());
     socket.end();
     socket.resume();
-    // Without its parser the socket would not read again where node:http had stopped it, for a body that is not read.
+    // Without its parser the socket would not resume after node:http had paused it for an unread body.
     socket._read(0);
     const [longest] = lingering;
     if (lingering.size > connections) longest?.destroy();

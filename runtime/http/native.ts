@@ -1,6 +1,6 @@
 /**
- * The native library: loads its binary where that is one of those pinned here, and proves over loopback that it takes what
- * RFC 9110 and 9112 say a server must take. Nothing else loads it.
+ * The native library: loads its binary if its hash is pinned here, and proves over loopback that it accepts what RFC 9110
+ * and 9112 require a server to accept. No other file loads it.
  * @see RTE-4 and SEC-9 in docs/specification.md; where the binaries come from is in docs/decisions/0006
  */
 
@@ -39,7 +39,7 @@ const pinned: Readonly<Record<string, string>> = {
 
 const require = createRequire(import.meta.url);
 
-/** Loads the library; throws where its binary is absent, is not the pinned one or cannot load. */
+/** Loads the library; throws if its binary is absent, is not the pinned one or cannot load. */
 export function loadUws(read: (path: string) => Buffer = readFileSync): typeof import('uWebSockets.js') {
   const { modules } = process.versions;
   const build = `${process.platform}_${process.arch}_${modules}`;
@@ -48,20 +48,23 @@ export function loadUws(read: (path: string) => Buffer = readFileSync): typeof i
   const path = join(dirname(require.resolve('uWebSockets.js')), `uws_${build}.node`);
   const found = createHash('sha256').update(read(path)).digest('hex');
   if (found !== pin) throw new Error(`${path} is not the pinned binary: its SHA-256 is ${found}, not ${pin}`);
-  // The library reads its bound for heads that come in pieces from here, once, when it is loaded.
+  // The library reads its limit for heads that arrive in pieces from this variable once, when it is loaded.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(maxHeaderBytes);
-  // Not by `import`, which ends the process on Node 20 where a binary cannot load, even if what it throws is caught.
+  // Not by `import`: on Node 20 a binary that cannot load ends the process then, even if the error is caught.
   return require(path) as typeof import('uWebSockets.js');
 }
 
-/** What speaks against the native library. */
+/** Why the native library is not used. */
 export interface NativeFault {
-  /** `absent`: it is not installed, as by default; `unloadable`: it is, and cannot load; `unfit`: it does not take what a server must. */
+  /**
+   * `absent`: not installed, the default; `unloadable`: installed, but cannot load; `unfit`: rejects what a server must
+   * accept.
+   */
   readonly kind: 'absent' | 'unloadable' | 'unfit';
   readonly text: string;
 }
 
-/** Why the library cannot load; undefined where it can. */
+/** Why the library cannot load; undefined if it can. */
 export function whyNotLoadable(): NativeFault | undefined {
   try {
     loadUws();
@@ -69,13 +72,13 @@ export function whyNotLoadable(): NativeFault | undefined {
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND')
       return { kind: 'absent', text: 'is not installed' };
-    // glibc ends its line with the binary that asked, which is known here and as long as the path of the installation.
+    // glibc appends the path of the requiring binary, which is known and makes the line long.
     const [line = ''] = causeOf(thrown).split('\n');
     return { kind: 'unloadable', text: `cannot load: ${line.replace(/ \(required by .*\)$/, '')}` };
   }
 }
 
-/** A request that a server must take, and how it is sent: each piece once the one before has been read. */
+/** A request that a server must accept, in pieces: each is sent after the one before has been read. */
 interface Proof {
   readonly title: string;
   readonly pieces: readonly string[];
@@ -97,12 +100,12 @@ const proofs: readonly Proof[] = [
   { title: 'a target with scheme and host', pieces: [`${line.replace('/proof', 'http://a/proof')}${plain}`] },
   { title: 'HTTP/1.0', pieces: [`${line.replace('1.1', '1.0')}${plain}`] },
 ];
-/** Ends a proof that a library holds open; one that serves is done in a few milliseconds. */
+/** Ends a proof without an answer; a working library answers in a few milliseconds. */
 const defaultProofLimitMs = 2_000;
 
 /**
- * What a front does not take although it must; empty where it takes all. It listens on a free port of loopback meanwhile;
- * rejects where it cannot.
+ * The titles of the proofs that an HTTP server fails; empty if it passes all. The server listens on a free port of
+ * loopback meanwhile; rejects if it cannot.
  */
 export async function failedProofs(
   openFront: OpenFront,
@@ -133,14 +136,14 @@ async function isTaken({ host, port }: Front, pieces: readonly string[], limitMs
     await answerOf(other, limitMs);
     other.destroy();
   }
-  // What is answered is answered by now; a library that waits for more ends a connection that will have no more.
+  // Everything that will be answered has been by now; a library that waits for more ends a half-closed connection.
   socket.end();
   const text = await answered;
   socket.destroy();
   return text.startsWith('HTTP/1.1 200');
 }
 
-/** Resolves with the first bytes of an answer; with nothing where the connection ends or the limit is over. */
+/** Resolves with the first bytes of an answer; with an empty text if the connection ends or at the limit. */
 function answerOf(socket: Socket, limitMs: number): Promise<string> {
   return new Promise((resolve) => {
     socket.setTimeout(limitMs, () => resolve(''));

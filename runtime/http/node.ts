@@ -1,9 +1,9 @@
 /**
- * The front on node:http, which serves wherever the other one does not. The same promises, kept with the standard library's
- * own limits for heads and idle connections.
+ * The HTTP server on node:http, which is used where uWebSockets.js is not. It fulfils the same contract, with the
+ * standard library's own limits for heads and idle connections.
  *
- * A connection's requests may be pipelined, and what follows them may be no HTTP at all. So the front knows which answers
- * each connection still owes: those are written, nothing else is, and what follows a close is not looked at.
+ * A connection's requests may be pipelined and followed by bytes that are not HTTP. So the server tracks the pending
+ * answers of each connection: only those are written, and bytes after a close are ignored.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -16,11 +16,11 @@ import { createLingering, lingerLimits } from './lingering.ts';
 import { badRequest, cannotBind, expectsBody, maxHeaderBytes, refusalOf } from './refusals.ts';
 
 const headTimeoutMs = 10_000;
-/** How often slow heads are looked for. */
+/** How often slow heads are searched for. */
 const checkEveryMs = 1_000;
 const keepAliveTimeoutMs = 65_000;
 
-/** Opens the front; rejects where the address cannot be bound. */
+/** Opens the HTTP server; rejects if the address cannot be bound. */
 export const openNodeFront: OpenFront = async (settings, handle) => {
   const headersTimeout = settings.headTimeoutMs ?? headTimeoutMs;
   const server = createServer({
@@ -29,10 +29,10 @@ export const openNodeFront: OpenFront = async (settings, handle) => {
     headersTimeout,
     connectionsCheckingInterval: Math.min(checkEveryMs, headersTimeout),
     keepAliveTimeout: keepAliveTimeoutMs,
-    // The least rate of a body is watched per exchange.
+    // Each exchange checks the minimum rate of its body.
     requestTimeout: 0,
   });
-  // Past a number of its own, the library would leave headers out without a word; the size of a head bounds them.
+  // Above its default number the library drops headers silently; the size limit of a head bounds them.
   server.maxHeadersCount = 0;
   const connections: Connections = new Map();
   const { used, answered } = boundConnections(server, {
@@ -45,7 +45,7 @@ export const openNodeFront: OpenFront = async (settings, handle) => {
       const { socket } = request;
       used(socket);
       const connection = connectionOf(connections, socket);
-      // What follows a close must not be processed (RFC 9112 §9.6): its answer could not leave.
+      // A request after a close must not be processed (RFC 9112 §9.6): its answer could not be sent.
       if (connection.closes) return;
       const isClosing = (): boolean => !server.listening;
       const options = { connection, bodyTimeoutMs: settings.bodyTimeoutMs, awaitsContinue, isClosing, answered };
@@ -58,20 +58,20 @@ export const openNodeFront: OpenFront = async (settings, handle) => {
   const linger = createLingering(lingerLimits);
   server.on('connection', (socket: Socket) => {
     connectionOf(connections, socket);
-    // The library too ends a connection by it, once the last answer is written.
+    // The library also calls this, to end a connection after its last answer.
     socket.destroySoon = () => linger(socket);
   });
   server.on('request', listen(false));
-  // Answered by the handler, which may refuse before the client sends its body.
+  // The handler answers, and may refuse before the client sends its body.
   server.on('checkContinue', listen(true));
-  // An expectation that nobody knows asks for nothing (RFC 9110 §10.1.1); the server would refuse it by itself.
+  // An unknown expectation is ignored (RFC 9110 §10.1.1); by default node:http would refuse it.
   server.on('checkExpectation', listen(false));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
     endBroken(error, socket, connectionOf(connections, socket)),
   );
 
   await new Promise<void>((resolve, reject) => {
-    // Stays: a connection that cannot be accepted for want of descriptors is an error event too.
+    // The listener stays: an accept that fails for lack of descriptors is an error event too.
     server.on('error', (error) => reject(cannotBind(settings, error.message)));
     server.listen({ host: settings.host, port: settings.port, exclusive: true }, resolve);
   });
@@ -87,11 +87,11 @@ export const openNodeFront: OpenFront = async (settings, handle) => {
   };
 };
 
-/** What one connection owes its client. */
+/** The pending answers of one connection. */
 interface Connection {
-  /** In the order in which they came; an exchange is gone once its answer is written. */
+  /** In order of arrival; an exchange is removed once its answer is written. */
   readonly due: Set<NodeExchange>;
-  /** Whether no further request is taken: somebody said close, or what came is no HTTP. */
+  /** Whether no further request is accepted: one side closes the connection, or the input was not HTTP. */
   closes: boolean;
 }
 
@@ -106,7 +106,10 @@ function connectionOf(connections: Connections, socket: Socket): Connection {
   return connection;
 }
 
-/** The library takes a request line without a version, and any major one; RFC 9112 §6.1 calls a coding in 1.0 faulty. */
+/**
+ * The library accepts a request line without a version, and any major version; RFC 9112 §6.1 calls a coding in 1.0
+ * faulty.
+ */
 function versionRefusal({ httpVersion, headers }: IncomingMessage): Reply | undefined {
   if (!httpVersion.startsWith('1.')) return { status: 505, body: JSON.stringify({ error: 'HTTP/1.1 is spoken here' }) };
   return httpVersion === '1.0' && headers['transfer-encoding'] !== undefined ? badRequest : undefined;
@@ -125,7 +128,7 @@ function headOf(request: IncomingMessage): RequestHead {
   };
 }
 
-/** A target may name scheme and host as well (RFC 9112 §3.2.2), which tell nothing here. */
+/** The path and query of a target, which may include scheme and host (RFC 9112 §3.2.2). */
 function originForm(target: string): string {
   if (target.startsWith('/')) return target;
   const path = target.replace(/^https?:\/\/[^/?#]*/i, '');
@@ -136,9 +139,9 @@ interface ExchangeOptions {
   readonly connection: Connection;
   readonly bodyTimeoutMs: number;
   readonly awaitsContinue: boolean;
-  /** Whether the front takes no further connection: each that stands ends with its last answer. */
+  /** Whether the server accepts no further connection: each open one ends with its last answer. */
   readonly isClosing: () => boolean;
-  /** An answer has left the connection. */
+  /** Reports that an answer was sent on the connection. */
   readonly answered: (socket: Socket) => void;
 }
 
@@ -168,7 +171,7 @@ class NodeExchange implements Exchange {
     });
   }
 
-  /** Whether all of the request has come. */
+  /** Whether the complete request has arrived. */
   get isWhole(): boolean {
     return this.#request.complete;
   }
@@ -199,7 +202,7 @@ class NodeExchange implements Exchange {
     const body = new BodyReader(this.head.contentLength || maxBytes, settle, mayKeep);
     this.#body = body;
     const timer = setTimeout(() => {
-      // Those who asked before get their answers; the body is given up, and nothing is taken behind it.
+      // Earlier requests still get their answers; the body is dropped, and no request after it is accepted.
       if (awaitsLast(connection)) body.abort();
       else request.destroy();
     }, bodyTimeoutMs);
@@ -229,12 +232,12 @@ class NodeExchange implements Exchange {
       ...(this.#isLast ? { connection: 'close' } : {}),
     });
     response.end(this.head.method === 'HEAD' ? undefined : reply.body);
-    // The library reports nothing of a request once it is answered, and the body must not hold its memory.
+    // The library emits no events for an answered request, and its body must be released.
     this.#body?.abort();
   }
 }
 
-/** Node keeps the first of some repeated headers; joining the raw ones treats all alike. */
+/** Node keeps only the first of some repeated headers; joining the raw ones treats all alike. */
 function joinedHeaders(request: IncomingMessage): Record<string, string> {
   const joined: Record<string, string> = new HeaderTable();
   const raw = request.rawHeaders;
@@ -253,8 +256,8 @@ const statuses: Readonly<Record<string, string>> = {
 };
 
 /**
- * Takes nothing more on a connection, which ends with the last answer that is due to a whole request; returns whether there
- * is one.
+ * Accepts no further request on a connection, which ends with its last answer to a complete request; returns whether
+ * there is one.
  */
 function awaitsLast(connection: Connection): boolean {
   connection.closes = true;
@@ -264,8 +267,8 @@ function awaitsLast(connection: Connection): boolean {
 }
 
 /**
- * Ends a connection on which something came that is no HTTP, or came too slowly. Requests that were whole before it get their
- * answers, the last of which ends the connection; where none is due and none said close, it is answered itself.
+ * Ends a connection whose input was not HTTP or arrived too slowly. Earlier complete requests get their answers, the last
+ * of which ends the connection. If no answer is due and neither side has closed, the error itself is answered.
  */
 function endBroken(error: NodeJS.ErrnoException, socket: Socket, connection: Connection): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -286,10 +289,10 @@ function endBroken(error: NodeJS.ErrnoException, socket: Socket, connection: Con
   socket.destroySoon();
 }
 
-/** What is under way is answered; a connection that owes nothing ends at once, also one that has never said a word. */
+/** Requests in progress are answered; a connection without a pending answer ends at once, even if it never sent a byte. */
 async function closeServer(server: Server, connections: Connections, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A socket that is no longer writable lingers, for its last answer to arrive.
+  // A socket that is no longer writable lingers until its last answer arrives.
   for (const [socket, { due }] of connections) if (due.size === 0 && socket.writable) socket.destroy();
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;

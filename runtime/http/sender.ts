@@ -1,13 +1,13 @@
 /**
- * Names the sender behind an address, so that what one of them may take or repeat is counted together.
+ * Identifies the sender behind an address, so that its use of limits and its repetitions are counted together.
  * @see SEC-3 and SEC-8 in docs/specification.md
  */
 
 import { isLoopback } from '../../machines/base/loopback.ts';
 
 /**
- * The network of an IPv6 address is one sender, since its owner has all of it; an IPv4 address is one in each notation.
- * Undefined for this machine: behind its proxy are all senders.
+ * The network of an IPv6 address is one sender, since its owner controls all of it; an IPv4 address is one in every
+ * notation. Undefined for this machine, whose proxy may carry all senders.
  */
 export function senderOf(address: string): string | undefined {
   const sender = networkOf(address);
@@ -25,7 +25,7 @@ function networkOf(address: string): string {
   return groups.join(':') === '0:0:0:0:0:0:0:1' ? '::1' : `${network.join(':')}::/64`;
 }
 
-/** The eight groups of an IPv6 address, however it is written (RFC 4291 §2.2). */
+/** The eight groups of an IPv6 address in any notation (RFC 4291 §2.2). */
 function groupsOf(address: string): readonly number[] {
   const [before = [], after = []] = address.split('::').map((side) => side.split(':').flatMap(numbersIn));
   const zeros = Math.max(0, 8 - before.length - after.length);

@@ -1,9 +1,9 @@
 /**
- * The front on uWebSockets.js. The native request is dead when the handler returns, so the head is copied first; chunks are
- * valid in their callback only, so each is copied too; answers are corked.
+ * The HTTP server on uWebSockets.js. The native request is invalid once the handler returns, so the head is copied first;
+ * chunks are valid in their callback only, so each is copied too; answers are corked.
  *
- * The library parses before us and offers no hook there. What it does not take although it must is why `auto` does not choose
- * it; docs/decisions/0006 lists that and every other difference, and the conformance suite pins each down.
+ * The library parses before this code runs and offers no hook for that. `auto` does not choose it if it rejects what a
+ * server must accept. docs/decisions/0006 lists all differences, and the conformance suite covers each.
  */
 
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
@@ -32,43 +32,43 @@ const statusLines: readonly string[] = Array.from(
 );
 /** LIBUS_LISTEN_EXCLUSIVE_PORT: a second daemon on the same port fails instead of sharing it. */
 const exclusivePort = 1;
-/** The native `listen` takes options beside a host; its types know only one of the two at a time. */
+/** The native `listen` accepts options beside a host; its types allow only one of the two. */
 interface ListensExclusively {
   listen(host: string, port: number, options: number, listening: (socket: us_listen_socket | false) => void): unknown;
 }
 interface Configurable {
   _cfg(word: 'silent'): void;
 }
-/** Exchanges that no answer has left yet, the search for slow bodies among them, and the bound of connections. */
+/** The unanswered exchanges, the search for slow bodies among them, and the bound of connections. */
 interface Open {
   readonly exchanges: Roster<UwsExchange, true>;
   watch(): void;
-  /** A connection has opened or closed; returns false where there are too many. */
+  /** Records that a connection opened or closed; returns false if there are too many. */
   count(change: number): boolean;
-  /** Returns whether its sender may have one more exchange under way. */
+  /** Returns whether its sender may have one more exchange in progress. */
   begin(exchange: UwsExchange): boolean;
   end(exchange: UwsExchange): void;
-  /** Whether a connection to a sender with a share is closed for others when it has its answer. */
+  /** Whether a connection of a counted sender is closed after its answer, to make room for others. */
   isCrowded(): boolean;
 }
 /**
- * Of the connections, in parts of one. The library does not report which connection has closed, so those of a sender cannot
- * be counted. Its requests under way can, and a connection on which it asks again can be closed with the answer. Requests that
- * begin while fewer connections than the first part are open are not counted, to spare their addresses; with the share that
- * makes half.
+ * Fractions of the connection limit. The library does not report which connection has closed, so a sender's connections
+ * cannot be counted. Its requests in progress can, and a connection that sends another request can be closed with the
+ * answer. Requests that begin while fewer connections than `uncounted` are open are not counted, which saves reading
+ * their addresses; together with `senderShare` that makes half.
  */
 const uncounted = 0.25;
 const senderShare = 0.25;
 const crowdedFrom = 0.5;
 const noBytes = Buffer.alloc(0);
-/** How often slow bodies are looked for. */
+/** How often slow bodies are searched for. */
 const sweepMs = 250;
 
-/** Opens the front; rejects where the binary cannot load or the address cannot be bound. */
+/** Opens the HTTP server; rejects if the binary cannot load or the address cannot be bound. */
 export const openUwsFront: OpenFront = async (settings, handle) => {
   const uws = loadUws();
   const open = createOpen(settings.bodyTimeoutMs, settings.maxConnections ?? connectionLimit('webhooks'));
-  // Without its name in each answer; its types leave the word for that out.
+  // Omits the library's name in answers; its types lack this option.
   (uws as unknown as Configurable)._cfg('silent');
   const app = uws.App();
   const count = (res: HttpResponse, change: unknown): void => {
@@ -130,13 +130,13 @@ function accept(res: HttpResponse, req: HttpRequest, open: Open, handle: Exchang
     res.close();
     return;
   }
-  // RFC 9112 §6.3: a message with two different lengths must not be believed.
+  // RFC 9112 §6.3: a message with two different lengths must be rejected.
   const refusal = conflict ? badRequest : refusalOf(head);
   if (refusal === undefined) handle(exchange);
   else exchange.reply(refusal);
 }
 
-/** A native block for each body would be freed by the collector only; small ones lie together in a shared one. */
+/** Only the collector would free a native block per body; small copies share a pooled block. */
 function copied(chunk: ArrayBuffer): Buffer {
   const copy = Buffer.allocUnsafe(chunk.byteLength);
   copy.set(new Uint8Array(chunk));
@@ -151,10 +151,10 @@ function asSent(value: string): string {
   return value;
 }
 
-/** A class, because one is made per request and the engine lays its fields out once. */
+/** A class, because one is created per request and the engine lays out its fields once. */
 class UwsExchange implements Exchange {
   readonly head: RequestHead;
-  /** Whose share it is a part of; undefined where it is not counted. */
+  /** The sender whose share it counts towards; undefined if it is not counted. */
   sender: string | undefined = undefined;
   readonly #res: HttpResponse;
   readonly #open: Open;
@@ -180,7 +180,7 @@ class UwsExchange implements Exchange {
       settled({ kind: 'tooLarge' });
       return;
     }
-    // Where such a head came in pieces, the library never says that nothing follows.
+    // If such a head arrived in pieces, the library never signals the end of the body.
     if (this.head.contentLength === 0 || !mayHaveBody(this.head)) {
       settled({ kind: 'read', bytes: noBytes });
       return;
@@ -192,7 +192,7 @@ class UwsExchange implements Exchange {
       if (body.settled) return;
       if (chunk.byteLength > 0) body.add(copied(chunk));
       if (!isLast) return;
-      // The library still reads what follows the last chunk, and may refuse it; then nobody hears our answer.
+      // The library still reads what follows the last chunk, and may refuse it; then our answer would not be sent.
       if (this.head.contentLength === undefined) setImmediate(() => body.end());
       else body.end();
     });
@@ -214,45 +214,45 @@ class UwsExchange implements Exchange {
       if (this.head.method === 'HEAD') this.#endWithoutBody(Buffer.byteLength(reply.body), closes);
       else res.end(reply.body, closes);
     });
-    // The library calls back no more, and the body must not hold its memory.
+    // The library calls back no more, and the body must be released.
     this.#body?.abort();
   }
 
   /**
-   * Told the length of a body that does not follow, the library takes the answer for unfinished: it closes nothing, and
-   * the next request would end the connection without an answer. So the length is a header like others. The library closes
-   * by itself where the client asks for that in one word; where only we want it closed, it must be told a length, and is
-   * told 0.
+   * With the length of a body that is not sent, the library considers the answer unfinished: it closes nothing, and the
+   * next request would end the connection without an answer. So the length is written as a plain header. The library
+   * closes by itself if the client sends `connection: close`; if only this side closes, the call needs a length, and gets
+   * 0.
    */
   #endWithoutBody(length: number, closes: boolean): void {
     if (closes && this.head.headers.connection?.toLowerCase() !== 'close') this.#res.endWithoutBody(0, true);
     else this.#res.writeHeader('content-length', String(length)).endWithoutBody();
   }
 
-  /** The client left; whoever reads the body hears of it, an answer goes nowhere. */
+  /** The client left: the body's reader is notified, and an answer is dropped. */
   abort(): void {
     if (!this.#over) this.#open.end(this);
     this.#over = true;
     this.#body?.abort();
   }
 
-  /** Ends an exchange whose body comes too slowly. */
+  /** Ends an exchange whose body arrives too slowly. */
   cut(nowMs: number, timeoutMs: number): void {
     if (this.#body?.settled === false && nowMs - this.#body.spanBeganAtMs > timeoutMs) this.#res.close();
   }
 }
 
-/** The library knows the plain word alone; it may stand in a list. */
+/** The library recognizes only the plain word; it may be in a list. */
 function asksToClose({ headers: { connection } }: RequestHead): boolean {
   return connection !== undefined && connection !== 'keep-alive' && /(?:^|,)\s*close\s*(?:,|$)/i.test(connection);
 }
 
-/** A length that cannot be read counts: the library refuses it once the handler has returned. */
+/** An invalid length counts: the library refuses it once the handler has returned. */
 function mayHaveBody({ headers }: RequestHead): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
-/** Looks for slow bodies while any is waited for; a front at rest has no timer. */
+/** Searches for slow bodies while exchanges are open; an idle server has no timer. */
 function createOpen(timeoutMs: number, limit: number): Open {
   let connections = 0;
   const busy = new Map<string, number>();
@@ -280,7 +280,7 @@ function createOpen(timeoutMs: number, limit: number): Open {
       return true;
     },
     end(exchange) {
-      // One that was refused has never begun.
+      // A refused exchange was never counted.
       if (!exchanges.delete(exchange) || exchange.sender === undefined) return;
       const count = (busy.get(exchange.sender) ?? 0) - 1;
       if (count > 0) busy.set(exchange.sender, count);

@@ -1,4 +1,4 @@
-/** Formats where an actor lives: a ward's child as `room/key`, others by their ids from the supervisor down. */
+/** Formats an actor's address: a pool's child is `pool/key`, any other actor the path of ids below the supervisor. */
 
 import type { AnyActorRef } from 'xstate';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
@@ -14,7 +14,7 @@ export function addressOf(ref: AnyActorRef): string {
   return above === 'supervisor' ? ref.id : `${above}/${ref.id}`;
 }
 
-/** Undefined for the supervisor. */
+/** Returns undefined for the supervisor. */
 export function parentOf(ref: AnyActorRef): AnyActorRef | undefined {
   return actorInternals(ref)._parent;
 }

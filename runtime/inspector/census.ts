@@ -1,6 +1,6 @@
 /**
- * Counts the living and draws their tree: walks from the supervisor down through charts and wards when somebody asks, and
- * costs nothing while nobody does.
+ * Counts the running actors and lists them as a tree. Both walk from the supervisor down when they are called, so they cost
+ * nothing in between.
  * @see INS-1 and CON-4 in docs/specification.md
  */
 
@@ -14,7 +14,7 @@ import { stateOf, viewOf } from './snapshot-view.ts';
 export interface CensusPorts {
   readonly root: AnyActorRef;
   readonly sinces: Sinces;
-  /** An address may hold a burst's key, which comes from outside. */
+  /** Redacts an address, which may contain a batch key from outside. */
   readonly redact: (text: string) => string;
 }
 
@@ -23,14 +23,14 @@ interface Living {
   readonly ref: AnyActorRef;
 }
 
-/** Children of one ward that a tree lists; a tree of 100,000 is read by nobody. */
+/** Children of one pool that a tree lists. */
 const mostListed = 200;
 
 export function describeTree(ports: CensusPorts): ActorNode {
   return nodeOf({ path: 'supervisor', ref: ports.root }, ports);
 }
 
-/** The living actors per machine, for `gateway status`. */
+/** Returns the number of running actors per machine, for `gateway status`. */
 export function countActors(root: AnyActorRef): Record<string, number> {
   const counts: Record<string, number> = {};
   const visit = (living: Living): void => {
@@ -47,7 +47,7 @@ export function countActors(root: AnyActorRef): Record<string, number> {
   return counts;
 }
 
-/** The actor at a path in the tree; undefined where none lives there. */
+/** Returns the actor at a path in the tree, or undefined. */
 export function findActor(path: string, root: AnyActorRef): AnyActorRef | undefined {
   return find(path, { path: 'supervisor', ref: root })?.ref;
 }
@@ -83,7 +83,7 @@ function childrenOf({ path, ref }: Living): Living[] {
   return found;
 }
 
-/** A ward's children are named by the ward's room, so that the address of a request is `requests/<key>`. */
+/** A pool's children are addressed by the pool's name, so a request is `requests/<key>`. */
 function find(path: string, from: Living): Living | undefined {
   if (from.path === path) return from;
   if (isWard(from.ref)) {

@@ -1,6 +1,6 @@
 /**
- * The charts as the page and the terminal draw them, taken from the machines' own definitions: states with what they mean,
- * transitions with what they wait for. Loaded when first asked for; the same ever after.
+ * Returns the charts as the page and the terminal draw them, read from the machines' definitions: states with their
+ * descriptions, transitions with their triggers. Each chart is loaded on first use and cached.
  * @see INS-2 in docs/specification.md
  */
 
@@ -37,7 +37,7 @@ export const chartNames: readonly string[] = Object.keys(machines);
 
 const drawn = new Map<string, Chart>();
 
-/** Undefined for a machine without a chart, such as a ward. */
+/** Resolves with undefined for a machine without a chart, such as a pool. */
 export async function chartOf(machine: string): Promise<Chart | undefined> {
   const known = drawn.get(machine);
   if (known !== undefined) return known;
@@ -53,7 +53,7 @@ function readChart(machine: AnyStateMachine): Chart {
   const nodes = below(root);
   let next = 0;
   const transitions = [root, ...nodes].flatMap((node) =>
-    // Outgoing transitions keep the definition's order: the first that holds is taken.
+    // In the definition's order: the first transition whose guard holds is taken.
     [...node.transitions.values(), node.always ?? []].flat().map((definition): ChartTransition => {
       const target = definition.target?.[0];
       const id = next;
@@ -89,13 +89,13 @@ function stateOf(node: AnyStateNode, root: AnyStateNode): ChartState {
     rule: (node.meta as { readonly rule?: string } | undefined)?.rule ?? '',
     tags: node.tags,
     entry: node.entry.map(nameOf).filter(isNamed),
-    // The timers of `after` are the interpreter's own.
+    // Without the interpreter's own actions, which cancel the timers of `after`.
     exit: node.exit.map(nameOf).filter(isNamed),
     invokes: node.invoke.map(({ src, id }) => (typeof src === 'string' ? src : id)),
   };
 }
 
-/** Delays, invoked actors and eventless transitions have event types of the interpreter's own making. */
+/** Parses an event type. The interpreter generates the types of delays, invoked actors and eventless transitions. */
 export function labelOf(eventType: string): Pick<ChartTransition, 'kind' | 'label'> {
   if (eventType === '') return { kind: 'always', label: '' };
   const after = /^xstate\.after\.(\w+)\./.exec(eventType);

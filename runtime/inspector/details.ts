@@ -1,6 +1,6 @@
 /**
- * Describes one living actor in full: what its state means, its context without secrets, the timers that wait, its last
- * steps and the events that it received.
+ * Describes one running actor: the description of its state, its redacted context, its pending timers, its last steps and
+ * the events that it received.
  * @see INS-1 in docs/specification.md
  */
 
@@ -28,7 +28,7 @@ export interface DetailPorts {
 
 const mostChildren = 200;
 
-/** Undefined where no chart or ward lives at the address. */
+/** Returns undefined if there is no chart or pool at the address. */
 export function describeActor(id: string, ports: DetailPorts): ActorDetails | undefined {
   const { rows, subjects, history, redactor } = ports;
   const ref = ports.find(id);
@@ -49,7 +49,7 @@ export function describeActor(id: string, ports: DetailPorts): ActorDetails | un
   };
 }
 
-/** An actor's own memory where it has one: it reaches back to before anybody watched. */
+/** Returns the longer list: the actor's own trail, which is recorded without viewers too, or the history. */
 function stepsOf(
   ref: AnyActorRef,
   row: { readonly id: string; readonly machine: string },
@@ -67,7 +67,7 @@ interface StateWords {
   readonly states?: Readonly<Record<string, StateWords>>;
 }
 
-/** What the chart says of the innermost state. */
+/** Returns the description and rule of the innermost state that has them. */
 function meaningOf(ref: AnyActorRef, state: string): { readonly description: string; readonly rule: string } {
   let at = actorInternals(ref).logic.config as StateWords | undefined;
   let words: StateWords = {};

@@ -1,8 +1,7 @@
 /**
- * Decides which requests the inspector's listener answers: whether the request names this listener, whether a browser sends
- * it from the listener's own page, which session its cookie names, and whether it carries the proof of that session's key
- * where it asks for more than the page's files; whether a monitor has its token. Knows neither what is asked nor what a
- * session may do.
+ * Decides which requests the inspector's listener answers. Checks Host and Origin, the session of the cookie, the proof of
+ * the session's key for everything but the page's files, and a monitor's token. The method and the rights of the session
+ * are checked elsewhere.
  * @see INS-2 and SEC-1 in docs/specification.md
  * @see [RFC 9110 §15.5.20](https://www.rfc-editor.org/rfc/rfc9110.html#section-15.5.20)
  */
@@ -13,10 +12,10 @@ import { proofHeader, sessionHeader } from '../../machines/base/page-proof.ts';
 import type { SessionClaim } from './sessions.ts';
 
 /**
- * `data` is asked by the page's script with its proof; a `greeting` by the same before it has one; a `file` by the page,
- * which cannot prove anything; a `document` and a `link` by a person's address bar; `numbers` by a monitor, which has a
- * token where one is set, or by the page's script with its proof. Where users may sign in, `entrance` is the page and its files before that, and `signIn` what
- * carries the password.
+ * - `data`: from the page's script, with its proof. `greeting`: from the same script before it has a proof.
+ * - `file`: from the page, without a proof. `document`, `link`: from the address bar.
+ * - `numbers`: from a monitor, with a token if one is set, or from the page's script with its proof.
+ * - `entrance`: the page and its files where users can sign in. `signIn`: the request with the password.
  */
 export type Asked = 'data' | 'greeting' | 'file' | 'document' | 'link' | 'signIn' | 'entrance' | 'numbers';
 
@@ -26,19 +25,19 @@ export type DoorVerdict =
 
 export interface DoorRules {
   readonly port: number;
-  /** The one address of the page, as its links have it. */
+  /** The page's origin, as its links have it. */
   readonly origin: string;
-  /** Where a proxy serves it besides. */
+  /** A second origin, at which a proxy serves the page. */
   readonly publicUrl?: string | undefined;
   /** Whether the request comes from this machine. */
   readonly isLocal: boolean;
-  /** Absent: numbers are open to this machine. Empty: no token fits. */
+  /** Absent: numbers are open to this machine. Empty: no token matches. */
   readonly scrapeToken?: string | undefined;
   readonly knowsSession: (claim: SessionClaim) => boolean;
   readonly provesKey: (claim: SessionClaim, proof: string) => boolean;
 }
 
-/** Names that no DNS answer can bend: a page of a foreign name that resolves to this listener still sends its own. */
+/** Accepted hosts. After DNS rebinding, a page of a foreign name still sends its own name as Host. */
 const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
 export function judgeRequest(
@@ -52,33 +51,33 @@ export function judgeRequest(
   if (!isPageAddress && !isOurs(host, rules.port)) {
     return refused(421, 'this listener answers only to 127.0.0.1, localhost and [::1] with its own port');
   }
-  // A browser takes `localhost` for [::1] first, where another process may listen on the same port.
+  // Browsers resolve `localhost` to [::1] first, where another process may listen on the same port.
   if (!isPageAddress && asked !== 'numbers')
     return refused(421, `the page is at ${rules.origin}/ and at no other name`);
   if (origin !== undefined && origin !== (at ?? rules.origin)) return refused(403, 'the page is of another origin');
   if (method === 'POST' && origin === undefined) return refused(403, 'a request that changes things names its origin');
   if (asked === 'link' || asked === 'signIn') return { kind: 'welcome' };
-  // Without a session the page is still how somebody signs in; it holds no secret.
+  // A person signs in on the page, before there is a session. The page holds no secret.
   if (asked === 'entrance') return { kind: 'welcome' };
   if (asked === 'numbers') {
     const isOpen = rules.scrapeToken === undefined && rules.isLocal && (at === undefined || at === rules.origin);
     if (isOpen || bears(headers.authorization, rules.scrapeToken ?? '')) return { kind: 'welcome' };
-    // The page shows why the gateway is not ready, wherever it is opened.
+    // The page reads the readiness with its proof, since it has no token.
     if (!isPageAddress || headers[proofHeader] === undefined)
       return refused(401, 'a token is needed: `Authorization: Bearer` with inspector.scrape_token');
   }
   const site = headers['sec-fetch-site'];
-  // What a browser asks for data or a script on behalf of another site, even one on this machine, is not the page.
+  // A request for data or a script on behalf of another site, even one on this machine, is not from the page.
   if (asked !== 'document' && site !== undefined && site !== 'same-origin' && site !== 'none') {
     return refused(403, 'the page is of another site');
   }
-  // Another listener of this machine can add cookies of the same name, and the browser may send those first. It may have
-  // the id of an older session from the browser, so a known one is not yet the page's.
+  // Another listener on this machine can add cookies of the same name, even with the id of an older session, and the browser
+  // may send those first. So a valid id is not necessarily the page's.
   const known = claimsOf(headers, { port: rules.port, origin: at ?? rules.origin }).filter(rules.knowsSession);
   const named = textOf(headers[sessionHeader]);
   const needsProof = asked === 'data' || asked === 'numbers';
   const session = known.find((claim) => {
-    // Cookies know no ports: a browser sends this one to every listener of the machine that the person visits.
+    // Cookies ignore ports: a browser sends this one to every listener on this machine.
     if (needsProof) return rules.provesKey(claim, textOf(headers[proofHeader]));
     return asked !== 'greeting' || named === '' || claim.id === named;
   });
@@ -88,7 +87,7 @@ export function judgeRequest(
     : refused(401, 'no session; `agent inspect --web` opens one');
 }
 
-/** The page's own address at which a request came; undefined where it came at no such one. */
+/** Returns the page's origin that the Host header names; undefined if it names neither. */
 export function pageOriginOf(
   host: string,
   { origin, publicUrl }: Pick<DoorRules, 'origin' | 'publicUrl'>,
@@ -97,7 +96,7 @@ export function pageOriginOf(
   return `https://${host}` === publicUrl ? publicUrl : undefined;
 }
 
-/** The sessions that a request's cookies name, known or not. */
+/** Returns the sessions that a request's cookies name; they may not exist. */
 export function claimsOf(
   { cookie }: IncomingHttpHeaders,
   { port, origin }: Pick<DoorRules, 'port' | 'origin'>,
@@ -105,7 +104,7 @@ export function claimsOf(
   return [...new Set(cookiesOf(cookie, cookieName(port)))].map((id) => ({ id, origin }));
 }
 
-/** Cookies know no ports: two gateways on one machine would take each other's for their own. */
+/** Cookies ignore ports, so two gateways on one machine need cookies of different names. */
 export function cookieName(port: number): string {
   return `agent_inspector_${port}`;
 }
@@ -114,7 +113,7 @@ export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/** Whether a Host header names us. */
+/** Returns whether a Host header names this listener. */
 export function isOurs(host: string, port: number): boolean {
   const colon = host.lastIndexOf(':');
   const name = colon > host.lastIndexOf(']') ? host.slice(0, colon) : host;
@@ -122,10 +121,10 @@ export function isOurs(host: string, port: number): boolean {
   return loopbackNames.has(name.toLowerCase()) && given === String(port);
 }
 
-/** Compares digests, in constant time, so that not even the length shows (RFC 6750 §2.1). */
+/** Checks a bearer token (RFC 6750 §2.1). Compares digests in constant time, so that not even the length leaks. */
 function bears(authorization: string | undefined, token: string): boolean {
   const given = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1] ?? '';
-  // Header bytes reach us as Latin-1 text; turning them back gives what was sent.
+  // Node decodes header bytes as Latin-1; encoding the text again restores the bytes.
   return timingSafeEqual(digestOf(given, 'latin1'), digestOf(token, 'utf8')) && token !== '';
 }
 

@@ -10,7 +10,7 @@ import type { StorySources } from './story-sources.ts';
 
 export type KnownDelivery = NonNullable<StorySources['delivery']>;
 
-/** The response, the further ones and the notices of an event. */
+/** Returns an event's deliveries: the response, further responses and failure notices. */
 export function deliveriesOf({ delivery, others = [], notices = [] }: StorySources): readonly KnownDelivery[] {
   return [delivery, ...others, ...notices].filter((one) => one !== undefined);
 }
@@ -34,7 +34,7 @@ export function toneOfDelivery({ status }: Pick<DeliveryRecord, 'status'>): Tone
 export function attemptsOf(record: DeliveryRecord): readonly DeliveryAttempt[] {
   const { attempts = 0, failed = [], startedAtMs, endedAtMs, status, reason, messageId } = record;
   const lastNumber = status === 'queued' || startedAtMs === undefined ? attempts : Math.max(1, attempts);
-  // A delivery marks its attempt before it is sent.
+  // A failed attempt is listed already; `startedAtMs` is its time until the next attempt is marked.
   const isListed = (failed.at(-1)?.startedAtMs ?? -1) >= (startedAtMs ?? 0);
   const own = lastNumber === 0 || startedAtMs === undefined || isListed ? 0 : 1;
   const listed = failed.map(

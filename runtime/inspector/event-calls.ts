@@ -1,6 +1,6 @@
 /**
- * The part of an event's timeline that lies within its run: the model's turns, tool calls, and questions to a person. Taken
- * from the transcript where that has times, otherwise from the calls that are remembered in memory.
+ * Returns the spans within an event's run: the model's turns, tool calls and questions to a person. They are read from the
+ * transcript if it has times, otherwise from the calls that are kept in memory.
  * @see INS-4 and TRU-3 in docs/specification.md
  */
 
@@ -11,7 +11,7 @@ import type { Span, SpanPart } from './event-wire.ts';
 import type { StorySources } from './story-sources.ts';
 import { counted } from './story-words.ts';
 
-/** All turns in one row; none of a runner that reports no turns. */
+/** Returns all turns as one span; none for a runner that reports no turns. */
 export function modelSpan({ transcript }: StorySources, parent: string): Span[] {
   const parts: SpanPart[] = [];
   let asked: number | undefined;
@@ -43,7 +43,7 @@ export function modelSpan({ transcript }: StorySources, parent: string): Span[] 
   ];
 }
 
-/** Those that have ended, then those under way. */
+/** Returns the calls that have ended, then those under way. */
 export function callSpans(sources: StorySources, parent: string): Span[] {
   const memos = [...sources.calls];
   const told = timedCalls(sources.transcript).map(({ call, result, from, to }, index): Span => {
@@ -68,7 +68,7 @@ export function callSpans(sources: StorySources, parent: string): Span[] {
   return [...told, ...memos.map((memo) => memoSpan(memo, parent)), ...openCalls(sources, parent)];
 }
 
-/** Questions that are no call's approval: of the run itself, and the forms of servers. */
+/** Returns the questions that are not a call's approval: those of the run itself, and the forms of servers. */
 export function questionSpans({ callsUnderWay, questions }: StorySources, parent: string): Span[] {
   return questions
     .filter(({ id }) => !callsUnderWay.some(({ approval }) => approval === id))

@@ -37,17 +37,17 @@ export function checksOf(event: EventRecord): readonly Check[] {
       detail,
       ...(ms === undefined ? {} : { ms }),
     });
-    // What follows is only the answer.
+    // Only the `answered` step follows.
     if (result === 'failed' || result === 'stopped') break;
   }
   return checks;
 }
 
-/** @param answer what the provider of the route reads in place of the usual body */
+/** @param answer the reply that the route's provider gets in place of the usual one */
 export function answerOf({ event, delivery }: StorySources, answer: Answer | undefined): HttpAnswer | undefined {
   const outcome = outcomeOf(event) ?? outcomeOfWork(event, delivery);
   if (outcome === undefined) return undefined;
-  // What a provider asked is not kept, nor by which status it was refused.
+  // Neither the provider's question nor the status of a refusal is stored.
   if (outcome === 'handshake') return event.status === 'refused' ? undefined : { status: 200, body: '' };
   const { route, deliveryId, event: type, deliver } = event;
   const named = { route, deliveryId, event: type, target: deliver ?? 'log', retryAfterSeconds: 0 };

@@ -1,5 +1,5 @@
 /**
- * Composes what `events.open` answers about one event. Pure: its records and what is known about its actors are given.
+ * Composes the result of `events.open` for one event. Pure: its records and the state of its actors are arguments.
  * @see INS-4 and DUR-2 in docs/specification.md
  */
 
@@ -15,11 +15,11 @@ import { outcomeOf } from './story-request.ts';
 import type { StorySources } from './story-sources.ts';
 
 export interface OpenedSources extends StorySources {
-  /** When each event of its batch came, oldest first. */
+  /** Arrival times of the batch's events, oldest first. */
   readonly joined: readonly number[];
   /** Newest first. */
   readonly replays: readonly EventReplay[];
-  /** What the provider of the route reads in place of the usual body. */
+  /** The reply that the route's provider gets in place of the usual one. */
   readonly answer: Answer | undefined;
 }
 
@@ -28,7 +28,7 @@ export const firstPayload = 65_536;
 
 const cancellable: ReadonlySet<string> = new Set(['queued', 'running']);
 
-/** @param isWhole with the complete payload, however long it is */
+/** @param isWhole include the complete payload, of any length */
 export function openEvent(sources: OpenedSources, isWhole: boolean): OpenedEvent {
   const { key, event, run, status, questions } = sources;
   const spans = spansOf(sources, sources.joined);

@@ -1,6 +1,6 @@
 /**
- * Draws up the timeline of an event: request, batch, run, model, tool calls and deliveries, each with the parts in which it
- * worked and in which it waited. Pure.
+ * Builds the timeline of an event: request, batch, run, model, tool calls and deliveries, each divided into parts of work
+ * and of waiting. Pure.
  * @see INS-4 in docs/specification.md
  */
 
@@ -13,7 +13,7 @@ import { outcomeOf } from './story-request.ts';
 import type { StorySources } from './story-sources.ts';
 import { counted } from './story-words.ts';
 
-/** @param joined when each event of its batch came, oldest first */
+/** @param joined arrival times of the batch's events, oldest first */
 export function spansOf(sources: StorySources, joined: readonly number[]): readonly Span[] {
   const { run } = sources;
   return [
@@ -24,7 +24,7 @@ export function spansOf(sources: StorySources, joined: readonly number[]): reado
   ];
 }
 
-/** When the run had its response, or its failure; undefined while it works. */
+/** Returns when the run got its response or failed; undefined while it is running. */
 export function runEnd({ run, delivery, others = [] }: StorySources): number | undefined {
   if (run === undefined) return undefined;
   const { response, endedAtMs } = run.record;
@@ -113,7 +113,7 @@ function deliverySpan({ key, record, pause }: KnownDelivery): Span {
   const parts: SpanPart[] = [];
   for (const [index, { at, ms, tone }] of attempts.entries()) {
     const before = parts.at(-1)?.end;
-    // Put back by a person: until then it waited for nothing.
+    // A person queued it again: until then nothing was pending.
     const wasOver = before !== undefined && (record.sinceMs ?? 0) > before && (record.sinceMs ?? 0) <= at;
     if (before !== undefined && !wasOver) parts.push({ start: before, end: at, how: 'pause' });
     const isLast = index === attempts.length - 1;

@@ -1,6 +1,6 @@
 /**
- * States the outcome of an event in one sentence with its reason, and what happened on the way in a second. Names a command
- * only against a refusal: for the rest the page has a button. Pure.
+ * Formats the outcome of an event as one sentence with its reason, and what happened on the way as a second one. Only a
+ * refusal names a command; for everything else the page has a button. Pure.
  * @see INS-4 in docs/specification.md
  */
 
@@ -83,7 +83,7 @@ function runningSentence({ questions: [question], callsUnderWay: [call] }: Story
   return say('working', call === undefined ? 'Running.' : `Running: calling ${toolWords(call.tool)}.`);
 }
 
-/** What arrived first, then the first that did not. */
+/** Names the delivered ones, and the first that is not delivered. */
 function sentenceOfDeliveries(deliveries: readonly KnownDelivery[]): Sentence {
   const arrived = deliveries.filter(({ record }) => record.status === 'delivered');
   const open = deliveries.find(({ record }) => record.status !== 'delivered');

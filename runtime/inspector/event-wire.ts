@@ -1,6 +1,6 @@
 /**
- * The answer of `events.open`: one event with everything that is known about it, as the page shows it. Types only. Times are
- * Unix milliseconds; every text has passed the redactor.
+ * The result of `events.open`: one event with everything that is known about it, as the page shows it. Types only. Times
+ * are Unix milliseconds; every text is redacted.
  * @see INS-4 and DUR-2 in docs/specification.md
  */
 
@@ -12,20 +12,20 @@ export interface OpenedEvent {
   readonly route: string;
   readonly profile: string;
   readonly event: string;
-  /** The gateway that took it, where several use the journal. */
+  /** The gateway that received it, if several share the journal. */
   readonly node?: string;
-  /** As a row of the history shows it. */
+  /** The status in a row of the history. */
   readonly status: string;
   readonly received: number;
-  /** Absent while something of it is under way. */
+  /** Absent while any part of it is under way. */
   readonly ended?: number;
   readonly verdict: Verdict;
-  /** Who sent it and how that was checked. */
+  /** The sender, and how it was verified. */
   readonly sender: string;
   readonly payload: Payload;
   readonly headers: Readonly<Record<string, string>>;
   readonly prompt?: string;
-  /** Of the agent. */
+  /** The agent's response. */
   readonly response?: string;
   /** Absent while the sender waits for it. */
   readonly answer?: HttpAnswer;
@@ -38,7 +38,7 @@ export interface OpenedEvent {
   readonly dry?: true;
   /** Newest first. */
   readonly replays: readonly EventReplay[];
-  /** The run that can be cancelled. */
+  /** The run, if it can be cancelled. */
   readonly run?: string;
   /** The open question that its run waits for. */
   readonly question?: string;
@@ -46,19 +46,19 @@ export interface OpenedEvent {
   readonly findings?: Story['findings'];
 }
 
-/** As the marks of the page have it. */
+/** The tones of the page's marks. */
 export type Tone = 'working' | 'needsUser' | 'resting' | 'failed' | 'ended';
 
 export interface Verdict {
   readonly tone: Tone;
   /** One sentence: outcome and reason. */
   readonly text: string;
-  /** What happened on the way, or what follows; empty where there is nothing to add. */
+  /** What happened on the way, or what follows; may be empty. */
   readonly detail: string;
 }
 
 export interface Payload {
-  /** The beginning of a long one. */
+  /** Only the beginning of a long payload. */
   readonly text: string;
   readonly bytes: number;
   readonly whole: boolean;
@@ -70,7 +70,7 @@ export interface HttpAnswer {
 }
 
 export interface Span {
-  /** The address of its actor, or one of its own. */
+  /** The address of its actor, or a generated id. */
   readonly id: string;
   readonly kind: 'request' | 'batch' | 'run' | 'model' | 'call' | 'question' | 'delivery';
   readonly name: string;
@@ -82,7 +82,7 @@ export interface Span {
   /** Absent while it is under way. */
   readonly end?: number;
   readonly parts: readonly SpanPart[];
-  /** When each event joined a batch. */
+  /** When each further event joined the batch. */
   readonly ticks?: readonly number[];
   /** Such as the arguments and the result of a call. */
   readonly texts?: readonly { readonly title: string; readonly text: string }[];
@@ -92,7 +92,7 @@ export interface SpanPart {
   readonly start: number;
   /** Absent while it is under way, unless the end of a wait is known. */
   readonly end?: number;
-  /** `person`: waits for one. `pause`: waits to retry. `window`: a batch gathers. */
+  /** `person`: waits for a person. `pause`: waits to retry. `window`: the batch gathers events. */
   readonly how: 'work' | 'person' | 'pause' | 'window' | 'failed';
 }
 
@@ -123,7 +123,7 @@ export interface OpenedDelivery {
 export interface DeliveryAttempt {
   readonly number: number;
   readonly at: number;
-  /** Absent while the answer is awaited, or where a crash cut it off. */
+  /** Absent while the answer is awaited, or after a crash. */
   readonly ms?: number;
   readonly tone: Tone;
   readonly answer: string;

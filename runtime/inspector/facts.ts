@@ -1,6 +1,6 @@
 /**
- * Reads from a chart's context what people ask for: whose it is, what it works on, and why it is as it is. Charts keep
- * these under the same few names, at the top or in the record that they work on; a context of another form has no facts.
+ * Reads the facts of a row from a chart's context: profile, route, server, reason and so on. Contexts have these under the
+ * same few names, at the top level or in `record`; a context of another shape has no facts.
  * @see INS-1 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ import type { ActorFacts } from './wire.ts';
 
 type Held = Readonly<Record<string, unknown>>;
 
-/** Facts by their name in a row, with the names that contexts have for them. */
+/** Each fact's name in a row, with its names in contexts. */
 const texts: readonly (readonly [name: keyof ActorFacts, keys: readonly string[]])[] = [
   ['profile', ['profile']],
   ['route', ['route']],
@@ -28,11 +28,11 @@ const numbers: readonly (readonly [name: keyof ActorFacts, keys: readonly string
   ['waiting', ['inFlight']],
 ];
 
-/** A chart's facts; texts are as the context has them, for the redactor to look at. */
+/** Returns a chart's facts. The texts are not redacted yet. */
 export function factsOf(context: unknown): ActorFacts {
   const held = objectOf(context);
   if (held === undefined) return {};
-  // A ward has a name and a size; of its children each speaks for itself.
+  // A pool has a name and a size; its children have facts of their own.
   if (typeof held.size === 'number') return { size: held.size };
   const record = objectOf(held.record) ?? held;
   const facts: Record<string, string | number> = {};
@@ -46,9 +46,9 @@ export function factsOf(context: unknown): ActorFacts {
       if (typeof value === 'number' && value > 0) facts[name] ??= value;
     }
   }
-  // A call knows its tool by the server's name too; people know it by the registered one.
+  // In a call, `tool` can be the server's own name; `name` is the registered one, which people use.
   if (typeof held.caller === 'string' && typeof held.name === 'string') facts.tool = held.name;
-  // Shown by the name in the configuration, which may be an alias.
+  // The target's name in the configuration, which may be an alias.
   if (typeof held.target === 'string' && typeof held.name === 'string') facts.target = held.name;
   const burst = objectOf(held.burst) ?? objectOf(held.opening);
   if (typeof burst?.count === 'number') facts.waiting = burst.count;
@@ -60,12 +60,12 @@ export function factsOf(context: unknown): ActorFacts {
   return facts;
 }
 
-/** What every step is told with; each is there, known or not. */
+/** The facts that every step carries. All keys are present. */
 export type BriefFacts = { readonly [Name in 'delivery' | 'route' | 'server' | 'key']: string | undefined };
 
 const noFacts: BriefFacts = { delivery: undefined, route: undefined, server: undefined, key: undefined };
 
-/** Those that every step is told with; a hundred thousand a second may be asked for. */
+/** Returns the facts of a step. It may be called a hundred thousand times a second. */
 export function briefFactsOf(context: unknown): BriefFacts {
   const held = objectOf(context);
   if (held === undefined || typeof held.size === 'number') return noFacts;
@@ -81,7 +81,7 @@ function textOr(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Why the actor is as it is, where its context says. */
+/** Returns the reason for the actor's state, if the context has one. */
 export function reasonOf(context: unknown): string | undefined {
   const held = objectOf(context);
   if (held === undefined) return undefined;
@@ -97,7 +97,7 @@ function textAt(held: Held, keys: readonly string[]): string | undefined {
   for (const key of keys) {
     const value = held[key];
     if (typeof value === 'string' && value !== '') return value;
-    // A request holds its whole route; its name is the fact.
+    // A request has its complete route here; the fact is the route's name.
     const name = objectOf(value)?.name;
     if (typeof name === 'string') return name;
   }

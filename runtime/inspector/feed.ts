@@ -1,7 +1,6 @@
 /**
- * What the page is fed with: a snapshot of all rows, and then batches of what changed. Listens to the actors only while
- * somebody follows. Within a batch an actor is looked at once, however often it moved; its steps are all there, states
- * passed through without a pause included, up to a bound that is told.
+ * Feeds the stream: a snapshot of all rows, then batches of changes. Listens to the actors only while it has a follower. A
+ * batch has each changed actor once, and all of its steps, eventless ones included; steps beyond a limit are only counted.
  * @see INS-1, INS-2 and INS-3 in docs/specification.md
  */
 
@@ -32,19 +31,19 @@ export interface FeedPorts {
   readonly redactor: Redactor;
   readonly vitals: () => Vitals;
   readonly nowMs: () => number;
-  /** Calls back once after a wait; returns how to take that back. */
+  /** Calls back once after a wait; the returned function cancels the wait. */
   readonly wake: (callback: () => void, waitMs: number) => () => void;
 }
 
-/** A person sees no difference to at once, and a thousand steps cost one message. */
+/** Looks immediate to a person, and a thousand steps cost one message. */
 const batchMs = 100;
-/** Rows of a snapshot; a page that shows more shows nothing. */
+/** Rows of a snapshot; the page could not usefully show more. */
 const mostRows = 20_000;
 const mostStepsInBatch = 1_000;
 const mostStepsInSnapshot = 500;
-/** Events of one batch that are remembered; each is copied and looked through for secrets. */
+/** Events of one batch that are recorded; each is copied and redacted. */
 const mostEventsInBatch = 200;
-/** Rows of one batch; what changed beyond them comes with the next. */
+/** Rows of one batch; the remaining changes come with the next. */
 const mostChanged = 5_000;
 
 export function createFeed(ports: FeedPorts): Feed {
@@ -64,7 +63,7 @@ export function createFeed(ports: FeedPorts): Feed {
     sleeping ??= ports.wake(flush, batchMs);
   }
 
-  /** At once, not with the batch: a thousand requests that live for a millisecond would be kept for a hundred. */
+  /** Drops the reference immediately, so that short-lived requests are not retained until the next batch. */
   function forget(ref: AnyActorRef): void {
     dirty.delete(ref);
     if (!born.delete(ref)) ended.add(subjects.addressOf(ref));
@@ -101,10 +100,10 @@ export function createFeed(ports: FeedPorts): Feed {
 
   function received(ref: AnyActorRef, source: AnyActorRef | undefined, event: { readonly type: string }): void {
     if (machineOf(ref) === effectMachine) return;
-    // The interpreter's own events carry whole inputs and outputs; their names tell enough.
+    // The interpreter's own events carry complete inputs and outputs, so only their type is kept.
     const own = event.type.startsWith('xstate.');
     if (isWard(ref)) {
-      // The last word of a child: its ward has one less. One that failed shows no last snapshot.
+      // A child has ended, so the pool's size has changed. A failed child emits no last snapshot.
       mark(ref);
       if (source !== undefined && event.type.startsWith('xstate.error.actor.')) forget(source);
       return;
@@ -139,7 +138,7 @@ export function createFeed(ports: FeedPorts): Feed {
       if (row !== undefined) changed.push(row);
       else if (!born.has(ref)) ended.add(subjects.addressOf(ref));
     }
-    // A chart that was started anew has the address of the one before it.
+    // A restarted chart has the address of its predecessor.
     for (const { id } of changed) ended.delete(id);
     history.keep(steps);
     const delta: DeltaMessage = { at: nowMs(), changed, gone: [...ended], steps, skipped };
@@ -170,7 +169,7 @@ export function createFeed(ports: FeedPorts): Feed {
       at: nowMs(),
       actor,
       machine,
-      // An eventless transition bears the event that led to it; the transition's own descriptor tells the two apart.
+      // An eventless transition has the event that caused it; only its own `eventType` is empty.
       event: transition?.eventType === '' ? '' : step.event.type,
       from,
       to: target === undefined ? from : stateName(target),

@@ -1,6 +1,6 @@
 /**
- * Formats steps as JSON. A chart takes the same few transitions again and again: what each always holds is formatted once, so
- * that following a busy daemon costs it little.
+ * Formats steps as JSON. A chart takes the same few transitions again and again, so each is formatted once and cached; this
+ * keeps following a busy daemon cheap.
  * @see INS-3 in docs/specification.md
  */
 
@@ -9,18 +9,18 @@ import { type Microstep, stateName } from './tap.ts';
 
 type Taken = Microstep['_transitions'][number];
 
-/** The kinds of events that are remembered for one transition; those of effects are named by them. */
+/** Event types that are cached per transition. Those of effects contain an id, so there can be many. */
 const mostEvents = 32;
-/** What JSON does not let stand in a text as it is. */
+/** Characters that JSON may escape in a string. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const special = /["\\\u0000-\u001f\ud800-\udfff]/;
 
-/** A text as JSON writes it. */
+/** Returns a text as a JSON string. */
 export function quoted(text: string): string {
   return special.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
-/** What a transition says of itself; an eventless one shows the event that set it off, as the interpreter reports it. */
+/** Returns the fields of a step. An eventless transition has the event that caused it, as the interpreter reports it. */
 export function stepOf(taken: Taken, event: string): JsonObject {
   const from = stateName(taken.source);
   const [target] = taken.target ?? [];
@@ -31,7 +31,7 @@ export function stepOf(taken: Taken, event: string): JsonObject {
   return step;
 }
 
-/** Returns what gives a step's JSON without the brace that opens it. */
+/** Returns a function that formats a step as JSON, without the opening brace. */
 export function createStepFormat(): (taken: Taken, event: string) => string {
   const known = new WeakMap<Taken, Map<string, string>>();
   return (taken, event) => {

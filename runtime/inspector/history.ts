@@ -1,6 +1,6 @@
 /**
- * Remembers the last steps of all actors and the last events that they received, as they were redacted, in rings of a
- * fixed size. What is remembered is what was seen while somebody watched; of its own last steps every actor knows itself.
+ * Keeps the last steps of all actors, and the last events that they received, in rings of a fixed size; both are redacted.
+ * They are recorded only while a viewer is connected. An actor's own trail is kept elsewhere (`details.ts`).
  * @see INS-1 in docs/specification.md
  */
 
@@ -12,7 +12,7 @@ export interface History {
   keep(steps: readonly StepRow[]): void;
   /** The newest steps, oldest first. */
   latest(most: number): readonly StepRow[];
-  /** The steps of one actor that are remembered, oldest first. */
+  /** The recorded steps of one actor, oldest first. */
   stepsOf(actor: string): readonly StepRow[];
   keepEvent(actor: string, event: EventRow): void;
   eventsOf(actor: string): readonly EventRow[];

@@ -1,6 +1,6 @@
 /**
- * Assembles the inspector: what listens to the actors, what it remembers, what feeds the page and the terminal, and the
- * listener, which moves with the configuration. Decides nothing; where the listener cannot stand, the daemon continues.
+ * Assembles the inspector: tap, history, feed, watcher, and the listener, which follows the configuration. If the listener
+ * cannot open, the daemon continues without it.
  * @see INS-2, INS-3 and ADP-2 in docs/specification.md
  */
 
@@ -53,21 +53,21 @@ export interface Inspector {
   readonly feed: Feed;
   readonly watcher: Watcher;
   readonly sinces: Sinces;
-  /** What anybody watches: while nobody does, no transition is recorded. */
+  /** What is observed; no transition is recorded without a viewer. */
   watched(): Watched;
   /** Calls back whenever an actor takes a step, until the returned function is called. */
   onStep(listener: () => void): () => void;
-  /** How many follow: pages and terminals. */
+  /** The number of followers: pages and terminals. */
   watching(): number;
   actor(id: string): ActorDetails | undefined;
-  /** The steps of an actor that were seen, also of one that has ended. */
+  /** The recorded steps of an actor, even if it has ended. */
   stepsOf(actor: string): readonly StepRow[];
   chart(machine: string): Promise<Chart | undefined>;
-  /** Lets the listener stand where the settings want it; resolves when it does, or cannot. */
+  /** Opens, moves or closes the listener as the settings say; resolves when that is done or has failed. */
   apply(settings: InspectorSettings): Promise<void>;
-  /** Where its listener stands, or why it does not though it is wanted. */
+  /** The listener's address, or why it is closed although it is enabled. */
   listener(): ListenerState;
-  /** A link that opens the page once for a guest; `onUsed` is called when it does. */
+  /** Makes a link that opens the page once for a guest; `onUsed` is called when it is opened. */
   link(onUsed?: () => void, guest?: PageGuest): LinkVerdict;
   /** Ends every session of the page, and every link. */
   endSessions(): Promise<EndedSessions>;
@@ -113,7 +113,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
     if (standing !== undefined && sameSettings(standing.settings, settings)) return;
     await standing?.server.close();
     standing = undefined;
-    // Who was taken out of the configuration, or has another password or role, is out at once.
+    // A guest that was removed from the configuration, or has another password or role, loses the session at once.
     sessions.endGuests((guest) => mayStay(guest, settings.users ?? []));
     isWanted = settings.enabled;
     if (!isWanted) {
@@ -121,7 +121,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
       return;
     }
     isOpening = true;
-    // Loaded here, so that a daemon whose inspector is off never pays for it.
+    // Imported here, so that a daemon with the inspector disabled does not load it.
     const { openInspectorServer } = await import('./server.ts');
     const verdict = await openInspectorServer(settings, {
       feed,

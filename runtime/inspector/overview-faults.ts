@@ -1,5 +1,5 @@
 /**
- * Lists the findings of the configuration and the faults of the gateway that need a person, all of them or those of a profile.
+ * Lists the findings of the configuration and the faults of the gateway that need a person, for all profiles or one.
  * @see INS-4 and PRF-2 in docs/specification.md
  */
 
@@ -15,7 +15,7 @@ export interface FaultSources {
 
 /**
  * @param profile whose faults are listed; undefined for all
- * @returns each fault once: the errors that were found, what else the gateway reports, then the journal's
+ * @returns each fault once: the errors of the configuration, further faults of the gateway, then the journal's
  */
 export function faultsOf({ findings, status }: FaultSources, profile: string | undefined): readonly string[] {
   // A server whose entry cannot be used is listed as a failing server.

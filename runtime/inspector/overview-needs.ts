@@ -1,6 +1,6 @@
 /**
- * Lists what needs a person, from what the daemon knows: open questions, deliveries that failed, servers and targets that
- * cannot work, findings of the configuration. Each with the place of the page that resolves it.
+ * Lists what needs a person: open questions, failed deliveries, servers and targets that cannot work, findings of the
+ * configuration. Each has the place of the page that resolves it.
  * @see INS-4 in docs/specification.md
  */
 
@@ -35,7 +35,7 @@ export function needsOf({ approvals, failures, servers, targets, faults }: NeedS
   ];
 }
 
-/** Whether a server does not work as it is: it must change, or its attempts are spent. */
+/** Returns whether a server needs a change to work, or has used up its attempts. */
 export function isFailing({ state }: Pick<ServerRow, 'state'>): boolean {
   return state === 'failed' || state === 'parked';
 }
@@ -112,7 +112,7 @@ function configNeed(faults: readonly string[]): readonly Need[] {
   return [{ id: 'config', kind: 'config', title, reason: first, action: { label: 'Open config', place: 'config' } }];
 }
 
-/** The title names the subject already. */
+/** Removes the subject, which the title already names. */
 function withoutSubject(text: string, subject: string): string {
   return text.startsWith(`${subject}: `) ? text.slice(subject.length + 2) : text;
 }

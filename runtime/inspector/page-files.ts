@@ -1,6 +1,6 @@
 /**
- * The files of the page as they were built, read once: a look-up by name, so that no path can leave the folder. Names that
- * carry a digest never change; the others are asked about by their tag.
+ * Reads the files of the built page once. They are looked up by name, so no path can leave the folder. A file whose name
+ * has a digest never changes; the others are revalidated by their ETag.
  * @see INS-2 in docs/specification.md
  */
 
@@ -9,12 +9,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 
 export interface PageFile {
-  /** As they are kept: compressed by gzip where `isCompressed`. */
+  /** Compressed by gzip if `isCompressed`. */
   readonly bytes: Buffer;
   readonly isCompressed: boolean;
   readonly type: string;
   readonly etag: string;
-  /** Its name changes with what it holds. */
+  /** The name contains a digest of the content. */
   readonly isImmutable: boolean;
 }
 
@@ -32,10 +32,10 @@ const types: Readonly<Record<string, string>> = {
   '.md': 'text/plain; charset=utf-8',
 };
 
-/** What the page is made of; whatever else lies in the folder is nobody's to ask for. */
+/** The page's own files; nothing else in the folder is served. */
 const isServed = /^\/(?:index\.html|[\w-]+\.(?:svg|png|ico)|(?:assets|licences)\/[\w./-]+)$/;
 
-/** The page's files by their path from its root, `/` first; empty where no page was built. */
+/** Returns the page's files by path; `/` is `/index.html`. Empty if no page was built. */
 export function readPageFiles(folder: string): ReadonlyMap<string, PageFile> {
   const files = new Map<string, PageFile>();
   let names: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Decides which methods the inspector page may call, and for which its session needs a link that was opened just now. A
- * method that is not listed needs one, so that a new command is closed to an old session until it is listed here.
+ * Decides which methods the inspector page may call, and which of them need a recently opened link. A method that is not
+ * listed needs one, so a new command is closed to an old session until it is listed here.
  * @see SEC-1 and INS-2 in docs/specification.md
  */
 
@@ -16,14 +16,14 @@ type Rule = PageAccess | ((params: JsonObject) => PageAccess);
 
 const rules: Readonly<Record<string, Rule>> = {
   ...all('approvals', ['answered', 'list', 'show', 'watch']),
-  // A rule outlives the session that writes it.
+  // The rule remains after the session has ended.
   'approvals.answer': ({ remember }) => (remember === 'always' ? 'fresh' : 'open'),
   'audit.list': 'open',
-  // What somebody else writes into a draft could ask this machine whether a file or a variable is there.
+  // A text from outside could probe whether a file or variable exists on this machine.
   'config.check': ({ text }) => (text === undefined ? 'open' : 'terminalOnly'),
   ...all('config', ['hints', 'schema', 'show', 'source']),
   ...all('cron', ['list', 'pause', 'resume', 'show']),
-  // The context is a part of the prompt.
+  // The context becomes a part of the prompt.
   'cron.run': ({ context }) => (context === undefined ? 'open' : 'fresh'),
   ...all('deliveries', ['confirm', 'drop', 'list', 'progress', 'retry', 'show', 'targets']),
   ...all('events', ['curl', 'follow', 'open', 'search']),
@@ -42,18 +42,18 @@ const rules: Readonly<Record<string, Rule>> = {
   ...all('mcp', ['resources', 'show', 'tools', 'watch']),
   'mcp.add': ({ entry }) => (startsNothing(entry) ? 'open' : 'fresh'),
   'mcp.edit': ({ changes }) => (isHarmless(changes) ? 'open' : 'fresh'),
-  // What is tried runs, like what is configured.
+  // A test runs the entry, as if it were configured.
   'mcp.test': ({ entry, changes }) => (entry === undefined && changes === undefined ? 'open' : 'fresh'),
   ...all('overview', ['read', 'watch']),
-  // What the others write starts a program, opens a port or holds a credential.
+  // The other `setup` methods start a program, open a port or store a credential.
   'setup.read': 'open',
   ...all('runs', ['cancel', 'list', 'show']),
   ...all('webhook', ['deliveries', 'disable', 'doctor', 'enable', 'list', 'samples', 'show']),
   'webhook.delivery': ({ handshake }) => (handshake === true ? 'terminalOnly' : 'open'),
-  // A payload is a part of the prompt.
+  // The payload becomes a part of the prompt.
   'webhook.replay': ({ payload, event, to }) =>
     payload === undefined && event === undefined && to === undefined ? 'open' : 'fresh',
-  // Without the checks alone it starts a run.
+  // Without `checks_only` it starts a run.
   'webhook.test': ({ checks_only }) => (checks_only === true ? 'open' : 'fresh'),
 };
 
@@ -66,13 +66,13 @@ function all(group: string, names: readonly string[]): Record<string, Rule> {
   return Object.fromEntries(names.map((name) => [`${group}.${name}`, 'open']));
 }
 
-/** A server at an address that asks before it changes anything, and is sent nothing that this computer holds. */
+/** Whether an entry is a server at an address, lowers no guard, and is sent no value of this computer. */
 function startsNothing(entry: unknown): boolean {
   if (!isJsonObject(entry) || typeof entry.url !== 'string' || entry.command !== undefined) return false;
   return loweredGuards(entry).length === 0 && variablesIn(entry).length === 0;
 }
 
-/** Keys of an entry that change neither what runs, nor where it is reached, nor what it may do. */
+/** Keys that change neither what runs, nor its address, nor what it may do. */
 const harmless: ReadonlySet<string> = new Set([
   ...['connect_timeout', 'idle_timeout_seconds', 'keepalive_interval', 'lazy', 'max_lifetime_seconds', 'timeout'],
 ]);

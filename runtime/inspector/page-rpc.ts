@@ -1,6 +1,6 @@
 /**
- * The page's door to the commands: the same table as the control socket's, one request a POST, within what
- * `page-methods.ts` allows the page's session.
+ * Answers the page's commands: the methods of the control socket, one request per POST, as far as `page-methods.ts` allows
+ * them to the session.
  * @see INS-2, SEC-1, CLI-3 and DEV-5 in docs/specification.md
  */
 
@@ -26,7 +26,7 @@ export interface PageRpcPorts {
   readonly redact: (text: string) => string;
 }
 
-/** What every request of the page says of itself, whatever it says. */
+/** Parameters that are set on the page's requests, whatever the page sent. */
 const fromPage: Readonly<Record<string, JsonObject>> = {
   'mcp.login': { from: 'page' },
   'mcp.call': { caller: 'page' },
@@ -36,7 +36,7 @@ const fromPage: Readonly<Record<string, JsonObject>> = {
 
 const lines = 'application/x-ndjson';
 
-/** Answers with one JSON-RPC message or, where the page asks for lines, with its notifications before it. */
+/** Answers with one JSON-RPC message, preceded by its notifications if the page accepts lines. */
 export async function answerPage(
   request: IncomingMessage,
   response: ServerResponse,
@@ -126,7 +126,7 @@ function isSubscription(method: string): boolean {
   return subscriptions.has(method);
 }
 
-/** Undefined where it is longer; what is left of it is not read, and the connection ends with the answer. */
+/** Resolves with undefined for a longer body; the rest is then not read, and the answer closes the connection. */
 export async function bodyOf(
   request: IncomingMessage,
   response: ServerResponse,

@@ -1,6 +1,5 @@
 /**
- * Describes living actors as flat rows. What never changes of an actor — its address, its parent's — is looked at once;
- * every text passes the redactor before it is in a row.
+ * Describes running actors as flat rows. Every text in a row is redacted.
  * @see INS-1 in docs/specification.md
  */
 
@@ -15,15 +14,15 @@ import type { Subjects } from './subjects.ts';
 import type { ActorFacts, ActorRow } from './wire.ts';
 
 export interface Rows {
-  /** The actor as a row; undefined for one that has ended, and for an effect, which is its state's own affair. */
+  /** Returns the actor as a row; undefined if it has ended or is an effect. */
   rowOf(ref: AnyActorRef): ActorRow | undefined;
   /** The session id of the supervisor. */
   rootId(): string;
   factsOf(context: unknown): ActorFacts;
   reasonOf(context: unknown): string | undefined;
-  /** Every living actor from the supervisor down, at most so many; and how many of each ward were left out. */
+  /** Returns the running actors from the supervisor down, at most `most`, and how many of each pool were left out. */
   all(most: number): { readonly rows: ActorRow[]; readonly more: Record<string, number> };
-  /** Every living actor from the supervisor down, at most so many. */
+  /** Returns the running actors from the supervisor down, at most `most`. */
   living(most: number): readonly AnyActorRef[];
 }
 

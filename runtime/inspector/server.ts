@@ -1,7 +1,6 @@
 /**
- * The inspector's listener on the loopback address: the page's files, the stream, the commands, charts and actors for those
- * with a session; the metrics and the readiness for those who have the token, or for all of this machine where none is set. Routes and writes heads; every answer comes
- * from elsewhere.
+ * The inspector's listener. A session gets the page's files, the stream, the commands, charts and actors; a monitor gets
+ * metrics and readiness, with the token if one is set. Routes requests and writes heads; other modules provide the answers.
  * @see INS-2, SEC-1, ADP-2 and OBS-1 in docs/specification.md
  */
 
@@ -50,7 +49,7 @@ export type ListenVerdict =
   | { readonly kind: 'listening'; readonly server: InspectorServer }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** Nothing from elsewhere, nothing inline, in nobody's frame. */
+/** Nothing from other origins, nothing inline, no framing. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -74,11 +73,11 @@ const always: Readonly<Record<string, string>> = {
   'x-frame-options': 'DENY',
   'cache-control': 'no-store',
 };
-/** A head that does not come in this time is no browser's. */
+/** No browser takes longer to send a head. */
 const headTimeoutMs = 10_000;
-/** Cookies know no ports: any listener of this machine may set all that a browser keeps of one host, 180 of 4 KiB. */
+/** Cookies ignore ports: any listener on this machine can set all that a browser keeps for one host, 180 of 4 KiB. */
 const maxHeadBytes = 1_048_576;
-/** How long the answer to a head that is too long may take to be read. */
+/** How long a client may take to read the answer to a broken request. */
 const lingerMs = 1_000;
 const headTooLong =
   'The browser sent more than 1 MiB of headers, most likely cookies that another program on this machine set. Clear the cookies of this address in the browser, then open the page by `agent inspect --web`.';
@@ -87,7 +86,7 @@ const linkOver = 'This link was used already or is too old. `agent inspect --web
 const wrongSignIn = 'the name or the password is wrong';
 const notKept =
   'state/inspector-sessions.json cannot be written, so a restart brings the session back; make room there, then run `agent inspect --end-sessions`';
-/** In bytes: anybody may send one. */
+/** In bytes, since a sign-in needs no session. */
 const longestSignIn = 4_096;
 const promText = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -104,7 +103,7 @@ export async function openInspectorServer(
   let files: ReadonlyMap<string, PageFile> | undefined;
   const filesOf = (): ReadonlyMap<string, PageFile> => {
     const read = files ?? readPageFiles(ports.pageFolder);
-    // An empty folder is read again: there may have been no descriptor to read it with.
+    // An empty result is not kept: there may have been no file descriptor to read the folder with.
     if (read.size > 0) files = read;
     return read;
   };
@@ -116,7 +115,7 @@ export async function openInspectorServer(
   });
   const linger = createLingering(lingerLimits);
   server.on('connection', (socket: Socket) => {
-    // The library ends a connection by it; a body that is not read to its end must not reset the answer away.
+    // Node closes a connection by `destroySoon`; with unread body bytes, the reset would discard the answer.
     socket.destroySoon = () => linger(socket);
   });
   server.on('clientError', endBroken);
@@ -131,8 +130,8 @@ export async function openInspectorServer(
   }
   const address = server.address();
   const bound = typeof address === 'object' && address !== null ? address.port : port;
-  // An address and not a name: browsers take `localhost` for [::1] first, where another process may listen on this port.
-  // What is bound beyond this machine is reached by its public address, and here by this one.
+  // An address and not a name: browsers resolve `localhost` to [::1] first, where another process may listen on this port.
+  // A listener for other machines is reached by its public address, and from this machine by this one.
   const here = isLoopbackHost(name) ? name : '127.0.0.1';
   const url = `http://${here === '::1' ? '[::1]' : here}:${bound}`;
   server.on('request', (request, response) => {
@@ -173,7 +172,7 @@ export async function openInspectorServer(
   };
 }
 
-/** Answers what is no request, and discards the rest, so that the answer arrives. */
+/** Answers a broken request, then destroys the socket; the delay lets the answer arrive. */
 function endBroken({ code }: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || code === 'ECONNRESET') return;
   const [status, text] =
@@ -193,7 +192,7 @@ interface Serving extends InspectorServerPorts {
   readonly port: number;
   readonly origin: string;
   readonly publicUrl: string | undefined;
-  /** Absent where there is no user. */
+  /** Absent if no user is configured. */
   readonly signIns: SignIns | undefined;
   readonly scrapeToken: string | undefined;
 }
@@ -201,7 +200,7 @@ interface Serving extends InspectorServerPorts {
 async function serve(request: IncomingMessage, response: ServerResponse, ports: Serving): Promise<void> {
   const path = pathOf(request);
   const { sessions, port, origin, publicUrl, scrapeToken, signIns } = ports;
-  // A browser cannot know which process has a loopback port; a password is asked for by HTTPS alone.
+  // A browser cannot verify which process has a loopback port, so a password is accepted only over HTTPS.
   const isPublic =
     publicUrl !== undefined && pageOriginOf(request.headers.host ?? '', { origin, publicUrl }) === publicUrl;
   const asked = askedOf(path, signIns !== undefined && isPublic);
@@ -215,9 +214,9 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
     provesKey: sessions.proves,
   });
   if (verdict.kind === 'refused') {
-    // RFC 6750 §3: a client learns that a bearer token is what is missing.
+    // RFC 6750 §3: the challenge shows a client that it needs a bearer token.
     if (asked === 'numbers' && verdict.status === 401) response.setHeader('www-authenticate', 'Bearer realm="agent"');
-    // What is not read is not waited for either.
+    // Discards the body, so that it is not waited for.
     request.resume();
     plain(response, verdict.status, verdict.why);
     return;
@@ -230,7 +229,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
     return;
   }
   if (asked === 'data' && session !== undefined) {
-    // What a session holds open ends with it.
+    // Open responses end with their session.
     response.on(
       'close',
       sessions.onEnd(session, () => response.destroy()),
@@ -246,7 +245,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
   }
   if (asked === 'signIn' && signIns !== undefined) {
     if (method === 'POST') await signIn(request, response, { ...ports, signIns });
-    // So the page asks whether there is a password to sign in with.
+    // The page checks here whether a person can sign in with a password.
     else response.writeHead(204).end();
     return;
   }
@@ -266,7 +265,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
   else file(request, response, ports.filesOf().get(path));
 }
 
-/** Numbers and states that a monitor on this machine asks for need no session; they name no secret and change nothing. */
+/** Returns what a path is; `hasUsers` if a person can sign in at this origin. */
 function askedOf(path: string, hasUsers: boolean): Asked {
   if (path === '/open') return 'link';
   if (path === '/sign-in' && hasUsers) return 'signIn';
@@ -277,7 +276,7 @@ function askedOf(path: string, hasUsers: boolean): Asked {
   return path === '/' || path === '/index.html' ? 'document' : 'file';
 }
 
-/** Answers with the page itself and the session's key in it: what a cookie carries would not be the page's alone. */
+/** Answers with the page, which contains the session's key: a cookie would also be sent to other listeners. */
 function open(
   request: IncomingMessage,
   response: ServerResponse,
@@ -291,7 +290,7 @@ function open(
   };
   const token = new URL(request.url ?? '/', origin).searchParams.get('token') ?? '';
   const index = filesOf().get('/');
-  // What looks or fetches ahead is no person, who comes here once.
+  // A prefetch must not use up the link.
   if (request.headers['sec-purpose'] !== undefined) plain(response, 503, 'a link is opened by a person');
   else if (!sessions.invites(token)) refuse();
   else if (index === undefined) file(request, response, index);
@@ -309,14 +308,14 @@ function open(
   }
 }
 
-/** The cookie of a session; of none, the one that removes it. */
+/** Returns the cookie of a session, or the one that removes it. */
 function cookieOf(session: PageSession | undefined, port: number, origin: string): string {
   const { id, maxAge } = { id: session?.id ?? '', maxAge: session === undefined ? 0 : sessionLifeMs / 1_000 };
   const secure = origin.startsWith('https:') ? '; Secure' : '';
   return `${cookieName(port)}=${id}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAge}${secure}`;
 }
 
-/** A name and a password become a session as a link does; its key goes to the page's script with the answer. */
+/** Exchanges a name and a password for a session; the answer gives its key to the page's script. */
 async function signIn(
   request: IncomingMessage,
   response: ServerResponse,
@@ -334,7 +333,7 @@ async function signIn(
   const verdict = signIns.judge({ name, password, sender });
   if (verdict.kind === 'guest') {
     const { who } = verdict.guest;
-    // Who signs in again has a new cookie and key, so nobody could end the session of the old ones.
+    // A second sign-in replaces cookie and key, so the page could not end the earlier session any more.
     for (const claim of claimsOf(request.headers, { port, origin: at })) {
       const before = sessions.guest(claim);
       if (before?.signedBy !== undefined && before.who === who) void sessions.end(claim);
@@ -357,7 +356,7 @@ async function signIn(
   }
 }
 
-/** Ends the session, so that neither its cookie nor its key opens anything, and what it holds open. */
+/** Ends the session and its open responses; its cookie and key are not accepted any more. */
 async function signOut(
   response: ServerResponse,
   { sessions, session, port, rpc }: Serving & { readonly session: SessionClaim },
@@ -370,8 +369,8 @@ async function signOut(
 }
 
 /**
- * Who signs in, behind the proxy. A proxy of another machine adds the address like one of this machine; who comes without
- * one can make addresses up, but then still has the count of the name.
+ * Returns the address of a person who signs in, as the proxy reports it. A proxy on another machine adds its own address. A
+ * client without a proxy can invent addresses, but its attempts still count for the name.
  */
 function signerOf({ socket, headers }: IncomingMessage): string {
   const at = (address: string): string => senderOf(address) ?? address;
@@ -381,12 +380,12 @@ function signerOf({ socket, headers }: IncomingMessage): string {
   return isLoopback(remoteAddress) ? at(forwarded) : `${at(forwarded)} by ${at(remoteAddress)}`;
 }
 
-/** The page's script takes the session from here; the policy allows no script in the document. */
+/** Adds the session as an element for the page's script; the policy allows no inline script. */
 function withSession(document: string, { id, key }: PageSession): string {
   return document.replace('</head>', () => `<meta name="${sessionElement}" content="${id}.${key}" /></head>`);
 }
 
-/** Proves to the page that this is its daemon, before the page sends anything that is worth hearing. */
+/** Proves to the page that this is its daemon, before the page sends anything else. */
 function hello(
   { headers }: IncomingMessage,
   response: ServerResponse,
@@ -420,7 +419,7 @@ function file(request: IncomingMessage, response: ServerResponse, found: PageFil
   response.end(request.method === 'HEAD' ? undefined : bytes);
 }
 
-/** Browsers take what is kept; what does not, gets it unpacked. */
+/** Returns the bytes as stored, or decompressed if the client does not accept gzip. */
 function encoded(request: IncomingMessage, response: ServerResponse, { bytes, isCompressed }: PageFile): Buffer {
   if (!isCompressed) return bytes;
   response.setHeader('vary', 'accept-encoding');
@@ -458,7 +457,7 @@ function nameIn(path: string, prefix: string): string {
 
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Stays: a connection that cannot be accepted for want of descriptors is an error event too.
+    // Not removed: a failure to accept a connection, for lack of file descriptors, is an `error` event too.
     server.on('error', reject);
     server.listen(port, host, () => {
       resolve();

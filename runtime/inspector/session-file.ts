@@ -1,7 +1,7 @@
 /**
- * Keeps the page's sessions in a private file, so that an open page comes back by itself after a restart of the daemon. It
- * holds what verifies a page's proofs, the session's key, beside the digest of the session's id. A request needs the id
- * too, so the file alone opens no session.
+ * Keeps the page's sessions in a private file, so that an open page reconnects after a restart of the daemon. The file has
+ * the session's key, which verifies a page's proofs, and the digest of the session's id. A request needs the id too, so the
+ * file alone opens no session.
  * @see INS-2 and SEC-1 in docs/specification.md
  */
 
@@ -19,7 +19,7 @@ export function sessionsPath(home: string): string {
 }
 
 export function createSessionFile(path: () => string, log: Logger): SessionKeep {
-  /** One write after the other: sessions that were ended must not come back by an earlier write that was slower. */
+  /** Writes are serialized: a slower earlier write must not restore sessions that were ended. */
   let last: Promise<unknown> = Promise.resolve();
   return {
     load() {
@@ -27,7 +27,7 @@ export function createSessionFile(path: () => string, log: Logger): SessionKeep 
         const held = JSON.parse(readFileSync(path(), 'utf8')) as Json;
         return isJsonObject(held) ? Object.entries(held).flatMap(sessionOf) : [];
       } catch {
-        // None yet, or none that can be read: every page asks for a fresh link.
+        // There is no file, or it cannot be read: every page needs a new link.
         return [];
       }
     },

@@ -11,22 +11,22 @@ import { defined } from '../../machines/base/json.ts';
 import { daemonProofText, type Introduction, pageProofText } from '../../machines/base/page-proof.ts';
 
 export interface PageSession {
-  /** What the cookie carries: enough for the page's files. */
+  /** The value of the cookie; enough for the page's files. */
   readonly id: string;
-  /** Handed to the page once, with the answer to the link. */
+  /** Sent to the page once, when the session opens. */
   readonly key: string;
 }
 
-/** What a request says of its session. */
+/** The session that a request names. */
 export interface SessionClaim {
   readonly id: string;
-  /** The address at which the request came. */
+  /** The origin at which the request arrived. */
   readonly origin: string;
 }
 
-/** For whom a session is, and what it may do. */
+/** The person that a session belongs to, and what it may do. */
 export interface PageGuest {
-  /** As the audit log names who acts. */
+  /** The person's name in the audit log. */
   readonly who: string;
   /** Absent: everything that the page offers. */
   readonly role?: 'reader';
@@ -37,26 +37,26 @@ export interface PageGuest {
 export interface PageSessions {
   /** Makes the token of a one-time link; `onUsed` is called when it opens a session. */
   invite(onUsed?: () => void, guest?: PageGuest): string;
-  /** Returns whether a token would open a session, and leaves it as it is. */
+  /** Returns whether a token would open a session, without using it up. */
   invites(token: string): boolean;
-  /** Takes a token for a session at an origin; undefined for one that is unknown, used or old. */
+  /** Exchanges a token for a session at an origin; undefined if the token is unknown, used or old. */
   open(token: string, origin: string): PageSession | undefined;
   /** Opens a session at an origin for a guest who has signed in. */
   admit(guest: PageGuest, origin: string): PageSession;
-  /** Ends the sessions of those who may not stay. */
+  /** Ends the sessions of guests that may not stay. */
   endGuests(mayStay: (guest: PageGuest) => boolean): void;
   knows(claim: SessionClaim): boolean;
-  /** For whom the session is; undefined without such a session. */
+  /** Returns the session's guest; undefined if there is no such session. */
   guest(claim: SessionClaim): PageGuest | undefined;
-  /** The daemon's answer to a page's challenge; undefined without such a session. */
+  /** Returns the daemon's answer to a page's challenge; undefined if there is no such session. */
   introduce(claim: SessionClaim, challenge: string): Introduction | undefined;
   /** Returns whether the proof is the page's HMAC over this process's nonce. */
   proves(claim: SessionClaim, proof: string): boolean;
-  /** Returns whether the session's link was opened a short while ago. */
+  /** Returns whether the session was opened less than `freshMs` ago. */
   isFresh(claim: SessionClaim): boolean;
   /** Calls back when the session ends, until the returned function is called. */
   onEnd(claim: SessionClaim, end: () => void): () => void;
-  /** Ends a session with what it holds open. Resolves with whether the file of the sessions was written. */
+  /** Ends a session and its open responses. Resolves with whether the sessions' file was written. */
   end(claim: SessionClaim): Promise<boolean>;
   /** Ends all sessions and links. */
   endAll(): Promise<EndedSessions>;
@@ -64,11 +64,11 @@ export interface PageSessions {
 
 export interface EndedSessions {
   readonly count: number;
-  /** False where the file of the sessions could not be written: they would be back after a restart. */
+  /** False if the sessions' file could not be written: a restart would restore them. */
   readonly isKept: boolean;
 }
 
-/** One session as it outlives the process. */
+/** A session in the file. */
 export interface KeptSession extends PageGuest {
   readonly key: string;
   readonly origin: string;
@@ -83,20 +83,20 @@ export interface SessionKeep {
   save(sessions: Iterable<readonly [string, KeptSession]>): Promise<boolean>;
 }
 
-/** Whose session a link opens for which no name is given. */
+/** The guest of a link that was made without a name. */
 export const owner: PageGuest = { who: 'owner' };
 
-/** A person opens the link at once; over ssh it is copied by hand. */
+/** A person opens the link immediately; over ssh it is copied by hand. */
 export const inviteLifeMs = 300_000;
 /** SEC-1. */
 export const sessionLifeMs = 12 * 3_600_000;
-/** After it, what starts a program or sets a prompt needs another link. */
+/** Older sessions need another link to start a program or set a prompt. */
 export const freshMs = 600_000;
-/** How far a clock may be corrected backwards without an end of what it dates. */
+/** A clock may be set back this far without ending sessions and links. */
 const maxAheadMs = 60_000;
 const maxInvites = 16;
 const maxSessions = 64;
-/** Of one guest with a password, who could otherwise end everybody's by signing in again and again. */
+/** Sessions of one guest with a password, so that repeated sign-ins do not end the sessions of others. */
 const maxOfGuest = 8;
 const secretBytes = 32;
 
@@ -111,13 +111,13 @@ export function createPageSessions(nowMs: () => number, keep: SessionKeep): Page
   const invited = new Map<string, Invite>();
   const ends = new Map<string, Set<() => void>>();
   let known: Map<string, KeptSession> | undefined;
-  /** Read when a page first asks. */
+  /** Loaded on first use. */
   const sessions = (): Map<string, KeptSession> => {
     known ??= new Map(keep.load());
     return known;
   };
 
-  /** A start that lies ahead by more than a correction of the clock means that the clock was set back. */
+  /** A start that is further ahead than a correction of the clock means that the clock was set back. */
   const isWithin = (startMs: number, lifeMs: number): boolean => {
     const ageMs = nowMs() - startMs;
     return ageMs >= -maxAheadMs && ageMs < lifeMs;
@@ -133,7 +133,7 @@ export function createPageSessions(nowMs: () => number, keep: SessionKeep): Page
     const session = sessions().get(digest);
     if (session === undefined || session.origin !== origin) return undefined;
     if (isAlive(session)) return session;
-    // For good: a clock that is set forward again must not bring it back.
+    // Removed, so that a clock that is set forward again does not restore it.
     drop(digest);
     void keep.save(sessions());
     return undefined;

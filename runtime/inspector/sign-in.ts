@@ -1,7 +1,7 @@
 /**
- * Judges who signs in on the page with a name and a password. Wrong ones are counted by name and by sender, so that guessing
- * takes longer than a password lasts; an unknown name costs as much as a wrong password. Where a user has signed in from,
- * guesses at the name from elsewhere do not count.
+ * Checks a name and a password of a sign-in. Wrong attempts are limited by name and by sender; an unknown name takes as
+ * long as a wrong password. A sender from which the user has signed in is not blocked by attempts on the name from
+ * elsewhere.
  * @see SEC-1 in docs/specification.md
  */
 
@@ -14,7 +14,7 @@ import type { PageGuest } from './sessions.ts';
 
 export type SignInVerdict =
   | { readonly kind: 'guest'; readonly guest: PageGuest }
-  /** `who`: the user of that name. Without one the name is not repeated: people type their password there. */
+  /** `who`: the user of that name. Absent for an unknown name, which may be a mistyped password. */
   | { readonly kind: 'wrong'; readonly who?: string }
   | { readonly kind: 'later'; readonly seconds: number; readonly who?: string };
 
@@ -22,7 +22,7 @@ export interface SignIns {
   judge(given: { readonly name: string; readonly password: string; readonly sender: string }): SignInVerdict;
 }
 
-/** Wrong ones a minute, by one sender and for one name. */
+/** Wrong attempts a minute, by one sender and for one name. */
 const mostWrong = 10;
 const mostCounted = 10_000;
 
@@ -33,7 +33,7 @@ export function createSignIns(users: readonly PageUser[], nowMs: () => number): 
     judge({ name, password, sender }) {
       const user = users.find((one) => one.name === name);
       const who = user === undefined ? {} : { who: name };
-      // Digests, for both are as long as who guesses likes.
+      // Digests, because a client can send a name and a sender of any length.
       const ofName = keyOf(`name ${name}`);
       const ofSender = keyOf(`sender ${sender}`);
       const ofBoth = keyOf(`${ofName} ${ofSender}`);
@@ -53,7 +53,7 @@ export function createSignIns(users: readonly PageUser[], nowMs: () => number): 
   };
 }
 
-/** Whether somebody's session continues with these users: one of a link does, another with the same password and role. */
+/** Returns whether a session continues: one of a link does, any other needs a user with its password and role. */
 export function mayStay({ who, role, signedBy }: PageGuest, users: readonly PageUser[]): boolean {
   if (signedBy === undefined) return true;
   return users.map(guestOf).some((guest) => guest.who === who && guest.role === role && guest.signedBy === signedBy);

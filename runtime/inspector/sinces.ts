@@ -1,6 +1,5 @@
 /**
- * Remembers since when the few long-lived charts are in their state, and their last steps: the supervisor. The many
- * short-lived ones carry both in their own snapshots.
+ * Records when the supervisor entered its state, and its last steps. Compiled charts have both in their own snapshots.
  * @see INS-1 in docs/specification.md
  */
 
@@ -15,9 +14,9 @@ export interface Step {
 }
 
 export interface Sinces {
-  /** The same logic, whose actors' steps are remembered. */
+  /** Returns the same logic; the steps of its actors are recorded. */
   remembering<Logic extends AnyStateMachine>(logic: Logic): Logic;
-  /** Unix milliseconds. */
+  /** When the actor entered its state, in Unix milliseconds. */
   sinceOf(ref: AnyActorRef): number;
   stepsOf(ref: AnyActorRef): readonly Step[];
 }
@@ -45,7 +44,7 @@ export function createSinces(nowMs: () => number): Sinces {
         note(scope.self, event.type, stateOf(before), stateOf(next));
         return next;
       };
-      // A snapshot tells its state and not what led to it; only the transition knows both.
+      // A snapshot has its state but not the event that led to it; only `transition` has both.
       return Object.create(logic, { transition: { value: transition } }) as Logic;
     },
     sinceOf: (ref) => seen.get(ref)?.since ?? startedAtMs,

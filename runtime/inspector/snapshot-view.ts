@@ -1,4 +1,4 @@
-/** What the snapshots of charts, compiled charts and wards have in common, and how a state is written. */
+/** The fields that the snapshots of charts, compiled charts and pools share, and the format of a state. */
 
 import type { AnyActorRef } from 'xstate';
 
@@ -7,7 +7,7 @@ export interface SnapshotView {
   readonly value?: unknown;
   readonly context?: unknown;
   readonly tags?: Iterable<string>;
-  /** When the state was entered; only a compiled chart says. */
+  /** When the state was entered; only compiled charts have it. */
   readonly since?: number;
   readonly steps?: readonly TrailStep[];
   readonly children?: Readonly<Record<string, AnyActorRef | undefined>>;
@@ -24,7 +24,7 @@ export function viewOf(ref: AnyActorRef): SnapshotView {
   return ref.getSnapshot() as SnapshotView;
 }
 
-/** The state's value; a parallel or nested one as dotted words; an effect's is its status. */
+/** Returns the state's value, dotted where states nest, regions separated by spaces; for an effect its status. */
 export function stateOf(snapshot: SnapshotView): string {
   return snapshot.value === undefined ? snapshot.status : spell(snapshot.value);
 }

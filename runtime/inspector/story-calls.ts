@@ -1,6 +1,6 @@
 /**
- * Tells of a run's calls and questions: those that have settled, those under way, and what waits for a person with the
- * words that answer it. Pure, as the rest of the story.
+ * Describes a run's calls and questions: settled ones, those under way, and those that wait for a person, with the commands
+ * that answer them. Pure.
  * @see INS-2, TRU-3 and DIS-5 in docs/specification.md
  */
 
@@ -10,9 +10,9 @@ import type { CallUnderWay } from '../mcp/calls.ts';
 import { counted, iso, seconds } from './story-words.ts';
 import type { Chapter, Stair } from './wire.ts';
 
-/** What is known of one run besides its records. */
+/** The calls and questions of one run, which are not in its records. */
 export interface WorkOfRun {
-  /** Calls that have settled, as far as they are remembered. */
+  /** Settled calls that are still in memory. */
   readonly calls: readonly CallMemo[];
   readonly callsUnderWay: readonly CallUnderWay[];
   /** Questions that wait for a person. */
@@ -25,13 +25,13 @@ interface Living extends WorkOfRun {
 
 export const noWork: WorkOfRun = { calls: [], callsUnderWay: [], questions: [] };
 
-/** What a run under way waits for, to be put after its own words; empty where that is the agent alone. */
+/** Returns what a run waits for, as a suffix; empty if it waits only for the agent. */
 export function waitingWords({ callsUnderWay, questions }: WorkOfRun): string {
   if (questions.length > 0) return `; ${counted(questions.length, 'question')} to you`;
   return callsUnderWay.length === 0 ? '' : `; ${counted(callsUnderWay.length, 'call')} under way`;
 }
 
-/** One chapter a call, those that settled first. */
+/** Returns one phase per call, settled ones first. */
 export function callChapters({ calls, callsUnderWay, questions, stateOf }: Living): Chapter[] {
   return [
     ...calls.map(settledChapter),
@@ -52,7 +52,7 @@ export function callChapters({ calls, callsUnderWay, questions, stateOf }: Livin
   ];
 }
 
-/** Questions that are no call's approval: those of the run itself, and the forms of servers. */
+/** Returns the questions that are not a call's approval: those of the run itself, and the forms of servers. */
 export function questionChapters({ callsUnderWay, questions, stateOf }: Living): Chapter[] {
   const asked = questions.filter(({ id }) => !callsUnderWay.some(({ approval }) => approval === id));
   return asked.map((question): Chapter => {
@@ -77,7 +77,7 @@ export function questionChapters({ callsUnderWay, questions, stateOf }: Living):
   });
 }
 
-/** What lets a waiting question continue. */
+/** Returns the commands that answer a question. */
 export function answerCommands({ id, kind }: WaitingQuestion): string {
   const yes = `\`agent approvals approve ${id}${kind === 'form' ? " --values '{…}'" : ''}\``;
   return kind === 'form'

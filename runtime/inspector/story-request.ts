@@ -1,6 +1,6 @@
 /**
- * The stairs of a request: each state of its chart in order, with what was decided in it, up to the one that decided the
- * answer. Told from the event's record, so that it is the same story tomorrow.
+ * Lists the steps of a request: each state of its chart in order, with what was decided in it, up to the one that decided
+ * the answer. They are read from the event's record, so the result does not change later.
  * @see RTE-3, FIL-1 and SIG-1 in docs/specification.md
  */
 
@@ -9,7 +9,7 @@ import { type OutcomeKind, statusOf } from '../../machines/webhook/reply.ts';
 import { targetsOf } from './story-words.ts';
 import type { Stair } from './wire.ts';
 
-/** The states in the order of the chart, with the rule that each keeps. */
+/** The states in the order of the chart, each with its rule. */
 const states = [
   ['sizing', 'LIM-1'],
   ['routing', 'RTE-3'],
@@ -44,7 +44,7 @@ const decidedIn: Partial<Record<OutcomeKind, StateName>> = {
   deliveryFailed: 'dispatching',
 };
 
-/** A replay was read and checked when its event first came, and what is handed in has no signature. */
+/** A replay was read and checked when its event first came; an event that was handed in has no signature. */
 const skippedByOwner: ReadonlySet<string> = new Set(['throttling', 'readingBody', 'verifying']);
 
 export function requestStairs(event: EventRecord): Stair[] {
@@ -77,15 +77,15 @@ export function requestStairs(event: EventRecord): Stair[] {
 /** The outcome that stopped the request; undefined for one that led to work. */
 export function outcomeOf({ outcome, status, reason }: EventRecord): OutcomeKind | undefined {
   if (outcome !== undefined) return outcome;
-  // Records of an earlier version do not name it.
+  // Records of earlier versions have no `outcome`.
   if (status === 'duplicate') return 'duplicate';
   if (status === 'ignored') return reason?.startsWith('script:') === true ? 'ignoredScript' : 'ignoredFilter';
   return undefined;
 }
 
-/** A body that was cut off at the cap has no declared length to be refused by. */
+/** Returns the state that decided the outcome. Without a declared length, a body is refused only while it is read. */
 function stoppedIn(outcome: OutcomeKind, { reason, scheme }: EventRecord): StateName | undefined {
-  // A provider's question that its head alone says is answered before its signature is looked at.
+  // A handshake in the headers alone is answered before the signature is checked.
   if (outcome === 'handshake') return scheme === undefined ? 'routing' : 'verifying';
   if (outcome === 'unavailable' && reason?.startsWith('its certificate') === true) return 'verifying';
   if (outcome === 'tooLarge' && reason?.startsWith('declared') !== true) return 'readingBody';
@@ -127,7 +127,7 @@ function passed(state: StateName, event: EventRecord): string {
 function planned(event: EventRecord): string {
   const { status, told } = event;
   switch (status) {
-    // What led to no work does not say what it would have led to.
+    // The record does not say to which work the event would have led.
     case 'duplicate':
     case 'refused':
     case 'ignored':
@@ -153,6 +153,6 @@ function answer({ status }: EventRecord, outcome: OutcomeKind | undefined): stri
     return `${statusOf({ kind: outcome } as Parameters<typeof statusOf>[0])} ${outcome.startsWith('ignored') ? 'ignored' : status}`;
   }
   if (status === 'delivering') return '200 or 502, as the target answered';
-  // A firing is told to its sender like a run.
+  // The sender that fires a cron job gets the same answer as for a run.
   return `202 ${status === 'cron' ? 'accepted' : status}`;
 }

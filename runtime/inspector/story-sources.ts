@@ -1,4 +1,4 @@
-/** What a story is composed from: the records of one event and what is known of their actors. */
+/** The input of a timeline: the records of one event, and the state of its actors. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { DeliveryRecord, EventRecord, GroupRecord, RunRecord } from '../../machines/webhook/record.ts';
@@ -20,16 +20,16 @@ export interface StorySources extends WorkOfRun {
     readonly record: DeliveryRecord;
     readonly pause?: PlatformPause | undefined;
   };
-  /** Its further deliveries, where its response has several. */
+  /** Its further deliveries, if the response has several. */
   readonly others?: readonly NonNullable<StorySources['delivery']>[];
   /** The deliveries of the notices that its run failed. */
   readonly notices?: StorySources['others'];
-  /** The burst that the event waits in. */
+  /** The batch in which the event waits. */
   readonly group?: { readonly key: string; readonly record: GroupRecord };
-  /** What was said between a run and its model, where it was kept. */
+  /** The transcript of the run; empty if none was kept. */
   readonly transcript: readonly JsonObject[];
-  /** Steps of an actor that were seen or that it remembers itself. */
+  /** Returns the steps of an actor that were recorded or are in its own trail. */
   readonly stepsOf: (actor: string) => readonly StepRow[];
-  /** The state of a living actor; undefined for one that has ended. */
+  /** Returns the state of a running actor; undefined if it has ended. */
   readonly stateOf: (actor: string) => string | undefined;
 }

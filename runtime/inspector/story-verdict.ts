@@ -1,5 +1,5 @@
 /**
- * Says in one sentence the outcome of a delivery, and in another what a person can do about it. Names commands and keys,
+ * Formats the outcome of an event as one sentence, and what a person can do about it as another. Names commands and keys,
  * never a secret.
  * @see INS-2 in docs/specification.md
  */
@@ -13,8 +13,8 @@ import type { StorySources } from './story-sources.ts';
 import { iso, targetsOf } from './story-words.ts';
 
 /**
- * What ended a request, and what helps, with the command for it; `<route>` stands for the event's route. A duplicate and an
- * ignored event are as they should be unless a person disagrees.
+ * The verdict of each outcome that ended a request, and the remedy with its command; `<route>` is replaced by the event's
+ * route. A duplicate or ignored event is normal, so its remedy is optional.
  */
 export const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cure: string]>> = {
   tooLarge: [
@@ -65,7 +65,7 @@ export const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cu
   internal: ['Refused: the gateway failed on it.', '`agent gateway logs` shows more, by the request’s id.'],
 };
 
-/** Of several deliveries, the first that has not arrived. */
+/** Returns the first delivery that has not arrived; if all have, the response's. */
 function openDelivery({ delivery, others = [] }: StorySources): StorySources['delivery'] {
   return [delivery, ...others].find((one) => one !== undefined && one.record.status !== 'delivered') ?? delivery;
 }
@@ -136,7 +136,7 @@ function underWay({ questions: [question], callsUnderWay: [call] }: StorySources
   return call === undefined ? 'is under way' : `is under way, in a call of ${call.tool}`;
 }
 
-/** What helps against a refusal; empty where nothing needs to. */
+/** Returns the remedy for a refusal; empty if none is needed. */
 export function refusalCure(outcome: OutcomeKind, { route, profile }: EventRecord): string {
   const chosen = profile === 'default' ? route : `${route} --profile ${profile}`;
   return (refusals[outcome]?.[1] ?? '').replaceAll('<route>', () => chosen);
@@ -183,7 +183,7 @@ export function cureFor(sources: StorySources): string {
 
 export function withReason(verdict: string, reason: string | undefined): string {
   if (reason === undefined) return verdict;
-  // The verdict says already whose reason it is.
+  // The verdict already names the source of the reason.
   const own = targetChoices.find((name) => reason.startsWith(`${name}: `)) ?? '';
   return `${verdict.slice(0, -1)}: ${reason.replace(/^(?:filter|script): /, '').slice(own === '' ? 0 : own.length + 2)}.`;
 }

@@ -1,4 +1,4 @@
-/** Formats numbers, spans and times as the stories of deliveries say them. */
+/** Formats numbers, spans and times for timelines. */
 
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { placesOf } from '../../machines/webhook/responses.ts';
@@ -16,7 +16,7 @@ export function iso(atMs: number): string {
   return new Date(atMs).toISOString();
 }
 
-/** Where the response to an event goes, or its text: `slack and mattermost`. */
+/** Returns the targets of an event's response or text: `slack and mattermost`. */
 export function targetsOf(event: EventRecord): string {
   return placesOf(event)
     .map(({ target }) => target)

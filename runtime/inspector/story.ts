@@ -1,7 +1,7 @@
 /**
- * Tells the outcome of one delivery and why, from what the journal and the memory hold of it: the states of its request
- * with what each decided, then its burst, its run with the tool calls, its text on the way. Pure: whoever calls looks the
- * records up; a record of an earlier version tells less.
+ * Composes the timeline of one event with its outcome and reason: the states of its request with their decisions, then its
+ * batch, its run with the tool calls, its deliveries. Pure: the caller reads journal and memory. A record of an earlier
+ * version gives less detail.
  * @see INS-2, DUR-2 and FIL-1 in docs/specification.md
  */
 
@@ -48,7 +48,7 @@ function requestChapter(sources: StorySources): Chapter {
   };
 }
 
-/** The times at which states were entered, where the steps are remembered. */
+/** Adds the times at which states were entered, if the steps were recorded. */
 function withTimes(stairs: readonly Stair[], steps: readonly StepRow[]): Stair[] {
   const entered = new Map(steps.map(({ to, at }) => [to, at]));
   return stairs.map((stair) => {
@@ -181,7 +181,7 @@ function runChapter(key: string, run: RunRecord, sources: StorySources): Chapter
   };
 }
 
-/** What a run said, did and was told between its prompt and its response. */
+/** Returns the calls, results and answers of a transcript. */
 function said(transcript: readonly JsonObject[]): { readonly title: string; readonly text: string }[] {
   return transcript.flatMap(({ kind, text, tool, arguments: given, is_error }) => {
     switch (kind) {

@@ -1,7 +1,6 @@
 /**
- * Whom a step is about: its actor's address, and the few facts that steps are filtered by, every text as it may be shown.
- * Actors step in turns of a few; those are at hand, written, and nothing is kept of the hundred thousand that are gone, as
- * a map by actor would keep it until the collector comes by.
+ * Returns the subject of a step: its actor's address and the facts by which steps are filtered, all redacted. The subjects
+ * of the last few actors are cached by session id; a map by actor would retain ended actors until a garbage collection.
  * @see INS-1 and INS-3 in docs/specification.md
  */
 
@@ -12,12 +11,12 @@ import { type BriefFacts, briefFactsOf } from './facts.ts';
 import { quoted } from './format-steps.ts';
 
 export interface Subjects {
-  /** The actor and what its context says; a step's own context where its snapshot is not there yet. */
+  /** Returns an actor with the facts of a context; at its first step, an actor has no snapshot to read it from. */
   of(ref: AnyActorRef, context: unknown): Subject;
   addressOf(ref: AnyActorRef): string;
-  /** The delivery id of the event with a key; undefined where none is known. */
+  /** Returns the delivery id of the event with a key; undefined if there is none. */
   deliveryOf(eventKey: string): string | undefined;
-  /** A fact as it may be shown. */
+  /** Redacts and shortens a fact. */
   clean(text: string): string;
 }
 
@@ -54,7 +53,7 @@ export class Subject {
     this.server = facts.server;
   }
 
-  /** As members of a record's JSON that others follow; written once. */
+  /** The first members of a record's JSON, with a trailing comma; formatted once. */
   get members(): string {
     this.#members ??= spelled([
       ['actor', this.actor],
@@ -67,7 +66,7 @@ export class Subject {
   }
 }
 
-/** An actor at hand, by its session, so that one that is gone is not kept; the facts are as its context had them last. */
+/** A cached actor, by session id so that an ended actor is not retained. The facts are those of its last context. */
 interface Known {
   readonly session: string;
   readonly actor: string;
@@ -78,7 +77,7 @@ interface Known {
 export function createSubjects({ redactor, deliveryOf }: SubjectPorts): Subjects {
   const known: Known[] = [];
   let next = 0;
-  /** Looked up once: an event's record may hold a whole body. */
+  /** Cached, because an event's record may contain a complete body. */
   const deliveries = new Map<string, string>();
 
   function knownOf(ref: AnyActorRef): Known {
@@ -120,7 +119,7 @@ export function createSubjects({ redactor, deliveryOf }: SubjectPorts): Subjects
         route: cleanOr(route),
         server: cleanOr(server),
       });
-      // A key whose delivery is not known yet is asked for again.
+      // Not cached while the delivery of the key is unknown, so that it is looked up again.
       if (delivery !== undefined || key === undefined || subject.delivery !== undefined) {
         one.facts = facts;
         one.subject = subject;
@@ -133,7 +132,7 @@ export function createSubjects({ redactor, deliveryOf }: SubjectPorts): Subjects
   };
 }
 
-/** Joined, for a text that is added up is a tree, which every record that holds it would walk through anew. */
+/** Joins once: a string built by `+` is a tree, which every record that contains it would traverse again. */
 function spelled(members: readonly (readonly [name: string, text: string | undefined])[]): string {
   const parts: string[] = [];
   for (const [name, text] of members) if (text !== undefined) parts.push('"', name, '":', quoted(text), ',');

@@ -1,6 +1,6 @@
 /**
- * The one place where the actor system is listened to: attached with the first listener and taken away with the last, so
- * that nobody's watching costs nothing. A listener that fails is left out of it; the actors never notice.
+ * The only place that listens to the actor system: attached with the first listener and removed with the last, so it costs
+ * nothing without one. An error of a listener is reported and does not reach the actors.
  * @see INS-3 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ import type { AnyActorRef, InspectionEvent } from 'xstate';
 import type { Watched } from '../../machines/base/lean-actor.ts';
 import { systemInternals } from '../../machines/base/xstate-internals.ts';
 
-/** The parts of a microstep that xstate's types keep to themselves. */
+/** A microstep with the fields that xstate's types hide. */
 export interface Microstep {
   readonly type: '@xstate.microstep';
   readonly actorRef: AnyActorRef;
@@ -24,10 +24,10 @@ export interface Microstep {
 export type Inspected = InspectionEvent | Microstep;
 
 export interface Tap {
-  /** What anybody listens to; the steps alone where nobody wants more. */
+  /** What the listeners need: everything, only steps, or nothing. */
   watched(): Watched;
   listeners(): number;
-  /** Hears of spawns and steps, and of all the rest where that is wanted, until the returned function is called. */
+  /** Calls `hear` for spawns and steps, and for everything else if wanted, until the returned function is called. */
   listen(wanted: Exclude<Watched, false>, hear: (inspected: Inspected) => void): () => void;
 }
 
@@ -37,7 +37,7 @@ export function createTap(root: () => AnyActorRef, failed: (error: unknown) => v
   let detach: (() => void) | undefined;
 
   function hear(inspected: object): void {
-    // One an action, and nobody asks for them.
+    // There is one per action, and no listener uses them.
     if ((inspected as { readonly type: string }).type === '@xstate.action') return;
     for (const listener of listeners.keys()) {
       try {
@@ -60,7 +60,7 @@ export function createTap(root: () => AnyActorRef, failed: (error: unknown) => v
       listeners.set(listener, wanted);
       look();
       if (detach === undefined) {
-        // Through `inspect` the system would copy every event first, which costs as much again as all the rest.
+        // `inspect` would make the system copy every event first, which doubles the cost.
         const system = systemInternals(root().system);
         const before = system._sendInspectionEvent;
         system._sendInspectionEvent = hear;

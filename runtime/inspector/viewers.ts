@@ -1,6 +1,6 @@
 /**
- * The viewers of the stream: each gets a snapshot, then what changed. One that reads slower than things happen is given
- * nothing until it has read what it has, and then a fresh snapshot: what waits for it never grows.
+ * The viewers of the stream: each gets a snapshot, then changes. A viewer that reads too slowly gets nothing until it has
+ * read its backlog, and then a new snapshot, so the backlog is bounded.
  * @see INS-2 and CLI-3 in docs/specification.md
  */
 
@@ -8,21 +8,21 @@ import type { ServerResponse } from 'node:http';
 import type { Feed } from './feed.ts';
 
 export interface Viewers {
-  /** Streams to a response whose head has been written, until it closes. False where too many look on already. */
+  /** Streams to a response whose head was written, until it closes. Returns false if there are too many viewers. */
   add(response: ServerResponse): boolean;
   close(): void;
 }
 
-/** What may wait for a viewer beyond the snapshot that it was given. */
+/** Backlog of a viewer beyond its snapshot. */
 const mostWaitingBytes = 1_048_576;
 const mostViewers = 32;
 const vitalsEveryMs = 3_000;
-/** A viewer that reads nothing for so many vitals has left without a word. */
+/** A viewer that has read nothing for this many messages is disconnected. */
 const mostSilentBeats = 40;
 
 interface Viewer {
   readonly response: ServerResponse;
-  /** Bytes that may wait. */
+  /** Limit of the backlog, in bytes. */
   bound: number;
   behind: boolean;
   silentBeats: number;
@@ -41,7 +41,7 @@ export function createViewers(feed: Feed): Viewers {
     viewer.response.write(text);
   }
 
-  /** A message is written once for all of them. */
+  /** Each message is formatted once for all viewers. */
   function tellAll(text: string): void {
     for (const viewer of viewers) {
       if (viewer.behind) continue;
@@ -78,7 +78,7 @@ export function createViewers(feed: Feed): Viewers {
         viewers.delete(viewer);
         settle();
       });
-      // Followed before the snapshot is taken, so that nothing falls between the two.
+      // Follows before the snapshot is taken, so that no change is lost in between.
       leave ??= feed.follow((delta) => tellAll(formatEvent('delta', delta)));
       beat ??= setInterval(beatAll, vitalsEveryMs).unref();
       sendSnapshot(viewer);

@@ -1,7 +1,7 @@
 /**
- * Shows the transitions of every actor as they are taken, states passed through without a pause included, to those who
- * follow from a terminal or a tool. The records are those of `@statelyai/inspect`, with what our own views need beside
- * them. What nobody asked for is neither built nor redacted.
+ * Reports the transitions of every actor as they are taken, eventless ones included, to followers in a terminal or a tool.
+ * The records are those of `@statelyai/inspect`, with fields that our own views need. What no follower wants is neither
+ * built nor redacted.
  * @see INS-1, INS-2 and INS-3 in docs/specification.md
  * @see [@statelyai/inspect](https://github.com/statelyai/inspect/blob/main/src/types.ts)
  */
@@ -19,9 +19,9 @@ import type { Subject, Subjects } from './subjects.ts';
 import type { Inspected, Microstep, Tap } from './tap.ts';
 
 export interface Watcher {
-  /** Calls back with the JSON of every record that fits until the returned function is called. */
+  /** Calls back with the JSON of every record that matches, until the returned function is called. */
   follow(query: FollowQuery, listener: (record: string) => void): () => void;
-  /** Records that introduce the actors that live already, for one who comes late. */
+  /** Returns records that introduce the running actors to a new follower. */
   introduce(query: FollowQuery): readonly JsonObject[];
 }
 
@@ -33,7 +33,7 @@ export interface WatcherPorts {
   readonly nowMs: () => number;
 }
 
-/** The version of the shape that the records follow. */
+/** The version of the records' shape. */
 const shapeVersion = '0.7.1';
 const mostIntroduced = 2_000;
 
@@ -48,7 +48,7 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
   let headsMs = -1;
   const heads = new Map<string, string>();
 
-  /** A record as it is written; a quick form of the same where nobody wants all of it. */
+  /** Formats a record; a follower that does not want all of it gets a shorter one that is cheaper to build. */
   function toldBy(inspected: Inspected, query: FollowQuery): Told | undefined {
     const ref = inspected.actorRef as AnyActorRef;
     if (query.full !== true) {
@@ -65,7 +65,7 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
     return { subject, text: JSON.stringify(Object.assign(base(inspected.type, ref, subject, query), body)) };
   }
 
-  /** Of spawns and steps, with the brace that closes them; undefined for all else. */
+  /** Returns the members of a spawn or step with the closing brace; undefined for anything else. */
   function membersOf(inspected: Inspected, ref: AnyActorRef): string | undefined {
     if (inspected.type === '@xstate.actor') return JSON.stringify(introduction(ref, {})).slice(1);
     if (inspected.type !== '@xstate.microstep') return undefined;
@@ -77,7 +77,7 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
     return why === undefined ? step : `${step.slice(0, -1)},"reason":${quoted(why)}}`;
   }
 
-  /** What `base` begins a record with. Many are told within a millisecond. */
+  /** Returns the beginning of a record, as `base` makes it. Cached, because many records share a millisecond. */
   function headNow(type: string): string {
     const atMs = nowMs();
     if (atMs !== headsMs) {
@@ -92,7 +92,7 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
     return head;
   }
 
-  /** At the first step of an actor its snapshot is not there yet; the step's own context is. */
+  /** At an actor's first step there is no snapshot yet, so the context of the step is used. */
   function subjectOf(ref: AnyActorRef, inspected: Inspected): Subject {
     const context =
       inspected.type === '@xstate.microstep'
@@ -163,7 +163,7 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
     }) as JsonObject;
   }
 
-  /** Inputs and outputs that the interpreter's own events carry are whole contexts and results. */
+  /** The interpreter's own events carry complete contexts and results, so only their type is kept. */
   function eventOf(event: { readonly type: string }): JsonObject {
     return event.type.startsWith('xstate.') ? { type: event.type } : (redactor.value(event) as JsonObject);
   }
@@ -176,7 +176,7 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
         if (told === undefined) return;
         const { subject, text } = told;
         if (query.delivery !== undefined) {
-          // Which delivery a request is about shows after its first steps; they are told once it does.
+          // The delivery of a request is known only after its first steps; they are held back until then.
           if (subject.delivery === undefined) {
             held.keep(subject.actor, text);
             return;
@@ -211,7 +211,7 @@ interface Backlog {
   take(actor: string): readonly string[];
 }
 
-/** Actors whose first steps are held back; older ones are forgotten. */
+/** Actors whose first steps are held back; older ones are dropped. */
 const mostHeld = 1_000;
 
 function createBacklog(): Backlog {

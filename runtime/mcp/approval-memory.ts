@@ -1,13 +1,13 @@
 /**
- * What is remembered of answered questions: the tools that a person allowed for a run, as long as that runs, and a bounded
- * list of the answers. In memory only.
+ * Stores what follows from answers: the tools that a person allowed for a run, until the run ends, and a bounded list of
+ * the answers. In memory only.
  * @see TRU-1 and TRU-3 in docs/specification.md
  */
 
 import type { ApprovalContext } from '../../machines/mcp/approval.machine.ts';
 import type { AnsweredRow, ApprovalRow } from '../control/contract.ts';
 
-/** A tool as a person saw it. */
+/** A tool as it was shown to a person. */
 export interface SeenTool {
   readonly server: string;
   readonly tool: string;
@@ -15,13 +15,13 @@ export interface SeenTool {
 }
 
 export interface ApprovalMemory {
-  /** Lets a run call a tool without a further question. */
+  /** Allows a run to call a tool without a further question. */
   allow(run: string, tool: SeenTool): void;
-  /** Whether a person allowed the tool for this run, and the tool is still described as it was then. */
+  /** Whether a person allowed the tool for this run, and its definition has not changed since. */
   isAllowed(run: string | undefined, tool: SeenTool): boolean;
   forget(run: string): void;
   keep(row: AnsweredRow): void;
-  /** The newest first. */
+  /** Newest first. */
   answered(): readonly AnsweredRow[];
 }
 
@@ -50,7 +50,7 @@ export function createApprovalMemory(): ApprovalMemory {
   };
 }
 
-/** @param row of the question, as it was listed */
+/** @param row the question as it was listed */
 export function answeredRow(row: ApprovalRow, context: ApprovalContext, atMs: number): AnsweredRow {
   const { by, granted, remember, note } = context;
   return {

@@ -1,6 +1,6 @@
 /**
- * Fills the holes of the approval chart: whoever asked hears the answer, whoever watches hears the question, and the log
- * keeps who let what run. What is asked and what is filled in is in no line.
+ * Provides the effects of the approval chart: notifies the caller of the answer and watchers of the question, and logs
+ * who allowed what. The log lines contain neither arguments nor form values.
  * @see TRU-3 and OBS-1 in docs/specification.md
  */
 
@@ -23,7 +23,7 @@ export function wireApproval({ approvals, log }: ApprovalPorts) {
         approvals().announced(context);
       },
       tellAnswer: ({ context }) => {
-        // A question without anybody who answered ran out of time.
+        // Without an author the question timed out.
         const verdict = context.by === null ? 'timedOut' : context.granted ? 'approved' : 'denied';
         const by = context.by ?? undefined;
         log.log(by === undefined ? 'warn' : 'info', `${subjectOf(context)} ${endings[verdict]}`, {

@@ -1,5 +1,5 @@
 /**
- * The questions that wait for a person: asks them in their ward, lists them, and takes the answers of any surface.
+ * The questions that wait for a person: opens them in their pool, lists them, and accepts answers from any surface.
  * @see TRU-3 and SRV-1 in docs/specification.md
  */
 
@@ -13,7 +13,7 @@ import type { AnsweredRow, ApprovalDetail, ApprovalRow } from '../control/contra
 import { answeredRow, createApprovalMemory, type SeenTool } from './approval-memory.ts';
 
 export type ApprovalAnswer = {
-  /** `tooMany`: as many questions of the same run or caller are open already, and no person was asked. */
+  /** `tooMany`: the run or caller already has the maximum of open questions, and no person was asked. */
   readonly verdict: 'approved' | 'denied' | 'timedOut' | 'tooMany';
   readonly values: JsonObject | null;
   /** The reason of a denial. */
@@ -21,30 +21,30 @@ export type ApprovalAnswer = {
 };
 
 export interface Question extends Omit<ApprovalInput, 'id' | 'askedAtMs'> {
-  /** Who calls, where no run does: `cli`, `page`, `chat`, and each `agent mcp serve` by a name of its own. */
+  /** The caller outside of a run: `cli`, `page`, `chat`, and each `agent mcp serve` by a name of its own. */
   readonly caller?: string;
-  /** The call that waits. Its arguments may hold secrets, so it is not a part of the chart. */
+  /** The waiting call. Its arguments may contain secrets, so it is not part of the chart. */
   readonly call?: AskedCall;
 }
 
 /** A call that waits for a person, as it would be sent. */
 export interface AskedCall extends RuledCall {
   readonly definition: object;
-  /** What the model said when it asked for the call. */
+  /** The model's text with the call. */
   readonly said?: string;
 }
 
-/** What a person adds to an answer. */
+/** Optional parts of an answer. */
 export interface AnswerMore {
-  /** Reaches the caller as the reason of a denial. */
+  /** Passed to the caller as the reason of a denial. */
   readonly note?: string;
   readonly remember?: Remember;
 }
 
-/** More than a person answers in five minutes: a run or a caller that asks on and on must not bury the others' questions. */
+/** Open questions per run or caller, more than a person answers in five minutes, so that one cannot bury the others. */
 export const mostOpenQuestions = 32;
 
-/** A question as a delivery's story tells it. */
+/** A question, for a delivery's timeline. */
 export type WaitingQuestion = Pick<
   ApprovalContext,
   'id' | 'server' | 'kind' | 'tool' | 'message' | 'askedAtMs' | 'timeoutMs'
@@ -53,15 +53,16 @@ export type WaitingQuestion = Pick<
 export type AnswerVerdict =
   | { readonly kind: 'taken' }
   | { readonly kind: 'unknown' }
-  /** The values do not fit the form. */
+  /** The values do not match the form. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** The answer cannot be remembered in this way. */
   | { readonly kind: 'unfit'; readonly reason: string };
 
 export interface Approvals {
   /**
-   * Asks; returns the question's id. Answers once, unless it is withdrawn; at once where too many are open.
-   * @param runs those that wait for the answer: the run of the question, or each that it may be asked for
+   * Opens a question and returns its id. Calls `answered` once, unless the question is withdrawn; at once if too many are
+   * open.
+   * @param runs the runs that wait for the answer: that of the question, or each for which it may be asked
    */
   ask(question: Question, answered: (answer: ApprovalAnswer) => void, runs?: readonly string[]): string;
   withdraw(id: string): void;
@@ -69,7 +70,7 @@ export interface Approvals {
   list(): readonly ApprovalRow[];
   /** The last answers, newest first. */
   answered(): readonly AnsweredRow[];
-  /** The call that a question is about; undefined for a form. */
+  /** The call of a question; undefined for a form. */
   callOf(id: string): AskedCall | undefined;
   /** Whether a person allowed a tool for a run (TRU-3). */
   isAllowed(run: string | undefined, tool: SeenTool): boolean;
@@ -79,22 +80,20 @@ export interface Approvals {
   /** The runs that wait for a person, each with its oldest question's id. */
   runsThatWait(): ReadonlyMap<string, string>;
   /**
-   * Calls back when a run begins or ceases to wait for a person. The returned function ends that, and denies what the run
-   * still asks: its questions end with it.
+   * Calls back when a run begins or stops waiting for a person. The returned function ends this and denies the run's open
+   * questions.
    */
   whileAsked(run: string, changed: (waits: boolean) => void): () => void;
   /** Calls back with each question as it is asked, until the returned function is called. */
   onAsked(listener: (row: ApprovalRow) => void): () => void;
   /** Calls back with each answer, until the returned function is called. */
   onAnswered(listener: (row: AnsweredRow) => void): () => void;
-  /** The chart of a question has ended, or is announced. */
+  /** Called when the chart of a question has ended, or has announced it. */
   settled(id: string, answer: ApprovalAnswer, context?: ApprovalContext): void;
   announced(context: ApprovalContext): void;
 }
 
-/**
- * @param mark of this start: an id from an earlier start's list must never name another question now
- */
+/** @param mark the mark of this start, so that an id from an earlier start never matches a new question */
 export function createApprovals(
   ward: () => WardHandle<ApprovalInput>,
   nowMs: () => number,
@@ -107,7 +106,7 @@ export function createApprovals(
     readonly call: AskedCall | undefined;
   }
   const waiting = new Map<string, Waiting>();
-  /** By run or caller, how many of its questions are open. */
+  /** The number of open questions by run or caller. */
   const openOf = new Map<string, number>();
   const listeners = new Set<(row: ApprovalRow) => void>();
   const answerListeners = new Set<(row: AnsweredRow) => void>();
@@ -116,7 +115,7 @@ export function createApprovals(
 
   const contextOf = (id: string): ApprovalContext | undefined => ward().get(id)?.getSnapshot().context;
 
-  /** The open questions of each run that is followed. */
+  /** The open questions of each followed run. */
   const followed = new Map<string, { readonly open: Set<string>; readonly changed: (waits: boolean) => void }>();
 
   function ended(id: string): void {
@@ -140,7 +139,7 @@ export function createApprovals(
     asked?.answered(answer);
   }
 
-  /** Remembers a yes for the run that asks; undefined where that is possible. */
+  /** Allows the tool for the run of a question; returns why that is impossible, else undefined. */
   function allowForRun(id: string, { run, server, tool }: ApprovalContext): string | undefined {
     const call = waiting.get(id)?.call;
     if (call === undefined || run === undefined) return 'no run asked this, so only this call can be approved';
@@ -149,7 +148,7 @@ export function createApprovals(
     return undefined;
   }
 
-  /** The other open questions of a run that its new rule answers. */
+  /** Grants the other open questions of a run that its new rule covers. */
   function grantAlike({ id, run, server, tool }: ApprovalContext, by: string): void {
     const alike: string[] = [];
     ward().each((other, child) => {
@@ -181,7 +180,7 @@ export function createApprovals(
         run?.open.add(id);
         if (run?.open.size === 1) run.changed(true);
       }
-      // There is no room any more, and nobody whom the question would reach.
+      // The pool is full or stopped, so the question would reach no person.
       if (ward().spawn(id, { ...question, id, askedAtMs: nowMs() }) === undefined)
         settled(id, { verdict: 'denied', values: null });
       return id;
@@ -251,12 +250,12 @@ export function createApprovals(
       const mine = { open: new Set<string>(), changed };
       followed.set(run, mine);
       return () => {
-        // The next attempt of a run may be followed already.
+        // The next attempt of the run may already be followed.
         if (followed.get(run) === mine) {
           followed.delete(run);
           memory.forget(run);
         }
-        // One that may be asked for another run too goes with the calls that it is asked for.
+        // A question that may also be for another run ends with its calls instead.
         for (const id of mine.open)
           if (contextOf(id)?.run === run) ward().get(id)?.send({ type: 'approval.deny', by: 'the end of its run' });
       };
@@ -277,7 +276,10 @@ export function createApprovals(
   };
 }
 
-/** Undefined for a form that belongs to no call, or may be for those of several askers: each server has a bound of these. */
+/**
+ * The key for counting open questions. Undefined for a form without a call or with several callers, which has a limit per
+ * server.
+ */
 function askerOf(run: string | undefined, profile: string, caller: string | undefined): string | undefined {
   if (run !== undefined) return `run/${run}`;
   return caller === undefined ? undefined : `caller/${profile}/${caller}`;

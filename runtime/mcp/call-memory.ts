@@ -1,6 +1,6 @@
 /**
- * Remembers the last calls that runs have made, so that a delivery's story can name them, and the last calls of each server,
- * by any caller. In memory and bounded: what a run said to its model in full is the transcript's to keep.
+ * Stores the last calls of runs, so that a delivery's timeline can list them, and the last calls of each server by any
+ * caller. In memory and bounded; a run's complete calls are in its transcript.
  * @see INS-2 and INS-4 in docs/specification.md
  */
 
@@ -12,25 +12,25 @@ import { connectionKey } from './sessions.ts';
 
 export interface CallMemo {
   readonly id: string;
-  /** The key of the run that called, where one did. */
+  /** The key of the calling run, if any. */
   readonly run?: string;
   readonly caller: string;
   readonly profile: string;
   /** The registered name. */
   readonly tool: string;
   readonly server: string;
-  /** `result`, or the code of why there is none. */
+  /** `result`, or the code of the fault. */
   readonly outcome: string;
-  /** The result is the tool's own error. */
+  /** The tool reported an error itself. */
   readonly isError: boolean;
   readonly why?: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
-  /** How often it was given to a session. */
+  /** How often it was passed to a session. */
   readonly tries: number;
-  /** Since when a person was asked for it, and how and when that ended. */
+  /** The question to a person: its time, verdict and end. */
   readonly question?: CallQuestion;
-  /** As JSON, secrets redacted; the beginning of a long one. */
+  /** JSON with secrets redacted, truncated if long. */
   readonly args: string;
   readonly result?: string;
 }
@@ -45,7 +45,7 @@ export interface CallMemory {
 
 const mostOfRuns = 2_000;
 const mostOfServer = 200;
-/** Characters of arguments, and of a result, that are remembered. */
+/** Stored characters of arguments, and of a result. */
 const longestShown = 1_000;
 
 export function createCallMemory(): CallMemory {
@@ -54,7 +54,7 @@ export function createCallMemory(): CallMemory {
   return {
     keep(memo) {
       if (memo.run !== undefined) ofRuns.add(memo);
-      // A tool that is not found belongs to no server.
+      // An unknown tool has no server.
       if (memo.server === '') return;
       const key = connectionKey(memo.profile, memo.server);
       const ring = byServer.get(key) ?? createRing(mostOfServer);
@@ -72,7 +72,7 @@ export function createCallMemory(): CallMemory {
 
 interface Ring {
   add(memo: CallMemo): void;
-  /** In no order. */
+  /** Unordered. */
   readonly all: readonly CallMemo[];
 }
 
@@ -114,7 +114,7 @@ export function memoOf(
     outcome: fault?.code ?? 'result',
     isError: call?.result?.isError === true,
     startedAtMs,
-    // A clock that is set back meanwhile makes no call end before it began.
+    // The end is never before the start, even if the clock was set back meanwhile.
     endedAtMs: Math.max(startedAtMs, endedAtMs),
     tries,
     args: shortJson(redactor.value(call?.request.args ?? {})),

@@ -1,6 +1,6 @@
 /**
- * The live side of the calls under way: arguments, results and whoever waits, one row a call. Starts a call in its ward
- * and resolves when that has settled.
+ * The live data of the calls in progress, one row each: arguments, result and the pending promise. Starts a call in its
+ * pool and resolves when it has settled.
  * @see LIF-11, LIF-13 and CON-4 in docs/specification.md
  */
 
@@ -20,27 +20,27 @@ export interface CallRequest {
   readonly profile: string;
   readonly name: string;
   readonly args: JsonObject;
-  /** Of the name of a utility: makes its request itself, whose answer is the `structuredContent` of the result. */
+  /** For a utility tool: sends this request itself, with the answer as the `structuredContent` of the result. */
   readonly method?: OfferMethod;
   readonly caller: string;
-  /** Which program of its kind calls, where several run side by side. */
+  /** The name of the calling program, if several of its kind run side by side. */
   readonly program?: string;
-  /** The tools that a caller bound to toolsets may use. Judged by the tool that is found, whenever that is (SEC-4). */
+  /** Limits the tools of a caller with toolsets. Applied to the resolved tool, whenever it is resolved (SEC-4). */
   readonly allows?: (tool: ServerTool) => boolean;
-  /** The key of the run that calls, where one does. */
+  /** The key of the calling run, if any. */
   readonly run?: string;
-  /** The trace that the call belongs to. */
+  /** The trace of the call. */
   readonly traceparent?: string;
-  /** What the model said when it asked for the call. */
+  /** The model's text with the call. */
   readonly said?: string;
-  /** Cancels the call, on the wire too. */
+  /** Cancels the call, also at the server. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
-  /** Called with the question that a person is asked for the call: at once, and every ten seconds while it is open. */
+  /** Called with the id of the question that the call waits for: at once, and every ten seconds while it is open. */
   readonly onWaiting?: (question: string) => void;
 }
 
-/** The run or the caller by which the open questions of a call are counted (TRU-3). */
+/** The run or the caller for which a call's open questions are counted (TRU-3). */
 export function askerOf({ run, caller, program }: CallRequest): Pick<Question, 'run' | 'caller'> {
   if (run !== undefined) return { run };
   return { caller: program === undefined ? caller : `${caller}/${program}` };
@@ -50,7 +50,7 @@ export type CallAnswer =
   | { readonly kind: 'result'; readonly result: ShapedResult }
   | { readonly kind: 'fault'; readonly fault: CallFault };
 
-/** When a person was asked for a call, and how and when that ended. */
+/** The question to a person: its times and verdict. */
 export interface CallQuestion {
   readonly askedAtMs: number;
   readonly answeredAtMs: number;
@@ -62,50 +62,50 @@ export interface LiveCall {
   readonly answer: (answer: CallAnswer) => void;
   /** Unix milliseconds. */
   readonly startedAtMs: number;
-  /** As it was found last; a listing that changed has another in its place. */
+  /** The tool as last resolved; a changed listing replaces it. */
   tool: RegisteredTool | undefined;
   result: ShapedResult | undefined;
   approval: string | undefined;
-  /** How and when a person was asked for it. */
+  /** The answered question to a person. */
   question: CallQuestion | undefined;
-  /** Takes back what was sent last; harmless once that is answered. */
+  /** Cancels what was last sent; no effect once that is answered. */
   abandon: (() => void) | undefined;
-  /** The connection whose session has it now. */
+  /** The connection whose session has the call now. */
   sentTo: string | undefined;
 }
 
-/** A call that has not settled, as a delivery's story tells it. */
+/** A call that has not settled, for a delivery's timeline. */
 export interface CallUnderWay {
   readonly id: string;
   /** The registered name. */
   readonly tool: string;
   readonly startedAtMs: number;
-  /** The approval that was asked for it. */
+  /** The open or answered question of the call. */
   readonly approval?: string;
 }
 
 export interface Calls {
   start(request: CallRequest): Promise<CallAnswer>;
-  /** Ends the calls of which nothing was sent yet; whoever comes later is refused at once, and nobody is asked for it. */
+  /** Ends the calls of which nothing was sent yet; later calls are refused at once, without a question. */
   stop(): void;
-  /** The entry of a connection is another, or none: ends its calls that no session has. */
+  /** After a connection's entry was changed or removed: ends its calls that are not at a session. */
   retire(connection: string, how: 'changed' | 'removed'): void;
   get(id: string): LiveCall | undefined;
-  /** What a run has under way, oldest first. */
+  /** The calls in progress of a run, oldest first. */
   ofRun(run: string): readonly CallUnderWay[];
-  /** A person is asked for a call. */
+  /** Reports that a call waits for a person. */
   waits(id: string, question: string, isOpen: () => boolean): void;
-  /** The chart of a call has ended. */
+  /** Called when the chart of a call has ended. */
   settled(id: string, output: CallOutput): void;
   crashed(id: string): void;
 }
 
 const stopping: CallFault = { code: 'cancelled', message: 'the gateway stops' };
-/** Callers give up on a call that is silent for a minute. */
+/** Callers drop a call that is silent for a minute. */
 const waitingEveryMs = 10_000;
 const notTaken: CallAnswer = { kind: 'fault', fault: gatewayIsNotUp };
 
-/** @param withdraw takes back the question that a call asked */
+/** @param withdraw withdraws the question of a call */
 export function createCalls(
   ward: () => WardHandle<CallInput>,
   nowMs: () => number = Date.now,
@@ -142,7 +142,7 @@ export function createCalls(
           resolve(notTaken);
           return;
         }
-        /** There is no ward before the servers' half stands, nor when it has ended. */
+        /** Fails before the servers' half runs and after it has ended, when there is no pool. */
         const spawn = (): void => {
           if (ward().spawn(id, { id, profile, name, caller, run }) === undefined) end(id, notTaken);
         };
@@ -159,7 +159,7 @@ export function createCalls(
           resolve(given);
         };
         rows.set(id, { ...row, answer });
-        // Before the call may end, which takes it away again.
+        // Before the spawn, because a call that ends at once removes the listener.
         signal.addEventListener('abort', cancel, { once: true });
         spawn();
         if (signal.aborted) cancel();
@@ -168,7 +168,7 @@ export function createCalls(
       stops = true;
       for (const [id, { answer, sentTo }] of rows) {
         const call = ward().get(id);
-        // What was sent hears from its session how it ended; what waits for its turn would be sent yet.
+        // A sent call is settled by its session; one that waits for its turn must not be sent any more.
         if (call === undefined || sentTo !== undefined) continue;
         answer({ kind: 'fault', fault: stopping });
         call.send({ type: 'call.cancel' });
@@ -209,7 +209,7 @@ export function createCalls(
     crashed(id) {
       const row = rows.get(id);
       row?.abandon?.();
-      // A yes to it would start nothing.
+      // An approval would start nothing.
       if (row?.approval !== undefined) withdraw(row.approval);
       const fault = { code: 'outcome_uncertain', message: 'the call crashed in the gateway; see the log' } as const;
       end(id, { kind: 'fault', fault });

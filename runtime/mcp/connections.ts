@@ -1,5 +1,5 @@
 /**
- * Fills the holes of the connection chart: its session, its pings, the calls that wait for it, and its lines in the log.
+ * Provides the effects of the connection chart: its session, its pings, the calls that wait for it, and its log lines.
  * @see LIF-1 and OBS-1 in docs/specification.md
  */
 
@@ -22,7 +22,9 @@ export interface ConnectionPorts {
 }
 
 export function wireConnection({ sessions, reach, log }: ConnectionPorts) {
-  /** What was last said of each: one that sleeps and wakes, or stays away, is one line and not one for every attempt. */
+  /**
+   * The last logged text of each: repeated sleeping and waking, or a lasting outage, is one line and not one per attempt.
+   */
   const said = new WeakMap<object, string>();
   const keyOf = ({ profile, server }: ConnectionContext): string => connectionKey(profile, server);
   function say(self: object, context: ConnectionContext, why: string): void {

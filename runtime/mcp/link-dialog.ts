@@ -1,5 +1,5 @@
 /**
- * Runs the dialog of an add-server link over any surface: the surface shows each question and gives the answer.
+ * Runs the dialog of an add-server link for any surface, which shows each question and returns the answer.
  * @see LNK-2 and LNK-3 in docs/specification.md
  */
 
@@ -15,7 +15,7 @@ import {
 import type { InstallLink } from '../../machines/mcp/install-link.ts';
 
 export interface LinkSurface {
-  /** Shows the dialog as it stands and resolves with what the person wants. */
+  /** Shows the current dialog and resolves with the person's choice. */
   ask(question: { readonly mustRename: boolean; readonly context: AddServerContext }): Promise<AddServerEvent>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What OAuth adds to a connection: the token on its requests, and the word for a login where one is missing. The same for
- * a connection that lives and for one that is only tried.
+ * The OAuth part of a connection: the token on its requests, and the message if a login is needed. Used by live
+ * connections and by tests of a server.
  * @see OAU-1 and OAU-8 in docs/specification.md
  */
 
@@ -21,7 +21,7 @@ import { describeLoginNeed } from '../../machines/oauth/login-hint.ts';
 
 export interface AccessPorts {
   readonly credentials: Credentials;
-  /** Names the proxies of a renewal. */
+  /** Contains the proxies for token renewals. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly userHome: string;
   readonly version: string;
@@ -29,7 +29,7 @@ export interface AccessPorts {
   readonly log: Logger;
 }
 
-/** The access token of a server that asks for OAuth is sent with its requests, and is renewed there. */
+/** Sends the access token of an OAuth server with its requests, and renews it there. */
 export function authorised(
   { name: server, transport }: ServerSettings,
   { credentials, env, userHome, version, nowMs, log }: AccessPorts,
@@ -40,7 +40,7 @@ export function authorised(
   return { wrapFetch: createAuthorizedFetch({ server, url, settings, credentials, open, version, nowMs, log }) };
 }
 
-/** What follows attempts that failed, and the one line that says why. */
+/** The next state after failed attempts, and the line with the reason. */
 export function readFailures(
   { name: server, transport }: ServerSettings,
   failures: readonly ConnectFailure[],

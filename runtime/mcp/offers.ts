@@ -1,7 +1,7 @@
 /**
- * The resources and prompts of a profile's servers as one offer: lists them, reads a resource at the server that it is of,
- * and fills a prompt in. Every request is a call under the name of the utility tool that stands for it, so that filters,
- * trust, limits and supervision hold. A listing wakes no server.
+ * The resources and prompts of a profile's servers as one offer: lists them, reads a resource at its server, and fills in
+ * a prompt. Every request is a call under the name of its utility tool, so that filters, trust, limits and supervision
+ * apply. A listing wakes no server.
  * @see CLI-5, FLT-2 and LIF-6 in docs/specification.md
  */
 
@@ -21,7 +21,7 @@ export interface OfferCaller extends Omit<CallRequest, 'name' | 'args' | 'method
 }
 
 export interface Offers {
-  /** The rows of all servers in the order of the configuration; those of a server that is down are left out. */
+  /** The rows of all servers in the order of the configuration, without those of unreachable servers. */
   resources(caller: OfferCaller): Promise<readonly JsonObject[]>;
   resourceTemplates(caller: OfferCaller): Promise<readonly JsonObject[]>;
   /** Each prompt under the name `mcp__<server>__<prompt>`. */
@@ -34,7 +34,7 @@ export interface Offers {
 export interface OffersPorts {
   readonly calls: Pick<Calls, 'start'>;
   readonly registry: (profile: string) => Registry | undefined;
-  /** The state of a server's connection; undefined where there is none. */
+  /** The state of a server's connection; undefined if there is none. */
   readonly state: (profile: string, server: string) => string | undefined;
   readonly keep: (profile: string, server: string, list: OfferList, rows: readonly JsonObject[]) => void;
 }
@@ -44,9 +44,9 @@ interface Listed {
   readonly rows: readonly JsonObject[];
 }
 
-/** A server that does not list in this time is left out, or listed as it was: programs wait a minute for all. */
+/** A server that lists more slowly is left out, or has its earlier rows: programs wait at most a minute for all servers. */
 const listingLimitMs = 15_000;
-/** The templates of a server that are tried for one address. */
+/** Templates per server that are matched with an address. */
 const maxTemplates = 200;
 
 const reachable: ReadonlySet<string> = new Set(['connected', 'connecting']);
@@ -56,7 +56,7 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
   const ask = (tool: RegisteredTool, method: OfferMethod, args: JsonObject, caller: OfferCaller) =>
     calls.start({ ...caller, name: tool.name, args, method });
 
-  /** The utility tools under whose names the caller may make a request, one a server. */
+  /** The utility tools, one per server, by which the caller may make a request. */
   function toolsFor(method: OfferMethod, { profile, allows }: OfferCaller): readonly RegisteredTool[] {
     const all = registry(profile)?.all() ?? [];
     return all.filter((tool) => tool.kind === 'utility' && tool.tool === utilityOf[method] && allows(tool));
@@ -82,7 +82,7 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
     limit.release();
     const given = answer.kind === 'result' ? answer.result.structuredContent : undefined;
     const rows = isJsonObject(given) ? given[offerRows[list].key] : undefined;
-    // It listed before, and has not gone down: what it has is most likely as it was.
+    // It listed before and is not down, so its earlier rows are most likely still valid.
     if (!Array.isArray(rows)) return isAway(answer) ? [] : (before ?? []);
     keep(profile, server, list, rows);
     return rows;
@@ -96,7 +96,7 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
     return Promise.all(asked);
   }
 
-  /** What is known of these servers without asking; those that can be reached come first, each in their order. */
+  /** The stored rows of these servers, without a request; reachable servers come first, each group in order. */
   function known(list: OfferList, tools: readonly RegisteredTool[], profile: string): readonly Listed[] {
     const isUp = ({ server }: RegisteredTool): boolean => {
       const standing = state(profile, server) ?? '';
@@ -106,7 +106,7 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
     return inOrder.map(({ server }) => ({ server, rows: remembered(profile, server, list) ?? [] }));
   }
 
-  /** Asks the servers of these tools for the lists, so that an address or a name can be looked up in them. */
+  /** Requests the lists of these servers, so that an address or a name can be looked up in them. */
   async function learn(lists: readonly OfferList[], tools: readonly RegisteredTool[], caller: OfferCaller) {
     const servers = new Set(tools.map(({ server }) => server));
     const allows = ({ server }: ServerTool): boolean => servers.has(server);
@@ -141,7 +141,7 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
         tool = named();
       }
       if (tool === undefined) {
-        // Each has its share of the steps: what one server lists takes nothing from another.
+        // Each server has its share of the steps, so that its templates cannot use up those of the others.
         const steps = maxSteps / tools.length;
         const takers = known('resources/templates/list', tools, profile).filter(({ rows }) => takes(rows, uri, steps));
         const [only, ...others] = tools.filter(({ server }) => takers.some((taker) => taker.server === server));
@@ -167,7 +167,7 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
   };
 }
 
-/** One address may be of several servers: the first configured keeps it. */
+/** If several servers list one address, the first configured one keeps it. */
 function firstOfEach(listed: readonly Listed[]): readonly JsonObject[] {
   const kept = new Map<string, JsonObject>();
   for (const { rows } of listed) {
@@ -176,7 +176,7 @@ function firstOfEach(listed: readonly Listed[]): readonly JsonObject[] {
   return [...kept.values()];
 }
 
-/** Names of prompts are made as those of tools are; the first configured keeps a name. */
+/** Prompts are named like tools; if names collide, the first configured server keeps the name. */
 function namesOf(listed: readonly Listed[]) {
   const own = listed.map(({ server, rows }) => {
     const natives = rows.map(({ name }) => String(name));

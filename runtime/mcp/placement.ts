@@ -1,7 +1,7 @@
 /**
- * Servers that may exist once among the gateways of a database (`placement: one`): the gateway that has a server's lock
- * connects it, and the others use it through that gateway. The lock is given back with the session, so the server comes to
- * whichever gateway needs it next.
+ * Servers that may exist only once among the gateways of a database (`placement: one`): the gateway with a server's lock
+ * connects it, and the others use it through that gateway. The lock is released with the session, so the next gateway
+ * that needs the server gets it.
  * @see SCA-1 in docs/specification.md
  */
 
@@ -15,13 +15,13 @@ import type { Every } from '../system/ticks.ts';
 
 export interface Placement {
   /**
-   * Where a server is connected: here, until `leave` is called, or at another gateway. `lost` is called once another gateway
-   * could have it. Rejects where the database cannot say.
+   * Where a server is connected: here, until `leave` is called, or at another gateway. `lost` is called once another
+   * gateway could have the lock. Rejects if the database does not answer.
    */
   seek(profile: string, server: string, lost: () => void): Promise<Place>;
-  /** Answers the question of another gateway; undefined for one that is not about a server. Does not reject. */
+  /** Answers the question of another gateway; undefined if it is not about a server. Does not reject. */
   answer(question: string): Promise<string> | undefined;
-  /** Says by whom questions are answered. */
+  /** Sets what answers the questions. */
   answerBy(relay: Relay): void;
 }
 
@@ -29,7 +29,7 @@ export type Place =
   | { readonly kind: 'here'; readonly leave: () => void }
   | ({ readonly kind: 'there' } & Pick<RemotePorts, 'node' | 'ask' | 'onLook'>);
 
-/** Answers a question about a server that is connected here; null where it is not. */
+/** Answers a question about a server that is connected here; resolves with null if it is not. */
 export type Relay = (profile: string, server: string, question: RelayQuestion) => Promise<unknown>;
 
 export interface PlacementPorts {
@@ -41,7 +41,7 @@ export interface PlacementPorts {
 interface Held {
   readonly holder: string;
   readonly life: string | undefined;
-  /** One for each session that has not ended, with what tells it that the lock is lost. */
+  /** One callback per session that has not ended, called when the lock is lost. */
   readonly users: Set<() => void>;
 }
 
@@ -49,20 +49,20 @@ const lockOf = (profile: string, server: string): string => `mcp/${profile}/${se
 const watchMs = 1_000;
 /** A timer may fire some milliseconds early by the clock that measures the loss. */
 const timerSlackMs = 50;
-/** News of another gateway can be missed. */
+/** A notification of another gateway may be missed. */
 const lookMs = 10_000;
 const mostTries = 3;
 
 export function createPlacement({ keeper, neighbours, every }: PlacementPorts): Placement {
   const held = new Map<string, Held>();
-  /** Locks without a use that are not given back yet, with their holders. */
+  /** Unused locks that are not released yet, with their holders. */
   const left = new Map<string, string>();
   const giving = new Map<string, Promise<void>>();
   let relay: Relay = async () => null;
 
   const isHeld = ({ life }: Held): boolean => keeper.isSure() && keeper.life() === life;
 
-  /** At once, and again with each watch until it succeeds. */
+  /** At once, and with each `watch` until it succeeds. */
   function giveBack(lock: string): Promise<void> {
     const holder = left.get(lock);
     if (holder === undefined) return Promise.resolve();
@@ -85,12 +85,12 @@ export function createPlacement({ keeper, neighbours, every }: PlacementPorts): 
 
   every(watch, watchMs);
   keeper.heard((news) => {
-    // Others may have its session ended before the next beat.
+    // Other gateways may consider its session ended before the next heartbeat.
     if (news === 'lost') setTimeout(watch, sureWhileLostMs + timerSlackMs).unref();
   });
 
   function use(lock: string, one: Held, lost: () => void): Place {
-    // Each use has a mark of its own, whatever its session does when the lock is lost.
+    // A new function per use, so that equal callbacks are counted separately.
     const user = (): void => lost();
     one.users.add(user);
     return {
@@ -137,7 +137,7 @@ export function createPlacement({ keeper, neighbours, every }: PlacementPorts): 
       for (let tries = 0; tries < mostTries; tries += 1) {
         const standing = held.get(lock);
         if (standing !== undefined && isHeld(standing)) return use(lock, standing, lost);
-        // A release from now on would release the lock that is taken here.
+        // A later release would release the lock that is taken here.
         left.delete(lock);
         await giving.get(lock);
         const life = keeper.life();
@@ -161,7 +161,7 @@ export function createPlacement({ keeper, neighbours, every }: PlacementPorts): 
       const asked = readJson(text) as { readonly relay?: Asked } | undefined;
       if (asked?.relay === undefined) return undefined;
       const { profile, server, question } = asked.relay;
-      // Its own session with the server may go through another gateway.
+      // The session here may itself use the server through another gateway.
       if (!held.has(lockOf(profile, server))) return Promise.resolve('null');
       return relay(profile, server, question)
         .then((answer) => JSON.stringify(answer))
@@ -179,7 +179,7 @@ interface Asked {
   readonly question: RelayQuestion;
 }
 
-/** A session whose lock is given back when nothing of it is left. */
+/** A session whose lock is released when it has closed completely. */
 export function placed(session: Session, leave: () => void): Session {
   return {
     ...session,

@@ -1,6 +1,6 @@
 /**
- * Connects to one server once, apart from everything that lives, and says what it offers: for adding a server and for
- * testing one. Nothing of it is left afterwards.
+ * Connects to one server once, independent of the live connections, and reports what it offers: for adding and testing a
+ * server. Leaves nothing behind.
  * @see CLI-5 and LIF-1 in docs/specification.md
  */
 
@@ -20,14 +20,14 @@ import { authorised, readFailures } from './oauth-access.ts';
 
 export interface ProbePorts {
   readonly profile: string;
-  /** Of the profile: where a command starts whose settings name no folder. */
+  /** The profile's home: the working folder of a command without `cwd`. */
   readonly home: string;
-  /** Of the profile: what is logged in to is tried with its tokens. */
+  /** The profile's credentials, whose tokens the test uses. */
   readonly credentials: Credentials;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
   readonly nowMs: () => number;
-  /** Ends the attempt. */
+  /** Aborts the attempt. */
   readonly signal?: AbortSignal;
 }
 
@@ -68,7 +68,7 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
     ports.signal ?? new AbortController().signal,
   );
   if (verdict.kind === 'failed') {
-    // The try may be over before its renewal is, and with it this process.
+    // The process may exit after the test, so a renewal in progress is awaited.
     await renewalsSettled(credentials);
     const { after, why } = readFailures(settings, verdict.failures, { profile, credentials, hasLog: false });
     const lines = stderr.toString('utf8').split(/\r?\n/);

@@ -1,5 +1,5 @@
 /**
- * The calls that wait for a connection, by connection: wakes a sleeping one for them, and tells them when it is there or
+ * The calls that wait for a connection: wakes a sleeping connection for them, and notifies them when it is connected or
  * why it is not.
  * @see LIF-6, LIF-7 and LIF-8 in docs/specification.md
  */
@@ -14,11 +14,11 @@ import { toolPrefix } from '../../machines/mcp/tool-name.ts';
 export interface Reach {
   /** Whether a call may be sent at once. */
   isReached(key: string): boolean;
-  /** The call hears `server.reached` or `server.unreachable`, at once or later. */
+  /** Sends the call `server.reached` or `server.unreachable`, at once or later. */
   wait(key: string, call: WaitingCall): void;
   /**
-   * The server that a name without a tool may be of, for it has listed nothing yet; undefined where there is none of which
-   * the caller may use the tool.
+   * The server that may have an unknown tool name, because it has listed nothing yet; undefined if there is none whose
+   * tool the caller may use.
    */
   absentFor(profile: string, name: string, allows?: (tool: ServerTool) => boolean): AbsentServer | undefined;
   /** Whether a call waits for a connection. */
@@ -29,7 +29,7 @@ export interface Reach {
 
 export interface AbsentServer {
   readonly server: string;
-  /** It is on its way to its first connection. */
+  /** It is connecting for the first time. */
   readonly comes: boolean;
   readonly why: string;
 }
@@ -55,7 +55,7 @@ export interface ReachPorts {
   readonly steadyMs: () => number;
 }
 
-/** States in which a server has no session and is not asleep. */
+/** States of a server without a session that is not asleep. */
 const absent: ReadonlySet<string> = new Set(['connecting', 'backingOff', 'parked', 'needsLogin', 'failed']);
 
 export function createReach({ connections, calls, configured, steadyMs }: ReachPorts): Reach {

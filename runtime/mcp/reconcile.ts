@@ -1,6 +1,6 @@
 /**
- * Carries the configuration over to the connections: spawns what was added, retires what was removed, retires and spawns
- * again what changed, and touches nothing else.
+ * Applies the configuration to the connections: spawns added ones, retires removed ones, replaces changed ones, and
+ * leaves all others alone.
  * @see LIF-2, LIF-6, LIF-12 and CFG-3 in docs/specification.md
  */
 
@@ -21,11 +21,11 @@ export interface ReconcilePorts {
   readonly ward: () => WardHandle<ConnectionInput>;
   readonly registry: (profile: string) => Registry;
   readonly cache: (profile: string) => SchemaCache;
-  /** The entry of a connection is another, or none: what waits for it waits in vain. */
+  /** Called when the entry of a connection was changed or removed, so that no call waits for it in vain. */
   readonly retired: (key: string, how: 'changed' | 'removed') => void;
-  /** Closes what a connection has left that is gone. */
+  /** Closes all sessions. */
   readonly closeSessions: () => Promise<void>;
-  /** When a connection whose chart crashed is spawned again. */
+  /** Decides when a crashed connection is spawned again. */
   readonly respawns: Respawns;
   readonly nowMs: () => number;
 }
@@ -34,17 +34,17 @@ export interface Reconcile {
   run(): void;
   /** The settings in force. */
   settings(profile: string, server: string): ServerSettings | undefined;
-  /** The rules of its entry by which calls run without a question. A change of them leaves the connection as it is. */
+  /** The approval rules of its entry. A change of them does not affect the connection. */
   rules(profile: string, server: string): readonly ApprovalRule[];
   /** The keys of the connections, in the order of the configuration. */
   keys(): readonly string[];
   /** The profiles that have servers. */
   profiles(): readonly string[];
-  /** A connection has ended. */
+  /** Called when a connection has ended. */
   ended(key: string): void;
-  /** The chart of a connection crashed. */
+  /** Called when the chart of a connection has crashed. */
   crashed(key: string, error: unknown): void;
-  /** Stops every connection; resolves when none is left, and no session. */
+  /** Stops every connection; resolves when all connections and sessions have ended. */
   retireAll(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ interface Kept {
   readonly settings: ServerSettings;
   readonly problem: string | undefined;
   readonly rules: readonly ApprovalRule[];
-  /** Tells whether anything of the entry changed. Holds secrets: compared, never shown. */
+  /** Changes with any setting of the entry. Contains secrets: only for comparison. */
   readonly print: string;
 }
 
@@ -103,23 +103,23 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
           const read = readServerSettings(entry);
           const print = JSON.stringify([read, problem]);
           const before = kept.get(key);
-          // What is known of a server is known of its settings, which stay the same while they say the same.
+          // Caches are keyed by the settings object, so an unchanged entry keeps its object.
           const settings = before?.print === print ? before.settings : read;
           next.set(key, { profile, settings, problem, print, rules: entry.entry.approvals });
           if (settings.enabled && problem === undefined) usable.push(settings);
         }
         ports.registry(profile).configure(usable);
       }
-      // A profile that is not served any more has no tools.
+      // A profile that is no longer served has no tools.
       for (const profile of gone) ports.registry(profile).configure([]);
       const earlier = kept;
       kept = next;
       for (const [key, { profile, settings, print }] of earlier) {
         const isSpent = respawns.isSpent(key);
         if (next.get(key)?.print === print && !isSpent) continue;
-        // Another entry, or a person who asks again, has crashed nothing yet.
+        // A changed entry, or a reload by a person, gets a new restart budget.
         respawns.forget(key);
-        // What it listed was listed under other settings.
+        // Its listing belongs to the earlier settings.
         if (next.has(key)) ports.registry(profile).forget(settings.name);
         const how = next.has(key) ? 'changed' : 'removed';
         ports.retired(key, how);
@@ -152,7 +152,7 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
       const empty = new Promise<void>((resolve) => {
         emptied = resolve;
       });
-      // Counted as they are told: a ward that does not live holds nobody, whatever its size says.
+      // Counts the notified connections, because the `size` of a pool that has stopped is not reliable.
       let told = 0;
       ports.ward().each((_, connection) => {
         told += 1;

@@ -1,6 +1,6 @@
 /**
- * Calls whose errors hold no secret that the configuration knows: a server may say its own key in a complaint. What a tool
- * answers well is the caller's and stays as it is.
+ * Calls whose errors are redacted, because a server may quote its own key in an error. A successful result belongs to the
+ * caller and is not changed.
  * @see OBS-1 and LIF-13 in docs/specification.md
  */
 
@@ -29,7 +29,7 @@ function redactedError(result: ShapedResult, redact: (text: string) => string): 
   };
 }
 
-/** Base64 may look like a key by chance, and stays as it is. */
+/** Base64 is not redacted: it may resemble a key by chance. */
 function redactedBlock(block: JsonObject, redact: (text: string) => string): JsonObject {
   const { data, resource, ...rest } = block;
   const clean = mapStrings(rest, redact) as JsonObject;

@@ -1,6 +1,6 @@
 /**
- * The tools that can be called, by their registered names: built from what each server listed, filtered and named by the
- * rules. A new listing replaces the old one in one step, so that a tool that still exists is never missing.
+ * The callable tools by registered name: built from the servers' listings, filtered and named by the rules. A new listing
+ * replaces the old one in one step, so that a tool that still exists is never missing.
  * @see NAM-2, FLT-4 and LIF-7 in docs/specification.md
  */
 
@@ -21,31 +21,31 @@ import {
 } from '../../machines/mcp/tool-name.ts';
 
 export interface RegisteredTool extends RegisteredName {
-  /** As the server describes it, or as we describe a utility. */
+  /** As the server describes it; for a utility, as the gateway does. */
   readonly definition: JsonObject;
 }
 
 export interface Registry {
-  /** Says which servers there are, in the order of the configuration; forgets the listings of those that are gone. */
+  /** Sets the servers, in the order of the configuration; removes the listings of all others. */
   configure(servers: readonly ServerSettings[]): void;
-  /** Takes over what a server listed; returns how many of its tools are registered. */
+  /** Stores a server's listing; returns how many of its tools are registered. */
   learn(server: string, listing: Listing): number;
   forget(server: string): void;
   /** Which tools of a server are left out, and why. */
   leftOut(server: string): readonly string[];
-  /** What a server listed, with what it offers beside its tools; undefined while it has listed nothing. */
+  /** A server's listing, with its resources and prompts; undefined if it has listed nothing yet. */
   listing(server: string): Listing | undefined;
-  /** Remembers what a client was answered; returns whether that is another list than before. */
+  /** Stores the rows of a client's listing; returns whether they have changed. */
   keepOffered(server: string, list: OfferList, rows: readonly JsonObject[]): boolean;
   find(name: string): RegisteredTool | undefined;
   all(): readonly RegisteredTool[];
-  /** A server says that lists other than its tools changed. */
+  /** Reports that lists of a server other than its tools changed. */
   announce(lists: readonly ListName[]): void;
-  /** Calls back after each change, with the lists that may be others now, until the returned function is called. */
+  /** Calls back after each change, with the lists that may have changed, until the returned function is called. */
   onChange(listener: (lists: readonly ListName[]) => void): () => void;
 }
 
-/** A server's own names, with what they were made from. */
+/** A server's registered names, with their source. */
 interface Own extends Registration<RegisteredTool> {
   readonly settings: ServerSettings;
   readonly listing: Listing;
@@ -54,7 +54,10 @@ interface Own extends Registration<RegisteredTool> {
 export function createRegistry(log: Logger): Registry {
   let servers: readonly ServerSettings[] = [];
   const listings = new Map<string, Listing>();
-  /** Made once for each listing: hundreds of servers list one after the other, and each of them rebuilds the whole. */
+  /**
+   * Computed once per listing: hundreds of servers list one after the other, and each listing rebuilds the complete
+   * table.
+   */
   const named = new Map<string, Own>();
   const offered = new Map<string, Offered>();
   const listeners = new Set<(lists: readonly ListName[]) => void>();

@@ -1,7 +1,7 @@
 /**
- * Answers what other gateways ask of a server that this one has connected for all of them. A call keeps this gateway's rules
- * too: only a registered tool is called, one at a time where the server says so, and it counts as a call of the connection,
- * so that the server does not go to sleep meanwhile. The person who approves is asked where the call was made.
+ * Answers the questions of other gateways about a server that this one has connected for all of them. The rules of this
+ * gateway apply too: only a registered tool is called, one at a time if the server requires it, and the call keeps the
+ * connection awake. The gateway of the caller requests approval.
  * @see SCA-1, FLT-1, LIF-11 and TRU-1 in docs/specification.md
  */
 
@@ -61,7 +61,7 @@ export function createRelay(ports: RelayPorts): Relay {
     return session.ask(name as OfferMethod, args, { traceparent }, ended);
   }
 
-  /** Resolves once the call has had its turn and an outcome; one that is cancelled before its turn has none. */
+  /** Resolves with the outcome of the call; `cancelled` if it is cancelled before it ends. */
   function called(key: string, settings: ServerSettings, question: Call): Promise<CallOutcome> {
     const parallel = settings.parallel || (question.of === 'offer' && isOfferList(question.name as OfferMethod));
     return new Promise((resolve) => {
@@ -130,7 +130,7 @@ function isMeant(tool: RegisteredTool, { of, name }: Call): boolean {
   return tool.tool === name && (tool.kind === 'utility') === (of === 'utility');
 }
 
-/** Why a call is not made here; undefined where it is. What resources and prompts offer has no tool of its own. */
+/** Why a call is refused here; undefined if it is not. Requests for resources and prompts have no tool of their own. */
 function refusalOf(
   { of, name, trust }: Call,
   settings: ServerSettings,

@@ -1,4 +1,4 @@
-/** Fills the holes of the chart of a server's request: its policy, the form for a person, the model, the answer. */
+/** Provides the effects of the server request chart: its policy, the form for a person, the model, the answer. */
 
 import { assign, fromPromise } from 'xstate';
 import type { ModelVerdict as ModelAnswer } from '../../actors/agent/stream-model.ts';
@@ -22,9 +22,9 @@ import type { LiveServerRequest, ServerRequests } from './server-requests.ts';
 export interface ServerRequestPorts {
   readonly requests: ServerRequests;
   readonly approvals: Approvals;
-  /** The run that a call belongs to, and the caller where it belongs to none. */
+  /** The run of a call, or the caller of a call outside of a run. */
   readonly askerOf: (call: string) => Asker | undefined;
-  /** A person is asked for a call. */
+  /** Reports that a call waits for a person. */
   readonly waits: (call: string, question: string, isOpen: () => boolean) => void;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
   /** The model of the `agent` settings; undefined while none is configured. */
@@ -69,7 +69,7 @@ export function wireServerRequest(ports: ServerRequestPorts) {
           },
           ({ verdict, values }) => {
             if (values !== null) row.made = values;
-            // No person was shown it, so it does not count as one that was not filled in.
+            // No person saw it, so it does not count as unfilled.
             if (verdict === 'tooMany') row.form = undefined;
             self.send({ type: 'approval.settled', verdict });
           },
@@ -94,7 +94,7 @@ export function wireServerRequest(ports: ServerRequestPorts) {
   });
 }
 
-/** The run or the caller of all calls that a form may be for; none where they are of several, of which any may be meant. */
+/** The run or the caller of all calls that a form may be for; empty if they differ, since any of them may be the cause. */
 function onlyAsker(askers: readonly Asker[]): Asker {
   const [one = {}, ...others] = askers;
   if (others.some(({ run }) => run !== one.run)) return {};
@@ -102,7 +102,7 @@ function onlyAsker(askers: readonly Asker[]): Asker {
   return one.caller === undefined || others.some(({ caller }) => caller !== one.caller) ? {} : { caller: one.caller };
 }
 
-/** Why the server's policy, or the lack of a model, refuses a request; undefined where it is admitted. */
+/** Why a request is refused by the server's policy or for lack of a model; undefined if it is admitted. */
 function refusalOf({ id, profile, server, kind }: ServerRequestContext, ports: ServerRequestPorts): string | undefined {
   const row = ports.requests.get(id);
   const settings = ports.settings(profile, server);
@@ -158,7 +158,7 @@ async function runModel(
   return { kind: 'made' };
 }
 
-/** A model is lent for its words alone: no tools. */
+/** The model may only produce text: it gets no tools. */
 function questionOf({ systemPrompt, temperature, messages }: JsonObject): ModelQuestion {
   return {
     system: typeof systemPrompt === 'string' ? stripTags(systemPrompt) : '',
@@ -178,7 +178,7 @@ function turnsOf(messages: Json | undefined): Turn[] {
   });
 }
 
-/** A form that policy refuses is declined; one that nobody answers in time, or that is withdrawn, is cancelled. */
+/** A form that policy refuses is declined; one that times out or is withdrawn is cancelled. */
 function formAnswer(context: ServerRequestContext, row: LiveServerRequest): { kind: 'answered'; result: JsonObject } {
   if (!context.refused) return { kind: 'answered', result: { action: 'accept', content: row.made ?? {} } };
   const isOver = context.why === 'timedOut' || context.why === 'cancelled';

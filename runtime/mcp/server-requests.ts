@@ -1,6 +1,6 @@
 /**
- * The live side of what servers ask: params, answers, and when each server's model requests were admitted; one row a
- * request. Spawns the chart and resolves when the server has its answer.
+ * The live data of the servers' requests, one row each: params, answer, and the times of admitted model requests per
+ * server. Spawns the chart and resolves when the server has its answer.
  * @see SRV-1 and SRV-2 in docs/specification.md
  */
 
@@ -12,43 +12,43 @@ import type { ServerRequestInput } from '../../machines/mcp/server-request.machi
 import { mostUnfilled } from '../../machines/mcp/server-request.ts';
 
 export interface LiveServerRequest {
-  /** Which server of which profile. */
+  /** The profile and the server. */
   readonly of: string;
   readonly params: JsonObject;
   readonly signal: AbortSignal;
-  /** The calls that the server may ask for and that have not ended; undefined where it asked unbidden. */
+  /** The unfinished calls that the request may belong to; undefined if it belongs to none. */
   readonly during: Set<string> | undefined;
   readonly answer: (answer: RequestAnswer) => void;
-  /** Lets the clocks of the calls run again. */
+  /** Resumes the timeouts of the calls. */
   readonly release: () => void;
-  /** What a person filled in, or what the model made. */
+  /** The values of the person, or the answer of the model. */
   made: JsonObject | undefined;
-  /** What of a form a person is shown; undefined while it is not admitted, and where too many questions are open. */
+  /** What a person sees of a form; undefined until it is admitted, and if too many questions are open. */
   form: { readonly message: string; readonly requestedSchema: Json } | undefined;
   /** The approval that a form waits for. */
   question: string | undefined;
-  /** What policy says about a model request. */
+  /** The policy's limits for a model request. */
   admitted: { readonly model?: string; readonly maxTokens: number } | undefined;
 }
 
 export interface ServerRequests {
   deskOf(profile: string, server: string): RequestDesk;
   get(id: string): LiveServerRequest | undefined;
-  /** When a server's model requests of the last minute were admitted, by the steady clock. */
+  /** The times of a server's admitted model requests in the last minute, by the steady clock. */
   recent(profile: string, server: string): number[];
-  /** How many of a server's forms a person has before them. */
+  /** How many forms of a server wait for a person. */
   waiting(profile: string, server: string): number;
-  /** How many of its server's forms that belong to no call a person has before them; 0 for a request of a call. */
+  /** How many forms of its server without a call wait for a person; 0 if the request belongs to a call. */
   unbidden(id: string): number;
   /**
-   * How many forms a person was shown during the calls of a request and did not fill in; of several calls the smallest number, and 0
-   * for a request that belongs to no call.
+   * How many forms were shown during the request's calls and not filled in; with several calls the smallest number, and 0
+   * for a request without a call.
    */
   unfilled(id: string): number;
   answered(id: string, answer: RequestAnswer): void;
-  /** A call has ended, with it what was asked for it and for no other. */
+  /** Cancels the requests that belong only to this call, because it has ended. */
   callEnded(call: string): void;
-  /** Its chart failed; the server must not wait for ever. */
+  /** Answers a request whose chart crashed, so that the server does not wait for ever. */
   crashed(id: string): void;
 }
 
@@ -60,9 +60,7 @@ interface Asked {
 
 const windowMs = 60_000;
 
-/**
- * @param withdraw takes back the question that a form asked
- */
+/** @param withdraw withdraws the question of a form */
 export function createServerRequests(
   ward: () => WardHandle<ServerRequestInput>,
   steadyMs: () => number,
@@ -70,13 +68,13 @@ export function createServerRequests(
 ): ServerRequests {
   const rows = new Map<string, LiveServerRequest>();
   const times = new Map<string, number[]>();
-  /** By call, the forms that a person was asked to fill in and did not. */
+  /** By call, the forms that a person was shown and did not fill in. */
   const unfilled = new Map<string, number>();
   let last = 0;
 
   /**
-   * A form is declined to a call that had three which were not filled in, so one that is admitted is none of its, and does
-   * not stop its clock: no server holds a call for as long as others come.
+   * The calls that a form may be for: those with fewer unfilled forms than the limit, if any. The others' timeouts are
+   * not paused, so a server cannot hold a call by asking during other calls.
    */
   function mayBeFor(calls: readonly AskingCall[]): readonly AskingCall[] {
     const eligible = calls.filter(({ id }) => (unfilled.get(id ?? '') ?? 0) < mostUnfilled);
@@ -95,7 +93,7 @@ export function createServerRequests(
       const isForm = input.kind === 'elicitation';
       const asking = isForm ? mayBeFor(calls) : calls;
       const during = new Set(asking.flatMap((call) => call.id ?? []));
-      // Only a person is waited for however long it takes.
+      // Only a wait for a person pauses the timeouts.
       const holds = isForm ? asking.map((call) => call.hold()) : [];
       rows.set(id, {
         during: during.size === 0 ? undefined : during,
@@ -115,7 +113,7 @@ export function createServerRequests(
         answered(id, { kind: 'refused', reason: 'the gateway stops' });
         return;
       }
-      // A server may ask and take it back in one breath.
+      // A server may cancel its request immediately.
       if (signal.aborted) cancel();
       else signal.addEventListener('abort', cancel, { once: true });
     });

@@ -1,4 +1,4 @@
-/** Fills the holes of the servers' chart: its wards, the carrying over of a changed configuration, and the end. */
+/** Provides the effects of the servers' chart: its pools, the reconciliation with a changed configuration, and the end. */
 
 import { type AnyActorLogic, fromPromise } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
@@ -20,7 +20,7 @@ export interface ServersPorts {
   readonly deviceLogins: AnyActorLogic;
   readonly ward: () => WardHandle<ConnectionInput>;
   readonly reconcile: Reconcile;
-  /** The calls under way. */
+  /** The calls in progress. */
   readonly live: Pick<Calls, 'stop'>;
   readonly logins: Pick<Logins, 'stop'>;
   readonly closeFiles: () => Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Assembles the servers' half: the live tables, the charts with their holes filled, and what the rest of the daemon may
- * ask of it. Decides nothing.
+ * Assembles the servers' half: the live tables, the charts with their effects, and the interface for the rest of the
+ * daemon. Decides nothing.
  * @see INS-1 and LIF-1 in docs/specification.md
  */
 
@@ -68,7 +68,7 @@ export interface ServersHalfPorts {
   readonly nowMs: () => number;
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
-  /** Where several gateways share a database. */
+  /** Present if several gateways share a database. */
   readonly placement?: Placement | undefined;
   readonly log: Logger;
 }
@@ -78,7 +78,7 @@ export interface Servers {
   readonly calls: Calls;
   readonly approvals: Approvals;
   readonly chats: Chats;
-  /** The tools that the chats of a profile have now. */
+  /** The current tools of a profile's chats. */
   chatTools(profile: string): Promise<readonly ToolOffer[]>;
   readonly reconcile: Reconcile;
   readonly connections: () => WardHandle<ConnectionInput>;
@@ -94,13 +94,13 @@ export interface Servers {
   logFolder(profile: string): string;
 }
 
-/** What may wait for credentials that another gateway has stored. */
+/** States that may wait for credentials which another gateway stores. */
 const withoutSession: ReadonlySet<unknown> = new Set(['needsLogin', 'backingOff', 'parked', 'failed']);
 
 export function assembleServers(ports: ServersHalfPorts): Servers {
   const { paths, root, home, compiling, redactor, metrics, tracing, nowMs, steadyMs, log } = ports;
   const profileOf = (profile: string) => home().profiles.get(profile as ProfileName);
-  /** The first callers come before a ward stands; the last words of sessions, and signals that abort, after it stopped. */
+  /** Calls may arrive before a pool runs; sessions and abort signals may send events after it has stopped. */
   const ward =
     <Input>(name: string) =>
     (): WardHandle<Input> => {
@@ -164,7 +164,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     for (const [profile, { paths: own, settings: known }] of home().profiles) {
       const server = known.servers.find(({ name }) => tokensPathOf(own.tokens, name) === path);
       const connection = server && connections().get(connectionKey(profile, server.name));
-      // Each renewal of a token changes its document, which is no news to a session that works.
+      // Each token renewal changes its document; a working session need not be notified.
       if (withoutSession.has(connection?.getSnapshot().value)) connection?.send({ type: 'credentials.changed' });
     }
   });
@@ -212,7 +212,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
       onDone: (key) => reconcile.ended(key),
       onCrashed: (key, error) => {
         crashed('connections')(key, error);
-        // What comes in its place may sleep, or stand as failed, and would never close it.
+        // The connection that replaces it may sleep or have failed, and would never close this session.
         sessions.drop(key);
         reconcile.crashed(key, error);
       },
@@ -258,7 +258,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
       logic: compile(wireApproval({ approvals: () => approvals, log }), compiling),
       onCrashed: (key, error) => {
         crashed('approvals')(key, error);
-        // Nobody can answer it any more.
+        // Its chart is gone, so it cannot be answered any more.
         approvals.settled(key, { verdict: 'denied', values: null });
       },
     }),

@@ -1,6 +1,6 @@
 /**
- * The live sessions behind the connection charts, one row a connection: opens and closes them, keeps their logs, learns
- * what they list and turns what they say into the charts' events. What cannot lie in a context lies here.
+ * The live sessions of the connection charts, one row per connection: opens and closes them, writes their logs, registers
+ * their listings and turns their notifications into events of the charts.
  * @see LIF-1, LIF-6, LIF-10 and FLT-4 in docs/specification.md
  */
 
@@ -39,7 +39,7 @@ export interface SessionsPorts {
   /** The folder of the servers' logs. */
   readonly logFolder: (profile: string) => string;
   readonly requests: (profile: string, server: string) => RequestDesk;
-  /** Where several gateways share a database. */
+  /** Present if several gateways share a database. */
   readonly placement?: Pick<Placement, 'seek'> | undefined;
   readonly credentials: (profile: string) => Credentials;
   readonly tell: (key: string, event: ConnectionEvent) => void;
@@ -47,14 +47,14 @@ export interface SessionsPorts {
   readonly isAwaited: (key: string) => boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly userHome: string;
-  /** Where the command of a profile's server starts whose settings name no folder: the home of the profile. */
+  /** The working folder of a command whose settings name none: the home of the profile. */
   readonly homeOf: (profile: string) => string;
   readonly version: string;
   readonly nowMs: () => number;
   readonly random: () => number;
   /** How long the event loop has been busy, in milliseconds that only rise; the process's own loop unless given. */
   readonly busyMs?: () => number;
-  /** Takes the secrets that are known out of a text. */
+  /** Redacts the known secrets in a text. */
   readonly redact: (text: string) => string;
   readonly log: Logger;
 }
@@ -62,34 +62,34 @@ export interface SessionsPorts {
 export interface Sessions {
   /** Never rejects. */
   connect(input: ConnectInput, signal: AbortSignal): Promise<ConnectVerdict>;
-  /** Resolves when nothing of the session, or of an attempt under way, is left. */
+  /** Resolves when the session and an attempt in progress have ended completely. */
   close(input: CloseInput): Promise<void>;
-  /** The chart of a connection crashed: closes what it had. */
+  /** Closes the session of a connection whose chart crashed. */
   drop(key: string): void;
-  /** Resolves when nothing of any session is left, one that no chart has included. */
+  /** Resolves when all sessions have ended completely, including those without a chart. */
   closeAll(): Promise<void>;
-  /** The session of a connection; undefined while it has none. */
+  /** The session of a connection; undefined if it has none. */
   get(key: string): Session | undefined;
   ping(key: string): void;
-  /** Remembers what a client was answered of a server's resources or prompts, for the time when the server sleeps. */
+  /** Stores a listing of a server's resources or prompts, for the time when the server sleeps. */
   keepOffered(profile: string, server: string, list: OfferList, rows: readonly JsonObject[]): void;
-  /** A call found its session broken, or forgotten by the server; one that another call found so before is passed over. */
+  /** Reports a session that a call found broken or expired; ignored if another call has reported it before. */
   lose(key: string, how: Loss, session?: Session): void;
-  /** Resolves when every log, every remembered listing and every token that is being renewed is written. */
+  /** Resolves when all logs, cached listings and renewed tokens are written. */
   closeFiles(): Promise<void>;
 }
 
-/** A server that says without end that its tools changed is listed no more often than this. */
+/** Minimum interval of listings for a server that reports changes of its tools continuously. */
 const relistPauseMs = 1_000;
-/** A listing that failed is tried again for as long as its session lives: its tools are old until it succeeds. */
+/** A failed listing is retried as long as its session lives, because the registered tools are outdated until it succeeds. */
 const relistTries = { baseDelayMs: relistPauseMs, longestDelayMs: 60_000 };
-/** The pause after a listing, as a multiple of the time that the loop was busy meanwhile (LIF-14). */
+/** The pause after a listing, as a multiple of the time that the loop was busy during it (LIF-14). */
 const relistPausePerCost = 20;
 
-/** Processes that start at the same time; more of them only make the first usable one later. */
+/** Processes that start at the same time; more would only delay the first usable one. */
 const mostStarts = 16;
 
-/** The key of a connection in its ward. */
+/** The key of a connection in its pool. */
 export function connectionKey(profile: string, server: string): string {
   return inProfile(server, profile);
 }
@@ -104,11 +104,11 @@ interface Live {
 export function createSessions(ports: SessionsPorts): Sessions {
   const live = new Map<string, Live>();
   const opening = new Map<string, Promise<unknown>>();
-  /** The closes under way: whoever closes or connects again waits for them. */
+  /** The closes in progress; a further close or a connect waits for them. */
   const closing = new Map<string, Promise<unknown>>();
-  /** Sessions that were lost and whose last calls or children are still there. */
+  /** Lost sessions whose last calls or child processes have not ended yet. */
   const leaving = new Map<string, Set<Session>>();
-  /** Of the settings that they were found with: another address may be another server. */
+  /** Keyed by the settings, because another address may be another server. */
   const handshakes = new WeakMap<ServerSettings, Handshake>();
   const logs = new Map<string, LineLog>();
   const writes = new Set<Promise<void>>();
@@ -116,10 +116,10 @@ export function createSessions(ports: SessionsPorts): Sessions {
   const busyMs = ports.busyMs ?? (() => performance.eventLoopUtilization().active);
   const starts = createStartSlots(mostStarts, ports.isAwaited);
 
-  /** When the tools of a connection were listed; what they hold until counts from then. */
+  /** When the tools of a connection were listed; their cache time counts from then. */
   const listedAtMs = new Map<string, number>();
 
-  /** Written beside the work; whoever stops waits for it. */
+  /** Writes the listing in the background; `closeFiles` waits for it. */
   function remember(profile: string, settings: ServerSettings, atMs: number): void {
     const listing = ports.registry(profile).listing(settings.name);
     if (listing === undefined) return;
@@ -159,14 +159,14 @@ export function createSessions(ports: SessionsPorts): Sessions {
       ports.tell(key, { type: 'tools.listed', tools: ports.registry(profile).learn(server, listing) });
       remember(profile, settings, ports.nowMs());
     };
-    /** One listing at a time, and a pause after each; what changes meanwhile is listed after it. */
+    /** One listing at a time, with a pause after each; changes during it are listed afterwards. */
     const relist = async (lists: readonly ListName[]): Promise<void> => {
       for (const list of lists) stale.add(list);
       if (relisting) return;
       relisting = true;
       while (stale.size > 0 && live.get(key)?.number === number) {
         const isOfTools = stale.delete('tools');
-        // Resources and prompts are listed when a client asks for them.
+        // Resources and prompts are listed when a client requests them.
         if (stale.size > 0) ports.registry(profile).announce([...stale]);
         stale.clear();
         const beganAtMs = busyMs();
@@ -186,7 +186,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
       }
       relisting = false;
     };
-    // A daemon whose servers sleep never needs the protocol's client, which takes longer to load than all else.
+    // Loaded here, because a daemon with sleeping servers never needs the protocol's client, which loads the slowest of all.
     const { openSession } = await import('../../actors/mcp/open-session.ts');
     let leave = (): void => {};
     const elsewhere = `mcp server "${server}": another gateway may have it now`;
@@ -272,11 +272,11 @@ export function createSessions(ports: SessionsPorts): Sessions {
     live.set(key, { number, session });
     const tools = ports.registry(profile).learn(server, verdict.listing);
     remember(profile, settings, ports.nowMs());
-    // While it was away, its resources and prompts were left out.
+    // While it was disconnected, its resources and prompts were left out.
     const { capabilities } = verdict.listing;
     const back = (['resources', 'prompts'] as const).filter((list) => capabilities[list] !== undefined);
     if (back.length > 0) ports.registry(profile).announce(back);
-    // What changed while it was listed was told when nobody could list it again.
+    // A change that was reported during the listing could not be listed before.
     if (stale.size > 0) void relist([]);
     return { kind: 'connected', era: verdict.session.era, tools };
   }
@@ -288,13 +288,13 @@ export function createSessions(ports: SessionsPorts): Sessions {
     const others = leaving.get(key) ?? new Set();
     leaving.set(key, others.add(lost));
     const session = standing.number;
-    // The connection hears of it first: the calls that end with the session ask it where to go next.
+    // The connection is notified first: calls that end with the session query its state.
     if (how.kind === 'expired') ports.tell(key, { type: 'session.expired', session });
     else ports.tell(key, { type: 'session.closed', session, why: how.why, chance: ports.random() });
     void lost.retire().then(() => others.delete(lost));
   };
 
-  /** After the attempt and the close that are under way, so that nothing of either is left. */
+  /** Runs after the attempt and the close in progress, so that nothing of either is left. */
   function close(key: string, why?: string): Promise<void> {
     const before = Promise.all([opening.get(key)?.catch(() => {}), closing.get(key)]);
     const settled = before

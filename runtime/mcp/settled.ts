@@ -1,6 +1,6 @@
 /**
- * Waits for servers that are on their first way to a connection, so that a run that begins with the daemon does not begin
- * without their tools. A server that has been there before keeps its tools and is not waited for.
+ * Waits for servers that connect for the first time, so that a run right after the daemon's start has their tools. A
+ * server that was connected before keeps its tools and is not waited for.
  * @see DIS-3 and LIF-7 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ import type { AnyActorRef } from 'xstate';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 
-/** Resolves when none is under way any more, after so long, or with the signal; never rejects. */
+/** Resolves when no first connection is in progress, at the time limit, or when the signal aborts; never rejects. */
 export type Settled = (profile: string, limitMs: number, signal: AbortSignal) => Promise<void>;
 
 interface Seen {
@@ -49,7 +49,7 @@ function isFirstOnItsWay({ value, context }: Seen): boolean {
   return value === 'connecting' && context.tools === 0;
 }
 
-/** Calls back once; the returned function takes that back. */
+/** Calls back once; the returned function cancels this. */
 function whenSettled(connection: AnyActorRef, arrived: () => void): () => void {
   let isOver = false;
   const settle = (): void => {

@@ -1,11 +1,11 @@
 /**
- * Bounds how many servers are started at once, so that the first are usable while the last still wait: in the order in
- * which they came, but those that a call waits for first.
+ * Limits how many servers start at once, so that the first are usable while the last still wait. Starts are in order of
+ * arrival, except that servers with a waiting call come first.
  * @see LIF-15 in docs/specification.md
  */
 
 export interface StartSlots {
-  /** Resolves when it is this server's turn, with what gives the slot back. Rejects with the reason of the signal. */
+  /** Resolves at this server's turn with a function that releases the slot. Rejects with the reason of the signal. */
   enter(key: string, signal: AbortSignal): Promise<() => void>;
 }
 
@@ -15,8 +15,8 @@ interface Waiting {
 }
 
 /**
- * @param most slots
- * @param isAwaited whether a call waits for a server, asked whenever a slot is free
+ * @param most the number of slots
+ * @param isAwaited whether a call waits for a server, evaluated whenever a slot is free
  */
 export function createStartSlots(most: number, isAwaited: (key: string) => boolean): StartSlots {
   const waiting: Waiting[] = [];

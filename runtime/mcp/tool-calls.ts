@@ -1,4 +1,4 @@
-/** Fills the holes of the call chart: the registry's answer, the question to a person, the way to the server, the call. */
+/** Provides the effects of the call chart: resolving the tool, the question to a person, reaching the server, the call. */
 
 import { type AnyActorRef, assign } from 'xstate';
 import type { CallLanes } from '../../actors/mcp/call-lanes.ts';
@@ -61,30 +61,30 @@ export interface ToolCallPorts {
   /** The rules of `approvals` in a server's entry. */
   readonly rules: (profile: string, server: string) => readonly ApprovalRule[];
   readonly connections: () => WardHandle<ConnectionInput>;
-  /** The next login to the server asks for this scope too. */
+  /** Adds the scope to the request of the next login to the server. */
   readonly demandScope: (profile: string, server: string, scope: string) => void;
   readonly redactor: Redactor;
   readonly nowMs: () => number;
   /** Milliseconds that only rise, by which the breakers open and close. */
   readonly steadyMs: () => number;
-  /** The clock of the processor time that schemas take; that of this thread unless given. */
+  /** The clock for the processor time of schemas; that of this thread unless given. */
   readonly cpuTimeMs?: () => number;
   readonly log: Logger;
 }
 
-/** How long a person has for a yes to a call. */
+/** How long an approval may take. */
 const approvalTimeoutMs = 300_000;
-/** Stopping the session and starting it again comes before a connect, and a queue of others may. */
+/** Time beyond the connect timeout, for closing and starting the session and for a queue of other starts. */
 const reachSlackMs = 30_000;
-/** A server that changes its tool under every yes is not followed. */
+/** A tool that changes after every approval is refused. */
 const mostQuestions = 2;
-/** Of a tool's description, as much as a person reads. */
+/** Characters of a tool's description in a question. */
 const longestDescription = 2_000;
 
 interface Wired extends ToolCallPorts {
-  /** The sessions that were lost and counted. */
+  /** The lost sessions that were counted for the breaker. */
   readonly counted: WeakSet<Session>;
-  /** What the schemas of a server may take, and those that are compiled, by its key: kept over its sessions and listings. */
+  /** The time budget and the compiled schemas of each server by its key, kept across sessions and listings. */
   readonly schemas: Map<string, { readonly time: SchemaTime; readonly known: KnownChecks }>;
 }
 
@@ -130,7 +130,7 @@ export function wireToolCall(given: ToolCallPorts) {
   });
 }
 
-/** What is not the tool any more that the call was found for is looked at anew; the rest costs one look into a map. */
+/** Resolves the call again if its tool has changed; otherwise this costs one look-up in a map. */
 function resolve(context: CallContext, ports: Wired): Partial<CallContext> {
   const { id, profile, name } = context;
   const row = ports.calls.get(id);
@@ -148,13 +148,13 @@ function find(context: CallContext, tool: RegisteredTool | undefined, ports: Wir
   const row = ports.calls.get(id);
   if (tool === undefined || settings === undefined) return findLater(context, ports);
   if (row?.request.allows?.(tool) === false) return { kind: 'refused', fault: notOffered(context.name) };
-  // A tool of the server has the utility's name by now.
+  // A tool of the server has taken the utility's name.
   if (row?.request.method !== undefined && tool.kind !== 'utility')
     return { kind: 'refused', fault: toolIsGone({ ...context, server: tool.server }) };
-  // A yes, and a caller's choice, were for that server's tool.
+  // The approval, and the caller's choice, were for that server's tool.
   const before = row?.tool;
   if (before !== undefined && !isSame(before, tool)) return { kind: 'refused', fault: toolIsGone(context) };
-  // A yes was for the tool as a person saw it.
+  // The approval was for the tool as a person saw it.
   const isOutdated = context.approved && before !== undefined && isOtherwise(before, tool);
   if (isOutdated && context.questions >= mostQuestions) return { kind: 'refused', fault: toolKeepsChanging(context) };
   const fault = argumentFault(context, tool, { args: row?.request.args ?? {}, ports });
@@ -173,7 +173,7 @@ function find(context: CallContext, tool: RegisteredTool | undefined, ports: Wir
   };
 }
 
-/** A server that has not listed anything yet is waited for, once; nobody is woken for a name that may be wrong. */
+/** Waits once for a server that has not listed anything yet; wakes no server, because the name may be wrong. */
 function findLater(context: CallContext, ports: ToolCallPorts): Resolution {
   const { id, profile, name, server } = context;
   if (context.tool !== null) return { kind: 'refused', fault: toolIsGone(context) };
@@ -192,7 +192,7 @@ function findLater(context: CallContext, ports: ToolCallPorts): Resolution {
   return { kind: 'refused', fault: unavailable(`no tool is named "${name}" yet: ${absent.why}`) };
 }
 
-/** Whether a person said before that such a call runs: for its run, or by a rule of the server's entry. */
+/** Whether a person has already allowed such a call: for its run, or by a rule of the server's entry. */
 function isRemembered(tool: RegisteredTool, { id, profile, run, name }: CallContext, ports: ToolCallPorts): boolean {
   const request = ports.calls.get(id)?.request;
   if (request === undefined) return false;
@@ -215,12 +215,12 @@ function isOtherwise(one: RegisteredTool, other: RegisteredTool): boolean {
 }
 
 function isReached({ server }: RegisteredTool, context: CallContext, ports: ToolCallPorts): boolean {
-  // A connection says so while it steps, and shows it afterwards.
+  // A connection sends this event during its transition, before its snapshot shows the new state.
   if (context.reached && context.server === server) return true;
   return ports.reach.isReached(connectionKey(context.profile, server));
 }
 
-/** Why these arguments may not be sent; undefined where they fit the tool's input schema. */
+/** Why these arguments must not be sent; undefined if they match the tool's input schema. */
 function argumentFault(
   call: CallContext,
   { definition, server }: RegisteredTool,
@@ -252,7 +252,7 @@ function schemasOf(key: string, { schemas, steadyMs, cpuTimeMs }: Wired) {
 type Outdated = Extract<CallVerdict, { readonly kind: 'outdated' }>;
 const outdated: Outdated = { kind: 'outdated' };
 
-/** Gives a call its turn and its session, and says once what came of it. */
+/** Sends a call in its turn by its session, and reports its outcome once. */
 function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdict) => void): void {
   const key = keyOf(context);
   const row = ports.calls.get(context.id);
@@ -263,7 +263,7 @@ function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdic
     return;
   }
   const work = (settle: (outcome: CallOutcome | Outdated) => void): (() => void) => {
-    // Others had their turns before, and the server may have listed meanwhile.
+    // Other calls ran before, and the server may have listed its tools again meanwhile.
     if (ports.registry(context.profile)?.find(context.name) !== tool) {
       settle(outdated);
       return () => {};
@@ -281,7 +281,7 @@ function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdic
     connection?.send({ type: 'call.began', atMs: ports.steadyMs() });
     const ended = (outcome: CallOutcome): void => {
       row.sentTo = undefined;
-      // While it counts as under way: a session that a call lost costs its connection no attempt.
+      // Before `call.ended`: a session that is lost during a call costs its connection no attempt.
       tellLoss(outcome, { context, session, ports });
       connection?.send({ type: 'call.ended', session: number, reading: readingOf(outcome, session, ports) });
       settle(outcome);
@@ -291,7 +291,7 @@ function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdic
       ? session.callUtility(tool.tool as Utility, args, options, ended)
       : session.ask(method, args, options, ended);
   };
-  // A listing for a client waits for no tool, as that of the tools does not.
+  // A listing for a client does not wait for tools, like the listing of tools.
   const parallel = settings.parallel || isOfferList(row.request.method);
   row.abandon = ports.lanes.run({ server: key, parallel }, work, (outcome) => {
     if (outcome.kind === 'outdated') tell(outcome);
@@ -299,7 +299,7 @@ function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdic
   });
 }
 
-/** What a call found out about its session, its connection hears. */
+/** Reports to the connection what a call's outcome shows about its session. */
 function tellLoss(
   outcome: CallOutcome,
   {
@@ -317,7 +317,7 @@ function tellLoss(
       ports.sessions.lose(key, { kind: 'expired' }, session);
       return;
     case 'unauthorized':
-      // The next attempt to connect finds out whether a login is needed, and says so.
+      // The next connection attempt determines whether a login is needed, and reports it.
       ports.sessions.lose(key, { kind: 'broken', why: 'its credentials are refused' }, session);
       return;
     case 'lost':
@@ -335,7 +335,7 @@ interface Answered {
   readonly log: Logger;
 }
 
-/** Never throws: who waits for the call must hear of it. */
+/** Never throws, because the caller waits for a verdict. */
 function verdictOf(outcome: CallOutcome, answered: Answered): CallVerdict {
   const { context } = answered;
   if (outcome.kind !== 'result') return verdictWithout(outcome, context);
@@ -373,7 +373,7 @@ function verdictWithout(outcome: Exclude<CallOutcome, { readonly kind: 'result' 
     case 'refused':
       return { kind: 'failed', fault: { code: 'rpc_error', message: `${place}: ${context.name}: ${outcome.message}` } };
     case 'unusable': {
-      // To call it again would bring the same.
+      // Another call would have the same outcome.
       const message = `${place}: ${context.name}: ${outcome.why}`;
       const fault = context.readOnly ? ({ code: 'rpc_error', message } as const) : unclear(context, outcome.why);
       return { kind: 'failed', fault };
@@ -401,7 +401,7 @@ function verdictWithout(outcome: Exclude<CallOutcome, { readonly kind: 'result' 
   }
 }
 
-/** What the end of a call says of the transport; a slow tool and a cancelled call say nothing. */
+/** What a call's outcome shows about the transport; null for a slow tool and a cancelled call. */
 function readingOf(outcome: CallOutcome, session: Session, { counted, steadyMs }: Wired): BreakerEvent | null {
   switch (outcome.kind) {
     case 'result':
@@ -414,7 +414,7 @@ function readingOf(outcome: CallOutcome, session: Session, { counted, steadyMs }
     case 'unclear':
       return outcome.behind ? { kind: 'transportFailed', nowMs: steadyMs() } : { kind: 'answered' };
     case 'lost':
-      // A reload or an entry that changed cut it off, or it went down with a call that was counted.
+      // Either a reload or a changed entry closed it, or its session was already counted.
       if (outcome.closedHere || counted.has(session)) return null;
       counted.add(session);
       return { kind: 'transportFailed', nowMs: steadyMs() };
@@ -428,7 +428,7 @@ function keyOf({ profile, server }: CallContext): string {
   return connectionKey(profile, server ?? '');
 }
 
-/** Which session a connection has now. */
+/** The number of a connection's current session. */
 function numberOf(connection: AnyActorRef | undefined): number {
   const snapshot = connection?.getSnapshot() as { readonly context: ConnectionContext } | undefined;
   return snapshot?.context.session ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Answers what the commands ask of the servers' half, as plain JSON: the connections, the tools, the approvals; and runs a
- * call for whoever asks. Looking connects nothing.
+ * Answers the commands about the servers' half, as plain JSON: the connections, the tools, the approvals. Also makes
+ * calls. Reading connects to no server.
  * @see CON-4, LIF-1 and TRU-3 in docs/specification.md
  */
 
@@ -25,13 +25,13 @@ import { connectionKey } from './sessions.ts';
 export interface McpView {
   serves(profile: string): boolean;
   list(): readonly ServerRow[];
-  /** How many connections stand in each state. */
+  /** The number of connections by state. */
   states(): Readonly<Record<string, number>>;
   tools(profile: string, server?: string): readonly ToolRow[];
   call(request: CallRequest): Promise<CallAnswer>;
-  /** Whether an entry of that name is there, and enabled. */
+  /** Whether an entry of that name exists and is enabled. */
   standing(profile: string, server: string): 'enabled' | 'disabled' | 'unknown';
-  /** Makes the connection anew; false where there is none. */
+  /** Reconnects; false if there is no such connection. */
   reconnect(profile: string, server: string): boolean;
   logs(profile: string, server: string, lines: number): Promise<readonly string[]>;
   /** The last calls of a server, newest first. */
@@ -39,11 +39,11 @@ export interface McpView {
   /** Calls back whenever lists of a profile changed, until the returned function is called. */
   onListsChanged(profile: string, listener: (lists: readonly ListName[]) => void): () => void;
   readonly offers: Offers;
-  /** What the servers say of their use, where the caller may use a tool of them; undefined where none says anything. */
+  /** The servers' instructions, of those with a tool that the caller may use; undefined if there are none. */
   instructions(profile: string, allows: (tool: ServerTool) => boolean): string | undefined;
   approvals(): readonly ApprovalRow[];
   approval(id: string): ApprovalDetail | undefined;
-  /** The call that an approval is about. Its arguments may hold secrets: compared, never shown. */
+  /** The call of an approval. Its arguments may contain secrets: only for comparison. */
   askedCall(id: string): AskedCall | undefined;
   answer(id: string, grant: boolean, by: string, values?: JsonObject, more?: AnswerMore): AnswerVerdict;
   answered(): readonly AnsweredRow[];
@@ -54,12 +54,12 @@ export interface McpView {
   oauthServers(): readonly { readonly profile: string; readonly server: string }[];
 }
 
-/** States in which a call would be taken, or would first wake the server. */
+/** States in which a call is accepted, or first wakes the server. */
 const available: ReadonlySet<string> = new Set(['connected', 'lazy', 'recycling', 'connecting']);
-/** Of a definition, passed on as the server gives it. */
+/** Fields of a definition that are passed on unchanged. */
 const passedOn = ['title', 'icons', 'annotations', '_meta'] as const;
 
-/** A chart on its way out is, to whoever asks, out. */
+/** A chart that is ending is shown as stopped. */
 const leaving = { state: 'stopped', why: 'its session is being closed' } as const;
 
 interface Seen {
@@ -68,7 +68,7 @@ interface Seen {
   readonly context: ConnectionContext;
 }
 
-/** Why a server has no session, or takes no calls though it has one; null where all is well. */
+/** Why a server has no session, or has one but takes no calls; null if neither is the case. */
 function whyOf({ why, server, breaker }: ConnectionContext, atMs: number): string | null {
   const waitMs = refusedForMs(breaker, atMs);
   return why ?? (waitMs === undefined ? null : `mcp server "${server}": ${refusedWords(waitMs)}`);
@@ -97,7 +97,7 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
           name: server,
           profile,
           state: stateOf(value),
-          // An entry that names neither a command nor a url has none.
+          // Empty for an entry with neither a command nor a url.
           transport: isNowhere(reconcile.settings(profile, server)) ? '' : context.transport,
           era: context.era,
           tools: context.tools,

@@ -1,6 +1,6 @@
 /**
- * Assembles what logs in to servers: each profile's credentials, the table of the logins under way, and the wards of the
- * two login charts. Decides nothing.
+ * Assembles logins to servers: each profile's credentials, the table of logins in progress, and the pools of the two
+ * login charts. Decides nothing.
  * @see OAU-2, OAU-8 and INS-1 in docs/specification.md
  */
 
@@ -27,7 +27,7 @@ export interface LoginHalfPorts {
   readonly device: () => WardHandle<LoginInput>;
   readonly compiling: CompileOptions;
   readonly redactor: Pick<Redactor, 'learnNext'>;
-  /** A server has other credentials now. */
+  /** The credentials of a server have changed. */
   readonly changed: (profile: string, server: string) => void;
   readonly crashed: (key: string, error: unknown) => void;
   readonly nowMs: () => number;
@@ -37,7 +37,7 @@ export interface LoginHalfPorts {
 export interface LoginHalf {
   readonly logins: Logins;
   readonly credentials: (profile: string) => Credentials;
-  /** Writes renewed tokens that could not be written; the next call tries again where that fails. */
+  /** Writes renewed tokens whose write failed; on another failure the next call retries. */
   readonly storeTokens: () => Promise<void>;
   readonly browserLogins: AnyActorLogic;
   readonly deviceLogins: AnyActorLogic;
@@ -52,7 +52,7 @@ interface LoginEnd {
 export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports }: LoginHalfPorts): LoginHalf {
   const stores = new Map<string, Credentials>();
 
-  /** By name alone: a profile that is not loaded must never fall back to another one's tokens. */
+  /** By name alone: a profile that is not loaded must never fall back to the tokens of another. */
   function credentials(profile: string): Credentials {
     let store = stores.get(profile);
     if (store === undefined) {

@@ -1,5 +1,6 @@
 /**
- * Fills the holes of the chart of a login by the browser: the port, the client, the redirect, the code for tokens.
+ * Provides the effects of the browser login chart: the port, the client, the redirect, the exchange of the code for
+ * tokens.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -96,7 +97,7 @@ async function bindPort({ logins, credentials }: LoginPorts, context: BrowserLog
   const path = redirectUri === undefined ? '/callback' : new URL(redirectUri).pathname;
   try {
     const listener = await listenForRedirect(plan, path);
-    // Cancelled meanwhile: nobody would ever let go of the port.
+    // The login was cancelled meanwhile: nothing else would release the port.
     if (logins.get(id) !== row) {
       listener.close();
       return loginIsGone;
@@ -144,28 +145,31 @@ async function identify({ logins, credentials }: LoginPorts, context: BrowserLog
   return { kind: 'done', identity: kind, document: kind === 'document' ? client.client.clientId : null };
 }
 
-/** The registration of an earlier login, where this one would make the same: not one that led nowhere the last time. */
+/**
+ * The registration of an earlier login, if this login would register the same client and the last login with it
+ * succeeded.
+ */
 function reusable(known: Credentials, server: string, { settings, discovery }: LiveLogin): StoredClient | undefined {
   const stored = known.clientDoubted(server) ? undefined : known.client(server);
   if (stored === undefined || discovery === undefined) return undefined;
   return isGoodFor(stored, { settings, issuer: discovery.issuer, scope: discovery.scope }) ? stored : undefined;
 }
 
-/** Told while the browser is with the authorization server, which says no more of a document than that it refuses it. */
+/** Reported while the browser is at the authorization server, which gives no reason when it refuses a document. */
 async function warnOfDocument(row: LiveLogin, document: string): Promise<void> {
   for (const { code, message } of await lookAtDocument(document, row.oauth.fetch)) {
     row.tell({ kind: 'warning', code, message });
   }
 }
 
-/** The redirect comes to the listener, or is pasted by a person whose browser is on another machine. */
+/** The redirect arrives at the listener, or a person whose browser is on another machine pastes it. */
 async function awaitRedirect(row: LiveLogin | undefined, signal: AbortSignal): Promise<StepVerdict> {
   if (row?.listener === undefined || row.state === undefined || row.discovery === undefined) return loginIsGone;
   const { discovery, state, listener } = row;
   const stop = new AbortController();
   const pasted = new Promise<string>((resolve) => {
     row.paste = (query) => {
-      // Of another login, or of an earlier try: this one continues.
+      // From another login or an earlier attempt: keep waiting.
       if (new URLSearchParams(query).get('state') !== state) return false;
       resolve(query);
       return true;

@@ -1,5 +1,5 @@
 /**
- * Fills the holes of the chart of a login by a device: the client, the code to type elsewhere, the wait for tokens.
+ * Provides the effects of the device login chart: the client, the code to type elsewhere, the wait for tokens.
  */
 
 import { fromPromise } from 'xstate';

@@ -1,13 +1,13 @@
 /**
- * Credentials that the judge of what is secret knows by heart: a token is learnt before anybody can use it, so that no
- * server's answer can carry it into a log or onto the page.
+ * Credentials whose secrets the redactor has: each token is registered before it is used, so that no server's answer can
+ * carry it into a log or onto the page.
  * @see OBS-1 and OAU-2 in docs/specification.md
  */
 
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import type { TokenRecord } from '../../machines/oauth/token-record.ts';
 
-/** @param learn is told what a secret takes the place of */
+/** @param learn receives each secret with its place; a new secret replaces the earlier one of that place */
 export function learntCredentials(
   credentials: Credentials,
   learn: (place: string, secret: string) => void,

@@ -1,6 +1,6 @@
 /**
- * Begins logins for whoever asks: finds the server's settings, chooses the flow, lends a fetch with the server's TLS, and
- * waits for the outcome. A login forgets an earlier refusal of the document; one that is only made again does not.
+ * Begins logins: finds the server's settings, chooses the flow, provides a fetch with the server's TLS, and waits for the
+ * outcome. A login clears an earlier refusal of the client metadata document, except when it repeats a login (`again`).
  * @see OAU-4, OAU-8 and DEV-5 in docs/specification.md
  */
 
@@ -18,10 +18,10 @@ import type { LoginOutcome, LoginProgress, Logins } from './logins.ts';
 export interface LoginRequest {
   readonly profile: string;
   readonly server: string;
-  /** Undefined: what the entry says. */
+  /** Undefined: the flow of the entry. */
   readonly flow?: 'browser' | 'device';
   readonly startedFrom: 'terminal' | 'page';
-  /** Made again as it was: a document that was refused is not shown once more. */
+  /** Repeats a login: a document that was refused is not offered again. */
   readonly again?: boolean;
   readonly signal: AbortSignal;
   readonly tell: (progress: LoginProgress) => void;
@@ -37,7 +37,7 @@ export type LoginVerdict =
 
 export interface LoginDesk {
   login(request: LoginRequest): Promise<LoginVerdict>;
-  /** Hands a pasted redirect URL to the login that waits; false where none waits, or the text is no URL with an answer. */
+  /** Passes a pasted redirect URL to the waiting login; false if none waits, or the text is not a URL with an answer. */
   paste(profile: string, server: string, text: string): boolean;
 }
 

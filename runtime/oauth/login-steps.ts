@@ -1,6 +1,6 @@
 /**
- * The steps that every login takes, by a browser as by a device: discovery, the client, the tokens stored. What speaks
- * OAuth is loaded by the step that needs it: most daemons never see a login.
+ * The steps that browser and device logins share: discovery, the client, storing the tokens. OAuth code is loaded by the
+ * step that needs it, because most daemons never run a login.
  * @see OAU-1 and OAU-4 in docs/specification.md
  */
 
@@ -26,18 +26,18 @@ export interface LoginPorts {
 
 type Context = BrowserLoginContext | DeviceLoginContext;
 
-/** It was cancelled while a step of it was under way. */
+/** The login was cancelled during one of its steps. */
 export const loginIsGone = { kind: 'failed', why: 'the login is gone' } as const;
 export const stepDone: StepVerdict = { kind: 'done' };
 
 interface DiscoveryHow {
-  /** Loads what looks for the grant's endpoints. */
+  /** Loads the discovery of the grant's endpoints. */
   readonly load: () => Promise<(url: LiveLogin['url'], oauth: LiveLogin['oauth']) => Promise<DiscoveryVerdict>>;
-  /** Whether the entry's `oauth.scope` is asked for (DEV-3). */
+  /** Whether to request the entry's `oauth.scope` (DEV-3). */
   readonly asksOwnScope: boolean;
 }
 
-/** Makes sure that credentials can be kept at all, then finds the authorization server and what to ask it for. */
+/** Checks that credentials can be stored, then discovers the authorization server and the scope to request. */
 export async function discover(
   { logins, credentials }: LoginPorts,
   { id, profile, server }: Context,
@@ -60,7 +60,7 @@ export async function discover(
   return stepDone;
 }
 
-/** A call that was refused for its scope makes the next login ask for everything there was, and for that. */
+/** After a call that was refused for its scope, the next login requests the granted scopes and the missing one. */
 function withDemanded(discovery: Discovery, credentials: Credentials, server: string): Discovery {
   const demanded = credentials.demandedScope(server);
   if (demanded === undefined) return discovery;
@@ -69,7 +69,7 @@ function withDemanded(discovery: Discovery, credentials: Credentials, server: st
   return scope === undefined ? discovery : { ...discovery, scope };
 }
 
-/** The client of an identity; registers one where there is none. */
+/** The client of an identity; registers one if there is none. */
 export async function clientFor(identity: Identity, row: LiveLogin) {
   switch (identity.kind) {
     case 'configured':
@@ -94,7 +94,7 @@ export async function clientFor(identity: Identity, row: LiveLogin) {
   }
 }
 
-/** Keeps what the login was given, whole or not at all. */
+/** Stores the tokens, the server and a new client of the login in one write. */
 export async function storeCredentials(
   { logins, credentials }: LoginPorts,
   { id, profile, server }: Context,
@@ -121,7 +121,7 @@ export async function storeCredentials(
   }
 }
 
-/** The token endpoint as the login's client; undefined before there is one. */
+/** The token endpoint with the login's client; undefined before the client is known. */
 export function endpointOf({ discovery, client, oauth, url }: LiveLogin): TokenEndpoint | undefined {
   if (discovery === undefined || client === undefined) return undefined;
   const { authorizationServerUrl, metadata, issuer, resource } = discovery;

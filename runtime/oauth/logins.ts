@@ -1,6 +1,6 @@
 /**
- * The live side of the logins under way: settings, listener, client, codes and tokens, one row a login; and whoever
- * watches its progress. One login of a server at a time.
+ * The live data of the logins in progress, one row each: settings, listener, client, codes, tokens and the progress
+ * listener. One login per server at a time.
  * @see OAU-8 and DEV-5 in docs/specification.md
  */
 
@@ -24,7 +24,7 @@ export type LoginProgress =
       readonly user_code: string;
       readonly expires_in_seconds: number;
     }
-  /** Something that may keep the login from succeeding. */
+  /** A finding that may make the login fail. */
   | { readonly kind: 'warning'; readonly code: string; readonly message: string };
 
 export interface LiveLogin {
@@ -43,7 +43,7 @@ export interface LiveLogin {
   code?: string;
   iss?: string | undefined;
   authorizationUrl?: string;
-  /** Takes the query of a pasted redirect URL; false where it does not belong to this login. */
+  /** Accepts the query of a pasted redirect URL; false if it does not belong to this login. */
   paste?: (query: string) => boolean;
   device?: IssuedCode;
   tokens?: TokenRecord;
@@ -53,7 +53,7 @@ export interface LiveLogin {
 export type LoginOutcome = { readonly kind: 'loggedIn' } | { readonly kind: 'stopped'; readonly why: string };
 
 export interface Logins {
-  /** Undefined where a login of the server is under way already. */
+  /** Undefined if a login to the server is already in progress. */
   start(
     input: Omit<LoginInput, 'id'> & { readonly flow: 'browser' | 'device' },
     live: Omit<LiveLogin, 'close'> & { readonly close: () => void },
@@ -61,10 +61,10 @@ export interface Logins {
   ): Promise<LoginOutcome> | undefined;
   isUnderWay(profile: string, server: string): boolean;
   get(id: string): LiveLogin | undefined;
-  /** Hands a pasted redirect to the login of a server; false where none waits for this one. */
+  /** Passes a pasted redirect to the login of a server; false if none waits for it. */
   paste(profile: string, server: string, query: string): boolean;
   ended(id: string, outcome: LoginOutcome): void;
-  /** Ends every login under way, so that no port is held any more; none begins after it. */
+  /** Ends all logins in progress, which releases their ports; no login begins after it. */
   stop(): void;
 }
 
@@ -81,7 +81,7 @@ export function createLogins(wards: {
   function ended(id: string, outcome: LoginOutcome): void {
     const row = rows.get(id);
     row?.close();
-    // A chart that crashed has not let go of its port.
+    // A chart that crashed has not released its port.
     row?.listener?.close();
     rows.delete(id);
     resolvers.get(id)?.(outcome);

@@ -1,6 +1,6 @@
 /**
- * Writes the log: JSON lines on a pipe, readable lines on a terminal, every line redacted. Lines gather and leave
- * together, so that the hot path pays for a push and not for a write.
+ * Writes the log: JSON lines on a pipe, readable lines on a terminal, every line redacted. Lines are collected and
+ * written together, so that the hot path only appends.
  * @see OBS-1 and CON-2 in docs/specification.md
  */
 
@@ -10,14 +10,14 @@ import { shownText } from '../../machines/base/shown-json.ts';
 import type { Redactor } from './redact.ts';
 
 export interface Log extends Logger {
-  /** Writes everything that waits, at once. */
+  /** Writes all waiting lines at once. */
   flush(): void;
 }
 
 export interface LogSettings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly redactor: Redactor;
-  /** Hears of the level of each line that is written. */
+  /** Called with the level of each line that is written. */
   readonly counted?: (level: LogLevel) => void;
   /** Where lines go: a file descriptor and whether a person reads it. */
   readonly sink?: { readonly fd: number; readonly isTerminal: boolean };
@@ -25,9 +25,9 @@ export interface LogSettings {
 
 const ranks: Readonly<Record<LogLevel, number>> = { debug: 10, info: 20, warn: 30, error: 40 };
 const colours: Readonly<Record<LogLevel, string>> = { debug: '2', info: '36', warn: '33', error: '31' };
-/** What has been warned of is remembered up to so many; some keys are the words of others. */
+/** Bounds the remembered keys of `warnOnce`, some of which come from third parties. */
 const mostWarned = 4_096;
-/** So many waiting characters are written without waiting for the loop's turn to end. */
+/** Above this many waiting characters, lines are written before the turn of the loop ends. */
 const mostWaiting = 1_048_576;
 
 export function createLog({ env, redactor, counted, sink }: LogSettings): Log {
@@ -38,7 +38,7 @@ export function createLog({ env, redactor, counted, sink }: LogSettings): Log {
   let waiting = '';
   let scheduled = false;
 
-  /** Lines are redacted together: one look at a hundred lines costs less than a hundred looks. */
+  /** Lines are redacted together: one pass over a hundred lines costs less than a hundred passes. */
   function flush(): void {
     scheduled = false;
     const lines = waiting;
@@ -48,7 +48,7 @@ export function createLog({ env, redactor, counted, sink }: LogSettings): Log {
     writeAll(fd, isTerminal ? clean : shownText(clean));
   }
 
-  /** Where JSON cannot hold a field, the line is logged without the field. */
+  /** If JSON cannot represent a field, the line has a bounded copy of the fields. */
   function lineOf(level: LogLevel, message: string, fields: LogFields): string {
     try {
       return jsonLine(level, message, fields);
@@ -84,7 +84,7 @@ export function createLog({ env, redactor, counted, sink }: LogSettings): Log {
 let spelledMs = 0;
 let spelled = '';
 
-/** Many lines share a millisecond; writing it costs more than the rest of the line. */
+/** Many lines share a millisecond, and formatting the time costs more than the rest of the line. */
 function timeNow(): string {
   const nowMs = Date.now();
   if (nowMs !== spelledMs) {
@@ -94,7 +94,7 @@ function timeNow(): string {
   return spelled;
 }
 
-/** JSON escapes control characters, so that no value can forge a line; and no field can be taken for the line's own. */
+/** JSON escapes control characters, so that no value can forge a line; no field can replace the line's own fields. */
 function jsonLine(level: LogLevel, message: string, fields: LogFields): string {
   const tail = JSON.stringify(spelledFields(fields));
   const head = `{"time":"${timeNow()}","level":"${level}","message":${JSON.stringify(message)}`;
@@ -103,7 +103,7 @@ function jsonLine(level: LogLevel, message: string, fields: LogFields): string {
 
 const own: ReadonlySet<string> = new Set(['time', 'level', 'message']);
 
-/** The fields as they are, unless one bears a name of the line's own or is an error, which JSON shows as nothing. */
+/** The fields, renamed if they have a name of the line's own, and with errors as their messages, which JSON would omit. */
 function spelledFields(fields: LogFields): LogFields {
   let copy: Record<string, unknown> | undefined;
   for (const name in fields) {
@@ -123,7 +123,7 @@ function readable(level: LogLevel, message: string, fields: LogFields, coloured:
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => ` ${printable(name).replace(/\s/g, '_')}=${shown(value)}`)
     .join('');
-  // Further lines of a message are set in, so that none can be taken for a line of the log.
+  // Further lines of a message are indented, so that none can be taken for a line of the log.
   return `${time} ${tag} ${printable(message).replace(/\n/g, '\n      ')}${tail}`;
 }
 
@@ -140,7 +140,7 @@ function jsonOf(value: unknown): string {
   }
 }
 
-/** What ends or turns a line, or formats it unseen. */
+/** Characters that end a line, reverse it, or format it invisibly. */
 const hostile = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Control characters could move a terminal's cursor or forge a line. */
@@ -152,7 +152,7 @@ function levelOf(name: string | undefined): LogLevel {
   return name !== undefined && Object.hasOwn(ranks, name) ? (name as LogLevel) : 'info';
 }
 
-/** A full pipe is tried again; a closed one has no reader to disappoint. */
+/** Retries while a pipe is full; drops the text if the pipe is closed. */
 function writeAll(fd: number, text: string): void {
   let rest = Buffer.from(text, 'utf8');
   while (rest.length > 0) {

@@ -1,6 +1,5 @@
 /**
- * What is counted when something ends, and by which names. A route that nobody configured has none: a third party's path
- * makes no series.
+ * Counts outcomes, and defines the labels. An unconfigured route has no label: a third party's path makes no series.
  * @see OBS-1 in docs/specification.md
  */
 
@@ -16,12 +15,12 @@ import { type Metrics, observe, type Series } from './metrics.ts';
 
 /** The requests to every configured route are counted together. */
 export const anyRoute = 'any';
-/** The name under which the recent commits are counted. */
+/** The name under which recent commits are counted. */
 export const everyCommit = 'every';
 
 export type CountRequest = (request: RequestContext, nowMs: number) => void;
 
-/** Counts requests; the series of a route are looked up once, not with each of its requests. */
+/** Returns a counter of requests, which looks up the series of a route once, not per request. */
 export function createRequestCount(metrics: Metrics): CountRequest {
   const kept = new WeakMap<Route, RequestSeries>();
 
@@ -50,7 +49,7 @@ export function createRequestCount(metrics: Metrics): CountRequest {
     total.count += 1;
     const older = scheme === undefined || origin !== 'http' ? undefined : secretNumber(scheme);
     if (older !== undefined) metrics.count('agent_webhook_older_secret_total', profile, name, older);
-    // A replay waits for nobody's body.
+    // Only a request over HTTP has a duration.
     if (origin !== 'http') return;
     const tookMs = Math.max(0, nowMs - receivedAtMs);
     observe(duration, tookMs / 1_000);
@@ -65,7 +64,7 @@ interface RequestSeries {
   readonly outcomes: Map<string, Series>;
 }
 
-/** A clock that is set back meanwhile makes no time negative, here and below: a sum that falls looks like a restart. */
+/** A clock that is set back makes no time negative, here and below: a decreasing sum looks like a restart. */
 export function countRun(run: RunRecord, nowMs: number, metrics: Metrics): void {
   const { profile, route, kind, status, queuedAtMs, startedAtMs } = run;
   metrics.count('agent_runs_total', profile, route, kind, status);
@@ -83,7 +82,7 @@ export function countDelivery(record: DeliveryRecord, nowMs: number, metrics: Me
   metrics.recent.deliveries.add(name, { tookMs: nowMs - startedAtMs, failed: status !== 'delivered' });
 }
 
-/** A tool that nobody has registered has no server; a caller's word for it makes no series. */
+/** An unregistered tool has no server; the name that its caller gave makes no series. */
 export function countCall({ profile, server, fault }: CallOutput, seconds: number, metrics: Metrics): void {
   const name = server ?? '';
   metrics.count('agent_tool_calls_total', profile, name, fault?.code ?? 'result');
@@ -91,7 +90,7 @@ export function countCall({ profile, server, fault }: CallOutput, seconds: numbe
   metrics.recent.calls.add(`${profile}/${name}`, { tookMs: seconds * 1_000, failed: fault !== null });
 }
 
-/** Counts each time that the supervisor starts the gateway anew. */
+/** Counts the restarts of the gateway by the supervisor. */
 export function countRestarts(root: AnyActorRef, metrics: Metrics): void {
   const restarts = metrics.series('agent_gateway_restarts_total');
   let was: unknown;
@@ -116,7 +115,7 @@ export function timedKeeper(keeper: JournalKeeper, metrics: Metrics): JournalKee
       (verdict, judged) => {
         const tookMs = performance.now() - beganMs;
         observe(duration, tookMs / 1_000);
-        // Asked for where a network is between; a commit of a journal of its own is not worth a second count.
+        // Recent commits are shown only for a shared journal; a local commit is not worth a second count.
         if (keeper.isShared())
           metrics.recent.commits.add(everyCommit, { tookMs, failed: verdict.kind === 'unavailable' });
         if (verdict.kind === 'committed') committed.count += 1;

@@ -1,7 +1,7 @@
 /**
- * Counts what ends: requests, runs, deliveries, calls, commits. A count is one look-up and one addition, so that the hot
- * path does not feel it; everything that stands rather than ends is measured when somebody asks. Labels are names from
- * the configuration and words of ours, never a third party's, so that nobody outside can make a series.
+ * Counts outcomes: requests, runs, deliveries, calls, commits. A count is one look-up and one addition, so the hot path
+ * does not notice it; gauges are measured on request. Labels are names of the configuration and of the gateway, never of
+ * a third party, so no outsider can create a series.
  * @see OBS-1 in docs/specification.md
  */
 
@@ -10,22 +10,22 @@ import { createRecentCounts, type RecentCounts } from './recent-counts.ts';
 
 export type Labels = readonly string[];
 
-/** A series of a counter or a histogram, kept by whoever counts often. */
+/** A series of a counter or a histogram; a frequent caller keeps it. */
 export interface Series {
   count: number;
-  /** Of a histogram: the sum of what was observed, and how many fell up to each bound. */
+  /** Histograms only: the sum of the observations, and their number per bucket. */
   sum: number;
   readonly buckets: Float64Array | undefined;
 }
 
 export interface Metrics {
-  /** What ended lately: calls by `profile/server`, deliveries by `profile/target`, requests to any route. */
+  /** Recent outcomes: calls by `profile/server`, deliveries by `profile/target`, requests to any route. */
   readonly recent: Readonly<Record<'calls' | 'commits' | 'deliveries' | 'requests', RecentCounts>>;
-  /** The series of a metric with these label values, in the catalogue's order; made at its first use. */
+  /** The series of a metric with these label values, in the catalogue's order; created at its first use. */
   series(name: MetricName, ...labels: Labels): Series;
   count(name: MetricName, ...labels: Labels): void;
   observe(name: MetricName, seconds: number, ...labels: Labels): void;
-  /** Adds a measured value to what `render` is about to tell. */
+  /** The series of a counter or a histogram, with their label values. */
   read(name: MetricName): readonly { readonly labels: Labels; readonly series: Series }[];
   /** Prometheus text of all counters and histograms, and of the measured values. */
   render(measured: readonly Measured[]): string;
@@ -39,7 +39,7 @@ export interface Measured {
 
 /** From a rule's quarter of a millisecond to an agent's ten minutes. */
 export const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
-/** Series of one metric; a configuration with more routes than this is told about as a whole. */
+/** Series per metric; further label values share the series `other`. */
 const mostSeries = 2_000;
 const separator = '\u0000';
 
@@ -71,7 +71,7 @@ export function createMetrics(nowMs: () => number = Date.now): Metrics {
   }
 
   function read(name: MetricName): { readonly labels: Labels; readonly series: Series }[] {
-    // A metric without labels has one series, whose key is empty and no label's value.
+    // A metric without labels has one series, whose key is empty and not a label value.
     const labelsOf = (key: string): Labels => (metricCatalogue[name].labels.length === 0 ? [] : key.split(separator));
     return [...(tables.get(name) ?? [])].map(([key, one]) => ({ labels: labelsOf(key), series: one }));
   }
@@ -111,7 +111,7 @@ export function createMetrics(nowMs: () => number = Date.now): Metrics {
   };
 }
 
-/** Adds an observation; the bounds are few and the first ones usually hold. */
+/** Adds an observation to its bucket; there are few bounds, and most observations fall into the first ones. */
 export function observe(series: Series, seconds: number): void {
   series.count += 1;
   series.sum += seconds;

@@ -1,6 +1,6 @@
 /**
- * Counts what ends by name and minute, with durations, for up to seven days: calls by server, deliveries by target, requests
- * to any route. In memory, so it begins with the gateway.
+ * Counts outcomes by name and minute, with durations, for up to seven days: calls by server, deliveries by target,
+ * requests to any route. In memory, so the counts begin with the gateway.
  * @see INS-4 in docs/specification.md
  */
 
@@ -8,16 +8,16 @@ import { addDuration, addDurations, type Durations, percentilesOf } from '../../
 
 export interface RecentCounts {
   add(name: string, ended: { readonly tookMs: number; readonly failed: boolean }): void;
-  /** Of what ended since a time, to the minute. */
+  /** The outcomes since a time, to the minute. */
   read(name: string, sinceMs: number): Recent;
-  /** How many ended in each of the last 60 minutes, the running one last. */
+  /** The outcomes of each of the last 60 minutes, the current one last. */
   lastHour(name: string): readonly number[];
 }
 
 export interface Recent {
   readonly count: number;
   readonly failed: number;
-  /** Of what did not fail. */
+  /** Without failures. */
   readonly median_ms?: number;
   readonly p95_ms?: number;
 }

@@ -1,7 +1,7 @@
 /**
- * The one judge of what is secret: the exact values it has learnt from configuration and `.env`, and the shapes that
- * well-known tokens have. Everything that leaves the process for a person to read passes it. Looks at a text in time
- * linear in its length, whoever wrote it, and leaves JSON as well-formed as it found it.
+ * Decides what is secret: the exact values registered from configuration and `.env`, and the formats of well-known
+ * tokens. Everything that leaves the process for a person to read is redacted here. Takes time linear in the length of
+ * any text, even a hostile one, and keeps JSON well-formed.
  * @see OBS-1 and INS-1 in docs/specification.md
  */
 
@@ -9,27 +9,27 @@ import { isJsonObject, type Json, type JsonObject } from '../../machines/base/js
 import { insecureSecret } from '../../machines/config/secret-strength.ts';
 
 export interface Redactor {
-  /** Learns an exact secret. One shorter than six characters, or an everyday word, would hide what is no secret. */
+  /** Registers an exact secret. Ignores texts under six characters and everyday words, which would mask harmless text. */
   learn(secret: string): void;
-  /** Learns a secret that takes the place of earlier ones, as a renewed token does: of each place the last two are known. */
+  /** Registers a secret that replaces earlier ones, such as a renewed token: the last two of each place are kept. */
   learnNext(place: string, secret: string): void;
   text(text: string): string;
   /** A JSON copy of any value, bounded in depth and size: texts redacted, values of secret-looking keys masked. */
   value(value: unknown): unknown;
-  /** A copy of a record that people read, redacted likewise and not cut. */
+  /** A redacted copy of a record that people read, not truncated. */
   record<Given extends object>(record: Given): Given;
 }
 
 const mask = '[redacted]';
 const shortestSecret = 6;
-/** What may stand in a `.env`, or in a secret's place, without being secret. */
+/** Values of a `.env`, or of a secret's key, that are not secret. */
 const everyday: ReadonlySet<string> = new Set([
   ...'localhost 127.0.0.1 0.0.0.0 production development staging default enabled disabled'.split(' '),
   insecureSecret.toLowerCase(),
 ]);
-/** One may still be on its way when the next has come. More would make the one pattern of all longer for ever. */
+/** The previous one may still be in use when the next arrives. More would make the combined pattern grow without bound. */
 const keptOfPlace = 2;
-/** A line of a longer secret, such as a private key, betrays it too. */
+/** A line of a longer secret, such as a private key, is registered by itself from this length on. */
 const shortestLine = 20;
 
 const secretName =
@@ -38,7 +38,7 @@ const secretKey = new RegExp(`(?:^|[_-])${secretName}$`, 'i');
 
 type Rule = readonly [pattern: RegExp, replacement: string];
 
-/** How a quote, and what stands between two of them, is written in JSON that is itself a text in JSON, so many times. */
+/** A quote, and the text between two of them, as written in JSON that is nested as text in JSON this many times. */
 function spelling(nesting: number): { readonly quote: string; readonly inside: string } {
   const backslash = '\\\\'.repeat(2 ** nesting);
   const quote = `${'\\\\'.repeat(2 ** nesting - 1)}"`;
@@ -50,7 +50,7 @@ function quotedIn(nesting: number): string {
   return `${quote}${inside}(?:${quote})?`;
 }
 
-/** Members of objects with a secret-looking name, by how deep their JSON lies in other JSON. */
+/** Object members with a secret-looking name, by the nesting of their JSON in other JSON. */
 const members: readonly Rule[] = [0, 1, 2].flatMap((nesting): Rule[] => {
   const { quote, inside } = spelling(nesting);
   const member = `(${quote}[\\w.-]{0,64}?${secretName}${quote}\\s*:\\s*)`;
@@ -64,7 +64,7 @@ const members: readonly Rule[] = [0, 1, 2].flatMap((nesting): Rule[] => {
   ];
 });
 
-/** Bounds on what comes before a deciding character keep hostile texts from costing more than their length. */
+/** Each pattern bounds what precedes its deciding character, so a hostile text costs no more than its length. */
 const rules: readonly Rule[] = [
   [
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:(?:(?!-----BEGIN)[^"]){0,20000}?-----END [A-Z0-9 ]{0,40}-----|(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{20,})*(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{1,19}(?=[ \t]*(?:$|["\\\r\n])))?)/g,
@@ -78,7 +78,7 @@ const rules: readonly Rule[] = [
   [/\bxapp-[A-Za-z0-9-]{8,}/g, mask],
   [/\bwhsec_[A-Za-z0-9+/=_-]{8,}/g, mask],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, mask],
-  // A messenger's bot token stands in the path right after the word "bot".
+  // A bot token follows the word "bot" in the path of a URL.
   [/(?<!\d)\d{6,20}:[A-Za-z0-9_-]{30,}/g, mask],
   [/\b(Bearer|Basic|QQBot|Bot) +[A-Za-z0-9._~+/=-]{8,}/gi, `$1 ${mask}`],
   [/:\/\/[^\s/?#"'<>\\]{1,512}@/g, `://${mask}@`],
@@ -97,14 +97,14 @@ const rules: readonly Rule[] = [
 ];
 
 /**
- * A JSON Web Token. Its first part is taken whole, also where no second one follows: asked for within the pattern, the dot
- * would have each `eyJ` of a long word look for it anew.
+ * A JSON Web Token. The first part also matches without a second one: if the pattern required the dot, each `eyJ` of a
+ * long word would search for it again.
  */
 const webToken = /\beyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)?/g;
 
 /**
- * What every rule needs; a text without any of it takes no further look. Words are written in the three cases that
- * occur, for that costs a clean line a third less than asking for any case.
+ * Every rule needs one of these; a text with none is returned at once. Words are listed in the three cases that occur,
+ * which costs a clean line a third less than matching any case.
  */
 const suspicious =
   /gh[pousr]_|_pat_|glpat-|sk-|xox|xapp-|whsec_|AKIA|ASIA|eyJ|:[\w-]{30}|:\/\/[^\s/]{0,512}@|[Tt]oken|TOKEN|[Ss]ecret|SECRET|[Pp]ass[wp]|PASS[WP]|[Kk]ey|KEY|[Aa]uthorization|AUTHORI|[Cc]ookie|COOKIE|[Cc]redential|CREDENT|[Bb]earer |BEARER |[Bb]asic |BASIC |[Bb]ot |ignature|[?&](?:sig|code)/;
@@ -130,7 +130,7 @@ export function createRedactor(): Redactor {
     return clean;
   }
 
-  /** Redacts first and cuts then: a cut through a secret would hide what it is and show the half of it. */
+  /** Redacts before it cuts: a cut through a secret would leave half of it unrecognized. */
   function shortText(source: string): string {
     const clean = text(source);
     return clean.length > longestText ? `${clean.slice(0, longestText)}…` : clean;
@@ -173,7 +173,7 @@ export function createRedactor(): Redactor {
       return [...held].slice(0, mostItems).map((item) => copy(item, depth + 1, budget));
     }
     const entries = held instanceof Map ? [...held] : Object.entries(held);
-    // From entries, for a key such as `__proto__` must stay a key.
+    // From entries, because a key such as `__proto__` must stay a key.
     return Object.fromEntries(
       entries.slice(0, mostItems).map(([key, inner]) => {
         const name = String(key);
@@ -197,7 +197,7 @@ export function createRedactor(): Redactor {
     },
     text,
     value: (held) => copy(held, 0, { nodes: mostNodes }),
-    // The copy has the keys and kinds of the original, and texts for what is masked.
+    // The copy has the keys and types of the original, except that masked values are texts.
     record: (given) => wholeRecord(given as JsonObject) as typeof given,
   };
 }
@@ -206,18 +206,21 @@ function isSecret(text: string): boolean {
   return text.length >= shortestSecret && !everyday.has(text.toLowerCase());
 }
 
-/** A number of tokens is a count. */
+/** A number under a name such as `max_tokens` is a count, not a secret. */
 function isMasked(key: string, value: unknown): boolean {
   if (value === null || value === undefined) return false;
   return isSecretName(key) && !(typeof value === 'number' && /tokens$/i.test(key));
 }
 
-/** Whether what bears this name is a secret. */
+/** Whether the name is that of a secret. */
 export function isSecretName(key: string): boolean {
   return secretKey.test(key.replace(/([a-z0-9])([A-Z])/g, '$1_$2'));
 }
 
-/** Every secret as it is and as JSON and URLs write it; the longest first, so that one within another leaves no tail. */
+/**
+ * Every secret as it is and as encoded in JSON and URLs; the longest first, so that a secret within another leaves no
+ * rest.
+ */
 function exactPattern(secrets: Iterable<string>): RegExp {
   const spelled = [...secrets].flatMap((one) => [one, JSON.stringify(one).slice(1, -1), asUrl(one)]);
   const sorted = [...new Set(spelled)].sort((one, other) => other.length - one.length);
@@ -225,6 +228,6 @@ function exactPattern(secrets: Iterable<string>): RegExp {
 }
 
 function asUrl(text: string): string {
-  // Half of a surrogate pair cannot be written in a URL.
+  // Half of a surrogate pair cannot be encoded in a URL.
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
 }

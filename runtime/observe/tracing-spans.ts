@@ -1,6 +1,6 @@
 /**
- * Which spans there are and what they say: one for a request, a run, a call, a delivery. Wraps the effects themselves, so
- * that a span lasts as long as what it is about; while no spans are made each wrapper is one question.
+ * The spans and their attributes: one for a request, a run, a call, a delivery. Wraps the effects themselves, so that a
+ * span lasts as long as its effect; while tracing is off, each wrapper costs one check.
  * @see OBS-1 in docs/specification.md
  * @see [OpenTelemetry semantic conventions](https://opentelemetry.io/docs/specs/semconv/)
  */
@@ -16,9 +16,9 @@ import type { LiveRequest } from '../webhook/exchanges.ts';
 import type { TracedSpan, Tracing } from './tracing.ts';
 
 export interface EventTraces {
-  /** A request has come. */
+  /** Begins the span of a request. */
   begin(live: LiveRequest, startMs: number): void;
-  /** What is kept with the event: its own span, or the one that its sender named. */
+  /** The trace that is stored with the event: its own span, or the one that its sender named. */
   traceparentOf(live: LiveRequest | undefined): string | undefined;
   ended(context: RequestContext, live: LiveRequest | undefined): void;
 }
@@ -31,7 +31,7 @@ export function createEventTraces(tracing: Tracing): EventTraces {
     },
     traceparentOf: (live) => live?.span?.traceparent ?? carriedTraceparent(live?.headers.traceparent),
     ended({ route, outcome, deliveryId, event, method, reason, scheme }, live) {
-      // A third party's request to no route of ours is nobody's trace.
+      // A third party's request to an unknown route makes no trace.
       if (live?.span === undefined || route === undefined || outcome === undefined) return;
       const status = statusOf(outcome);
       live.span.end(
@@ -54,13 +54,13 @@ export function createEventTraces(tracing: Tracing): EventTraces {
 }
 
 export interface RunTraces {
-  /** What a run hands to its agent: its own span, or what came with its event. */
+  /** The trace that a run passes to its agent: its own span, or the one of its event. */
   traceparentOf(run: string, event: EventRecord | undefined): string | undefined;
   traced(runAgent: RunAgent, eventOf: (key: string) => Promise<EventRecord | undefined>): RunAgent;
   tracedSending(send: Platforms['send'], eventOf: (key: string) => Promise<EventRecord | undefined>): Platforms['send'];
 }
 
-/** Runs whose delivery may still come; a delivery that comes later hangs below the event. */
+/** Spans kept for deliveries of runs; a delivery after that is a child of the event's span. */
 const mostRuns = 10_000;
 
 export function createRunTraces(tracing: Tracing): RunTraces {
@@ -120,7 +120,7 @@ export function createRunTraces(tracing: Tracing): RunTraces {
   };
 }
 
-/** Calls with a span each, which the server is told of. */
+/** Calls with a span each, whose id is passed to the server. */
 export function tracedCalls(calls: Calls, tracing: Tracing): Calls {
   return {
     ...calls,

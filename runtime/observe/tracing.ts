@@ -1,7 +1,6 @@
 /**
- * Traces of what happens to an event: the request, its run, the calls of that, its deliveries, each a span below the one
- * that led to it. Where nobody collects traces no span is made and nothing is loaded; the trace that a sender began is
- * passed on all the same.
+ * Traces of an event: spans of the request, its run, the run's calls and its deliveries, each below the span that led to
+ * it. Without a collector no span is made and nothing is loaded; the trace that a sender began is still passed on.
  * @see OBS-1 in docs/specification.md
  * @see [Trace Context](https://www.w3.org/TR/trace-context/)
  */
@@ -15,7 +14,7 @@ export interface TracingPorts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
   readonly redact: (text: string) => string;
-  /** Learns the collector's credentials. */
+  /** Registers the collector's credentials with the redactor. */
   readonly learn: (secret: string) => void;
   readonly nowMs: () => number;
   readonly log: Logger;
@@ -26,7 +25,7 @@ export interface Tracing {
   isOn(): boolean;
   /** Begins a span; undefined while none are made. */
   begin(start: Omit<SpanStart, 'startMs'> & { readonly startMs?: number }): TracedSpan | undefined;
-  /** Lets spans go to where the configuration wants them; the environment's variables need none. */
+  /** Sends spans to the configured endpoint; if it is undefined, to the one of the environment's variables, if set. */
   apply(endpoint: string | undefined): Promise<void>;
   close(): Promise<void>;
 }
@@ -36,7 +35,7 @@ export interface TracedSpan {
   end(attributes: SpanAttributes, failed?: string): void;
 }
 
-/** For assemblies that nobody traces. */
+/** For assemblies without traces. */
 export const noTracing: Tracing = {
   isOn: () => false,
   begin: () => undefined,
@@ -44,7 +43,7 @@ export const noTracing: Tracing = {
   close: async () => {},
 };
 
-/** A collector that does not answer keeps nobody from stopping. */
+/** A collector that does not answer delays a stop no longer than this. */
 const closingMs = 2_000;
 const longestText = 300;
 

@@ -1,6 +1,6 @@
 /**
- * A timer wheel that serves as the actor system's clock: a hundred thousand waits share one real timer. A wait is never
- * short; it may be long by one tick of the wheel.
+ * A timer wheel as the clock of the actor system: a hundred thousand waits share one real timer. A wait never ends early
+ * and ends at most one tick of the wheel late.
  * @see COA-1 in docs/specification.md
  */
 
@@ -15,7 +15,7 @@ export interface TimerHandle {
   readonly dueTick: number;
   previous: TimerHandle | undefined;
   next: TimerHandle | undefined;
-  /** The slot that holds it; undefined once it has fired or was cleared. */
+  /** The slot that holds it; undefined after it fired or was cleared. */
   slot: Slot | undefined;
 }
 
@@ -26,12 +26,12 @@ interface Slot {
 export interface ClockSource {
   /** Milliseconds that only rise. */
   readonly nowMs: () => number;
-  /** Calls back once after a wait; returns how to take that back. */
+  /** Calls back once after a wait; returns a function that cancels it. */
   readonly wake: (callback: () => void, waitMs: number) => () => void;
 }
 
 const tickMs = 10;
-/** One turn of the wheel; longer waits go round more than once. */
+/** One turn of the wheel; longer waits take several turns. */
 const slotCount = 4_096;
 
 export function createClock(source: ClockSource = systemSource): Clock {
@@ -62,7 +62,7 @@ export function createClock(source: ClockSource = systemSource): Clock {
     pending -= 1;
   }
 
-  /** Sleeps until a tick, unless it wakes earlier anyway. */
+  /** Sleeps until a tick, unless an earlier wake-up is set. */
   function sleepUntil(tick: number): void {
     if (tick >= wakesAtTick) return;
     sleeping?.();
@@ -93,7 +93,7 @@ export function createClock(source: ClockSource = systemSource): Clock {
     if (pending > 0) sleepUntil(nextDue());
   }
 
-  /** The next tick whose slot is not empty; waits of later turns may lie there and are passed over then. */
+  /** The next tick whose slot is not empty; the slot may hold only waits of later turns, which are skipped then. */
   function nextDue(): number {
     for (let tick = current + 1; tick < current + slotCount; tick += 1) {
       if (slots[tick % slotCount]?.first !== undefined) return tick;
@@ -116,7 +116,7 @@ export function createClock(source: ClockSource = systemSource): Clock {
       handle.fire = undefined;
       unlink(handle);
       if (pending > 0) return;
-      // Nothing is left to wake for; a sleeping timer would keep the process alive.
+      // No wait is left; a sleeping timer would keep the process alive.
       sleeping?.();
       sleeping = undefined;
       wakesAtTick = Number.POSITIVE_INFINITY;

@@ -1,6 +1,6 @@
 /**
- * Makes the example home at the first start: the files of the repository and a secret of its own, so that a new user sees
- * a signed event become a run within a minute.
+ * Creates the example home at the first start: the files of the repository and a new secret, so that a new user sees a
+ * signed event become a run within a minute.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -29,7 +29,7 @@ export async function makeExampleHome(env: Readonly<Record<string, string | unde
   }
   await updateFileLocked(`${home}/.env`, (text = '') => {
     if (parseEnvFile(text).has('WEBHOOK_SECRET')) return undefined;
-    // The last line of a file need not have its end.
+    // The last line of a file may lack its line end.
     const lines = text === '' || text.endsWith('\n') ? text : `${text}\n`;
     return `${lines}WEBHOOK_SECRET=${randomBytes(32).toString('hex')}\n`;
   });

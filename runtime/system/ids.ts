@@ -1,7 +1,7 @@
 /**
- * Makes the keys of events, runs and deliveries: nine characters of time, four of order within the millisecond, five of
- * chance, all base 36. Sorting keys sorts them by time, and two gateways on one store do not meet. Also the mark of one
- * start, for ids that people type.
+ * Makes the keys of events, runs and deliveries: nine characters of time, four of order within the millisecond, five
+ * random ones, all base 36. Keys sort by time, and those of two gateways on one store do not collide. Also makes the mark
+ * of a start, for ids that people type.
  */
 
 import { randomBytes, randomInt } from 'node:crypto';
@@ -13,7 +13,7 @@ const orderWidth = 4;
 const chanceWidth = 5;
 const mostInOrder = 36 ** orderWidth - 1;
 
-/** Returns a maker of keys; keys of one maker rise strictly, also when the clock steps back. */
+/** Returns a generator of keys, which rise strictly even if the clock steps back. */
 export function createIds(): NextId {
   let lastMs = -1;
   let order = 0;
@@ -28,7 +28,7 @@ export function createIds(): NextId {
     } else if (order < mostInOrder) {
       order += 1;
     } else {
-      // A clock that stepped back by hours: better a moment early than out of order.
+      // The clock stepped back by hours: a key that is slightly too late is better than one out of order.
       lastMs += 1;
       order = 0;
       timePart = timeKey(lastMs);
@@ -37,26 +37,26 @@ export function createIds(): NextId {
   };
 }
 
-/** The lowest key of a moment: everything older sorts before it. */
+/** The lowest key of a moment: all earlier keys sort before it. */
 export function timeKey(atMs: number): string {
   return Math.max(0, Math.floor(atMs)).toString(36).padStart(timeWidth, '0');
 }
 
-/** The moment that a key was made at. */
+/** The time at which a key was made. */
 export function timeOfKey(key: string): number {
   return Number.parseInt(key.slice(0, timeWidth), 36);
 }
 
-/** Consonants: no word comes of them, and none looks like the count that follows. */
+/** Consonants: they form no words, and none resembles a digit of the count that follows. */
 const markLetters = 'bcdfghjkmnpqrstvwxz';
 const markWidth = 5;
 
-/** Five letters by chance, which tell the ids of one start from those of every other: one in two million pairs agrees. */
+/** Five random letters, which distinguish the ids of one start from those of others: one in two million pairs collides. */
 export function newMark(): string {
   return Array.from({ length: markWidth }, () => markLetters[randomInt(markLetters.length)]).join('');
 }
 
-/** One draw per process is enough: within it the order already tells keys apart. */
+/** One draw per process is enough: within a process the order already makes keys unique. */
 function newChance(): string {
   const drawn = randomBytes(4).readUInt32BE() % 36 ** chanceWidth;
   return drawn.toString(36).padStart(chanceWidth, '0');

@@ -1,13 +1,13 @@
 /**
- * Waits for the next move of any of some actors: a step, its end or its failure. For those who must know when work under
- * way is over and own none of it.
+ * Waits for the next step, end or failure of any of some actors. For code that must detect the end of work that it does
+ * not own.
  * @see CON-2 in docs/specification.md
  */
 
 import type { AnyActorRef, Subscription } from 'xstate';
 import { longestTimerMs } from '../../machines/base/timer.ts';
 
-/** Resolves when one of the actors has moved, when the wait is over, or when it is called off. */
+/** Resolves when one of the actors has moved, at the timeout, or when the signal aborts. */
 export function nextMove(actors: readonly AnyActorRef[], waitMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const subscriptions: Subscription[] = [];
@@ -23,7 +23,7 @@ export function nextMove(actors: readonly AnyActorRef[], waitMs: number, signal:
     signal.addEventListener('abort', end);
     if (signal.aborted) end();
     for (const actor of actors) {
-      // One that has ended already says so at once.
+      // An actor that has already ended reports that at once.
       if (over) return;
       const subscription = actor.subscribe({ next: end, complete: end, error: end });
       if (over) subscription.unsubscribe();

@@ -1,5 +1,5 @@
 /**
- * The daemon as a process: one per home, stopped by signals, ended loudly by what nobody caught.
+ * The daemon as a process: one per home, stopped by signals, ended with a log line by an uncaught error.
  * @see HOME-2 and CON-2 in docs/specification.md
  */
 
@@ -15,17 +15,17 @@ export interface Lock {
 
 export interface HomeLock extends Lock {
   /**
-   * Takes the home if it is not held yet, because its disk was full or read-only at the start. Resolves with what still
-   * prevents that: `gateway-running` where another gateway has taken it for good, else what may pass.
+   * Locks the home if it is not locked yet because its disk was full or read-only at the start. Resolves with the fault
+   * that still prevents it: `gateway-running` if another gateway has locked it, else one that may pass.
    */
   hold(): Promise<Fault | undefined>;
-  /** Whether another gateway took the home before this one could. */
+  /** Whether another gateway locked the home first. */
   isLost(): boolean;
 }
 
 /**
- * Makes the folders of a home private and takes its lock. Fails where another gateway runs or the home cannot be written; on
- * a full or read-only disk it succeeds and the lock is taken later (DUR-3).
+ * Makes the folders of a home private and locks it. Fails if another gateway runs or the home cannot be written; on a
+ * full or read-only disk it succeeds and the lock is taken later (DUR-3).
  */
 export async function takeHome(paths: HomePaths, version?: string): Promise<Result<HomeLock>> {
   let lock: Lock | undefined;
@@ -48,7 +48,7 @@ export async function takeHome(paths: HomePaths, version?: string): Promise<Resu
 
   const refused = await attempt();
   if (refused !== undefined && !refused.passes) return { ok: false, fault: refused.fault };
-  // Two at once would find each other's lock.
+  // Two attempts at once would block each other.
   let trying: ReturnType<typeof attempt> | undefined;
   let isLost = false;
   return done({
@@ -66,7 +66,7 @@ export async function takeHome(paths: HomePaths, version?: string): Promise<Resu
   });
 }
 
-/** Takes the home's lock; a holder that no longer lives loses it without a word. Throws where the folder cannot be written. */
+/** Takes the home's lock; the lock of a dead process is replaced silently. Throws if the folder cannot be written. */
 export function takeLock(path: string, version?: string): Result<Lock> {
   const verdict = tryLock(path, version);
   if (verdict.kind === 'taken') return done(verdict.lock);
@@ -91,7 +91,7 @@ export interface SignalHandlers {
   readonly log: Logger & { flush(): void };
 }
 
-/** Listens to signals until the returned function is called. A second request to stop ends the process at once. */
+/** Handles signals until the returned function is called. A second request to stop ends the process at once. */
 export function onSignals({ stop, reload, log }: SignalHandlers): () => void {
   let stopping = false;
   const onStop = (signal: NodeJS.Signals): void => {
@@ -119,8 +119,8 @@ export function onSignals({ stop, reload, log }: SignalHandlers): () => void {
 }
 
 /**
- * Not by `process.exit`: that joins the threads first, and the journal's writer may be waiting for this very thread to go
- * on with its transaction. What is not committed was not acknowledged.
+ * Not by `process.exit`: that joins the threads first, and the journal's writer may be waiting for this thread to
+ * continue its transaction. Uncommitted data was not acknowledged.
  */
 function endAtOnce(): void {
   process.kill(process.pid, 'SIGKILL');

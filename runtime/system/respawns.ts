@@ -1,6 +1,6 @@
 /**
- * When a chart that crashed is spawned again: after waits that grow, so many times a minute, and then no more, since what it
- * fell over is there still. One table a room, by the charts' keys. Knows nothing of the charts.
+ * Decides when a crashed chart is spawned again: after growing waits, a limited number of times per minute, and then no
+ * more, since its cause is still there. One table per kind of chart, by the charts' keys.
  * @see INS-1 in docs/specification.md
  */
 
@@ -10,30 +10,30 @@ export interface RespawnPorts {
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
   readonly random: () => number;
-  /** Calls back once after a wait; returns how to take that back. */
+  /** Calls back once after a wait; returns a function that cancels it. */
   readonly wake: (callback: () => void, waitMs: number) => () => void;
 }
 
 export interface Respawns {
-  /** A chart crashed: calls back after its wait and returns true; returns false where its budget is spent. */
+  /** Records a crash: calls back after the wait and returns true; returns false if the budget is spent. */
   crashed(key: string, again: () => void): boolean;
-  /** True while the chart of a key waits, or may not come again. */
+  /** True while the chart of a key waits for its restart, or its budget is spent. */
   rests(key: string): boolean;
-  /** True where the budget of a key is spent. */
+  /** True if the budget of a key is spent. */
   isSpent(key: string): boolean;
-  /** Its next crash is its first again, and it may be spawned at once. */
+  /** Resets the budget of a key and cancels its wait. */
   forget(key: string): void;
-  /** Nothing comes back any more by itself. */
+  /** Resets every key, so that no pending restart happens. */
   clear(): void;
 }
 
-/** More crashes than this in a minute have a cause that a restart does not fix. */
+/** More crashes per minute have a cause that a restart does not fix. */
 export const chartRestarts = { intensity: 5, periodMs: 60_000, baseDelayMs: 200, longestDelayMs: 5_000 } as const;
 
 interface Standing {
   budget: RestartBudget;
   isSpent: boolean;
-  /** Takes the wait back that is under way. */
+  /** Cancels the wait in progress. */
   cancel: (() => void) | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Fills the holes of the supervisor and of the journal's chart. */
+/** Provides the effects of the supervisor and of the journal's chart. */
 
 import { type AnyActorLogic, fromPromise } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
@@ -11,7 +11,7 @@ import { journalMachine } from '../../machines/webhook/journal.machine.ts';
 export interface JournalPorts {
   readonly keeper: JournalKeeper;
   readonly log: Logger;
-  /** What history to keep, as it stands now. */
+  /** How much history to keep, by the current settings. */
   readonly history: () => { readonly keepAfterKey: string; readonly maxBytes: number };
 }
 
@@ -40,13 +40,13 @@ export interface SupervisorPorts {
   readonly gateway: AnyActorLogic;
   readonly resumeWork: () => Promise<void>;
   readonly reload: AnyActorLogic;
-  /** Answers those who asked for the reload that has ended. */
+  /** Answers the requests of the reload that has ended. */
   readonly reloadEnded: (outcome: ReloadOutcome) => void;
-  /** Answers those whose reload does not take place: without a reason the gateway stops. */
+  /** Refuses the pending reloads; without a reason, because the gateway stops. */
   readonly refuseReloads: (why?: string) => void;
-  /** Ends what a crashed gateway left behind. */
+  /** Ends the remains of a crashed gateway. */
   readonly abandonWork: () => void;
-  /** Milliseconds that only rise: restarts count by the time that passed between them. */
+  /** Milliseconds that only rise: restarts are counted by elapsed time. */
   readonly steadyMs: () => number;
   readonly random: () => number;
   readonly log: Logger;

@@ -1,10 +1,10 @@
 /**
- * One beat a second for everything that looks at something again and again, so that a daemon at rest wakes once for all of
- * it. Nobody's process waits for a beat.
+ * One tick a second for all periodic checks, so that an idle daemon wakes once for all of them. It does not keep the
+ * process alive.
  * @see CON-2 in docs/specification.md
  */
 
-/** Calls back after each wait, in whole seconds, until the returned function is called. */
+/** Calls back after each wait, which is a multiple of one second, until the returned function is called. */
 export type Every = (callback: () => void, waitMs: number) => () => void;
 
 interface Listener {

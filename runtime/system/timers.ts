@@ -1,15 +1,15 @@
 /**
- * Keeps the timers of the actor system by actor, so that one costs what it is and an actor's end costs its own. The
- * system of xstate keeps them all in two dictionaries that it looks through whenever an actor ends, and writes a name for
- * each: with the timers of two hundred connections every call pays for eight hundred, twice, and every event that joins a
- * burst for two names and four dictionary writes.
+ * Keeps the timers of the actor system by actor, so that the end of an actor costs only its own timers. The system of
+ * xstate keeps all timers in two dictionaries, which it searches whenever an actor ends, and builds a name for each: with
+ * the timers of two hundred connections every call pays for eight hundred, twice, and every event that joins a batch for
+ * two names and four dictionary writes.
  */
 
 import type { AnyActorRef, EventObject } from 'xstate';
 import { Roster } from '../../machines/base/roster.ts';
 import { systemInternals } from '../../machines/base/xstate-internals.ts';
 
-/** A timer that waits. */
+/** A pending timer. */
 export interface WaitingTimer {
   readonly event: EventObject;
   readonly delayMs: number;
@@ -17,30 +17,30 @@ export interface WaitingTimer {
 }
 
 interface Timer extends WaitingTimer {
-  /** Undefined for one that nobody can cancel by itself. */
+  /** Undefined for a timer that cannot be cancelled by itself. */
   readonly id: string | undefined;
   handle: unknown;
 }
 
-/** An actor has one or two, so that a list is searched sooner than a table. */
+/** An actor has one or two, so searching a list is faster than a Map. */
 type Timers = Roster<AnyActorRef, Timer[]>;
 
-/** By the system. */
+/** By actor system. */
 const tables = new WeakMap<object, Timers>();
 
-/** The timers of an actor of a system that keeps them by actor. */
+/** The timers of an actor, if its system keeps timers by actor. */
 export function timersOf(ref: AnyActorRef): readonly WaitingTimer[] {
   return [...(tables.get(ref.system)?.get(ref) ?? [])];
 }
 
-/** The actors of a system whose timers wait, each as often as it has timers. */
+/** The actors with pending timers; each occurs once per timer. */
 export function timerOwners(root: AnyActorRef): readonly AnyActorRef[] {
   const owners: AnyActorRef[] = [];
   tables.get(root.system)?.each((ref, own) => void owners.push(...own.map(() => ref)));
   return owners;
 }
 
-/** To be called before the root starts. */
+/** Must be called before the root starts. */
 export function indexTimers(root: AnyActorRef, nowMs: () => number): void {
   const system = systemInternals(root.system);
   const { scheduler, _clock: clock } = system;

@@ -1,10 +1,10 @@
 /**
- * Lets the moves of one thing come one after another: each begins where the one before has ended, also where that fell over
- * something, so that the last word is the one that stands.
+ * Runs the moves of one thing in order: each begins when the one before has ended or failed, so that the last one
+ * decides.
  * @see CFG-2 in docs/specification.md
  */
 
-/** Returns what queues a move, and resolves when it is over; never rejects. */
+/** Returns a function that queues a move and resolves when the move has ended; it never rejects. */
 export function createTurns(fellOver: (thrown: unknown) => void): (move: () => Promise<void>) => Promise<void> {
   let last: Promise<void> = Promise.resolve();
   return (move) => {
@@ -13,14 +13,14 @@ export function createTurns(fellOver: (thrown: unknown) => void): (move: () => P
   };
 }
 
-/** What one turn of the event loop takes of a long list: about two milliseconds of requests to judge. */
+/** Items of a long list per turn of the event loop: about two milliseconds of requests to judge. */
 export const itemsInTurn = 32;
 
 export type NextTurn = (resume: () => void) => void;
 
 /**
- * Visits all items in order, a share of them in each turn of the event loop, so that other work comes between. The first
- * share is visited before the call returns. A visit that returns false ends it.
+ * Visits all items in order, some in each turn of the event loop, so that other work can run in between. The first items
+ * are visited before the call returns. A visit that returns false ends it.
  * @see SRC-4 in docs/specification.md
  */
 export function inTurns<Item>(

@@ -1,6 +1,6 @@
 /**
- * The four wards as the wiring sees them: opens what a commit opened, and passes what ended to whoever waits for it.
- * Commands go down through here, facts come up through here; nobody addresses a sibling.
+ * The four pools of work: spawns the work that a commit opened, and passes outcomes to the chart that waits for them.
+ * Charts of different pools reach each other only through here.
  */
 
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
@@ -16,9 +16,9 @@ export interface Wards {
   readonly groups: WardHandle<GroupInput>;
   readonly runs: WardHandle<RunInput>;
   readonly deliveries: WardHandle<DeliveryInput>;
-  /** Spawns or tells whoever carries on with an event that is now on disk. */
+  /** Spawns the chart for an event that is now on disk, or notifies the one that runs. */
   open(opened: Opened): void;
-  /** A delivery has an outcome: its run, or the request that waits for it, hears of it. */
+  /** Passes a delivery's outcome to its run, or to the request that waits for it. */
   deliverySettled(key: string, record: DeliveryRecord): void;
   runFinished(key: string, record: RunRecord): void;
 }
@@ -26,8 +26,8 @@ export interface Wards {
 export type WardHandles = Pick<Wards, 'requests' | 'groups' | 'runs' | 'deliveries'>;
 
 /**
- * `began` hears of each run and delivery that a commit of this gateway made, with the event that was written beside it, `awaited` of each direct delivery that another
- * gateway may send.
+ * Calls `began` for each run and delivery that a commit of this gateway made, with the event of the same commit, and
+ * `awaited` for each direct delivery that another gateway may send.
  */
 export function createWards(
   handles: WardHandles,
@@ -70,7 +70,7 @@ export function createWards(
     deliverySettled(key, record) {
       const reason = record.reason === undefined ? {} : { reason: record.reason };
       if (record.runKey !== undefined) {
-        // Several of one run settle its record instead.
+        // The delivery is one of several of its run, which settle the run's record themselves.
         if (record.of !== undefined) return;
         runs.get(record.runKey)?.send({ type: 'delivery.settled', status: outcomeOf(record), ...reason });
       } else {

@@ -1,7 +1,7 @@
 /**
- * The log lines of accepted events. The history holds each of them, so that under load a line for each would say it twice
- * and cost more than the rest of the request: the first one after a quiet second has its own line, and what comes with it
- * is counted and written as one line when the second ends.
+ * The log lines of accepted events. The history already has each event, and under load a line for each would cost more
+ * than the rest of the request. So the first event after a quiet second has its own line, and the events that follow it
+ * are counted and logged as one line when the second ends.
  * @see OBS-1 in docs/specification.md
  */
 
@@ -17,13 +17,13 @@ export interface AcceptedLinePorts {
 }
 
 export interface AcceptedLines {
-  /** An event of a route was accepted; `fieldsOf` is called only where it gets a line of its own. */
+  /** Logs an accepted event of a route; `fieldsOf` is called only if the event has its own line. */
   add(message: string, route: Route | undefined, fieldsOf: () => Readonly<Record<string, unknown>>): void;
-  /** Writes what was counted and not yet written, and waits for nothing more. */
+  /** Writes the line of the events counted so far, and stops. */
   close(): void;
 }
 
-/** A line names so many routes, the busiest first. */
+/** Routes that a line names, the busiest first. */
 const mostRoutes = 20;
 const windowMs = 1_000;
 
@@ -36,7 +36,7 @@ export function createAcceptedLines({ log, every, isEachLogged }: AcceptedLinePo
     let events = 0;
     for (const [route, count] of counts) {
       events += count;
-      // A route that was read anew within the second is counted under one name.
+      // Keyed by name, so a route that is reloaded within the second is counted once.
       const name = route === undefined ? 'unknown' : `${route.profile}/${route.name}`;
       named.set(name, (named.get(name) ?? 0) + count);
     }

@@ -1,4 +1,4 @@
-/** Fills the one hole of the group chart: a settled burst becomes a run, in one commit with the end of its record. */
+/** Provides the effect of the batch chart: a settled batch becomes a run, in the commit that ends its record. */
 
 import type { Logger } from '../../actors/ports.ts';
 import { inFlightClaim } from '../../actors/store/in-flight.ts';
@@ -26,7 +26,8 @@ export function wireGroup(ports: GroupPorts) {
       openRun: ({ context, self }) => {
         const nowMs = ports.nowMs();
         const { keeper } = ports;
-        // The claim of the group keeps its runs apart, at any gateway that takes this one up; a gateway alone has its chart for that.
+        // The batch's claim keeps its runs apart at any gateway that adopts this one. A single gateway uses its chart for
+        // that.
         const isLeft = keeper.isShared() && !ports.hasRoom();
         const session = isLeft ? undefined : keeper.session();
         let opened: { key: string; record: RunRecord } | undefined;
@@ -34,7 +35,7 @@ export function wireGroup(ports: GroupPorts) {
         let news: Burst | undefined;
         ports.bursts
           .close(context.key, (burst, isNews) => {
-            // An event came to another gateway, and the burst gathers on.
+            // An event arrived at another gateway, so the batch keeps collecting.
             if (isNews && burst.dueAtMs > nowMs) {
               news = burst;
               return undefined;
@@ -52,7 +53,7 @@ export function wireGroup(ports: GroupPorts) {
               ...(burst.earlierKeys === undefined ? {} : { earlierKeys: burst.earlierKeys }),
               ...(burst.isDirect === undefined ? {} : { isDirect: burst.isDirect }),
             };
-            // The run bears the burst's id, which the events of the burst already name as their work.
+            // The run has the batch's id, which the batch's events already name as their work.
             opened = { key: burst.id, record };
             const value = record;
             return [
@@ -88,7 +89,7 @@ export function wireGroup(ports: GroupPorts) {
               self.send({ type: 'run.refused', atMs });
               return;
             }
-            // The run is on disk and the next start takes it up; nobody here would ever tell the group of its end.
+            // The run is on disk and the next start runs it. This process never reports its end, so the batch is ended here.
             self.send({ type: 'run.opened', run: opened.key, atMs });
             self.send({ type: 'run.finished', run: opened.key, atMs });
           });

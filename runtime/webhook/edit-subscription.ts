@@ -1,5 +1,5 @@
 /**
- * Changes keys of a subscription's record, which is held to the rules of routes before it is written.
+ * Changes keys of a subscription's record, which is checked by the rules of routes before it is written.
  * @see SUB-1, SUB-2 and SRC-3 in docs/specification.md
  */
 
@@ -13,9 +13,9 @@ import { subscriptionContext } from './route-sources.ts';
 import type { RouteSources } from './route-table.ts';
 
 /**
- * Resolves with whether the record was changed; rejects with a Refusal where it would break a rule, or the file cannot be
+ * Resolves with whether the record was changed; rejects with a Refusal if it would break a rule or the file cannot be
  * changed.
- * @param changeOf the keys to change, by the record as it is on disk; null takes one out, undefined changes nothing
+ * @param changeOf returns the keys to change, given the record on disk; null removes a key, undefined changes nothing
  */
 export async function editSubscription(
   { home, sources }: { readonly home: LoadedHome; readonly sources: RouteSources },

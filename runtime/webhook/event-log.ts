@@ -1,7 +1,7 @@
 /**
- * Writes down what was decided about each request: one log line (accepted ones share lines), a row in the history for what
- * was ignored or repeats an id, and a row in memory for what was refused or repeats a signature. Third parties cannot fill
- * the disk: a refusal is kept in memory only.
+ * Records the decision about each request: one log line (accepted ones share lines), a row in the history if the event
+ * was ignored or repeats an id, and a row in memory if it was refused or repeats a signature. Refusals are kept in memory
+ * only, so third parties cannot fill the disk.
  * @see DUR-2, SEC-8 and OBS-1 in docs/specification.md
  */
 
@@ -20,35 +20,35 @@ import { createLastRefusals, type LastRefusals, type RefusalPorts } from './last
 import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 
 export interface Decisions {
-  /** A request ended; `live` is what it came with. */
+  /** Records the end of a request; `live` is its row in the table of exchanges. */
   decided(context: RequestContext, live: LiveRequest | undefined): void;
   readonly refused: Pick<RefusedRequests, 'newestFirst' | 'withId'>;
   /** The last refused requests of a route as they came, newest first. */
   readonly lastRefused: LastRefusals['of'];
-  /** Writes the line that waits for the end of a second. */
+  /** Writes the pending line of this second. */
   close(): void;
 }
 
 export interface DecisionPorts extends AcceptedLinePorts, RefusalPorts {
   readonly keeper: JournalKeeper;
-  /** What the journal keeps of the headers of a route's request. */
+  /** The headers of a route's request that the journal keeps. */
   readonly keptHeaders: (route: Route, headers: EventRecord['headers']) => EventRecord['headers'];
-  /** The judge of what is secret: a reason becomes a record that people read. */
+  /** Redacts secrets: people read the reason in the record. */
   readonly redact: (text: string) => string;
 }
 
-/** What a request came with, and what is kept of it. */
+/** The live request, and the parts of it that are kept. */
 interface Kept extends Pick<DecisionPorts, 'redact'>, Pick<EventRecord, 'headers' | 'body' | 'node'> {
   readonly live: LiveRequest | undefined;
 }
 
-/** A head may be of any length; an id is short. */
+/** Bounds an id of a refused request: a header may be of any length. */
 const longestStrangersId = 200;
 
 /** Characters of a handshake that are kept in memory for a person. */
 const longestShown = 500;
 
-/** Outcomes whose event the claim has put into the journal, or that belong to an event that is there already. */
+/** Outcomes whose event is already in the journal: by the claim, or as the event that it repeats. */
 const journalled: ReadonlySet<string> = new Set([
   'accepted',
   'coalesced',
@@ -57,7 +57,7 @@ const journalled: ReadonlySet<string> = new Set([
   'deliveryFailed',
   'split',
 ]);
-/** What runs later, so that its own end has a line. */
+/** Outcomes whose work runs later and logs its own end. */
 const accepted: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'split']);
 const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter', 'ignoredScript', 'duplicate']);
 
@@ -85,13 +85,13 @@ export function createDecisions(ports: DecisionPorts): Decisions {
       }
       const kind = outcome.kind;
       const status = statusOf(outcome);
-      // A reason says that nothing comes of it after all, such as a cron job that rests.
+      // With a reason no work follows, for example because the cron job is paused.
       if (accepted.has(kind) && context.reason === undefined)
         lines.add(`webhook ${kind}`, context.route, () => fieldsOf(context, status));
       else log.log(levelOf(context), `webhook ${kind}`, fieldsOf(context, status));
-      // One that the gateway left behind when it stopped is in the journal as well, by its claim.
+      // Work that a stopping gateway left behind is in the journal too, by its claim.
       if (journalled.has(kind) || context.work !== undefined) return;
-      // Whoever captured a request can send it as often as he likes: its row is counted in memory, and its body is on disk.
+      // Anyone who captured a request can repeat it endlessly: count it in memory. Its body is already on disk.
       if (kind === 'duplicate' && context.prompt === undefined) {
         const event = eventOf(context, 'duplicate', { ...kept, headers: {}, body: '' });
         refused.add(context.id, event, { ...context, address: addressOf(live) });
@@ -101,11 +101,11 @@ export function createDecisions(ports: DecisionPorts): Decisions {
         const status = kind === 'duplicate' ? 'duplicate' : 'ignored';
         const headers = context.route === undefined ? {} : keptHeaders(context.route, live?.headers ?? {});
         const event = eventOf(context, status, { ...kept, headers, body: (live && textOf(live)) ?? '' });
-        // Not waited for and not retried: an event that was passed over owes nobody anything.
+        // Neither awaited nor retried: the record of an ignored event may be lost.
         keeper.submit([{ kind: 'put', collection: 'events', key: context.id, value: event }], () => {});
         return;
       }
-      // Who asks in a handshake need not have signed, so that is kept in memory too.
+      // A handshake need not be signed, so it is kept in memory too.
       const isAnswered = kind === 'handshake' && status < 300;
       const shown = kind === 'handshake' ? outcome.shownField : undefined;
       const body = shown === undefined || live === undefined ? '' : cut(fieldOf(live, shown), longestShown);
@@ -117,14 +117,14 @@ export function createDecisions(ports: DecisionPorts): Decisions {
   };
 }
 
-/** A proxy on this machine names the sender last (RFC 7239 §7.4 has it likewise); what a sender wrote there itself comes before. */
+/** A proxy on this machine appends the sender last (as in RFC 7239 §7.4); earlier entries may be forged by the sender. */
 function addressOf(live: LiveRequest | undefined): string {
   const address = live?.address ?? '';
   if (senderOf(address) !== undefined) return address;
   return live?.headers['x-forwarded-for']?.split(',').at(-1)?.trim() || address;
 }
 
-/** What a request that is refused unread says of itself is nobody's word, and still what its sender asks about. */
+/** A request that is refused unread has an unverified id; it is kept because its sender will refer to it. */
 function named(
   context: RequestContext,
   live: LiveRequest | undefined,
@@ -135,7 +135,7 @@ function named(
   return given === undefined ? context : { ...context, deliveryId: redact(given).slice(0, longestStrangersId) };
 }
 
-/** A refused one leaves neither headers nor a body. */
+/** A refused request is recorded without headers and body. */
 function eventOf(
   context: RequestContext,
   status: EventRecord['status'],
@@ -174,14 +174,14 @@ function fieldsOf(context: RequestContext, status: number | undefined): Record<s
   };
 }
 
-/** A ping is a platform's greeting, not news (EVT-1). */
+/** A ping is a platform's test message, so it is logged at debug level (EVT-1). */
 function levelOf(context: RequestContext): LogLevel {
   switch (context.outcome?.kind) {
     case 'ignoredEvent':
       return context.reason === 'ping' ? 'debug' : 'info';
     case 'handshake':
       return statusOf(context.outcome) < 400 ? 'info' : 'warn';
-    // A reason says that the signature came before under another id: a request that was captured, or a secret too many share.
+    // With a reason, the signature was used before under another id: a captured request, or a secret shared too widely.
     case 'duplicate':
       return context.reason === undefined ? 'info' : 'warn';
     case 'deliveryFailed':

@@ -1,6 +1,6 @@
 /**
- * The live side of the requests under way: what cannot lie in a machine's context because it is a socket, bytes or a
- * secret. One row per request, keyed by its id, gone when the request ends.
+ * The live data of the requests in progress, which a chart's context cannot hold: sockets, bytes and secrets. One row per
+ * request, keyed by its id, removed when the request ends.
  */
 
 import type { ClaimDelivery, Opened } from '../../actors/webhook/claim-delivery.ts';
@@ -17,31 +17,31 @@ import type { TracedSpan } from '../observe/tracing.ts';
 export interface LiveRequest {
   readonly exchange: Exchange;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the client, asked while the exchange knows it; empty where no client sent it. */
+  /** The client's address, read while the exchange has it; empty if no client sent the request. */
   readonly address: string;
   body: Buffer;
-  /** The body decoded, once somebody asked for it. */
+  /** The decoded body, after the first use. */
   text: string | undefined;
-  /** The body read, once somebody asked for it. */
+  /** The parsed body, after the first use. */
   parsed: ParsedBody | undefined;
-  /** What the claim opened, until the wards are told. */
+  /** The work that the claim opened, until it is spawned. */
   opened: Opened;
-  /** How long the body and the script were waited for, in milliseconds. */
+  /** Time spent reading the body and running the script, in milliseconds. */
   bodyMs: number;
   scriptMs: number;
-  /** Where traces are made. */
+  /** Undefined unless traces are made. */
   span: TracedSpan | undefined;
-  /** It ends before anything is claimed. */
+  /** Set if the request ends before its claim. */
   readonly checksOnly?: true | undefined;
-  /** Who handed it in without a signature. */
+  /** The tool that submitted it without a signature. */
   readonly handedIn?: Hand | undefined;
-  /** Where it is an event of an array. */
+  /** Set for an event of an array. */
   readonly part?: LivePart;
 }
 
-/** The ways from an event of an array to the request that brought it. */
+/** Connects an event of an array with the request that brought the array. */
 export interface LivePart extends Part {
-  /** Claims with the other events, once each of them is ready or decided. */
+  /** Claims together with the other events, once each of them is ready or decided. */
   readonly claim: ClaimDelivery;
   /** Only the first answer counts. */
   readonly answered: (outcome: Outcome, reason?: string) => void;
@@ -75,7 +75,7 @@ export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequ
   };
 }
 
-/** What a record says of the request beyond its own fields; undefined where there is nothing to say. */
+/** The annotation of an event's record; undefined if it would be empty. */
 export function toldOf(
   { script, groupKey, receivedAtMs }: RequestContext,
   live: LiveRequest | undefined,
@@ -83,7 +83,7 @@ export function toldOf(
 ): Told | undefined {
   const bodyMs = live?.bodyMs ?? 0;
   const scriptMs = live?.scriptMs ?? 0;
-  // A clock that was set back meanwhile measures nothing.
+  // Zero if the clock was set back meanwhile.
   const checkMs = Math.max(0, nowMs - receivedAtMs);
   const handedIn = live?.handedIn;
   const isPlain = script === undefined && groupKey === undefined && handedIn === undefined;
@@ -104,21 +104,21 @@ export function replayed({ replay }: RequestContext): Pick<EventRecord, 'replayO
   return { replayOf: replay.of, isEdited: replay.isEdited, isDry: replay.isDry };
 }
 
-/** The decoded body; undefined where it is not UTF-8. Decoded once for all who ask. */
+/** The decoded body; undefined if it is not UTF-8. Decoded once. */
 export function textOf(live: LiveRequest): string | undefined {
   live.text ??= decodeBody(live.body);
   return live.text;
 }
 
-/** The payload, or why there is none. Read once: a request has one route, and a route one rule of bodies. */
+/** The payload, or why there is none. Parsed once: a request has one route, and a route one body rule. */
 export function parsedOf(live: LiveRequest | undefined, rule?: BodyRule): ParsedBody {
   if (live === undefined) return ended;
-  // The headers are those of the array; an event of it is JSON.
+  // The headers are those of the array; each of its events is JSON.
   live.parsed ??= parseBody(textOf(live), live.part === undefined ? live.headers : {}, rule);
   return live.parsed;
 }
 
-/** The text of a field of a body that is an object; empty where it has none. */
+/** The text of a field of an object body; empty if the field is missing. */
 export function fieldOf(live: LiveRequest, path: string): string {
   const parsed = parsedOf(live);
   return parsed.ok ? scalarText(lookUp(parsed.value, path)) : '';

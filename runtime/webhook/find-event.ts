@@ -1,7 +1,7 @@
 /**
- * Finds the event that a person means by an id. A key means one event; the id of a delivery is its sender's, and is told
- * apart by profile and route alone, so that one may stand for events of several routes: those are named, and none is
- * guessed. Of the events that came to one route under an id the newest is meant.
+ * Finds the event that a person means by an id. A key identifies one event. A delivery id comes from the sender and is
+ * unique only per profile and route, so it may match events of several routes: those are listed, and none is chosen. Of
+ * the events of one route with the same id, the newest is meant.
  * @see DUR-2 and IDM-1 in docs/specification.md
  */
 
@@ -13,10 +13,10 @@ import { Refusal } from '../control/refusal.ts';
 import { ambiguous, keysOfPrefix, latest, mostCandidates, shortestPrefix } from '../dispatch/meant-key.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 
-/** Equal requests of one sender that were refused. */
+/** A group of equal refused requests of one sender. */
 export interface Alike {
   readonly count: number;
-  /** Of the first of them: what names the row while its newest changes. */
+  /** The key of the first request, which identifies the row while its newest request changes. */
   readonly firstKey: string;
   readonly firstAtMs: number;
   readonly lastAtMs: number;
@@ -25,28 +25,28 @@ export interface Alike {
 export interface FoundEvent {
   readonly key: string;
   readonly event: EventRecord;
-  /** What a refused request is counted among, where it is not the only one. */
+  /** The group of a refused request; absent if it is the only one. */
   readonly alike?: Alike;
 }
 
 export interface FindEventPorts {
   readonly journal: () => Journal | undefined;
-  /** The refused requests, which no disk holds. */
+  /** The refused requests, which are kept in memory only. */
   readonly refused: {
-    /** Those of an id or key, newest first. */
+    /** Those with the id or key, newest first. */
     withId(id: string): readonly FoundEvent[];
     newestFirst(): Iterable<FoundEvent>;
   };
 }
 
 /**
- * Finds an event by its key, its id, the key of its run, the beginning of its key or id, or `latest`; refuses an id that
- * leaves several.
- * @param acts the event is acted on, so an id of its sender must be complete: "order-1" never means "order-12"
+ * Finds an event by its key, its id, the key of its run, the beginning of its key or id, or `latest`; rejects with a
+ * Refusal if several match.
+ * @param acts the event will be acted on, so a sender's id must be complete: "order-1" never means "order-12"
  */
 export type FindEvent = (id: string, choice?: EventChoice, acts?: boolean) => Promise<FoundEvent | undefined>;
 
-/** The beginning of a sender's id, which no index holds, is looked for among this many of the newest events. */
+/** How many of the newest events are searched for the beginning of a sender's id, which has no index. */
 const mostScanned = 5_000;
 
 export function createFindEvent({ journal, refused }: FindEventPorts): FindEvent {
@@ -55,7 +55,7 @@ export function createFindEvent({ journal, refused }: FindEventPorts): FindEvent
     return event && { key, event };
   }
 
-  /** The event that a run of this key works on; a burst's run has a key of its own. */
+  /** The event that a run of this key works on; the run of a batch has its own key. */
   async function ofRun(run: string): Promise<FoundEvent | undefined> {
     const event = (await journal()?.get('runs', run))?.value.eventKey;
     return event === undefined ? undefined : byKey(event);
@@ -88,7 +88,7 @@ export function createFindEvent({ journal, refused }: FindEventPorts): FindEvent
         return true;
       });
     }
-    // A refused request may bear any id, so it never competes with an event.
+    // A refused request may have any id, so it never competes with an event.
     if (found.size === 0) for (const one of refused.newestFirst()) take(one);
     const [first, ...others] = [...found.values()];
     if (first === undefined || others.length === 0) return first;
@@ -118,7 +118,7 @@ export function createFindEvent({ journal, refused }: FindEventPorts): FindEvent
   };
 }
 
-/** The newest event that came under an id to each route that it came to, newest first; a duplicate is none. */
+/** The newest event with an id for each route, newest first; duplicates are not counted. */
 export async function eventsOfId(
   journal: Journal | undefined,
   id: string,
@@ -138,7 +138,7 @@ function newestOfRoutes(found: readonly FoundEvent[]): FoundEvent[] {
   return found.filter(({ event }) => isNew(event));
 }
 
-/** Says of each event whether it is the first of its id that came to its route. */
+/** Returns a predicate: true for the first event of its id and route that it is called with. */
 function newPlaces(): (event: EventRecord) => boolean {
   const seen = new Set<string>();
   return ({ profile, route, deliveryId }) => {
@@ -149,7 +149,7 @@ function newPlaces(): (event: EventRecord) => boolean {
   };
 }
 
-/** The requests that a row stands for, as the row names them. */
+/** The group of a refused request, as a listing names it. */
 export function alikeOf(alike: Alike | undefined): Pick<DeliveryRow, 'alike'> {
   if (alike === undefined) return {};
   const { count, firstKey, firstAtMs, lastAtMs } = alike;
@@ -171,7 +171,7 @@ function theOne(id: string, found: readonly FoundEvent[]): FoundEvent | undefine
   if (found.length < 2) return found[0];
   const rows = found.slice(0, mostCandidates).map(({ key, event }) => {
     const received = new Date(event.receivedAtMs).toISOString();
-    // A refused request may have named anything as its route.
+    // A refused request may name anything as its route.
     return `\n  ${key}  received ${received}, route ${JSON.stringify(event.route)}, profile ${JSON.stringify(event.profile)}`;
   });
   const more = found.length > rows.length ? `\n  and ${found.length - rows.length} more` : '';

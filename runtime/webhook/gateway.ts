@@ -1,4 +1,4 @@
-/** Fills the holes of the gateway chart: its wards, its front and the end of its work. */
+/** Provides the effects of the gateway chart: its pools, its HTTP server and the end of its work. */
 
 import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';
 import type { Places } from '../../actors/dispatch/places.ts';
@@ -18,30 +18,30 @@ export interface GatewayPorts {
   readonly deliveries: AnyActorLogic;
   readonly platforms: AnyActorLogic;
   readonly cronJobs: AnyActorLogic;
-  /** When cron jobs are fired by themselves. */
+  /** Starts and stops the firing of cron jobs. */
   readonly schedule: { start(): void; stop(): void };
   readonly fronts: FrontKeeper;
   readonly places: Places;
   /**
-   * Ends a recovery, and leaves the deliveries that wait for their place to the next start, or everything that has not begun to
-   * the other gateways of the journal.
+   * Ends a recovery, and leaves waiting deliveries to the next start, or all work that has not begun to the other
+   * gateways of the journal.
    */
   readonly park: () => void;
-  /** Leaves the batches that gather to the other gateways; absent where there are none. */
+  /** Leaves collecting batches to the other gateways; absent if there are none. */
   readonly leaveBatches?: (() => void) | undefined;
   readonly wards: () => Wards;
   readonly nowMs: () => number;
-  /** Milliseconds that only rise: a drain is not longer for a clock that is set back. */
+  /** Milliseconds that only rise, so setting the clock back does not lengthen a drain. */
   readonly steadyMs: () => number;
   readonly log: Logger;
   readonly drainTimeoutMs: () => number;
-  /** How long requests under way may take when the gateway stops. */
+  /** How long requests in progress may take when the gateway stops. */
   readonly answerGraceMs: () => number;
 }
 
 export function wireGateway(ports: GatewayPorts) {
   const { fronts } = ports;
-  /** Answers under way and runs under way share one time to end in. */
+  /** Answers and runs in progress share one deadline. */
   let drainEndsAtMs = 0;
 
   return gatewayMachine.provide({
@@ -57,7 +57,7 @@ export function wireGateway(ports: GatewayPorts) {
       closeFront: fromPromise<undefined, undefined>(async ({ signal }) => {
         drainEndsAtMs = ports.steadyMs() + ports.drainTimeoutMs();
         fronts.retire();
-        // One that crashes meanwhile has no requests any more.
+        // After a crash there are no requests left.
         const late = setTimeout(() => signal.aborted || answerLate(ports), ports.answerGraceMs());
         try {
           await fronts.retired();
@@ -75,12 +75,12 @@ export function wireGateway(ports: GatewayPorts) {
       startSchedule: () => ports.schedule.start(),
       stopSchedule: () => ports.schedule.stop(),
       retireFront: () => fronts.retire(),
-      // Their runs begin at once: only the front has gone or moved.
+      // Their runs begin at once: only the HTTP server has closed or moved.
       settleGroups: () => flush(ports),
       flushGroups: () => {
-        // No further run begins; those under way may end in their time.
+        // No further run begins; those in progress may end within the drain timeout.
         ports.places.pause();
-        // A long queue would be sent until the time is over, and what is sent just then be cut off with an unknown outcome.
+        // Otherwise a long queue would be sent until the timeout, which would cut off a delivery with an unknown outcome.
         ports.park();
         (ports.leaveBatches ?? flush)(ports);
       },
@@ -88,7 +88,7 @@ export function wireGateway(ports: GatewayPorts) {
   });
 }
 
-/** A sender whose script still runs would else see its connection cut, and not know that it may come back. */
+/** Otherwise a sender whose script still runs would see its connection cut, and not learn that it may retry. */
 function answerLate({ wards, log }: GatewayPorts): void {
   const { requests } = wards();
   if (requests.size === 0) return;
@@ -107,17 +107,17 @@ function flush({ wards, nowMs }: GatewayPorts): void {
   });
 }
 
-/** Waits until bursts are on disk and runs and deliveries under way have ended, or the time for it is over. */
+/** Resolves when batches are on disk and runs and deliveries in progress have ended, or at the deadline. */
 async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: AbortSignal): Promise<void> {
   const { groups, runs, deliveries } = ports.wards();
   for (;;) {
     const flushing = those(groups, isUnderWay);
     const running = those(runs, isUnderWay);
-    // Those that wait for their turn or their next try do so on disk as well, unless a sender waits for them.
+    // Deliveries that wait for their turn or next attempt are on disk anyway; only those with a waiting sender count.
     const sending = those(deliveries, (delivery) => isUnderWay(delivery) || isWaitedFor(recordOf(delivery)));
     const underWay = [...flushing, ...running, ...sending];
     if (underWay.length === 0 || signal.aborted) return;
-    // An event that joined while a burst was being opened has begun the next one.
+    // An event that joined while a batch was being opened has begun the next batch.
     (ports.leaveBatches ?? flush)(ports);
     const leftMs = deadlineMs - ports.steadyMs();
     if (leftMs <= 0) {
@@ -131,7 +131,7 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
   }
 }
 
-/** What a drain waits for: a batch until its run is on disk, a run or a delivery from its begin until its end is on disk. */
+/** A drain waits for a batch until its run is on disk, and for a run or a delivery until its end is on disk. */
 const isUnderWay = (child: AnyActorRef): boolean => child.getSnapshot().hasTag('underWay');
 
 function recordOf(delivery: AnyActorRef): DeliveryContext['record'] {

@@ -1,6 +1,6 @@
 /**
- * Keeps the last refused requests of each route in memory, as they came, so that their owner can ask why: the newest of
- * each answer. A request of an untrusted sender can neither fill the memory nor push out one with another answer.
+ * Keeps the last refused requests of each route in memory, as they arrived, so that the route's owner can ask why: the
+ * newest one per answer. Requests of an untrusted sender can neither fill the memory nor evict one with another answer.
  * @see SRC-5 and SEC-8 in docs/specification.md
  */
 
@@ -12,32 +12,32 @@ import { senderOf } from '../http/sender.ts';
 import type { LiveRequest } from './exchanges.ts';
 
 export interface LastRefusals {
-  /** Keeps a request of a route that was refused; passes over all others. */
+  /** Adds a refused request of a route; ignores all others. */
   add(context: RequestContext, live: LiveRequest | undefined, address: string): void;
-  /** Newest first, each with another answer. */
+  /** Newest first, each with a different answer. */
   of(profile: string, route: string): readonly RefusedRequest[];
 }
 
 type RouteId = Pick<Route, 'profile' | 'name'>;
 
 export interface RefusalPorts {
-  /** Returns the answer to a refused request, by its route as it is now; empty where the route is gone. */
+  /** Explains a refused request by its route as it is now; empty if the route was removed. */
   readonly diagnose: (refused: RefusedRequest, route: RouteId) => readonly Finding[];
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
 }
 
-/** Answers of one route that anybody can cause, and as many that take its secret. */
+/** Answers per route that need no secret, and as many that need the route's secret. */
 export const mostOfRoute = 4;
-/** Of all routes: with bodies of the longest, some ten megabytes. */
+/** Over all routes: with bodies of the maximum size, about ten megabytes. */
 export const mostKept = 128;
-/** Requests of all routes whose answer is not known yet; who asks for the answers waits for each of them. */
+/** Requests over all routes that are not diagnosed yet; `of` diagnoses those of its route before it returns. */
 export const mostWaiting = 8;
 /** Longer bodies are not kept. */
 export const longestBody = 65_536;
 /**
- * A diagnosis takes from half a millisecond to some twenty, and a flood brings ten thousand requests a second. Diagnoses get
- * a hundredth of the time, and this much in advance; a request beyond it waits, until its sender's next one takes its place.
+ * A diagnosis takes 0.5 to 20 ms, and a flood brings ten thousand requests a second. So diagnoses get one percent of the
+ * time, with this advance; a request beyond it waits, and the next one of its sender replaces it.
  */
 export const advanceMs = 50;
 const share = 0.01;
@@ -45,7 +45,7 @@ const share = 0.01;
 interface Kept {
   readonly route: RouteId;
   readonly request: RefusedRequest;
-  /** Its answer takes the secret of the route, so no flood makes room for itself here. */
+  /** Only the route's secret can produce this answer, so a flood cannot evict the request. */
   readonly isProven: boolean;
 }
 
@@ -54,7 +54,7 @@ export function createLastRefusals({ diagnose, steadyMs }: RefusalPorts): LastRe
   const kept = new Map<string, Kept>();
   /** By route, reason and address of the sender, the oldest first. */
   const waiting = new Map<string, Omit<Kept, 'isProven'>>();
-  /** What diagnoses have taken of the time, less their share since. */
+  /** The time that diagnoses have used, less their share since. */
   let takenMs = 0;
   let lastMs = steadyMs();
 
@@ -117,7 +117,7 @@ export function createLastRefusals({ diagnose, steadyMs }: RefusalPorts): LastRe
   };
 }
 
-/** A timestamp is one second further from the clock each second, for the same reason. */
+/** The distance of a timestamp from the clock grows each second while the reason is the same. */
 function withoutNumbers(text: string): string {
   return text.replace(/\d+/g, '0');
 }

@@ -1,7 +1,7 @@
 /**
- * Sends a request of the owner's through the chart, and answers what its sender would be answered. One that only its sender
- * could sign is handed in past the signature, without a slot of the sender's quota, and has the gateway's own answer. With the checks alone it stops before
- * its claim: nothing is written, delivered or run, no script of the route either, which leaves the payload as it is.
+ * Sends a request of the owner through the chart and resolves with the sender's answer. A request that only its sender
+ * could sign (`handedIn`) skips the signature and the sender's quota, and gets the gateway's own answer. With
+ * `checksOnly` it ends before its claim: nothing is written, delivered or run, and the route's script is skipped.
  * @see SUB-4 in docs/specification.md
  */
 
@@ -25,7 +25,7 @@ export interface OwnRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly checksOnly?: true | undefined;
-  /** Who hands it in without a signature; absent where it is signed. */
+  /** The tool that submits it without a signature; absent if it is signed. */
   readonly handedIn?: Hand | undefined;
 }
 

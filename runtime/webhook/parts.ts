@@ -1,8 +1,8 @@
 /**
- * The events of an array: spawns a request for each item, holds their claims until every one is either ready for its claim
- * or decided, submits those together, and settles the request that brought the array by the answers of all. An array is
- * accepted as a whole: where one event cannot be judged or written now, none is claimed, and the sender tries again.
- * Events are judged and answered in turns of the event loop, so that a long array does not delay other requests.
+ * The events of an array: spawns a request for each item, holds their claims until each is ready for its claim or
+ * decided, submits those together, and settles the request that brought the array by the answers of all. An array is
+ * accepted as a whole: if one event cannot be judged or written now, none is claimed, and the sender retries. Events are
+ * judged and answered in turns of the event loop, so that a long array does not delay other requests.
  * @see SRC-4 and IDM-2 in docs/specification.md
  */
 
@@ -23,7 +23,7 @@ export interface PartsPorts {
   readonly nextId: NextId;
   readonly nowMs: () => number;
   readonly claim: ClaimDelivery;
-  /** What is submitted before the callback returns is on disk together or not at all. */
+  /** Commits everything that is submitted before the callback returns together, or nothing of it. */
   readonly together: (submitAll: () => void) => void;
   readonly nextTurn?: NextTurn;
 }
@@ -42,11 +42,11 @@ export type SplitBody = (
 
 export interface Parts {
   readonly splitBody: SplitBody;
-  /** How many of the requests under way are events of arrays. */
+  /** How many of the requests in progress are events of arrays. */
   readonly underWay: () => number;
 }
 
-/** Events of arrays that may be under way: as many as the longest array has. They take no room from other requests. */
+/** Limit of events of arrays in progress, equal to the longest array. They use no slot of other requests. */
 export const maxParts = maxItems;
 
 export function createParts(ports: PartsPorts): Parts {
@@ -73,7 +73,7 @@ export function createParts(ports: PartsPorts): Parts {
     });
     const receivedAtMs = nowMs();
     const spawn = (item: JsonObject, index: number): boolean => {
-      // The gateway has crashed meanwhile, and the request with it.
+      // The gateway crashed meanwhile, and the request with it.
       if (wards().requests !== requests) return false;
       const id = nextId(receivedAtMs);
       const part: LivePart = {
@@ -119,7 +119,7 @@ function createBatch(
     if (undecided > 0) return;
     const failed = answers.find((answer) => answer !== undefined && isFailure(answer));
     const ready = waiting.filter((one) => one !== undefined);
-    // Each verdict moves a chart and opens its work.
+    // Each verdict advances a chart and opens its work.
     const settleAll = (settles: readonly (() => void)[]): void =>
       inTurns(
         settles,
@@ -159,8 +159,8 @@ function createBatch(
 }
 
 /**
- * Submits the claims of all events, and calls back once every verdict is there. Of several events with one id the first is
- * claimed; the others are duplicates of it without a look at the journal.
+ * Submits the claims of all events, and calls back when all verdicts are known. Of several events with one id the first
+ * is claimed; the others are duplicates of it without a read of the journal.
  */
 function claimAll(
   ready: readonly Waiting[],
@@ -189,7 +189,7 @@ function isFailure({ outcome }: Settlement): boolean {
   return statusOf(outcome) >= 400;
 }
 
-/** One failure is the answer to all, so that the sender repeats them; those that were accepted are duplicates then. */
+/** One failure answers for all, so that the sender repeats them; accepted events are then duplicates. */
 function summary(answers: readonly Settlement[]): Settlement {
   const failed = answers.findIndex(isFailure);
   if (failed >= 0) {

@@ -1,6 +1,6 @@
 /**
  * The rate windows of the routes: one small counter each, replaced when its minute is over. In memory only: a restart
- * gives every sender a fresh window.
+ * resets every window.
  * @see LIM-2 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ import { LRUCache } from 'lru-cache';
 import type { Route } from '../../machines/config/route.ts';
 import { type RateWindow, secondsUntilFree, takeSlot } from '../../machines/webhook/rate-window.ts';
 
-/** Subscriptions come and go; a window that nobody has used for so many others is long over. */
+/** A window that is evicted after so many others has expired long ago. */
 const mostWindows = 100_000;
 
 export interface RateWindows {
@@ -18,12 +18,12 @@ export interface RateWindows {
 
 export function createRateWindows(limit: (nowMs: number) => number): RateWindows {
   let made: LRUCache<string, RateWindow> | undefined;
-  /** Its room is taken whole when it is made, which is no part of a start. */
+  /** The cache allocates all of its memory at once, so it is created at the first request, not at the start. */
   const windowsOf = (): LRUCache<string, RateWindow> => {
     made ??= new LRUCache({ max: mostWindows });
     return made;
   };
-  /** Each name is built once: a string that is built for each request is hashed for each, three times. */
+  /** Each name is built once: a new string would be hashed three times per request. */
   const names = new WeakMap<Route, string>();
   const nameOf = (route: Route): string => {
     const known = names.get(route);

@@ -1,6 +1,6 @@
 /**
- * Between the front and the request chart: answers `/health` itself, turns everything that is no webhook away, and spawns
- * one request per webhook while there is room.
+ * Between the HTTP server and the request chart: answers `/health`, refuses paths that are not webhooks, and spawns one
+ * request chart per webhook while there is room.
  * @see ADP-2 and RTE-3 in docs/specification.md
  */
 
@@ -19,11 +19,11 @@ export interface ReceiverPorts {
   readonly nextId: NextId;
   readonly traces: Pick<EventTraces, 'begin'>;
   readonly nowMs: () => number;
-  /** How many of the requests in the pool are events of arrays, which have a limit of their own. */
+  /** How many of the requests in the pool are events of arrays, which have their own limit. */
   readonly parts: () => number;
 }
 
-/** More requests than this at the same time are told to come back: each holds a body of up to the cap. */
+/** Further requests are refused as overloaded: each may hold a body of the maximum size. */
 const maxRequests = 10_000;
 
 const healthy = { status: 200, body: JSON.stringify({ status: 'ok', platform: 'webhook' }) };

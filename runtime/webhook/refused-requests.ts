@@ -1,5 +1,5 @@
 /**
- * Remembers refused requests in memory, so that those of third parties push out no others: a ring for each route and reason, in
+ * Keeps refused requests in memory, so that those of third parties evict no others: a ring for each route and reason, in
  * which equal requests of one sender are one row with a count. Requests that reach no route share a ring for each reason,
  * since their senders choose the paths. Writes nothing to disk and explains nothing.
  * @see SEC-8 and DUR-2 in docs/specification.md
@@ -13,27 +13,27 @@ import type { FoundEvent } from './find-event.ts';
 
 export interface RefusedRequests {
   add(key: string, event: EventRecord, from: RefusedFrom): void;
-  /** The rows, each by its newest request, newest first; only those before a key where one is given. */
+  /** The rows by their newest request, newest first; with `before`, only those before that key. */
   newestFirst(before?: string): Iterable<FoundEvent>;
-  /** The requests that bear the id, or this key: the first and the latest of each row are known. */
+  /** The requests with the id or key. Each row keeps its first and its latest requests. */
   withId(id: string): readonly FoundEvent[];
 }
 
-/** What a refusal is counted by. */
+/** The fields by which refusals are counted. */
 export interface RefusedFrom extends Pick<RequestContext, 'route' | 'outcome' | 'reason'> {
   readonly address: string;
 }
 
-/** Senders of a route that are refused for one reason. */
+/** Rows of one ring: the senders of a route that are refused for one reason. */
 export const mostInRing = 50;
-/** Rows of all rings: with texts of the longest, some ten megabytes. */
+/** Rows of all rings: with texts of the maximum size, about ten megabytes. */
 export const mostRows = 2_000;
-/** Earlier requests of a row that are found by their ids: the latest, and the first. */
+/** Earlier requests of a row that can be found by id: the latest, and the first. */
 export const mostRemembered = 20;
 const longestText = 200;
 const longestReason = 600;
 
-/** A request as its row remembers it; the rest is as in the newest. */
+/** An earlier request of a row; its other fields are those of the newest. */
 type Brief = Pick<EventRecord, 'deliveryId' | 'receivedAtMs'> & { readonly key: string };
 
 interface Row {
@@ -41,19 +41,19 @@ interface Row {
   readonly name: string;
   readonly sender: string;
   readonly count: number;
-  /** Of the newest. */
+  /** The key of the newest request. */
   readonly key: string;
   readonly event: EventRecord;
-  /** Those before it, newest first; the last of them is the first of all. */
+  /** Earlier requests, newest first; the last one is the first of the row. */
   readonly earlier: readonly Brief[];
 }
 
 type Ring = Map<string, Row>;
 
 export function createRefusedRequests(): RefusedRequests {
-  /** Each ring's rows, the one that changed last at the end. */
+  /** The rows of each ring, the one that changed last at the end. */
   const rings = new Map<string, Ring>();
-  /** All rows by their keys, rising: a listing walks back from the end and sorts nothing. */
+  /** All rows by ascending key, so that a listing walks back from the end and does not sort. */
   const listed: Row[] = [];
 
   function* newestFirst(before?: string): Generator<Row> {
@@ -68,7 +68,7 @@ export function createRefusedRequests(): RefusedRequests {
     if (rows?.size === 0) rings.delete(ring);
   }
 
-  /** Only a new row needs room; the rings are walked only while all rows are taken. */
+  /** Only a new row needs room; the rings are searched only while the row limit is reached. */
   function makeRoom(ring: Ring | undefined): void {
     if (ring !== undefined && ring.size >= mostInRing) drop(oldestOfBusiest(ring));
     else if (listed.length >= mostRows) drop(oldestOfBusiest(fullest(rings)));
@@ -79,7 +79,7 @@ export function createRefusedRequests(): RefusedRequests {
       const event = shortened(given);
       const sender = senderOf(from.address) ?? '';
       const ring = ringOf(from);
-      // Each event that was repeated has a row of its own, whose reason names it.
+      // Each repeated event has its own row, because the reason names the event.
       const name = `${sender} ${event.route} ${from.outcome?.kind === 'duplicate' ? event.reason : ''}`;
       const known = rings.get(ring)?.get(name);
       if (known === undefined) makeRoom(rings.get(ring));
@@ -101,12 +101,12 @@ export function createRefusedRequests(): RefusedRequests {
   };
 }
 
-/** Reasons that the gateway words itself; others carry what the sender wrote. */
+/** Outcomes whose reason is the gateway's own text; others quote the sender. */
 const ownWords: ReadonlySet<string> = new Set(['badSignature', 'badBody', 'handshake']);
 
 function ringOf({ route, outcome, reason = '' }: RefusedFrom): string {
   const kind = outcome?.kind ?? 'internal';
-  // A timestamp is one second further from the clock each second, for the same reason.
+  // The distance of a timestamp from the clock grows each second while the reason is the same.
   const why = ownWords.has(kind) ? reason.replace(/\d+/g, '0') : '';
   return route === undefined ? `${kind}: ${why}` : `${kind} ${route.profile}/${route.name}: ${why}`;
 }
@@ -131,7 +131,7 @@ function foundIn({ event, count, earlier }: Row, { key, deliveryId, receivedAtMs
   return { ...found, alike: { count, firstKey, firstAtMs, lastAtMs: event.receivedAtMs } };
 }
 
-/** Where a key stands among rising ones, or would. */
+/** The index of a key among ascending rows, or its insertion point. */
 function placeOf(rows: readonly Row[], key: string): number {
   let low = 0;
   let high = rows.length;
@@ -149,7 +149,7 @@ function fullest(rings: ReadonlyMap<string, Ring>): Ring {
   return fullest;
 }
 
-/** One sender with many paths does not push out the others of its ring. */
+/** One sender with many paths does not evict the others of its ring. */
 function oldestOfBusiest(ring: Ring): Row {
   const counts = new Map<string, number>();
   for (const { sender } of ring.values()) counts.set(sender, (counts.get(sender) ?? 0) + 1);
@@ -157,7 +157,7 @@ function oldestOfBusiest(ring: Ring): Row {
   return [...ring.values()].find(({ sender }) => counts.get(sender) === most) as Row;
 }
 
-/** A sender writes a path, an id and a type of any length, and a piece of a text keeps all of it in memory. */
+/** A path, an id and a type may be of any length, and a slice of a string keeps all of it in memory. */
 function shortened(event: EventRecord): EventRecord {
   const { deliveryId, route, event: type, reason } = event;
   return {

@@ -1,7 +1,7 @@
 /**
- * Sends a journalled event through the chart once more, as a new delivery: by the route as it is now, without the
- * signature, which was checked when the event first came, and without a slot of the sender's quota. A person may change the
- * payload, the event type and the route, or have nothing delivered; every rule after the signature applies all the same.
+ * Sends a journalled event through the chart again, as a new delivery: with the current route, without the signature,
+ * which was checked when the event arrived, and without the sender's quota. A person may change the payload, the event
+ * type and the route, or suppress deliveries; all rules after the signature still apply.
  * @see DUR-2 in docs/specification.md
  */
 
@@ -19,9 +19,9 @@ export interface ReplayPorts {
   readonly nowMs: () => number;
 }
 
-/** What a person changes of the event that is replayed; what is absent stays. */
+/** The changes to the replayed event; absent fields stay as they were. */
 export interface ReplayChanges {
-  /** The payload, as a sender would write it. */
+  /** The payload in the sender's format. */
   readonly payload?: string;
   readonly event?: string;
   /** Another route of the same profile. */
@@ -30,12 +30,12 @@ export interface ReplayChanges {
   readonly isDry?: true;
 }
 
-/** The answer that the chart gave, and the key of the new event. */
+/** The chart's answer, and the key of the new event. */
 export interface Replayed extends Reply {
   readonly key: string;
 }
 
-/** Resolves with the answer that the chart gives; its body names the new delivery id. */
+/** Resolves with the chart's answer; its body names the new delivery id. */
 export function replayEvent(
   key: string,
   event: EventRecord,

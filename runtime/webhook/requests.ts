@@ -1,5 +1,6 @@
 /**
- * Fills the holes of the request chart: each rule bound to the facts it looks up, each effect to the live request it concerns.
+ * Provides the rules and effects of the request chart: each rule with the facts it reads, each effect with its live
+ * request.
  */
 
 import { assign, fromPromise } from 'xstate';
@@ -45,10 +46,10 @@ export interface RequestPorts {
   readonly facts: RequestFacts;
   readonly nowMs: () => number;
   readonly newDeliveryId: () => string;
-  /** Take one of the rate window, and of the allowance of handshakes. */
+  /** Use one slot of the rate window, and one of the handshake limit. */
   readonly takeSlot: (route: Route, nowMs: number) => void;
   readonly takeGreeting: (route: Route, nowMs: number) => void;
-  /** Reports that the deprecated scheme was used; the log says it once per route. */
+  /** Reports a request with the deprecated scheme; logged once per route. */
   readonly noteDeprecated: (route: Route, scheme: string) => void;
   readonly exchanges: Exchanges;
   readonly bodies: BodyBudget;
@@ -56,14 +57,16 @@ export interface RequestPorts {
   readonly runScript: RunScript;
   readonly splitBody: SplitBody;
   readonly certificates: Pick<Certificates, 'fetch' | 'visit'>;
-  /** Makes the text of a handshake the secret of its subscription; resolves with whether it is that now, and never rejects. */
+  /**
+   * Makes the key of a handshake the secret of its subscription; resolves with whether that succeeded, and never rejects.
+   */
   readonly learnKey: (route: Route, handshake: KeyHandshake) => Promise<boolean>;
-  /** The trace that is kept with an event. */
+  /** The trace that is stored with an event. */
   readonly traceparentOf: (live: LiveRequest | undefined) => string | undefined;
   readonly wards: () => Wards;
 }
 
-/** What a handshake brings. */
+/** The key of a handshake, with the request's query. */
 export interface KeyHandshake {
   readonly key: string;
   readonly query: string | undefined;
@@ -74,7 +77,7 @@ const unused: RuleInput = { nowMs: 0, freshId: '' };
 
 export function wireRequest(ports: RequestPorts) {
   const { facts, exchanges, nowMs } = ports;
-  /** Offered to each rule that may need an id, and drawn anew once one has taken it: most requests have their own. */
+  /** Passed to each rule that may need an id, and replaced once used: most requests have their own id. */
   let freshId = ports.newDeliveryId();
   const rule = (decide: Rule, input = (): RuleInput => unused) =>
     assign<RequestContext, RequestEvent, unknown, RequestEvent, never>(({ context }) => {
@@ -102,7 +105,7 @@ export function wireRequest(ports: RequestPorts) {
         },
       ),
       runScript: fromPromise<ScriptResult, ScriptInput>(async ({ input, signal }) => {
-        // As a script that lets the payload pass unchanged.
+        // Like a script that returns the payload unchanged.
         if (exchanges.get(input.id)?.checksOnly === true)
           return { kind: 'exited', code: 0, stdout: JSON.stringify(input.payload) };
         const beganAtMs = nowMs();
@@ -132,7 +135,7 @@ export function wireRequest(ports: RequestPorts) {
       readBody: ({ context, self }) => {
         const live = exchanges.get(context.id);
         if (live === undefined) return;
-        // A declared length that does not fit is refused before a byte is read; what comes is counted as it comes.
+        // A declared length beyond the budget is refused before any byte is read; arriving bytes are counted as they arrive.
         const account = ports.bodies.open(live.address, context.declaredBytes);
         if (account === undefined) {
           self.send({ type: 'body.crowded' });
@@ -142,7 +145,7 @@ export function wireRequest(ports: RequestPorts) {
           if (outcome.kind === 'read') live.body = outcome.bytes;
           live.bodyMs = nowMs() - context.receivedAtMs;
           self.send({ type: bodyFacts[outcome.kind] });
-          // The signature has been checked, or the body is gone.
+          // The signature has been checked by now, or the body is dropped.
           account.close();
         };
         live.exchange.readBody(facts.maxBodyBytes(), settled, account.grow);
@@ -186,13 +189,13 @@ export function wireRequest(ports: RequestPorts) {
         if (context.outcome.kind === 'handshake' && context.outcome.keyField !== undefined && context.route) {
           const { outcome, route } = context;
           const { query } = live.exchange.head;
-          // The provider sends it once: what is not on disk must not be answered as taken.
+          // The provider sends the key once: do not acknowledge it before it is on disk.
           void ports
             .learnKey(route, { key: fieldOf(live, context.outcome.keyField), query })
             .then((isLearnt) => live.exchange.reply(replyTo(isLearnt ? outcome : { kind: 'unavailable' })));
         } else if (live.part !== undefined) live.part.answered(context.outcome, context.reason);
         else {
-          // No provider reads the answer to what its owner hands in.
+          // A request that its owner submits has no provider that reads the answer.
           const route = live.handedIn === undefined ? context.route : undefined;
           live.exchange.reply(replyOf(context.outcome, route && facts.compiled(route).answer));
         }
@@ -201,7 +204,7 @@ export function wireRequest(ports: RequestPorts) {
   });
 }
 
-/** A provider that reads the answer gets 200 with what it knows. */
+/** A provider that reads the answer gets 200 and the parts of the answer that exist. */
 function replyOf(outcome: Outcome, answer: Answer | undefined): TableReply {
   const reply = replyTo(outcome);
   if (answer === undefined || outcome.kind === 'handshake' || reply.status >= 300) return reply;
@@ -250,7 +253,7 @@ function claimRequestOf(
   return { key: context.id, nowMs, event, plan: planOf(context), signatureForMs: claimedForMs };
 }
 
-/** Where the response goes, and what is reported beside it; of a dry replay nothing is (DLV-6). */
+/** The target of the response and the reports besides it; a dry replay has none (DLV-6). */
 function deliveriesOf(
   { deliverTo, deliverExtra = {}, replay }: RequestContext,
   { deliver, on }: Route,

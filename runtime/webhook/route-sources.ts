@@ -1,6 +1,6 @@
 /**
- * Gathers the routes of every profile: those of its configuration and its subscriptions file. The stores of the files
- * live across reloads, so that the last good subscriptions stay in force however often the configuration changes.
+ * Collects the routes of every profile: those of its configuration and of its subscriptions file. The stores of the files
+ * survive reloads, so that the last valid subscriptions stay in force when the configuration changes.
  * @see SUB-2 in docs/specification.md
  */
 
@@ -14,13 +14,13 @@ import { readingSubscriptions, type SubscriptionContext } from '../../machines/c
 import type { RouteSources } from './route-table.ts';
 
 export interface SourceReader {
-  /** The sources of a home as it stands; the stores of profiles that stay are the same, read by the home's new rules. */
+  /** The sources of the current home. Profiles that stay keep their stores, which then use the new home's rules. */
   read(home: LoadedHome): RouteSources;
 }
 
 export interface SourceReaderPorts {
   readonly log: Logger;
-  /** Hears every secret that a subscription holds. */
+  /** Registers each secret of a subscription with the redactor. */
   readonly learn: (secret: string) => void;
 }
 
@@ -51,13 +51,13 @@ export function createSourceReader(ports: SourceReaderPorts): SourceReader {
   };
 }
 
-/** Everything of a home that tells one reading of a profile's subscriptions from another. */
+/** The settings of a home that affect how a profile's subscriptions are read, as a text to compare. */
 function rulesOf(home: LoadedHome, profile: ProfileName): string {
   const { host, secret, allowWeakSecrets, publicUrl, profiles } = subscriptionContext(home, profile);
   return JSON.stringify([host, secret, allowWeakSecrets, publicUrl, profiles === undefined ? null : [...profiles]]);
 }
 
-/** What a profile's dynamic routes are held against. */
+/** The settings by which a profile's dynamic routes are checked. */
 export function subscriptionContext(home: LoadedHome, profile: ProfileName): SubscriptionContext {
   const { main, existing } = home;
   const { host, allowWeakSecrets, publicUrl } = main.settings.webhook;

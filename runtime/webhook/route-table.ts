@@ -1,6 +1,6 @@
 /**
- * The routes in force: those of the configuration and the dynamic subscriptions of every profile. Asks on each
- * request whether a subscriptions file has changed, so that a new subscription answers at once and without a restart.
+ * The routes in force: those of the configuration and the dynamic subscriptions of every profile. Checks on each request
+ * whether a subscriptions file has changed, so that a new subscription works at once, without a restart.
  * @see SUB-2 and PRF-1 in docs/specification.md
  */
 
@@ -20,9 +20,9 @@ export interface RouteSources {
 
 export interface RouteDesk {
   find(path: string): CompiledRoute | undefined;
-  /** False while the subscriptions of a profile have never been read, so that a route may be missing. */
+  /** False while a profile's subscriptions have never been read, so that a route may be missing. */
   isComplete(): boolean;
-  /** The compiled form of a route, also of one that a reload has replaced meanwhile. */
+  /** The compiled form of a route, even if a reload has replaced the route meanwhile. */
   compiled(route: Route): CompiledRoute;
   /** The route of a profile by its name. */
   named(profile: string, name: string): RouteWithSecret | undefined;
@@ -31,11 +31,11 @@ export interface RouteDesk {
 
 export function createRouteDesk(first: RouteSources): RouteDesk {
   let sources = first;
-  /** Compiled when it is first asked for: of ten thousand routes few are. */
+  /** Routes are compiled at their first use: of ten thousand routes few are used. */
   const compiledOf = new WeakMap<Route, CompiledRoute>();
   let fresh = false;
   let configured = bookOf(sources.configured);
-  /** Static routes win over dynamic ones. */
+  /** Static routes take precedence over dynamic ones. */
   let books: RouteBook<RouteWithSecret>[] = [configured];
   let isComplete = true;
 
@@ -48,7 +48,7 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
   }
 
   function refresh(): void {
-    // Requests that arrive in one turn of the loop see the same files.
+    // Requests of one turn of the event loop use the same files.
     if (fresh) return;
     fresh = true;
     setImmediate(() => {
@@ -76,7 +76,7 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
     },
     compiled(route) {
       const compiled = compiledOf.get(route);
-      // Every route in a context came from this desk; one that did not must not be served without its secret.
+      // Every route in a context came from this table; any other must not be served without its secret.
       if (compiled === undefined) throw new TypeError(`route "${route.name}" was not compiled by this table`);
       return compiled;
     },

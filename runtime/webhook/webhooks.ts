@@ -1,6 +1,6 @@
 /**
- * Assembles the webhook half: the journal, the desks of the routes, the requests with their chart's holes filled, the
- * front, and what the supervisor asks of them; the work that events lead to is `work-half.ts`'s. Decides nothing.
+ * Assembles the webhook half: the journal, the route table, the requests with their chart's effects, the HTTP server, and
+ * what the supervisor uses of them. `runtime/dispatch/assemble.ts` assembles the work of events. Decides nothing.
  * @see INS-1 and RTE-3 in docs/specification.md
  */
 
@@ -70,18 +70,18 @@ import { createRouteDesk, type RouteSources } from './route-table.ts';
 
 export interface WebhookPorts {
   readonly paths: HomePaths;
-  /** Takes the home before its journal is opened; resolves with what prevents that. */
+  /** Locks the home before its journal is opened; resolves with the fault that prevents it. */
   readonly hold: () => Promise<Fault | undefined>;
   /** Reads the shared documents; resolves with the fault that prevents it. */
   readonly openDocuments: () => Promise<Fault | undefined>;
   readonly root: () => AnyActorRef;
-  /** Follows whether a run waits for a person. */
+  /** Calls back when a run begins or stops waiting for a person; returns the function that ends this. */
   readonly whileAsked: (run: string, changed: (waits: boolean) => void) => () => void;
   /** The home as it was last read. */
   readonly home: () => LoadedHome;
-  /** What a profile lends; undefined for one that is not configured. */
+  /** What a profile provides to its routes; undefined if the profile is not configured. */
   readonly deskOf: (profile: string) => ProfileDesk | undefined;
-  /** The settings to listen by: those that a reload has read, else those in force. */
+  /** The settings to listen by: those of a reload in progress, else those in force. */
   readonly wanted: () => Settings;
   readonly redactor: Redactor;
   readonly compiling: CompileOptions;
@@ -91,7 +91,7 @@ export interface WebhookPorts {
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
   readonly every: Every;
-  /** Answers what another gateway of the database asks. */
+  /** Answers a question of another gateway of the database. */
   readonly answerOthers: (question: string) => Promise<string>;
   /** How many runs, and how many deliveries, may wait in memory; 10,000 unless given. */
   readonly mostWaiting?: number | undefined;
@@ -104,9 +104,9 @@ export interface Webhooks {
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
-  /** The delivery id of an event, by its key or by that of its run; undefined where the journal cannot be read at once. */
+  /** The delivery id of an event, by its key or its run's key; undefined if the journal has no synchronous read. */
   deliveryOf(key: string): string | undefined;
-  /** How many runs hold a place and how many wait for one. */
+  /** How many runs hold a slot and how many wait for one. */
   load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => Promise<string | undefined>): DeliveryDesk;
@@ -114,45 +114,45 @@ export interface Webhooks {
   readonly cancelRun: CancelRun;
   readonly seenRun: SeenRun;
   readonly recovered: WorkHalf['recovered'];
-  /** Answers a request of the owner's as its sender would be answered. */
+  /** Sends a request of the owner; resolves with the answer that its sender would get. */
   readonly sendOwn: (request: OwnRequest) => Promise<Reply>;
-  /** A run asks a person. */
+  /** Reports that a run has a question for a person. */
   readonly asked: ProgressReports['asked'];
   readonly cron: CronView;
-  /** The other gateways of the database, which ask this one too; absent where it is alone. */
+  /** The other gateways of the database, and the answers to their questions; absent unless the journal is shared. */
   readonly neighbours?: () => Promise<Neighbours>;
   /** The routes in force, with the stores of their subscriptions. */
   sources(): RouteSources;
-  /** Whether the front stands where these settings want it, or is closed where they want none. */
+  /** Whether the HTTP server listens by these settings, or is closed if they disable it. */
   listensAs(settings: Settings): boolean;
-  /** Takes up the work that the journal remembers. */
+  /** Recovers the work of the journal. */
   resume(): Promise<void>;
-  /** Takes the home over that was read anew. */
+  /** Applies a home that was just read. */
   reconfigure(): void;
-  /** Ends what a crashed gateway left behind. */
+  /** Ends the remains of a crashed gateway. */
   abandon(): void;
-  /** What waits on disk for the next start; undefined where no journal on disk is open. */
+  /** The work that waits on disk for the next start; undefined if no journal on disk is open. */
   left(): Promise<LeftWork | undefined>;
-  /** Lets go of the journal and of everything that looks at it. */
+  /** Closes the journal and everything that reads it. */
   close(): Promise<void>;
 }
 
-/** Handshakes of one route; a provider plays a few, and repeats one that failed. */
+/** Handshakes per route; a provider sends a few, and repeats one that failed. */
 const greetingsPerMinute = 10;
 const noBody = Buffer.alloc(0);
 const internalError = replyTo({ kind: 'internal' });
 const draining = replyTo({ kind: 'draining' });
 
-/** How long an owner's session lives without a heartbeat: three heartbeats. */
+/** How long a session of the journal lives without a heartbeat. */
 const sessionTtlMs = 60_000;
-/** The same on a database, where another gateway takes over as soon as it runs out. */
+/** The same on a database, where another gateway adopts the work as soon as the session expires. */
 const sharedSessionTtlMs = 10_000;
 const beatMs = 3_000;
-/** How often a gateway on a database looks for those that died: their work is taken over within three seconds. */
+/** How often a gateway on a database checks for killed ones, so that their work is adopted within three seconds. */
 const reapMs = 500;
-/** However short the drain is, exchanges under way get this long to be answered. */
+/** Minimum time for exchanges in progress to be answered, however short the drain is. */
 const shortestGraceMs = 5_000;
-/** A front stands so much longer, for the answers that those get who had none in that time. */
+/** Extra time of a retired HTTP server, to send the 503s of requests that ran out of time. */
 const lastAnswersMs = 500;
 /** A body that stalls for this long ends its exchange. */
 const bodyTimeoutMs = 10_000;
@@ -164,13 +164,13 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const exchanges: Exchanges = new Roster<string, LiveRequest>();
 
   const isShared = settings().gateway.journal === 'postgres';
-  /** Gateways of one journal go by its clock. */
+  /** Gateways of one journal use its clock. */
   const nowMs = isShared ? () => ports.nowMs() + keeper.aheadMs() : ports.nowMs;
   const opened = createKeeper({
     open: async () => {
       const refused = await ports.hold();
       if (refused !== undefined) return { ok: false, fault: refused };
-      // An event must find the routes and the jobs that the database has.
+      // Events need the routes and jobs of the database.
       const unread = await ports.openDocuments();
       if (unread !== undefined) return { ok: false, fault: unread };
       const { journal, postgres } = settings().gateway;
@@ -261,7 +261,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   async function learnKey(route: Route, { key, query }: KeyHandshake): Promise<boolean> {
     const code = new URLSearchParams(query ?? '').get(notionCode);
     try {
-      // On disk there may be another code by now, or none: then the subscription has its secret.
+      // The code on disk may have changed or been removed meanwhile: then the subscription has its secret.
       const isLearnt = await editSubscription({ home: home(), sources }, route, ({ verify_token: wanted }) =>
         wanted === code ? { secret: key, verify_token: null } : undefined,
       );
@@ -320,7 +320,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     openFront: async ({ webhook: { host, port }, gateway: { front } }, isOpen) => {
       const opened = await openFront(
         { choice: front, settings: { host, port, bodyTimeoutMs } },
-        // A front that closes takes nothing new, also not over a connection that is kept alive.
+        // A closing HTTP server accepts nothing new, not even on a kept-alive connection.
         (exchange) => (isOpen() ? receive(exchange) : exchange.reply(draining)),
         log,
       );
@@ -390,7 +390,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     pauseOf: work.pauseOf,
     resume: async () => {
       if (isAbandoned) {
-        // The session lives on, and would keep what it held from the gateway that comes.
+        // The session still lives, and its claims would keep the work from the restarted gateway.
         const fault = await keeper.beginAnew();
         if (fault !== undefined) log.log('error', fault.message, { code: fault.code });
         isAbandoned = fault !== undefined;
@@ -437,7 +437,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   };
 }
 
-/** What is still known of a request whose chart failed: enough for a row that tells people where to look. */
+/** The known facts of a request whose chart crashed: enough for a row that refers to the log. */
 function crashedRequest(
   id: string,
   { exchange, body }: LiveRequest,

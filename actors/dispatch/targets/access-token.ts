@@ -1,6 +1,6 @@
 /**
- * Keeps the short-lived token that some platforms give for an app's secret: fetched when first needed, again when it runs
- * out or the platform no longer takes it. Knows no platform; a token that cannot be had means that nothing was sent.
+ * Keeps the short-lived token that a platform issues for an app's secret: fetched when first needed, and again when it
+ * expires or the platform refuses it. If no token is available, nothing was sent.
  */
 
 import { refused, type SendOutcome, transient, type Undelivered } from '../../../machines/dispatch/send-outcome.ts';
@@ -8,18 +8,18 @@ import type { Now } from '../../ports.ts';
 
 export type TokenAnswer = { readonly kind: 'token'; readonly token: string; readonly lifetimeMs: number } | SendOutcome;
 
-/** What a call says whose token the platform no longer takes. */
+/** The result of a call whose token the platform no longer accepts. */
 export const tokenRefused = { kind: 'tokenRefused' } as const;
 
 export interface AccessToken {
-  /** Makes a call with a token; once more with a fresh one where the platform refuses the first. */
+  /** Makes a call with a token; once more with a fresh token if the platform refuses the first. */
   use<Outcome>(
     signal: AbortSignal,
     call: (token: string) => Promise<Outcome | typeof tokenRefused>,
   ): Promise<Outcome | Undelivered>;
 }
 
-/** A token is not used in the last minute of its life. */
+/** A token is not used in its last minute. */
 const marginMs = 60_000;
 
 export function createAccessToken(fetchToken: (signal: AbortSignal) => Promise<TokenAnswer>, now: Now): AccessToken {
@@ -32,7 +32,7 @@ export function createAccessToken(fetchToken: (signal: AbortSignal) => Promise<T
       kept = { token: answer.token, untilMs: now() + Math.max(0, answer.lifetimeMs - marginMs) };
       return answer.token;
     }
-    // Whatever happened to the request for a token: no message was sent.
+    // Whatever happened to the token request, no message was sent.
     if (answer.kind === 'unknown' || answer.kind === 'delivered') return transient('the platform gave no access token');
     return answer;
   };
@@ -55,7 +55,7 @@ function isRefused(outcome: unknown): outcome is typeof tokenRefused {
   return outcome === tokenRefused;
 }
 
-/** Seconds as a number or as a text; two hours where a platform says nothing. */
+/** Milliseconds from a number or text of seconds; two hours if the platform gives none. */
 export function lifetimeOf(seconds: unknown): number {
   const number = typeof seconds === 'string' ? Number(seconds) : seconds;
   return typeof number === 'number' && Number.isFinite(number) && number > 0 ? number * 1_000 : 7_200_000;

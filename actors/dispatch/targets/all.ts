@@ -1,5 +1,5 @@
 /**
- * Every platform by its name. `log` and `github_comment` are no platforms: they have no credentials here.
+ * Every platform by name. `log` and `github_comment` are not platforms: they have no credentials here.
  * @see DLV-1 in docs/specification.md
  */
 
@@ -74,7 +74,7 @@ const creators: ReadonlyMap<string, CreateTarget> = new Map<string, CreateTarget
 
 export const platformNames: readonly string[] = [...creators.keys()];
 
-/** Undefined for a name that is no platform's; settings that lack something make a target that says so. */
+/** Undefined if the name is not a platform's. With incomplete settings, the target's deliveries fail with the reason. */
 export function createPlatformTarget(
   name: string,
   settings: PlatformSettings,

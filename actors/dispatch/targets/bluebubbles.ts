@@ -1,6 +1,6 @@
 /**
- * bluebubbles: a BlueBubbles server on a Mac. The password stands in the query of every request. The server waits
- * until the message is seen in the Mac's own store, so what it calls a failure may have been sent.
+ * bluebubbles: a BlueBubbles server on a Mac. The password is in the query of every request. The server waits until the
+ * message is in the Mac's own store, so a message that it reports as failed may have been sent.
  * @see [BlueBubbles server, messageRouter](https://github.com/BlueBubblesApp/bluebubbles-server)
  * @see DLV-1 in docs/specification.md
  */
@@ -46,7 +46,7 @@ export function createBluebubbles(settings: PlatformSettings, ports: TargetPorts
           chatGuid: chat.includes(';') ? chat : `iMessage;-;${chat}`,
           tempGuid: key,
           message: text,
-          // An answer to a message needs the private interface.
+          // Replies need the private API.
           method: replyTo === undefined ? method : 'private-api',
           ...(replyTo === undefined ? {} : { selectedMessageGuid: replyTo }),
         };
@@ -80,7 +80,7 @@ function read(answer: HttpAnswer, nowMs: number): SendOutcome {
     return unknownOutcome(`the server is sending this message (${said})`);
   if (/chat.{0,40}(?:not exist|not found)|no chat/i.test(words)) return refusedAs('notFound', said);
   if (status === 500 && json.error.type === 'iMessage Error') {
-    // The failed message comes along where the Mac itself says that it was not sent.
+    // The answer contains the failed message if the Mac itself reported the failure.
     const failed = lookUp(json, 'data.error');
     return typeof failed === 'number' && failed !== 0
       ? refusedAs('permanent', `${said}, iMessage error ${failed}`)

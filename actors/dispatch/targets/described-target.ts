@@ -1,6 +1,6 @@
 /**
- * Makes a target of a platform whose API is one call with a JSON body. The platform's file describes that call, what an
- * answer means and what its texts must not contain; everything else is here.
+ * Makes a target of a platform whose API is one call with a JSON body. The platform's file describes the call, the
+ * meaning of its answers and what a text must not contain.
  * @see DLV-1, DLV-2 and DLV-4 in docs/specification.md
  */
 
@@ -36,13 +36,13 @@ export type Places =
       /** Writes the values of `keys`, empty where one is missing, as a `chat_id`; by default the first of them. */
       readonly join?: (values: readonly string[], extra: JsonObject) => string;
     }
-  /** The settings lead to this place alone. */
+  /** The settings lead to this place only. */
   | { readonly only: string };
 
 type Call = Omit<PlatformCall, 'method' | 'headers'> & Partial<Pick<PlatformCall, 'method' | 'headers'>>;
 
 export interface Context {
-  /** A setting as text; empty where it is missing, which no call is made with. */
+  /** A setting as text; empty if it is missing, in which case no call is made. */
   readonly option: (key: string) => string;
   readonly settings: PlatformSettings;
   readonly nowMs: number;
@@ -50,26 +50,26 @@ export interface Context {
 
 export interface Description
   extends Pick<Wire, 'name' | 'limit' | 'maxPieces' | 'inert' | 'deduplicatesForMs' | 'takesEmpty'> {
-  /** Its usual address; absent where `api_base` is needed, or `url` says it. */
+  /** Its default address; absent if `api_base` is required or `url` contains it. */
   readonly base?: string;
-  /** Settings without which no call is made. `url` is the address itself and may contain a secret. */
+  /** Required settings; no call is made without them. `url` is the complete address and may contain a secret. */
   readonly needs: readonly string[];
   readonly places: Places;
-  /** Of every call. */
+  /** Headers of every call. */
   headers?(context: Context): Readonly<Record<string, string>>;
   call(message: Message, context: Context): Call | Promise<Call>;
-  /** The message's id, or true, where the answer says that the text was accepted; undefined where it does not. */
+  /** The message's id, or true, if the answer says that the text was accepted; else undefined. */
   accepted(answer: HttpAnswer, json: JsonObject): unknown;
-  /** A call that proves the credentials and the account's name in its answer; or why there is none. */
+  /** A call that checks the credentials, and the account's name in its answer; or why there is none. */
   readonly verify:
     | { readonly call: Call; readonly account: (json: JsonObject) => unknown }
     | { readonly unverifiable: string };
-  /** The code in the platform's error; undefined where only the status counts. */
+  /** The code in the platform's error; undefined if only the status counts. */
   code?(json: JsonObject): Json | undefined;
   readonly meanings?: Readonly<Record<string, CodeMeaning>>;
-  /** The wait that the platform asks for, where it is not in Retry-After. */
+  /** The wait that the platform asks for, if it is not in Retry-After. */
   hints?(answer: HttpAnswer, nowMs: number): WaitHints;
-  /** What an answer means that `meanings` cannot say. */
+  /** The meaning of answers that `meanings` cannot express. */
   judge?(answer: HttpAnswer): SendOutcome | undefined;
 }
 
@@ -101,7 +101,7 @@ export function createDescribedTarget(
     const nowMs = ports.now();
     const code = isJsonObject(answer.json) ? description.code?.(answer.json) : undefined;
     const hints = description.hints?.(answer, nowMs) ?? {};
-    // `readStatus` reads no code, and no wait beside Retry-After.
+    // `readStatus` reads no code, and no wait other than Retry-After.
     if (code !== undefined || answer.status === 429)
       return readCode(answer, { code, meanings: description.meanings ?? {}, nowMs, hints });
     return readStatus(answer, { nowMs });
@@ -142,7 +142,7 @@ function placed({ form, is, keys, join }: Extract<Places, { readonly form: RegEx
   };
 }
 
-/** What `url` says, where a platform has one: `api_base` replaces its origin. */
+/** The origin and path of `url`, if it is set; `api_base` replaces the origin. */
 function addressOf(settings: PlatformSettings): { readonly origin?: string; readonly path?: string } {
   const url = optionOf(settings, 'url');
   if (url === undefined || !URL.canParse(url)) return {};
@@ -150,7 +150,7 @@ function addressOf(settings: PlatformSettings): { readonly origin?: string; read
   return { origin, path: `${pathname}${search}` };
 }
 
-/** Adds the query of a call to an address that may have one. */
+/** Adds the query of a call to an address that may have one already. */
 function withQuery(path: string, query: string): string {
   return query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`;
 }

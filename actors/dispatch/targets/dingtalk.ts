@@ -1,6 +1,6 @@
 /**
- * dingtalk: DingTalk. A custom robot writes into the one group that its address belongs to; an app's robot writes
- * to groups and users by their ids.
+ * dingtalk: DingTalk. A custom robot writes to the one group that its address belongs to; an app's robot writes to groups
+ * and users by id.
  * @see [Custom robot](https://open.dingtalk.com/document/robots/custom-robot-access) and
  * [group messages of an app](https://open.dingtalk.com/document/orgapp/the-robot-sends-a-group-message)
  * @see DLV-1 in docs/specification.md
@@ -30,9 +30,9 @@ import {
 
 const robotBase = 'https://oapi.dingtalk.com';
 const appBase = 'https://api.dingtalk.com';
-/** An app's message has at most 15,000 bytes, and most of this platform's letters take three. */
+/** An app's message is limited to 15,000 bytes, and most characters on this platform take three. */
 const limit = { most: 4_000, unit: 'utf16' } as const;
-/** More than 20 messages in a minute, and a robot is silenced for ten. */
+/** A robot that sends more than 20 messages in a minute is blocked for ten minutes. */
 const robotPauseMs = 600_000;
 
 const robotMeanings: Readonly<Record<string, CodeMeaning>> = {
@@ -138,7 +138,7 @@ function createApp(settings: PlatformSettings, ports: TargetPorts): PlatformTarg
           const json = {
             robotCode: optionOf(settings, 'robot_code'),
             msgKey: 'sampleText',
-            // A string with JSON in it, not an object.
+            // A string that contains JSON, not an object.
             msgParam: JSON.stringify({ content: text }),
             ...(isGroup ? { openConversationId: place } : { userIds: [place] }),
           };
@@ -168,7 +168,7 @@ function isTokenError({ json, status }: HttpAnswer): boolean {
   return status >= 400 && /^InvalidAuthentication|invalid.?access.?token/i.test(code);
 }
 
-/** The codes are words with dots; what they begin with says enough. */
+/** The codes are dotted words; a part of them is enough to classify an error. */
 function readApp(answer: HttpAnswer, nowMs: number): SendOutcome {
   const { json, status } = answer;
   if (!isJsonObject(json) || typeof json.code !== 'string' || status < 300) return readStatus(answer, { nowMs });

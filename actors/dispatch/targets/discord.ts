@@ -1,5 +1,6 @@
 /**
- * Delivers as a Discord bot. A thread is a channel of its own. Mentions never notify anyone, since the text may be untrusted.
+ * Delivers as a Discord bot. A thread is a separate channel. Mentions never trigger notifications, because the text may
+ * be untrusted.
  * @see [Create Message](https://discord.com/developers/docs/resources/message#create-message)
  * @see DLV-1 in docs/specification.md
  */
@@ -27,9 +28,9 @@ import {
 
 const defaultBase = 'https://discord.com/api/v10';
 const snowflake = /^\d{15,21}$/;
-/** The form that the platform demands; without it, its proxy refuses. */
+/** The format that the platform requires; its proxy refuses others. */
 const userAgent = 'DiscordBot (https://localhost, 0.1)';
-/** "Past few minutes" is all that the platform says. */
+/** The platform's documentation says only "past few minutes". */
 const nonceLifetimeMs = 120_000;
 const nonceLength = 25;
 
@@ -115,12 +116,12 @@ function read(answer: HttpAnswer, nowMs: number): SendOutcome {
   if (!isJsonObject(json)) return readStatus(answer, { nowMs });
   const { code } = json;
   if (status === 401) return refusedAs('auth', saying(status, code));
-  // A form error names the field and what is wrong with it.
+  // A form error names the field and its problem.
   if (code === 50035 && /"content":.*MAX_LENGTH/.test(JSON.stringify(json.errors ?? '')))
     return refusedAs('tooLong', saying(status, code));
   if (status < 300) return readStatus(answer, { nowMs });
   const outcome = readCode(answer, { code, meanings, nowMs, hints: { seconds: json.retry_after } });
-  // A bucket of its own is the channel's: its id is a part of the path.
+  // A limit that is not global belongs to the channel, whose id is part of the path.
   return json.global === false && answer.headers.get('x-ratelimit-scope') !== 'global'
     ? limitedInChat(outcome)
     : outcome;

@@ -1,6 +1,6 @@
 /**
- * email: one message over SMTP. The transport is nodemailer's, lent from outside, so that this file can be read and
- * tested without it: implicit TLS on port 465, STARTTLS elsewhere. A text goes in one piece.
+ * email: one message over SMTP. nodemailer's transport is injected, so that this file can be tested without it: implicit
+ * TLS on port 465, STARTTLS elsewhere. A text is sent in one piece.
  * @see [RFC 5321 §4.2](https://www.rfc-editor.org/rfc/rfc5321.html#section-4.2) for the replies
  * @see DLV-1 in docs/specification.md
  */
@@ -34,7 +34,7 @@ export interface MailTransportOptions {
   readonly secure: boolean;
   /** Refuses a server that offers no STARTTLS. */
   readonly requireTLS: boolean;
-  /** Only where a certificate that nobody vouches for is good enough. */
+  /** Only on loopback, where an untrusted certificate is acceptable. */
   readonly tls?: { readonly rejectUnauthorized: false };
   readonly auth?:
     | { readonly user: string; readonly pass: string }
@@ -44,7 +44,7 @@ export interface MailTransportOptions {
   readonly socketTimeout: number;
   readonly disableFileAccess: true;
   readonly disableUrlAccess: true;
-  /** Makes the transport say each line of the conversation, which is how it is known that the text went out. */
+  /** Makes the transport log each SMTP line, which shows whether the text was sent. */
   readonly transactionLog: true;
   readonly logger: Readonly<Record<'trace' | 'debug' | 'info' | 'warn' | 'error', MailLog>>;
 }
@@ -53,19 +53,19 @@ export type MailLog = (entry: { readonly tnx?: unknown }, message?: unknown) => 
 
 export interface Mail {
   readonly from: string;
-  /** As an object, so that nothing in it is read as a list. */
+  /** As an object, so that it is not parsed as an address list. */
   readonly to: { readonly name: string; readonly address: string };
   readonly subject: string;
   readonly text: string;
   readonly messageId: string;
   readonly inReplyTo?: string;
   readonly references?: string;
-  /** RFC 3834 §5: no holiday reply answers it. */
+  /** RFC 3834 §5: suppresses automatic replies. */
   readonly headers: { readonly 'Auto-Submitted': 'auto-generated' };
   readonly signal: AbortSignal;
 }
 
-/** What nodemailer's `createTransport` gives, as far as it is used. */
+/** The part of nodemailer's transport that is used. */
 export interface MailTransport {
   sendMail(mail: Mail): Promise<{ readonly messageId?: string; readonly rejected?: readonly unknown[] }>;
   verify(): Promise<unknown>;
@@ -75,12 +75,12 @@ export interface MailTransport {
 /** nodemailer's `createTransport`, which may have to be loaded first. */
 export type MailTransportFactory = (options: MailTransportOptions) => MailTransport | Promise<MailTransport>;
 
-/** The port and its factory; without one, every delivery says so. */
+/** Without the factory, every delivery is refused with that reason. */
 export interface MailPorts extends TargetPorts {
   readonly createMailTransport?: MailTransportFactory;
 }
 
-/** What nodemailer throws. */
+/** The errors of nodemailer. */
 interface MailError {
   readonly code?: unknown;
   readonly responseCode?: unknown;
@@ -88,12 +88,12 @@ interface MailError {
 }
 
 const address = /^[^\s<>(),;:"@\\[\]]{1,64}@[^\s<>(),;:"@\\[\]]{1,255}$/u;
-/** What is said to this machine itself travels nowhere, encrypted or not. */
+/** Loopback traffic does not leave this machine, encrypted or not. */
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
 const implicitTlsPort = 465;
 const submissionPort = 587;
 const longestSubject = 120;
-/** Servers commonly take ten and more. */
+/** Servers commonly accept 10 MB and more. */
 const mostBytes = 5_000_000;
 
 export function createEmail(settings: PlatformSettings, ports: MailPorts): PlatformTarget {
@@ -107,7 +107,7 @@ export function createEmail(settings: PlatformSettings, ports: MailPorts): Platf
     let textSent = false;
     const transport = await createMailTransport(
       transportOptions(settings, (by, line) => {
-        // The text follows the server's word on DATA.
+        // The text follows the server's reply to DATA.
         if (by === 'client') asked = line === 'DATA';
         else textSent ||= asked;
       }),
@@ -189,7 +189,7 @@ function transportOptions(
     host,
     port,
     secure,
-    // A password does not travel in the clear; a relay without one may have no TLS.
+    // A password is not sent in the clear; a relay without login may have no TLS.
     requireTLS: !secure && auth !== undefined && !isHere && settings.options.require_tls !== false,
     ...(isHere ? { tls: { rejectUnauthorized: false } } : {}),
     ...(auth === undefined ? {} : { auth }),
@@ -214,15 +214,15 @@ function transportOptions(
 function silent(): void {}
 
 /**
- * Reads the code of the server's reply, else how the connection failed, and whether the text had gone out by then. Never
- * the words.
+ * Reads the code of the server's reply, else how the connection failed, and whether the text had been sent by then. Never
+ * quotes the server's text.
  */
 export function readMailError({ code, responseCode, command }: MailError, textSent: boolean): Undelivered {
   const step = typeof command === 'string' && /^[A-Z][A-Z0-9 ]{0,20}$/.test(command) ? command : 'the connection';
   if (typeof responseCode === 'number') {
     const said = `SMTP ${responseCode} at ${step}`;
     if (command === 'STARTTLS') return withoutEncryption(responseCode, said);
-    // RFC 4954 §6: a password transition is needed, which no wait brings about.
+    // RFC 4954 §6: a password transition is needed, so waiting does not help.
     if (responseCode === 432) return refusedAs('auth', said);
     if (responseCode < 500)
       return transient(
@@ -232,12 +232,12 @@ export function readMailError({ code, responseCode, command }: MailError, textSe
       );
     if (code === 'EAUTH' || [530, 534, 535, 538].includes(responseCode)) return refusedAs('auth', said);
     if (responseCode === 552 || responseCode === 523) return refusedAs('tooLong', said);
-    // At any other step these are about the sender or the message.
+    // At any other step these codes are about the sender or the message.
     if (command === 'RCPT TO' && responseCode !== 554) return refusedAs('notFound', said);
     return refusedAs('permanent', said);
   }
   const said = `${typeof code === 'string' && /^E[A-Z\d]{2,20}$/.test(code) ? code : 'no code'} at ${step}`;
-  // Once the text is on its way, only the server's last reply says whether it was taken.
+  // Once the text is sent, only the server's last reply shows whether it was accepted.
   if (textSent) return unknownOutcome(`the connection was lost after the text was sent (${said})`);
   switch (code) {
     case 'EAUTH':
@@ -260,8 +260,8 @@ export function readMailError({ code, responseCode, command }: MailError, textSe
 }
 
 /**
- * Reads a refusal of STARTTLS; nothing has been sent by then, a password neither. A 4xx may pass by itself (454 is "TLS not
- * available due to temporary reason"), but where the server has no certificate at all it never does, so it says what to do.
+ * Reads a refusal of STARTTLS. Nothing has been sent by then, not even a password. A 4xx is retryable (454 is "TLS not
+ * available due to temporary reason"), but a server without a certificate never recovers, so the reason names the fix.
  * @see [RFC 3207 §4](https://www.rfc-editor.org/rfc/rfc3207.html#section-4)
  */
 function withoutEncryption(responseCode: number, said: string): Undelivered {
@@ -272,7 +272,7 @@ function withoutEncryption(responseCode: number, said: string): Undelivered {
     : refused('permanent', `the server offers no encryption (${said}); check port and secure of the entry`);
 }
 
-/** The first line that says something; a subject has one line. */
+/** The first line with text, as a subject has one line. */
 function subjectOf(text: string): string {
   const line = text
     .split('\n')
@@ -282,7 +282,7 @@ function subjectOf(text: string): string {
   return subject.length <= longestSubject ? subject : `${subject.slice(0, longestSubject - 1).trimEnd()}…`;
 }
 
-/** An id of a message, with its brackets; undefined for what is none. */
+/** A message id with its brackets; undefined if it is not one. */
 function headerId(written: string | undefined): string | undefined {
   const id = written?.replace(/^<|>$/g, '');
   return id !== undefined && /^[^\s<>]{3,250}$/.test(id) ? `<${id}>` : undefined;

@@ -1,6 +1,6 @@
 /**
- * feishu: an app's bot in Feishu, or Lark outside China (`api_base: https://open.larksuite.com`). The
- * platform knows a message again by its `uuid`, for an hour.
+ * feishu: an app's bot in Feishu, or Lark outside China (`api_base: https://open.larksuite.com`). The platform
+ * deduplicates a message by its `uuid` for an hour.
  * @see [Send a message](https://open.feishu.cn/document/server-docs/im-v1/message/create)
  * @see DLV-1 in docs/specification.md
  */
@@ -55,14 +55,14 @@ const meanings: Readonly<Record<string, CodeMeaning>> = {
   230110: 'notFound',
   230025: 'tooLong',
   230049: 'unknown',
-  // An envelope around a cause that is told in words alone.
+  // A wrapper around a cause that is given only as text.
   230099: 'permanent',
   99991401: { refusal: 'auth', because: 'the app takes requests from listed addresses only' },
 };
 
 export function createFeishu(settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
   const client = createClient(settings, defaultBase);
-  /** What a token was last verified as. */
+  /** The last verified token and its outcome. */
   let known: { readonly token: string; readonly outcome: VerifyOutcome } | undefined;
   const token = createAccessToken(
     (signal) =>
@@ -86,7 +86,7 @@ export function createFeishu(settings: PlatformSettings, ports: TargetPorts): Pl
   return createPieceTarget(
     {
       name: 'feishu',
-      // The request may have 150 KB, in which a letter takes up to three bytes and a line end four.
+      // The request is limited to 150 KB, in which a character takes up to three bytes and a line end four.
       limit: { most: 30_000, unit: 'utf16' },
       maxPieces: 10,
       inert: (text) => withoutTags(text, 'at\\b'),
@@ -102,7 +102,7 @@ export function createFeishu(settings: PlatformSettings, ports: TargetPorts): Pl
           const replyTo = thread ?? wordOf(extra, 'reply_to');
           const content = {
             msg_type: 'text',
-            // A string with JSON in it.
+            // A string that contains JSON.
             content: JSON.stringify({ text }),
             uuid: key,
           };
@@ -124,7 +124,7 @@ export function createFeishu(settings: PlatformSettings, ports: TargetPorts): Pl
       verify: (signal) =>
         token.use(signal, (accessToken) => {
           const headers = { authorization: `Bearer ${accessToken}` };
-          // The call counts among the ten thousand that a free plan has in a month, so it is made once for each token.
+          // The call counts towards the 10,000 a month of a free plan, so it is made once per token.
           if (known?.token === accessToken) return Promise.resolve(known.outcome);
           return client.ask({ method: 'GET', path: '/open-apis/bot/v3/info', headers }, signal, (answer) => {
             const body = answer.json;
@@ -141,7 +141,7 @@ export function createFeishu(settings: PlatformSettings, ports: TargetPorts): Pl
   );
 }
 
-/** By what the platform's ids begin with. */
+/** By the prefix of the platform's ids. */
 function kindOf(chat: string): string {
   if (chat.startsWith('oc_')) return 'chat_id';
   if (chat.startsWith('ou_')) return 'open_id';
@@ -149,7 +149,7 @@ function kindOf(chat: string): string {
   return chat.includes('@') ? 'email' : 'user_id';
 }
 
-/** Success and failure look alike to HTTP: a limit may be a 400, an error a 200. */
+/** The HTTP status does not separate success from failure: a rate limit may be a 400, an error a 200. */
 function read(answer: HttpAnswer, nowMs: number): SendOutcome {
   const { json, headers } = answer;
   if (!isJsonObject(json) || typeof json.code !== 'number' || json.code === 0) return readStatus(answer, { nowMs });

@@ -1,5 +1,5 @@
 /**
- * Comments on a pull request or an issue on GitHub through the host's own command-line client. The text goes in on
+ * Comments on a pull request or an issue on GitHub through the installed command-line client. The text goes through
  * standard input: no argument limit, nothing in the process list, no shell.
  * @see DLV-3 in docs/specification.md
  */
@@ -25,17 +25,17 @@ export interface GithubCommentSettings {
   readonly command: string;
   readonly cwd: string;
   readonly timeoutMs: number;
-  /** The profile's `.env`, where GH_TOKEN and GH_HOST may stand. */
+  /** The profile's `.env`, which may set GH_TOKEN and GH_HOST. */
   readonly scope: ReadonlyMap<string, string>;
   readonly wait: Sending['wait'];
 }
 
-/** Neither part begins like a flag or is made of dots alone. */
+/** Neither part begins like a flag or consists of dots only. */
 const repoPattern = /^(?!\.+\/)[\w.][\w.-]*\/(?!\.+$)[\w.][\w.-]*$/;
 const numberPattern = /^[1-9]\d{0,9}$/;
-/** The host refuses longer comments. */
+/** GitHub refuses longer comments. */
 const limit = { most: 65_536, unit: 'utf16' } as const;
-/** Nobody reads more under one pull request. */
+/** More comments under one pull request would not be read. */
 const mostComments = 10;
 const passed = [
   'GH_CONFIG_DIR',
@@ -48,16 +48,16 @@ const passed = [
   'SSL_CERT_DIR',
 ];
 const maxOutputBytes = 65_536;
-/** Where the client comments unless it is configured otherwise. */
+/** The host that the client uses unless configured otherwise. */
 const commonHost = 'github.com';
 const noAccount = /not logged in|gh auth login/i;
 const keptReason = 300;
-/** A shell's code for a command that a signal ended is this and the signal's number. */
+/** A shell's exit code for a command ended by a signal is this plus the signal's number. */
 const signalled = 128;
-/** The host answers a burst of comments with its secondary limit, and asks for a minute. */
+/** GitHub answers many comments in a row with its secondary rate limit, and asks for a minute. */
 const limitedMs = 60_000;
 
-/** What the client says where it fails, first match first. Whatever is not here is a refusal. */
+/** The client's error messages, first match first. Any other is a refusal. */
 const complaints: readonly (readonly [RegExp, RefusalClass | 'rateLimited' | 'transient' | 'unknown'])[] = [
   [/rate limit|submitted too quickly|HTTP 429/i, 'rateLimited'],
   [/HTTP 401|bad credentials|gh auth login/i, 'auth'],
@@ -104,8 +104,8 @@ export function createGithubComment(settings: GithubCommentSettings): PlatformTa
 }
 
 /**
- * Asks the client for its login at the host that it comments at: without a host it tests every account that it knows, and
- * fails for one that no comment needs. A client of another make may not know the question: then the first comment shows it.
+ * Asks the client for its login at the host that it comments at. Without a host it would test every account, and fail for
+ * one that no comment needs. Another client may lack this command; then the first comment shows whether it is logged in.
  */
 async function verifyLogin(settings: GithubCommentSettings, signal: AbortSignal): Promise<VerifyOutcome> {
   const host = settings.scope.get('GH_HOST');
@@ -113,7 +113,7 @@ async function verifyLogin(settings: GithubCommentSettings, signal: AbortSignal)
   if ('kind' in answer) return answer;
   if (answer.code === 0 || hostsOf(answer.said).size > 0 || !noAccount.test(answer.said))
     return readLogin(settings, answer);
-  // Where it has logins of one host alone, that is the one it comments at.
+  // If it has logins at one host only, it comments there.
   const all = host === undefined ? await askLogin(settings, undefined, signal) : answer;
   if ('kind' in all) return all;
   return hostsOf(all.said).size === 1 ? readLogin(settings, all) : loggedOut(settings);
@@ -137,12 +137,12 @@ async function askLogin(
   return { code: result.code, said: `${result.stdout}\n${result.stderr}` };
 }
 
-/** The hosts of which an account is named. */
+/** The hosts for which an account is listed. */
 function hostsOf(said: string): ReadonlySet<string | undefined> {
   return new Set([...said.matchAll(/log(?:ged)? in to (\S+)/gi)].map(([, name]) => name));
 }
 
-/** Of several accounts of one host only the active one writes comments. */
+/** If one host has several accounts, only the active one writes comments. */
 function readLogin(settings: GithubCommentSettings, { code, said }: LoginAnswer): VerifyOutcome {
   const accounts = said.split(/^(?=.*(?:logged|log) in to \S)/im);
   const active = accounts.filter((account) => /active account: true/i.test(account)).join('\n') || said;
@@ -211,7 +211,7 @@ function exitOutcome(code: number | null, stdout: string, stderr: string): SendO
   if (code === 0) return stdout === '' ? { kind: 'delivered' } : { kind: 'delivered', messageId: stdout };
   if (code === 4)
     return refused(`the client is not logged in; run \`gh auth login\` as the gateway's user: ${stderr}`, 'auth');
-  // A client that a signal ended may have sent the comment before.
+  // A client that was ended by a signal may already have sent the comment.
   if (code === null || code > signalled) return unknown('the client was killed before it answered');
   const reason = `the client exited with ${code}: ${stderr}`;
   const meaning = complaints.find(([words]) => words.test(stderr))?.[1] ?? 'permanent';
@@ -227,7 +227,7 @@ function exitOutcome(code: number | null, stdout: string, stderr: string): SendO
   }
 }
 
-/** What the client needs to find its login and its way out; tokens come from the profile alone (PRF-2). */
+/** What the client needs to find its login and its proxy; tokens come from the profile alone (PRF-2). */
 function ofTheHost(): Record<string, string> {
   const env: Record<string, string> = {};
   for (const name of passed) {

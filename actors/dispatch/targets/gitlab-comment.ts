@@ -1,6 +1,7 @@
 /**
  * Comments on a merge request or an issue of GitLab. A line of a note that begins with a slash is a quick action, which
- * closes, merges or assigns: it is broken, and a note is never cut, since a cut could put a slash at the start of a line.
+ * closes, merges or assigns. Such lines are defused, and a note is never split, since a split could put a slash at a line
+ * start.
  * @see [Notes API](https://docs.gitlab.com/api/notes/)
  * @see [Quick actions](https://docs.gitlab.com/user/project/quick_actions/)
  * @see DLV-1 in docs/specification.md
@@ -18,7 +19,7 @@ export const gitlabComment: Description = {
   needs: ['token'],
   limit: { most: 1_000_000, unit: 'codePoints' },
   maxPieces: 1,
-  // Also in code: what GitLab takes for code is decided after the quick actions are read.
+  // Also in code: GitLab reads quick actions before it decides what is code.
   inert: (text) => withoutQuickActions(withoutMentions(text)),
   places: {
     form: reference,

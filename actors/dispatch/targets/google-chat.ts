@@ -1,6 +1,6 @@
 /**
- * Posts to a space of Google Chat by the address of its webhook. The platform knows a message again by its `requestId`.
- * In a text only angle brackets call people or hide an address; they are broken.
+ * Posts to a space of Google Chat through its webhook URL. The platform deduplicates a message by its `requestId`. In a
+ * text only angle brackets create mentions or hide a URL, so they are defused.
  * @see [spaces.messages.create](https://developers.google.com/workspace/chat/api/reference/rest/v1/spaces.messages/create)
  * @see [Format messages](https://developers.google.com/workspace/chat/format-messages)
  * @see DLV-1 in docs/specification.md
@@ -14,10 +14,10 @@ import { wordOf } from './platform-target.ts';
 export const googleChat: Description = {
   name: 'google_chat',
   needs: ['url'],
-  // A message of 32,000 bytes, less its thread and the JSON around both.
+  // The limit is 32,000 bytes per message, with the thread and the JSON around both.
   limit: { most: 27_000, unit: 'jsonBytes' },
   maxPieces: 10,
-  // The platform does not say how long it remembers a request.
+  // The platform does not document how long it remembers a request.
   deduplicatesForMs: 120_000,
   inert: (text) => withoutTags(text, 'users/|[a-z][a-z+.-]*:'),
   places: { only: 'the space of the webhook' },

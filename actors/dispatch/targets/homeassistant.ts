@@ -1,6 +1,6 @@
 /**
- * homeassistant: Home Assistant, as a notice in its sidebar or through one of its notify services. A notice is known
- * again by its id; a service is not.
+ * homeassistant: Home Assistant, as a notification in its sidebar or through one of its notify services. A notification
+ * is deduplicated by its id; a message to a service is not.
  * @see [REST API](https://developers.home-assistant.io/docs/api/rest/)
  * @see DLV-1 in docs/specification.md
  */
@@ -24,7 +24,10 @@ import {
 } from './platform-target.ts';
 
 const notice = 'persistent_notification';
-/** A phone obeys a message that is one of these words. @see https://companion.home-assistant.io/docs/notifications/notification-commands/ */
+/**
+ * A phone executes a message that is one of these words.
+ * @see https://companion.home-assistant.io/docs/notifications/notification-commands/
+ */
 const commands = /^(?:(?:command|request|clear|delete|remove|update)_\w+|tts)$/i;
 const chatForm = 'persistent_notification, or the name of a notify service such as mobile_app_phone';
 
@@ -33,7 +36,7 @@ export function createHomeAssistant(settings: PlatformSettings, ports: TargetPor
   const headers = { authorization: `Bearer ${optionOf(settings, 'token') ?? ''}` };
   const isNotice = ({ chat }: Pick<Message, 'chat'>): boolean => chat === notice;
 
-  /** A service that does not exist is a bad request too; the list of services says which of the two it is. */
+  /** HTTP 400 also means that the service does not exist; the list of services shows which it is. */
   const badRequest = async (service: string, said: string, signal: AbortSignal): Promise<SendOutcome> => {
     const known = await client.ask({ method: 'GET', path: '/api/services', headers }, signal, ({ json }) =>
       hasService(json, service),
@@ -50,7 +53,7 @@ export function createHomeAssistant(settings: PlatformSettings, ports: TargetPor
       limit: { most: 4_096, unit: 'utf16' },
       maxPieces: 5,
       takesEmpty: true,
-      // The notify services render what they are given, message and title.
+      // The notify services render message and title as templates.
       inert: withoutTemplates,
       knowsAgain: isNotice,
       problem: missing('homeassistant', settings, 'api_base', 'token'),
@@ -66,7 +69,7 @@ export function createHomeAssistant(settings: PlatformSettings, ports: TargetPor
         const service = chat.replace(/^notify\./, '');
         const path = isNotice(message) ? `${notice}/create` : `notify/${service}`;
         return client.ask({ method: 'POST', path: `/api/services/${path}`, headers, json: body }, signal, (answer) => {
-          // The states that changed meanwhile, often none.
+          // The response lists the states that changed, often none.
           if (answer.status === 200 && Array.isArray(answer.json)) {
             return isNotice(message) ? { kind: 'delivered', messageId: key } : { kind: 'delivered' };
           }
@@ -88,7 +91,7 @@ export function createHomeAssistant(settings: PlatformSettings, ports: TargetPor
   );
 }
 
-/** Whether a list of all services has a notify service of this name; undefined where it is no such list. */
+/** Whether a list of all services has a notify service of this name; undefined if it is not such a list. */
 function hasService(json: Json | undefined, service: string): boolean | undefined {
   if (!Array.isArray(json)) return undefined;
   const notify = json.find((one) => isJsonObject(one) && one.domain === 'notify');

@@ -1,7 +1,7 @@
 /**
- * One request to a platform and what came of it, never an exception: an answer, or no answer and whether the request had
- * gone out by then. That difference decides whether a text may be sent again. Reads no platform's answers, follows no
- * redirect, and quotes neither address nor header: both may hold a token.
+ * Sends one request to a platform and returns its outcome, never an exception: an answer, or none and whether the request
+ * had been sent by then, which decides whether a text may be sent again. Does not interpret answers, follows no redirect,
+ * and quotes neither address nor header, because both may contain a token.
  * @see DLV-4 and DUR-1 in docs/specification.md
  */
 
@@ -17,7 +17,7 @@ export interface HttpCall {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** At most one of the two. */
+  /** At most one of `json` and `form`. */
   readonly json?: unknown;
   readonly form?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
@@ -27,33 +27,33 @@ export interface HttpAnswer {
   readonly kind: 'answered';
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined where the body is not JSON, or longer than any answer that matters. */
+  /** Undefined if the body is not JSON, or is longer than any answer that matters. */
   readonly json: Json | undefined;
   readonly text: string;
 }
 
 export type HttpOutcome =
   | HttpAnswer
-  /** Nothing of the request left this machine's connection: it may be made again. */
+  /** The request was not sent, so it may be repeated. */
   | { readonly kind: 'neverSent'; readonly reason: string }
-  /** It went out, and no whole answer came. */
+  /** The request was sent, and no complete answer came. */
   | { readonly kind: 'lost'; readonly reason: string }
-  /** It cannot be made at all: the address or a header is not one. */
+  /** The request cannot be made: the address or a header is invalid. */
   | { readonly kind: 'unsendable'; readonly reason: string };
 
 const maxBodyBytes = 262_144;
 
-/** Whether the head of a request has been written to its socket; undici says so, request by request. */
+/** Whether the head of a request was written to its socket, as undici reports for each request. */
 interface Progress {
   written: boolean;
 }
 const progress = new AsyncLocalStorage<Progress>();
 const underWay = new WeakMap<object, Progress>();
-/** undici publishes these when a request is queued and when its head goes out. */
+/** undici publishes these when a request is queued and when its head is sent. */
 subscribe('undici:request:create', (message) => {
   const mine = progress.getStore();
   const { request } = message as { readonly request: { readonly method?: string } };
-  // A tunnel through a proxy carries nothing yet.
+  // A CONNECT to a proxy does not contain the request yet.
   if (mine !== undefined && request.method !== 'CONNECT') underWay.set(request, mine);
 });
 subscribe('undici:client:sendHeaders', (message) => {
@@ -72,7 +72,7 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
   const mine: Progress = { written: false };
   const stop = createStopSignal([signal], call.timeoutMs);
   try {
-    // A signal of the request itself would be gone with the request, before the body is read.
+    // The signal is passed to `fetch`: one of the `Request` is collected with it, before the body is read.
     const route = await throughProxy(call.url);
     if (route.kind === 'unusable') return { kind: 'unsendable', reason: route.why };
     const response = await progress.run(mine, () => fetch(request, { ...route.init, signal: stop.signal }));
@@ -113,12 +113,12 @@ function buildRequest(call: HttpCall): Request | undefined {
     if (!/^https?:/.test(call.url)) return undefined;
     return new Request(call.url, { method: call.method, headers, body, redirect: 'manual' });
   } catch {
-    // The error quotes the header or the address.
+    // The caught error may quote a header or the address.
     return undefined;
   }
 }
 
-/** Throws where the answer breaks off. */
+/** Rejects if the answer breaks off. */
 async function readAnswer(response: Response): Promise<HttpAnswer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -141,7 +141,7 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-/** The web's own list of ports that belong to other protocols; whoever asks there again is refused again. */
+/** undici refuses ports on the Fetch standard's list of bad ports, so a retry would fail too. */
 function isClosedPort(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.cause instanceof Error && thrown.cause.message === 'bad port';
 }

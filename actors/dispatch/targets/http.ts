@@ -1,7 +1,7 @@
 /**
- * Posts a report of a run to a system of the user's own, signed as Standard Webhooks has it. The id is that of the delivery
- * and the same in each attempt: a receiver that remembers it takes a report once, so one that may have arrived is sent again.
- * The address comes from the configuration alone and may be private; a redirect is a refusal.
+ * Posts a report of a run to the user's own system, signed according to Standard Webhooks. The id is the delivery's and
+ * the same in each attempt: a receiver that deduplicates by it accepts a report once, so a report that may have arrived
+ * is sent again. The URL comes from the configuration only and may be private; a redirect counts as a refusal.
  * @see [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md)
  * @see DLV-6 in docs/specification.md
  */
@@ -13,9 +13,9 @@ import { sealEvent } from '../../../machines/webhook/scheme.ts';
 import type { Description } from './described-target.ts';
 import { saying } from './platform-target.ts';
 
-// Signed by a secret alone.
+// Only the signature with a shared secret.
 const { byPublicKey: _, ...scheme } = sources['standard-webhooks'].schemes[0];
-/** Statuses below 500 that another attempt does not change; the reading of statuses knows the waits. */
+/** Statuses below 500 that another attempt does not change. `readStatus` handles the waits of the others. */
 const final: ReadonlySet<number> = new Set([401, 403, 410, 413]);
 const known: ReadonlySet<number> = new Set([408, 425, 429]);
 
@@ -25,7 +25,7 @@ export const http: Description = {
   limit: { most: 1_000_000, unit: 'jsonBytes' },
   maxPieces: 1,
   takesEmpty: true,
-  // Later attempts end within a day.
+  // Longer than the day in which the last attempt is made.
   deduplicatesForMs: 172_800_000,
   places: { only: 'platforms.http.url' },
   async call({ text, report }, { option, settings, nowMs }) {

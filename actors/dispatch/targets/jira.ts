@@ -1,6 +1,6 @@
 /**
- * Comments on an issue of Jira. Version 2 of the API takes a text in wiki markup, in the cloud and on a server alike;
- * mentions and macros in it are broken.
+ * Comments on an issue of Jira. Version 2 of the API accepts wiki markup, in Jira Cloud and on a server; mentions and
+ * macros in it are defused.
  * @see [Add comment](https://developer.atlassian.com/cloud/jira/platform/rest/v2/api-group-issue-comments/)
  * @see [Wiki markup](https://jira.atlassian.com/secure/WikiRendererHelpAction.jspa)
  * @see DLV-1 in docs/specification.md
@@ -20,7 +20,7 @@ export const jira: Description = {
     is: 'an issue such as OPS-7',
     keys: ['issue'],
   },
-  // The cloud takes an address with its token, a server a personal token alone.
+  // Jira Cloud authenticates with an email address and its token, a server with a personal token only.
   headers({ option }) {
     const basic = Buffer.from(`${option('email')}:${option('token')}`).toString('base64');
     return { authorization: option('email') === '' ? `Bearer ${option('token')}` : `Basic ${basic}` };

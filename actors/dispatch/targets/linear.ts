@@ -1,6 +1,6 @@
 /**
- * Comments on an issue of Linear by GraphQL, whose errors come with HTTP 200 or 400. Linear makes a mention of a profile's
- * plain address, so that is broken as well.
+ * Comments on an issue of Linear by GraphQL, whose errors come with HTTP 200 or 400. Linear turns the plain URL of a
+ * profile into a mention, so such URLs are defused too.
  * @see [Linear's API](https://linear.app/developers/graphql) and [its limits](https://linear.app/developers/rate-limiting)
  * @see DLV-1 in docs/specification.md
  */
@@ -24,7 +24,7 @@ export const linear: Description = {
     is: 'an issue such as ENG-123, or its UUID',
     keys: ['issue'],
   },
-  // A personal key stands alone, a token of OAuth after its kind.
+  // A personal key is sent bare, an OAuth token with `Bearer`.
   headers: ({ option }) => {
     const token = option('token');
     return { authorization: token.startsWith('lin_api_') ? token : `Bearer ${token}` };
@@ -49,7 +49,7 @@ export const linear: Description = {
     INPUT_ERROR: { refusal: 'notFound', because: 'the platform does not know the issue, or refuses the comment' },
     INTERNAL_SERVER_ERROR: 'unknown',
   },
-  // The moment at which the whole allowance is back, in Unix milliseconds.
+  // When the full allowance is available again, in Unix milliseconds.
   hints({ headers }, nowMs) {
     const resetMs = Number(headers.get('x-ratelimit-requests-reset') ?? Number.NaN);
     return { milliseconds: resetMs - nowMs };

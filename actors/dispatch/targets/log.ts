@@ -1,4 +1,4 @@
-/** The `log` target: the text becomes a line of the gateway's log. A repeated line does no harm. */
+/** The `log` target: writes the text as a line of the gateway's log. Repeating a line is harmless. */
 
 import type { DeliveryTarget, Logger } from '../../ports.ts';
 

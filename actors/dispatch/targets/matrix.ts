@@ -1,6 +1,6 @@
 /**
- * matrix: an account on a Matrix homeserver. Encrypted rooms get the text unencrypted. The homeserver knows a
- * message again by its transaction id, so one that was lost is put once more.
+ * matrix: an account on a Matrix homeserver. Encrypted rooms get the text unencrypted. The homeserver deduplicates a
+ * message by its transaction id, so a lost request is repeated.
  * @see [Client-Server API, PUT …/send](https://spec.matrix.org/latest/client-server-api/#put_matrixclientv3roomsroomidsendeventtypetxnid)
  * @see DLV-1 in docs/specification.md
  */
@@ -26,7 +26,7 @@ import {
 
 const api = '/_matrix/client/v3';
 const chatForm = 'a room’s id such as !abc:example.org, or its alias such as #ops:example.org';
-/** Homeservers keep transaction ids for a while that they do not name; none is known to keep them for less. */
+/** Homeservers do not document how long they keep transaction ids; none is known to keep them for less than this. */
 const transactionLifetimeMs = 1_800_000;
 
 const meanings: Readonly<Record<string, CodeMeaning>> = {
@@ -58,14 +58,14 @@ export function createMatrix(settings: PlatformSettings, ports: TargetPorts): Pl
         ? json.room_id
         : read(answer, ports.now());
     });
-    // Nothing was sent yet.
+    // Only the room alias was looked up; nothing was sent yet.
     return typeof found !== 'string' && found.kind === 'unknown' ? transient(found.reason) : found;
   };
 
   return createPieceTarget(
     {
       name: 'matrix',
-      // An event has at most 65,536 bytes of JSON, with everything that the homeserver adds.
+      // An event is limited to 65,536 bytes of JSON, including everything that the homeserver adds.
       limit: { most: 60_000, unit: 'jsonBytes' },
       maxPieces: 10,
       deduplicatesForMs: transactionLifetimeMs,
@@ -79,7 +79,7 @@ export function createMatrix(settings: PlatformSettings, ports: TargetPorts): Pl
         const body = {
           msgtype,
           body: text,
-          // Mentions are listed here; with a list, none is read in the text.
+          // An explicit list of mentions keeps clients from reading mentions in the text.
           'm.mentions': {},
           ...(thread === undefined
             ? {}

@@ -1,5 +1,5 @@
 /**
- * mattermost: a bot of a Mattermost server. The server knows a post again by its `pending_post_id`, for 30 seconds.
+ * mattermost: a bot of a Mattermost server. The server deduplicates a post by its `pending_post_id`, for 30 seconds.
  * @see [Create a post](https://api.mattermost.com/#tag/posts/operation/CreatePost)
  * @see DLV-1 in docs/specification.md
  */
@@ -46,7 +46,7 @@ const meanings: Readonly<Record<string, CodeMeaning>> = {
   },
   'model.post.is_valid.message_length.app_error': 'tooLong',
   'model.post.is_valid.msg.app_error': 'tooLong',
-  // The same post is being written at this moment.
+  // The same post is still being written.
   'api.post.deduplicate_create_post.pending': 'unknown',
 };
 
@@ -59,7 +59,7 @@ export function createMattermost(settings: PlatformSettings, ports: TargetPorts)
       name: 'mattermost',
       limit,
       maxPieces: 10,
-      // The server reads none in code.
+      // The server ignores mentions in code.
       inert: (text) => withoutMentions(text, limit.most),
       deduplicatesForMs: pendingLifetimeMs,
       problem: missing('mattermost', settings, 'api_base', 'token'),
@@ -93,7 +93,7 @@ export function createMattermost(settings: PlatformSettings, ports: TargetPorts)
 function read(answer: HttpAnswer, nowMs: number): SendOutcome {
   const { json, status, headers } = answer;
   if (status === 429) {
-    // The words are plain text; the wait is in a header of the server's own, in seconds.
+    // The body is plain text; the wait is in the server's own header, in seconds.
     const hints = { header: headers.get('retry-after'), seconds: headers.get('x-ratelimit-reset') };
     return rateLimited(saying(status), hints, nowMs, 1_000);
   }

@@ -1,5 +1,6 @@
 /**
- * Publishes to a topic of ntfy, which shows a text as it is. A longer text would become an attachment, so it is cut.
+ * Publishes to a topic of ntfy, which shows a text unchanged. A text over the limit would become an attachment, so it is
+ * split.
  * @see [Publish as JSON](https://docs.ntfy.sh/publish/#publish-as-json)
  * @see DLV-1 in docs/specification.md
  */
@@ -31,7 +32,7 @@ export const ntfy: Description = {
     };
   },
   accepted: ({ status }, { id, event }) => (status === 200 && event === 'message' ? id : undefined),
-  // Without a token the server answers with the name of everybody.
+  // Without a token the server answers with the anonymous user's name, "*".
   verify: { call: { path: '/v1/account' }, account: ({ username }) => username },
   code: ({ code }) => code,
   meanings: { 40101: 'auth', 40301: 'forbidden', 41301: 'tooLong', 42908: 'rateLimited' },

@@ -1,5 +1,5 @@
 /**
- * Writes a note on an incident of PagerDuty. A note is the account's whose address stands in `From`.
+ * Writes a note on an incident of PagerDuty. The author of the note is the account with the address in `From`.
  * @see [Create a note](https://developer.pagerduty.com/api-reference/a1ac30885eb7a-create-a-note-on-an-incident)
  * @see DLV-1 in docs/specification.md
  */
@@ -14,7 +14,7 @@ export const pagerduty: Description = {
   needs: ['token', 'from'],
   limit: { most: 25_000, unit: 'utf16' },
   maxPieces: 5,
-  // Notes are copied to the chats that follow an incident.
+  // Notes are copied to the chats of an incident.
   inert: (text) => withoutMentions(text),
   places: { form: /^[A-Z\d]{6,24}$/, is: "an incident's id such as PT4KHLK", keys: ['incident'] },
   headers: ({ option }) => ({
@@ -27,7 +27,7 @@ export const pagerduty: Description = {
     const { id } = objectAt(json, 'note');
     return (status === 200 || status === 201) && typeof id === 'string' ? id : undefined;
   },
-  // A key that only reads proves itself too; what it lacks shows with the first note.
+  // A read-only key passes this check; its missing right shows with the first note.
   verify: {
     call: { path: '/incidents?limit=1' },
     account: ({ incidents }) => (Array.isArray(incidents) ? '' : undefined),

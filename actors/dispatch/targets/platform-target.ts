@@ -1,6 +1,6 @@
 /**
- * What all platforms have in common: where a text goes, how it is cut, one piece after the other, what a failure in the
- * middle means, and how an answer reads that is not of the platform's own making. A platform's file says the rest.
+ * The common part of all platforms: where a text goes, how it is split and sent in order, what a failure in the middle
+ * means, and how an answer is read that is not in the platform's format. A platform's file describes the rest.
  * @see DLV-1, DLV-2 and DLV-4 in docs/specification.md
  */
 
@@ -26,7 +26,7 @@ import { type HttpAnswer, type HttpCall, type HttpOutcome, httpRequest } from '.
 import { sendPieces } from './send-pieces.ts';
 
 export interface PlatformTarget extends DeliveryTarget {
-  /** Asks the platform whether the credentials are good, and delivers nothing. Never rejects. */
+  /** Checks the credentials with the platform without delivering anything. Never rejects. */
   verify(signal: AbortSignal): Promise<VerifyOutcome>;
 }
 
@@ -34,7 +34,7 @@ export interface TargetPorts {
   readonly now: Now;
   /** Resolves after a time, or as soon as the signal aborts. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** A whole number below 2³². */
+  /** An integer from 0 to 2³² − 1. */
   readonly random: () => number;
 }
 
@@ -42,35 +42,35 @@ export interface Message {
   readonly chat: string;
   readonly text: string;
   readonly extra: JsonObject;
-  /** The same for the same piece of the same delivery, and for no other; 32 characters of base64url's alphabet. */
+  /** The same for the same piece of the same delivery, and different for any other; 32 characters of base64url. */
   readonly key: string;
   readonly index: number;
   readonly of: number;
   readonly report: DeliveryRequest['report'];
 }
 
-/** A platform, as its file describes it. Reasons carry no name; it is put before them here. */
+/** A platform, as its file describes it. Reasons lack the platform's name, which is prefixed here. */
 export interface Wire {
   readonly name: string;
   readonly limit: TextLimit;
-  /** A longer text is refused whole: a chat is no place for it, and some platforms take money for each. */
+  /** A text that needs more pieces is refused: it would flood a chat, and some platforms charge for each message. */
   readonly maxPieces: number;
   readonly deduplicatesForMs?: number;
-  /** Whether the platform knows this message again; all of them where it is not said. */
+  /** Whether the platform deduplicates this message. Default: all of them. */
   knowsAgain?(message: Pick<Message, 'chat' | 'extra'>): boolean;
-  /** An empty text is a message there; elsewhere it is not sent (DIS-4). */
+  /** An empty text is sent as a message; on other platforms it is not sent (DIS-4). */
   readonly takesEmpty?: true;
-  /** The text as the platform shows it and does nothing else with it; before it is cut. */
+  /** Defuses what the platform would act on, such as mentions. Applied before the text is split. */
   inert?(text: string): string;
-  /** What is wrong with the settings. */
+  /** What is missing or wrong in the settings. */
   readonly problem?: string | undefined;
-  /** Where the credentials lead to one place only: its name. */
+  /** The name of the place, if the credentials lead to only one. */
   readonly onlyPlace?: string;
-  /** Keys of `deliver_extra` that name the place together, beside `chat_id`. */
+  /** Keys of `deliver_extra` that together name the place, instead of `chat_id`. */
   readonly placeKeys?: readonly string[];
-  /** The place that those keys name, as `chat_id` would; called where one of them is there. */
+  /** The place that those keys name, in the form of a `chat_id`; called if one of them is set. */
   placeFrom?(extra: JsonObject): string;
-  /** What is wrong with a place to deliver to. */
+  /** Why a place is not valid. */
   placeProblem?(chat: string, extra: JsonObject): Undelivered | undefined;
   send(message: Message, signal: AbortSignal): Promise<SendOutcome>;
   verify(signal: AbortSignal): Promise<SendOutcome | VerifyOutcome>;
@@ -86,14 +86,14 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
 
   const sendOne = async (message: Message, { pace }: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> => {
     const outcome = await wire.send(message, signal);
-    // Where the platform knows a message again, asking once more turns not knowing into knowing.
+    // If the platform deduplicates this message, a second request settles an unknown outcome.
     const known = wire.knowsAgain?.(message) ?? deduplicatesForMs > 0;
     if (outcome.kind !== 'unknown' || !known || signal.aborted) return outcome;
-    // A message to the platform like any other.
+    // The second request counts for the rate limit too.
     await pace?.turn(signal);
     if (signal.aborted) return outcome;
     const again = await wire.send(message, signal);
-    // A refusal of the second request says nothing about the first.
+    // A refusal of the second request does not show the outcome of the first.
     return again.kind === 'delivered' ? again : stillUnsure(again);
   };
 
@@ -152,7 +152,7 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
       try {
         return named(await deliver(request, signal));
       } catch {
-        // Its words may quote what the platform answered.
+        // The error may quote the platform's answer.
         return named(unknownOutcome('the target’s own code failed'));
       }
     },
@@ -161,7 +161,7 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
       try {
         const outcome = await wire.verify(signal);
         if (outcome.kind === 'delivered') return { kind: 'verified' };
-        // Nothing was asked that could not be asked again.
+        // A verification changes nothing, so it can be repeated.
         return named(outcome.kind === 'unknown' ? (transient(outcome.reason) as VerifyOutcome) : outcome);
       } catch {
         return named(transient('the target’s own code failed') as VerifyOutcome);
@@ -170,25 +170,25 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
   };
 }
 
-/** A platform's address and its time limit; each call says its path and headers. */
+/** A platform's address and time limit; each call adds its path and headers. */
 export interface PlatformClient {
-  /** Asks, and lets `read` say what an answer means; what is no answer is read here. */
+  /** Sends a call. `read` interprets an answer; a missing answer is classified here. */
   ask<Outcome>(
     call: PlatformCall,
     signal: AbortSignal,
     read: (answer: HttpAnswer) => Outcome | Promise<Outcome>,
   ): Promise<Outcome | Undelivered>;
-  /** The same without a reading. */
+  /** Sends a call without interpreting the answer. */
   call(call: PlatformCall, signal: AbortSignal): Promise<HttpOutcome>;
 }
 
 export interface PlatformCall extends Omit<HttpCall, 'url' | 'timeoutMs'> {
   readonly path: string;
-  /** Where it is not the client's own. */
+  /** Replaces the client's default base. */
   readonly base?: string;
 }
 
-/** A base in the settings stands for every base of the platform. */
+/** `api_base` in the settings replaces every base of the platform. */
 export function createClient(settings: PlatformSettings, defaultBase: string): PlatformClient {
   const call: PlatformClient['call'] = ({ path, base, ...rest }, signal) => {
     const root = (settings.apiBase ?? base ?? defaultBase).replace(/\/+$/, '');
@@ -215,8 +215,8 @@ function withoutAnswer(outcome: Exclude<HttpOutcome, HttpAnswer>): Undelivered {
 }
 
 /**
- * Reads an answer by its status alone: what a proxy, a page or a platform without words of its own says. A 5xx counts as
- * not delivered, except where it says that somebody behind it had the request and took too long.
+ * Reads an answer by its status alone, as from a proxy, a page or a platform without error codes. A 5xx counts as not
+ * delivered, unless it means that a server behind a proxy received the request and took too long.
  */
 export function readStatus(
   answer: HttpAnswer,
@@ -239,7 +239,7 @@ export function readStatus(
   return refusedAs(classOf(status), said);
 }
 
-/** What a platform's code means. */
+/** The meaning of a platform's code. */
 export type CodeMeaning =
   | RefusalClass
   | 'rateLimited'
@@ -252,11 +252,11 @@ export interface CodeWords {
   readonly meanings: Readonly<Record<string, CodeMeaning>>;
   readonly nowMs: number;
   readonly hints?: WaitHints;
-  /** The wait where the platform says none. */
+  /** The wait if the platform gives none. */
   readonly otherwiseMs?: number;
 }
 
-/** Reads the code in a platform's answer; one that is not known by its status, or as a refusal where that says success. */
+/** Reads the code in a platform's answer. An unknown code is read by the status, or as a refusal if that is a success. */
 export function readCode(answer: HttpAnswer, words: CodeWords): Undelivered {
   const said = saying(answer.status, words.code);
   const key = scalarText(words.code);
@@ -279,31 +279,31 @@ export function readCode(answer: HttpAnswer, words: CodeWords): Undelivered {
   }
 }
 
-/** A refusal in this program's words, with the platform's code. */
+/** A refusal in our own words, with the platform's code. */
 export function refusedAs(refusal: RefusalClass, said: string): Undelivered {
   return refused(refusal, `${refusalWords[refusal]} (${said})`);
 }
 
-/** Where the platform does not say how long, `otherwiseMs` is waited. */
+/** Waits `otherwiseMs` if the platform does not say how long. */
 export function rateLimited(said: string, hints: WaitHints, nowMs: number, otherwiseMs = 30_000): Undelivered {
   const wait = retryAfterMs(hints, nowMs) ?? otherwiseMs;
   return { kind: 'rateLimited', retryAfterMs: wait, reason: `the platform asks for fewer messages (${said})` };
 }
 
-/** Status and code: all that is kept of a platform's words, and only where it looks like a code. */
+/** Status and code. Nothing else of a platform's answer is kept, and the code only if it looks like one. */
 export function saying(status: number, code?: unknown): string {
   const spelled = typeof code === 'number' ? String(code) : code;
   const kept = typeof spelled === 'string' && /^[\w.-]{1,48}$/.test(spelled) ? ` ${spelled}` : '';
   return `HTTP ${status}${kept}`;
 }
 
-/** A setting that must be there; undefined where it is not, or stands for a variable that is not set. */
+/** The text of a setting; undefined if it is missing or refers to a variable that is not set. */
 export function optionOf(settings: PlatformSettings, key: string): string | undefined {
   const text = textOf(settings.options[key]);
   return text?.includes('${') === true ? undefined : text;
 }
 
-/** The sentence about the settings that are missing; undefined where none is. */
+/** The sentence about the missing settings; undefined if none is missing. */
 export function missing(name: string, settings: PlatformSettings, ...keys: readonly string[]): string | undefined {
   const absent = keys.filter((key) =>
     key === 'api_base' ? settings.apiBase === undefined : optionOf(settings, key) === undefined,
@@ -313,7 +313,7 @@ export function missing(name: string, settings: PlatformSettings, ...keys: reado
   return `${names} ${absent.length === 1 ? 'is' : 'are'} not set; give ${absent.length === 1 ? 'it' : 'them'}, or the variable in .env that is named there`;
 }
 
-/** A word of `deliver_extra` by the first of its names that has one. A template renders a number as text. */
+/** The value of the first name in `deliver_extra` that has one. A template renders a number as text. */
 export function wordOf(extra: JsonObject, ...names: readonly string[]): string | undefined {
   for (const name of names) {
     const text = textOf(extra[name]);
@@ -327,19 +327,19 @@ function textOf(value: unknown): string | undefined {
   return typeof text === 'string' && text.trim() !== '' ? text.trim() : undefined;
 }
 
-/** A template leaves the name of a missing value standing. */
+/** A template keeps the name of a missing value as a placeholder. */
 function placeholderIn(chat: string): string | undefined {
   return /^\{[\w.-]+\}$|\$\{/.test(chat)
     ? `the place to deliver to is the unfilled ${JSON.stringify(chat.slice(0, 64))}; check deliver_extra.chat_id`
     : undefined;
 }
 
-/** Counting needs no cutting: a text of a megabyte is not looked at twice. */
+/** A text far over the limit is refused by counting, without splitting it. */
 function fits(text: string, { limit, maxPieces }: Wire): boolean {
   return lengthIn(text, limit.unit) <= limit.most * maxPieces;
 }
 
-/** The delivery's id alone would not do: two routes may deliver the same event to the same chat. */
+/** The delivery id alone is not unique: two routes may deliver the same event to the same chat. */
 function keyOf({ profile, deliveryId, extra }: DeliveryRequest, chat: string, index: number, piece: string): string {
   const whole = JSON.stringify([profile, deliveryId, chat, extra, index, piece]);
   return createHash('sha256').update(whole).digest('base64url').slice(0, 32);
@@ -360,13 +360,13 @@ const unitWord: Readonly<Record<TextLimit['unit'], string>> = {
   entities: 'characters',
 };
 
-/** An account's name as a platform gives it, without what could confuse a terminal. */
+/** The account's name as the platform gives it, without characters that could confuse a terminal. */
 export function verifiedAs(name: unknown): VerifyOutcome {
   const shown = typeof name === 'string' ? name.replace(/[^\p{L}\p{N} .:@_+-]/gu, '').slice(0, 64) : '';
   return shown === '' ? { kind: 'verified' } : { kind: 'verified', as: shown };
 }
 
-/** A place that is written wrongly, shown without what could be a secret behind it. */
+/** A malformed place, cut to 64 characters in case it contains a secret. */
 export function wrongPlace(chat: string, form: string): Undelivered {
   return refused('notFound', `${JSON.stringify(chat.slice(0, 64))} is no place to deliver to; chat_id is ${form}`);
 }

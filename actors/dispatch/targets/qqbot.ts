@@ -1,6 +1,6 @@
 /**
- * qqbot: a bot of QQ. The platform has withdrawn pushing (21 April 2025): a bot answers a message or an event
- * that it names, for an hour in a conversation and five minutes elsewhere, five times at most.
+ * qqbot: a bot of QQ. The platform withdrew push messages on 21 April 2025: a bot can only answer a message or an event
+ * that it names, for an hour in a conversation and five minutes elsewhere, at most five times.
  * @see [Sending messages](https://bot.q.qq.com/wiki/develop/api-v2/server-inter/message/send-receive/send.html)
  * @see DLV-1 in docs/specification.md
  */
@@ -32,16 +32,16 @@ import {
 const tokenBase = 'https://bots.qq.com';
 const apiBase = 'https://api.sgroup.qq.com';
 const repliesLifetimeMs = 300_000;
-/** As many answers as a message may have. */
+/** Answers that one message may have. */
 const mostReplies = 5;
 const placePattern = /^(?:(user|group|channel|dm):)?([\w-]{1,128})$/;
 const chatForm = 'user:, group:, channel: or dm: and an id';
 const needsInbound =
   'the platform lets a bot only answer: deliver_extra.msg_id or event_id must name the message or event that is answered';
 
-/** Waits for a person at the platform, and is a success as far as can be known. */
+/** Waits for review at the platform, and counts as delivered. */
 const audited: ReadonlySet<unknown> = new Set([304023, 304024]);
-/** The same `msg_id` and `msg_seq` were there before: this message is the platform's already. */
+/** A message with the same `msg_id` and `msg_seq` was already accepted, so this one arrived. */
 const duplicate = 40054005;
 const tokenCodes: ReadonlySet<unknown> = new Set([11241, 11243, 11244]);
 
@@ -131,7 +131,7 @@ export function createQqbot(settings: PlatformSettings, ports: TargetPorts): Pla
           const msgId = wordOf(extra, 'msg_id');
           const eventId = wordOf(extra, 'event_id');
           const json = {
-            // Channels read entities, conversations and groups show them as they are.
+            // Channels decode entities; conversations and groups show them literally.
             content: hasSequence(message) ? text : withEntities(text),
             msg_type: 0,
             ...(msgId === undefined ? {} : { msg_id: msgId }),
@@ -169,7 +169,7 @@ function hasSequence({ chat }: Pick<Message, 'chat'>): boolean {
   return /^(?:user|group):/.test(chat);
 }
 
-/** A number that another delivery's answer to the same message is unlikely to have, and the same one again has. */
+/** Stable for a delivery, and unlikely to collide with another delivery's answer to the same message. */
 function sequenceOf(key: string, index: number): number {
   const [high = 0, low = 0] = Buffer.from(key, 'base64url');
   return ((high * 256 + low) % 12_000) * mostReplies + index + 1;

@@ -1,6 +1,6 @@
 /**
- * Sends a text in pieces, one after the other: begins with the first that has not arrived, waits where the platform asks
- * for a short pause in the middle, and says of a failure how far it came. Knows no platform.
+ * Sends a text in pieces, in order: starts with the first that has not arrived, waits when the platform asks for a short
+ * pause in between, and reports with a failure how many pieces arrived.
  * @see DLV-4 in docs/specification.md
  */
 
@@ -16,7 +16,7 @@ import {
 import type { PiecePace } from '../../ports.ts';
 
 export interface Sending {
-  /** What an earlier try has brought there. */
+  /** What an earlier attempt has delivered. */
   readonly sent: PartlySent | undefined;
   /** Resolves after a time, or as soon as the signal aborts. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -24,7 +24,7 @@ export interface Sending {
   readonly pace?: PiecePace | undefined;
 }
 
-/** A text that has begun is finished where the platform asks for no longer a pause than this, all pauses together. */
+/** A text in progress is finished if all requested pauses together are no longer than this. */
 const longestPauseMs = 30_000;
 
 export async function sendPieces(
@@ -51,10 +51,10 @@ export async function sendPieces(
     let outcome = await send(piece, index);
     let unsure = isUnsure(outcome);
     while (index > 0 && outcome.kind === 'rateLimited') {
-      // A platform that says 0 and means it not is asked thirty times at most.
+      // A platform that asks for 0 but keeps refusing is asked at most thirty times.
       const pauseMs = Math.max(1_000, outcome.retryAfterMs);
       pausedMs += pauseMs;
-      // The others to this platform wait as well.
+      // Other deliveries to this platform wait as well.
       if (outcome.ofChat !== true) pace?.limited(pauseMs);
       if (pausedMs > longestPauseMs) break;
       await wait(pauseMs, signal);

@@ -1,6 +1,6 @@
 /**
- * Comments on an issue of Sentry. Sentry refuses a comment that the same account wrote within the last hour, so a comment
- * that was lost is sent again and arrives once. Integrations copy comments to other trackers, which read mentions.
+ * Comments on an issue of Sentry. Sentry refuses a comment that repeats one of the same account within an hour, so a lost
+ * comment is sent again and arrives once. Integrations copy comments to other trackers, which read mentions.
  * @see [GroupNotesEndpoint](https://github.com/getsentry/sentry/blob/master/src/sentry/issues/endpoints/group_notes.py)
  * @see DLV-1 in docs/specification.md
  */
@@ -13,7 +13,7 @@ export const sentry: Description = {
   name: 'sentry',
   base: 'https://sentry.io',
   needs: ['token', 'organization'],
-  // No limit is documented. Two equal pieces would be one comment, so a text is not cut.
+  // No limit is documented. Two equal pieces would become one comment, so a text is not split.
   limit: { most: 320_000, unit: 'utf16' },
   maxPieces: 1,
   deduplicatesForMs: 3_600_000,

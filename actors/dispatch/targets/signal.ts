@@ -1,6 +1,6 @@
 /**
- * signal: Signal through the daemon of signal-cli, over JSON-RPC on loopback. Errors are HTTP 200. A text over
- * the platform's limit would become an attachment, so it is cut.
+ * signal: Signal through the daemon of signal-cli, over JSON-RPC on loopback. Errors have HTTP status 200. A text over
+ * the platform's limit would become an attachment, so it is split.
  * @see [signal-cli-jsonrpc(5)](https://github.com/AsamK/signal-cli/blob/master/man/signal-cli-jsonrpc.5.adoc)
  * @see DLV-1 in docs/specification.md
  */
@@ -25,18 +25,18 @@ import {
   wrongPlace,
 } from './platform-target.ts';
 
-/** `signal-cli daemon --http` listens here unless told otherwise. */
+/** The default address of `signal-cli daemon --http`. */
 const defaultBase = 'http://localhost:8080';
 const rpcPath = '/api/v1/rpc';
 const number = /^\+[1-9]\d{5,14}$/;
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const username = /^u:[\w.]{3,48}$/;
-/** 32 bytes in base64, or 16 of an old group. */
+/** 32 bytes in base64, or 16 for an old group. */
 const group = /^(?:group:)?([A-Za-z\d+/]{43}=|[A-Za-z\d+/]{22}==)$/;
 const chatForm = 'a number such as +15551234567, an account’s UUID, u: and a username, or a group’s id in base64';
 const untrusted = 'the recipient’s safety number has changed; trust it with signal-cli';
 
-/** SignalJsonRpcCommandHandler, and JSON-RPC's own. */
+/** Codes of SignalJsonRpcCommandHandler and of JSON-RPC. */
 const meanings: Readonly<Record<string, CodeMeaning>> = {
   [-1]: 'permanent',
   [-3]: 'transient',
@@ -47,7 +47,7 @@ const meanings: Readonly<Record<string, CodeMeaning>> = {
     refusal: 'auth',
     because: 'the daemon does not know the account; check platforms.signal.account',
   },
-  // The command failed in a way that it did not foresee.
+  // The command failed with an error that the daemon does not handle.
   [-32603]: 'unknown',
 };
 
@@ -91,7 +91,7 @@ export function createSignal(settings: PlatformSettings, ports: TargetPorts): Pl
         };
         return rpc('send', params, signal, (result, answer): SendOutcome => {
           const sent = isJsonObject(result) ? result : {};
-          // A message to a group that reached nobody is a success to the daemon.
+          // For the daemon, a group message that reached no member is a success.
           const results = resultsOf(sent.results);
           if (results.length > 0 && !results.some(({ type }) => type === 'SUCCESS'))
             return readResults(answer, results, saying(200), ports.now()) ?? refusedAs('permanent', saying(200));
@@ -110,7 +110,7 @@ export function createSignal(settings: PlatformSettings, ports: TargetPorts): Pl
             ? verifiedAs(account)
             : (refusedAs('auth', 'the account is not registered there') as VerifyOutcome);
         });
-        // A daemon of one account has no such method, and needs none.
+        // A daemon with a single account has no such method and does not need it.
         return listed.kind === 'refused' && listed.reason.includes('-32601') ? { kind: 'verified' } : listed;
       },
     },
@@ -130,7 +130,7 @@ function readError(answer: HttpAnswer, error: JsonObject, nowMs: number): SendOu
   return readCode(answer, { code, meanings, nowMs, otherwiseMs: 60_000 });
 }
 
-/** The outcome for each recipient, where the daemon says so: the first that explains the failure. */
+/** The outcomes per recipient, if the daemon reports them: the first that explains the failure. */
 function readResults(
   answer: HttpAnswer,
   results: readonly JsonObject[],

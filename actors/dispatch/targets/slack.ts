@@ -1,6 +1,6 @@
 /**
- * slack: a bot of Slack. Every answer of its own is HTTP 200 but a rate limit; `ok` says what it means. Special
- * mentions in the text are written out, not rung: it may come from third parties.
+ * slack: a bot of Slack. Slack answers with HTTP 200 except for rate limits; `ok` shows the outcome. Special mentions in
+ * the text are escaped, because it may come from third parties.
  * @see [chat.postMessage](https://docs.slack.dev/reference/methods/chat.postMessage)
  * @see DLV-1 in docs/specification.md
  */
@@ -60,7 +60,7 @@ const meanings: Readonly<Record<string, CodeMeaning>> = {
   service_unavailable: 'transient',
   team_added_to_org: 'transient',
   request_timeout: 'transient',
-  // Of these two the platform says that some of it may have been done.
+  // Slack documents for these two that a part may have been done.
   internal_error: 'unknown',
   fatal_error: 'unknown',
 };

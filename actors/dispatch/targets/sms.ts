@@ -1,7 +1,7 @@
 /**
- * sms: text messages through Twilio. Each piece costs money, so there are few. "Delivered" here means that the provider
- * took the message: the carrier's answer comes later, elsewhere. An API key of the usual kind is refused at the account
- * itself, so it is verified by a list of one message.
+ * sms: text messages through Twilio. Each piece costs money, so there are few. "Delivered" here means that Twilio
+ * accepted the message: the carrier's result comes later, elsewhere. A standard API key may not read the account
+ * resource, so it is verified by listing one message.
  * @see [Messages resource](https://www.twilio.com/docs/messaging/api/message-resource)
  * @see DLV-1 in docs/specification.md
  */
@@ -65,7 +65,7 @@ export function createSms(settings: PlatformSettings, ports: TargetPorts): Platf
   const sid = optionOf(settings, 'account_sid') ?? '';
   const from = optionOf(settings, 'from');
   const service = optionOf(settings, 'messaging_service_sid');
-  // An API key has a name and a secret of its own, and no token.
+  // An API key has a name and a secret of its own instead of the auth token.
   const [user, secret] = [
     optionOf(settings, 'api_key') ?? sid,
     optionOf(settings, 'api_secret') ?? optionOf(settings, 'auth_token') ?? '',
@@ -92,7 +92,7 @@ export function createSms(settings: PlatformSettings, ports: TargetPorts): Platf
         return client.ask({ method: 'POST', path: `${account}/Messages.json`, headers, form }, signal, (answer) => {
           const { json, status } = answer;
           const taken = status === 201 && isJsonObject(json) && typeof json.sid === 'string';
-          // A message may be born failed.
+          // Twilio may return a message that has already failed.
           if (taken && json.error_code !== null && json.error_code !== undefined)
             return readCode(answer, { code: json.error_code, meanings, nowMs: ports.now() });
           return taken ? deliveredAs(json.sid) : read(answer, ports.now());

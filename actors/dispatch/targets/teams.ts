@@ -1,7 +1,7 @@
 /**
- * Posts to a channel or chat of Microsoft Teams by the address of a workflow, as an adaptive card. A run of text in a card
- * is not Markdown, mentions no one without an entity for it, and has no functions such as `{{DATE(…)}}` once their braces are
- * broken. A workflow answers before it posts, so the outcome of the workflow is unknown.
+ * Posts to a channel or chat of Microsoft Teams through a workflow URL, as an adaptive card. A text run in a card is not
+ * Markdown, mentions users only through an entity, and evaluates no functions such as `{{DATE(…)}}` once their braces are
+ * defused. A workflow answers before it posts, so the outcome of the workflow is unknown.
  * @see [Create an incoming webhook](https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook)
  * @see [RichTextBlock](https://adaptivecards.io/explorer/RichTextBlock.html)
  * @see DLV-1 in docs/specification.md
@@ -14,7 +14,7 @@ import type { Description } from './described-target.ts';
 export const teams: Description = {
   name: 'teams',
   needs: ['url'],
-  // A message of 28 KB, less the card around the text.
+  // The limit is 28 KB per message, with the card around the text.
   limit: { most: 27_000, unit: 'jsonBytes' },
   maxPieces: 10,
   inert: (text) => withoutTags(withoutTemplates(text), 'at\\b'),

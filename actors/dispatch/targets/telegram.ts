@@ -28,7 +28,7 @@ import {
 
 const defaultBase = 'https://api.telegram.org';
 const chatForm = 'a number, or @ and the name of a public channel or group';
-/** A 400 says what is wrong in words only. */
+/** A 400 has its reason only in the text. */
 const badRequests: readonly (readonly [RegExp, Parameters<typeof refusedAs>[0]])[] = [
   [/chat not found|user not found|peer_id_invalid|chat_id is empty|thread not found|topic/i, 'notFound'],
   [/too long/i, 'tooLong'],
@@ -37,7 +37,7 @@ const badRequests: readonly (readonly [RegExp, Parameters<typeof refusedAs>[0]])
 
 export function createTelegram(settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
   const client = createClient(settings, defaultBase);
-  // A token of another shape would be another path.
+  // Escaped, so that a malformed token cannot change the path.
   const bot = `/bot${encodeURIComponent(optionOf(settings, 'token') ?? '').replaceAll('%3A', ':')}`;
 
   const post = (message: Message, body: JsonObject, signal: AbortSignal): Promise<SendOutcome> =>
@@ -47,7 +47,7 @@ export function createTelegram(settings: PlatformSettings, ports: TargetPorts): 
         return deliveredAs(json.result.message_id);
       const moved =
         isJsonObject(json) && isJsonObject(json.parameters) ? json.parameters.migrate_to_chat_id : undefined;
-      // A group that has become a supergroup has a new number.
+      // A group that became a supergroup has a new id.
       if (moved !== undefined && body.chat_id !== moved) return post(message, { ...body, chat_id: moved }, signal);
       if (body.parse_mode !== undefined && answer.status === 400 && /can't parse entities/i.test(wordsOf(json))) {
         const { parse_mode: _, ...plain } = body;
@@ -61,7 +61,7 @@ export function createTelegram(settings: PlatformSettings, ports: TargetPorts): 
       name: 'telegram',
       limit: { most: 4_096, unit: 'utf16' },
       maxPieces: 20,
-      // With a `parse_mode`, a link of this form is a mention too.
+      // With `parse_mode`, such a link is a mention too.
       inert: (text) => withoutMentions(text).replace(/\btg:(?=\/\/user)/gi, 'tg\u2060:'),
       problem: missing('telegram', settings, 'token'),
       placeProblem: (chat) =>
@@ -98,7 +98,7 @@ export function createTelegram(settings: PlatformSettings, ports: TargetPorts): 
 
 function read(answer: HttpAnswer, nowMs: number): SendOutcome {
   const { json } = answer;
-  // Only the platform itself says `ok`; a 404 of its own means that no bot has this token.
+  // Only Telegram itself sets `ok`; its own 404 means that no bot has this token.
   if (!isJsonObject(json) || json.ok !== false) return readStatus(answer, { nowMs });
   const code = typeof json.error_code === 'number' ? json.error_code : answer.status;
   const said = saying(code);

@@ -1,6 +1,6 @@
 /**
- * wecom: WeCom. An app writes to members, departments, tags and the group chats that it has made; a group
- * robot writes into its own group. Longer texts are cut off by the platform without a word, so they are cut here.
+ * wecom: WeCom. An app writes to members, departments, tags and the group chats that it created; a group robot writes to
+ * its own group. The platform silently truncates longer texts, so they are split here.
  * @see [App messages](https://developer.work.weixin.qq.com/document/path/90236) and
  * [group robots](https://developer.work.weixin.qq.com/document/path/91770)
  * @see DLV-1 in docs/specification.md
@@ -29,7 +29,7 @@ import {
 
 const defaultBase = 'https://qyapi.weixin.qq.com';
 const limit = { most: 2_048, unit: 'utf8Bytes' } as const;
-/** `<@id>` calls a member, `<a href>` hides where a link leads. */
+/** `<@id>` mentions a member, `<a href>` hides the target of a link. */
 const inert = (text: string): string => withoutTags(text, '@|a\\b');
 const tokenCodes: ReadonlySet<unknown> = new Set([40014, 42001]);
 const chatForm = 'a member’s id, or party:, tag: or chat: and an id';
@@ -132,7 +132,7 @@ function createApp(settings: PlatformSettings, ports: TargetPorts): PlatformTarg
                     [`to${kind}`]: place,
                     agentid: Number(optionOf(settings, 'agent_id')),
                     ...message,
-                    // The check goes by the words alone: a second alarm of the same words would be lost without a trace.
+                    // The check compares the text only: a second alarm with the same text would be dropped silently.
                     enable_duplicate_check: 0,
                   },
                 };
@@ -140,7 +140,7 @@ function createApp(settings: PlatformSettings, ports: TargetPorts): PlatformTarg
             const body = answer.json;
             if (!isJsonObject(body) || body.errcode !== 0)
               return isJsonObject(body) && tokenCodes.has(body.errcode) ? tokenRefused : read(answer, ports.now());
-            // A success that reached nobody: the one recipient stands in the list of those that are wrong.
+            // A success that reached no recipient: the only one is in a list of invalid ones.
             const wrong = ['invaliduser', 'invalidparty', 'invalidtag'].find(
               (key) => key === `invalid${kind}` && body[key],
             );

@@ -1,6 +1,6 @@
 /**
- * weixin: a bot of Weixin over the iLink interface. The platform lets a bot answer, not begin: each message
- * needs the `context_token` of the user's last one, and is taken within 24 hours of it and ten times at most.
+ * weixin: a bot of Weixin over the iLink interface. The platform lets a bot only answer: each message needs the
+ * `context_token` of the user's last message, and is accepted within 24 hours of it and at most ten times.
  * @see [Tencent/openclaw-weixin](https://github.com/Tencent/openclaw-weixin), the platform's own client
  * @see DLV-1 in docs/specification.md
  */
@@ -69,11 +69,11 @@ export function createWeixin(settings: PlatformSettings, ports: TargetPorts): Pl
           base_info: { channel_version: channelVersion },
         };
         const call = { method: 'POST', path: '/ilink/bot/sendmessage', headers: headers(), json } as const;
-        // The answer to a message that was taken is an empty object; the platform gives it no id but ours.
+        // An accepted message is answered with an empty object, so our key is its only id.
         return client.ask(call, signal, (answer) => read(answer, ports.now()) ?? { kind: 'delivered', messageId: key });
       },
       verify(signal) {
-        // Asking for updates would take them from whoever waits for them.
+        // Fetching updates would take them away from the bot's own client.
         if (settings.homeChannel === undefined) {
           const reason = 'the platform has no call that checks a login without a user; set home_channel';
           return Promise.resolve({ kind: 'unverifiable', reason });
@@ -88,7 +88,7 @@ export function createWeixin(settings: PlatformSettings, ports: TargetPorts): Pl
   );
 }
 
-/** Undefined for a success: HTTP 200, an object, and no code but 0. */
+/** Undefined on success: HTTP 200, an object, and no code but 0. */
 function read(answer: HttpAnswer, nowMs: number): SendOutcome | undefined {
   const { json, status } = answer;
   if (!isJsonObject(json)) return readStatus(answer, { nowMs });

@@ -1,7 +1,7 @@
 /**
- * whatsapp: WhatsApp, through the Cloud API of its maker, or through a bridge process of one's own that holds a
- * linked device. The Cloud API takes free text only within 24 hours of the recipient's last message; some refusals come
- * later, to the webhook of the app, and are not seen here.
+ * whatsapp: WhatsApp, through Meta's Cloud API, or through the user's own bridge process with a linked device. The Cloud
+ * API accepts free text only within 24 hours of the recipient's last message; some refusals come later, to the webhook of
+ * the app, and are not seen here.
  * @see [Cloud API error codes](https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes)
  * @see DLV-1 in docs/specification.md
  */
@@ -37,10 +37,10 @@ import {
 
 const defaultBase = 'https://graph.facebook.com/v23.0';
 const limit = { most: 4_096, unit: 'utf16' } as const;
-/** One message in six seconds to the same recipient. */
+/** One message per six seconds to the same recipient. */
 const pairWaitMs = 6_000;
 
-/** The platform wants its codes read, not its statuses. */
+/** Meta documents that clients should read the codes, not the statuses. */
 const meanings: Readonly<Record<string, CodeMeaning>> = {
   0: 'auth',
   190: 'auth',
@@ -125,7 +125,7 @@ function readCloud(answer: HttpAnswer, nowMs: number): SendOutcome {
   const { code, message } = error;
   const said = saying(answer.status, code);
   if (code === 100) {
-    // One code for every wrong parameter.
+    // The platform uses 100 for any wrong parameter.
     if (/must be at most \d+ characters/i.test(scalarText(message))) return refusedAs('tooLong', said);
     return error.error_subcode === 33
       ? refused('auth', `the platform does not know the phone_number_id, or the token may not use it (${said})`)
@@ -137,7 +137,7 @@ function readCloud(answer: HttpAnswer, nowMs: number): SendOutcome {
   return isPair ? limitedInChat(outcome) : outcome;
 }
 
-/** `POST /send {chatId, message, replyTo?}` → `{success, messageId}`, 503 while not linked; `GET /health` → `{status}`. */
+/** `POST /send {chatId, message, replyTo?}` → `{success, messageId}`, 503 if not linked; `GET /health` → `{status}`. */
 function createBridge(settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
   const bridge = { ...settings, apiBase: optionOf(settings, 'bridge_url') ?? '' };
   const client = createClient(bridge, '');
@@ -163,7 +163,7 @@ function createBridge(settings: PlatformSettings, ports: TargetPorts): PlatformT
         return client.ask({ method: 'POST', path: '/send', headers, json: body }, signal, (answer) => {
           const { json, status } = answer;
           if (status === 200 && isJsonObject(json) && json.success === true) return deliveredAs(json.messageId);
-          // It failed somewhere between here and the phone.
+          // The failure may be anywhere between the bridge and the phone.
           if (status === 500) return unknownOutcome(`the bridge failed while it sent (${saying(status)})`);
           if (status === 200 && isJsonObject(json) && json.success === false)
             return refusedAs('permanent', saying(status));

@@ -1,4 +1,4 @@
-/** Begins the page: listens to the daemon and draws. */
+/** Starts the page: reads the stream and draws. */
 
 import { render } from 'preact';
 import { openStream } from './data/live.ts';

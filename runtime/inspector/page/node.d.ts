@@ -1,2 +1,2 @@
-/** The records, of which the page takes types alone, import it. */
+/** The module of the records imports it; the page uses only its types. */
 declare module 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * The table of views, in the order of the navigation. Each view keeps its own row; the frame draws what the rows say.
+ * The table of views, in the order of the navigation. Each view has its row in its own file; the frame draws the rows.
  * @see INS-2 in docs/specification.md
  */
 
@@ -37,18 +37,18 @@ const rows: readonly ViewRow[] = [
 
 const withContent = rows.filter(({ component }) => component !== undefined);
 
-/** Views with content, as the navigation names them: of several gateways only where there can be some. */
+/** Returns the views with content, in the order of the navigation; those of several gateways only if there can be some. */
 export function viewsNow(): readonly ViewRow[] {
   return sharing.get() === undefined ? withContent.filter(({ ofShared }) => ofShared !== true) : withContent;
 }
 
-/** The same; the component is drawn again when they change. */
+/** The same as a hook: the component is drawn again when they change. */
 export function useViews(): readonly ViewRow[] {
   useCell(sharing);
   return viewsNow();
 }
 
-/** The row of a place; a place without content is the first that has some. */
+/** Returns the row of a view; for a view without content, the first that has some. */
 export function rowOf(view: View): ViewRow {
   return withContent.find(({ name }) => name === view) ?? withContent[0] ?? overview;
 }

@@ -1,11 +1,11 @@
-/** Toasts: one at a time, announced to screen readers too. Good news leaves by itself, an error stays until it is closed. */
+/** Toasts: one at a time, announced to screen readers too. Good news disappears by itself; an error stays until closed. */
 
 import { createCell } from './cell.ts';
 
 export interface Note {
   readonly text: string;
   readonly bad: boolean;
-  /** One thing that a person may want next: "Show", "Undo". */
+  /** The likely next action: "Show", "Undo". */
   readonly action?: { readonly label: string; readonly run: () => void };
 }
 

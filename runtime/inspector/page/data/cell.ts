@@ -1,4 +1,4 @@
-/** A value that tells its readers when it changes: what the page has for state, in a handful of lines. */
+/** A value that notifies its readers when it changes: the page's state, in a few lines. */
 
 import { useEffect, useState } from 'preact/hooks';
 
@@ -32,7 +32,7 @@ export function useCell<Value>(cell: Cell<Value>): Value {
   const value = cell.get();
   useEffect(() => {
     const tell = (): void => redraw((times) => times + 1);
-    // It may have changed since it was drawn, before anything listened.
+    // It may have changed between drawing and this effect.
     if (!Object.is(cell.get(), value)) tell();
     return cell.onChange(tell);
   }, [cell]);

@@ -1,6 +1,6 @@
 /**
- * Turns a chart into what is drawn: boxes, and one arrow for all the transitions between the same two states, with its
- * words. Knows no layout and no page.
+ * Turns a chart into the elements of a drawing: boxes, and one arrow with its words for all transitions between the same
+ * two states. Independent of layout and page.
  * @see INS-2 in docs/specification.md
  */
 
@@ -19,7 +19,7 @@ export interface GraphArrow {
   readonly id: string;
   readonly from: string;
   readonly to: string;
-  /** The words beside it; what does not fit is counted. */
+  /** The words beside it, with a count of those that do not fit. */
   readonly words: readonly string[];
   readonly transitions: readonly ChartTransition[];
 }
@@ -29,11 +29,11 @@ export interface Graph {
   readonly arrows: readonly GraphArrow[];
   /** States in which the chart and its compound states begin. */
   readonly initials: readonly string[];
-  /** Transitions that hold in every state; they are told beside the drawing. */
+  /** Transitions that apply in every state; they are listed beside the drawing. */
   readonly anywhere: readonly ChartTransition[];
 }
 
-/** Widths of the drawing's letters. */
+/** Letter widths in the drawing. */
 const nameLetter = 7.4;
 export const wordLetter = 5.9;
 export const wordLine = 13;
@@ -59,7 +59,7 @@ export function graphOf({ states, transitions }: Chart): Graph {
       if (to !== null) anywhere.push(transition);
       continue;
     }
-    // What leaves no state shows as a pulse of its box, not as an arrow.
+    // A transition that leaves no state is drawn as a pulse of its box, not as an arrow.
     if (to === null || to === from || !known.has(from) || !known.has(to)) continue;
     const key = arrowId(from, to);
     const others = between.get(key);
@@ -77,12 +77,12 @@ export function graphOf({ states, transitions }: Chart): Graph {
   return { boxes, arrows, initials, anywhere };
 }
 
-/** The arrow that stands for every transition between two states. */
+/** The id of the arrow for all transitions between two states. */
 export function arrowId(from: string, to: string): string {
   return `${from}→${to}`;
 }
 
-/** A transition in a few letters: `server.connect`, `after retry`, `pollToken done`, `[isLazy]`. */
+/** Formats a transition in a few letters: `server.connect`, `after retry`, `pollToken done`, `[isLazy]`. */
 export function formatTransition({ kind, label, guard }: ChartTransition): string {
   const condition = guard === undefined ? '' : `[${formatWord(guard)}]`;
   switch (kind) {
@@ -99,7 +99,7 @@ export function formatTransition({ kind, label, guard }: ChartTransition): strin
   }
 }
 
-/** The states that are active, their parents included: `up.running` is in `up`. */
+/** Returns the active states with their parents: `up.running` is in `up`. */
 export function activeStates(state: string): ReadonlySet<string> {
   const active = new Set<string>();
   for (const leaf of state.split(' ')) {

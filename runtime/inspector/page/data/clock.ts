@@ -1,6 +1,6 @@
 /**
- * The page's seconds: one timer for all ages and countdowns, at rest while the page is hidden, and while the daemon is
- * gone: what is shown then is as old as the last that was heard.
+ * The page's clock: one timer for all ages and countdowns. It pauses while the page is hidden or the connection is lost, so
+ * that ages show how old the data is.
  */
 
 import { createCell, useCell } from './cell.ts';
@@ -17,7 +17,7 @@ setInterval(tick, tickMs);
 document.addEventListener('visibilitychange', tick);
 link.onChange(tick);
 
-/** Unix milliseconds, anew every second. */
+/** Returns Unix milliseconds, updated every second. */
 export function useNow(): number {
   return useCell(now);
 }

@@ -1,6 +1,6 @@
 /**
- * Takes a typed command line apart into words, and puts words together again: by quotes and backslashes as a shell does,
- * without expanding anything. No shell ever runs the line.
+ * Splits a typed command line into words, and joins words again, with quotes and backslashes as in a shell but without
+ * expansion. No shell ever runs the line.
  * @see INS-4 in docs/specification.md
  */
 

@@ -1,5 +1,5 @@
 /**
- * What the command palette offers beside the places: the actions of what is drawn, and its names.
+ * The entries of the command palette besides the places: the actions of what is drawn, and its names.
  * @see INS-2 in docs/specification.md
  */
 
@@ -11,9 +11,9 @@ export interface Command {
   /** The same words as the button that does it. */
   readonly label: string;
   readonly icon: IconName;
-  /** Shown at the right: how the named one stands. */
+  /** Shown at the right: the state of a named thing. */
   readonly hint?: string;
-  /** It opens a dialog before anything happens. */
+  /** It opens a dialog first. */
   readonly asks?: boolean;
   readonly run: () => void;
 }
@@ -24,7 +24,7 @@ export const drawnCommands = createCell<
   readonly { readonly group: CommandGroup; readonly commands: readonly Command[] }[]
 >([]);
 
-/** Offers the commands while the component is drawn; `selection` are those on what is chosen or opened. */
+/** Offers the commands while the component is drawn; the group `selection` is for what is chosen or opened. */
 export function useCommands(group: CommandGroup, commands: readonly Command[]): void {
   const now = useRef(commands);
   now.current = commands;

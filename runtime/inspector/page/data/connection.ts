@@ -1,6 +1,6 @@
 /**
- * The connection to the daemon, as a person sees it: a gap below two seconds is not shown; one of five is shown with the
- * time from which nothing was heard.
+ * The connection to the daemon, as shown to a person: a gap is shown after two seconds, and after five with the time of the
+ * last data.
  * @see INS-2 in docs/specification.md
  */
 
@@ -13,7 +13,7 @@ const quietMs = 2_000;
 const offlineMs = 5_000;
 
 export const connection = createCell<Connection>('connecting');
-/** Since when nothing was heard, in Unix milliseconds. */
+/** When the connection was lost, in Unix milliseconds. */
 export let silentSince = Date.now();
 
 let timers: ReturnType<typeof setTimeout>[] = [];

@@ -1,16 +1,16 @@
 /**
- * Finds what differs between two texts, line by line; JSON is compared by key, whatever the order of its keys. Knows no page.
+ * Compares two texts line by line; JSON is compared by key, in any order of its keys. Independent of the page.
  * @see INS-4 in docs/specification.md
  */
 
 export interface DifferenceLine {
   readonly kind: 'same' | 'added' | 'removed';
   readonly text: string;
-  /** The part that differs from its counterpart, where a line was changed. */
+  /** The part that differs from its counterpart in a changed line. */
   readonly changed?: readonly [from: number, to: number];
 }
 
-/** Longer stretches without a match are shown as replaced: their lines are not compared one by one. */
+/** Longer differing sections are shown as replaced, without a comparison of their lines. */
 const mostLines = 2_000;
 
 export function differencesOf(before: string, after: string): readonly DifferenceLine[] {
@@ -33,14 +33,14 @@ export function differencesOf(before: string, after: string): readonly Differenc
   ];
 }
 
-/** How many lines were added, removed or changed; a changed one counts once. */
+/** Returns how many lines were added, removed or changed; a changed line counts once. */
 export function changedLines(lines: readonly DifferenceLine[]): number {
   const removed = lines.filter(({ kind }) => kind === 'removed').length;
   const added = lines.filter(({ kind }) => kind === 'added').length;
   return Math.max(removed, added);
 }
 
-/** JSON with its keys in order, indented; any other text as it is. */
+/** Formats JSON with sorted keys and indentation; returns any other text unchanged. */
 export function comparable(text: string): string {
   try {
     return JSON.stringify(sorted(JSON.parse(text)), null, 2);
@@ -93,7 +93,7 @@ function middleOf(old: readonly string[], fresh: readonly string[]): DifferenceL
   return [...lines, ...all('removed', old.slice(row)), ...all('added', fresh.slice(column))];
 }
 
-/** Of as many removed lines as added ones after them, each is the other changed. */
+/** Pairs as many removed lines with added lines after them, and marks where each pair differs. */
 function withChanges(lines: readonly DifferenceLine[]): DifferenceLine[] {
   const drawn: DifferenceLine[] = [];
   for (let at = 0; at < lines.length; ) {

@@ -1,6 +1,6 @@
 /**
- * The drawings of the machines' charts. They are laid out when the page is built, one file for each machine, and fetched
- * when a chart opens: the page holds no layout engine.
+ * The drawings of the machines' charts. They are laid out when the page is built, one file per machine, and fetched when a
+ * chart opens, so the page includes no layout engine.
  * @see INS-2 in docs/specification.md
  */
 
@@ -9,7 +9,7 @@ import type { Drawing } from './drawn.ts';
 
 const drawings = new Map<string, Promise<Drawing | undefined>>();
 
-/** The drawing of a machine's chart; undefined for one that has none, such as a ward. */
+/** Resolves with the drawing of a machine's chart; undefined if it has none, as a pool. */
 export function drawingOf(machine: string): Promise<Drawing | undefined> {
   const known = drawings.get(machine);
   if (known !== undefined) return known;
@@ -20,7 +20,7 @@ export function drawingOf(machine: string): Promise<Drawing | undefined> {
   return made;
 }
 
-/** A file of the page, asked for as the page's script is: it is the same for every home. */
+/** Fetched without a session, like the page's script, since it is the same for every home. */
 async function load(url: string): Promise<Drawing> {
   const response = await fetch(url);
   if (!response.ok) throw new Error(`the chart could not be fetched: ${response.status}`);

@@ -1,8 +1,8 @@
-/** A chart as it is drawn: what the build of the page lays out, and the page fetches. */
+/** A drawn chart, as the page's build lays it out and the page fetches it. */
 
 export interface DrawnBox {
   readonly id: string;
-  /** With spaces. */
+  /** The state's name with spaces. */
   readonly name: string;
   readonly kind: string;
   readonly tags: readonly string[];
@@ -20,9 +20,9 @@ export interface DrawnArrow {
   readonly to: string;
   /** SVG path data. */
   readonly path: string;
-  /** The words beside it; what does not fit is counted. */
+  /** The words beside it, with a count of those that do not fit. */
   readonly words: readonly string[];
-  /** Every transition that it stands for. */
+  /** All of its transitions. */
   readonly all: readonly string[];
   readonly at?: { readonly x: number; readonly y: number };
 }
@@ -30,10 +30,10 @@ export interface DrawnArrow {
 export interface Drawing {
   readonly width: number;
   readonly height: number;
-  /** Groups before what lies in them. */
+  /** Groups come before the boxes in them. */
   readonly boxes: readonly DrawnBox[];
   readonly arrows: readonly DrawnArrow[];
   readonly starts: readonly { readonly x: number; readonly y: number; readonly path: string }[];
-  /** Transitions that hold in every state. */
+  /** Transitions that apply in every state. */
   readonly anywhere: readonly { readonly words: string; readonly to: string }[];
 }

@@ -1,5 +1,5 @@
 /**
- * Takes a stream of events apart that comes in pieces: `event:` and `data:` lines, a blank line after each.
+ * Parses a stream of events that arrives in pieces: `event:` and `data:` lines, a blank line after each event.
  * @see [Server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation)
  */
 
@@ -8,15 +8,15 @@ export interface StreamedEvent {
   readonly data: string;
 }
 
-/** Takes the next piece of text; gives the events that are whole with it. */
+/** Takes the next piece of text and returns the events that are complete with it. */
 export type BlockReader = (piece: string) => readonly StreamedEvent[];
 
 export function createBlockReader(): BlockReader {
-  /** Pieces of an event that continues: joined once, since a snapshot is long and comes in many. */
+  /** Pieces of an incomplete event. Joined once, since a snapshot is long and arrives in many pieces. */
   let begun: string[] = [];
   return (piece) => {
     const last = begun.at(-1) ?? '';
-    // The blank line itself may lie across two pieces.
+    // The blank line itself may be split across two pieces.
     if (!piece.includes('\n\n') && !(last.endsWith('\n') && piece.startsWith('\n'))) {
       if (piece !== '') begun.push(piece);
       return [];
@@ -28,7 +28,7 @@ export function createBlockReader(): BlockReader {
   };
 }
 
-/** None where it carries nothing, as the line that says when to try again. */
+/** Returns nothing for a block without data, such as the `retry:` line. */
 function eventOf(block: string): StreamedEvent[] {
   let name = 'message';
   let data: string | undefined;

@@ -1,28 +1,28 @@
 /**
- * The rows of the events as they are held: pages that were asked for, joined with news. Rows are in the order of their
- * keys, newest first, each once, and no row comes below the last one that was asked for. Knows no page.
+ * The rows of the events in memory: pages that were read, merged with news. Rows are ordered by key, newest first, each
+ * once, and no row comes below the last one that was read. Independent of the page.
  * @see INS-4 in docs/specification.md
  */
 
 import type { EventFound, FoundEvents } from '../../../control/contract.ts';
 import { keyOfRow } from './event-words.ts';
 
-/** More are not held: a person narrows the search instead. */
+/** Most rows in memory; a person narrows the search instead. */
 export const mostHeld = 2_000;
 
 export interface EventList {
   readonly rows: readonly EventFound[];
-  /** What older rows are asked for with; absent where there are none. */
+  /** For reading older rows; absent if there are none. */
   readonly cursor?: string;
 }
 
-/** Older rows, below those that are held. */
+/** Adds older rows below the present ones. */
 export function withOlder({ rows }: EventList, older: EventList): EventList {
   const joined = joinedRows(rows, older.rows).slice(0, mostHeld);
   return older.cursor === undefined ? { rows: joined } : { rows: joined, cursor: older.cursor };
 }
 
-/** New and changed rows. The oldest ones are let go where more would be held than may be. */
+/** Adds new and changed rows. The oldest ones are dropped beyond `mostHeld`. */
 export function withNews({ rows, cursor }: EventList, news: readonly EventFound[]): EventList {
   const last = rows.at(-1)?.key ?? '';
   const known = new Set(rows.map(keyOfRow));
@@ -34,7 +34,7 @@ export function withNews({ rows, cursor }: EventList, news: readonly EventFound[
   return next === undefined ? { rows: kept } : { rows: kept, cursor: next };
 }
 
-/** Rows of one call; the gateway gives no more. */
+/** Rows per call; the gateway returns no more. */
 const pageRows = 1_000;
 
 export interface Collected {
@@ -42,13 +42,13 @@ export interface Collected {
   readonly rows: readonly EventFound[];
   /** Whether these are all rows that match. */
   readonly isAll: boolean;
-  /** What the search was rejected with; the rows are those before it. */
+  /** Why the search failed; the rows are those read before. */
   readonly error?: unknown;
 }
 
 /**
- * Reads the newest rows that a search finds, until it has read all, `most` of them or the signal. The range is fixed first: that
- * of the last hour would move with each call.
+ * Reads the newest rows of a search, until all or `most` are read or the signal aborts. The range is fixed first, because
+ * the last hour, for example, would move with each call. Never rejects: an error is in the result.
  * @param heard is called with the count of rows so far
  */
 export async function collectEvents(

@@ -1,5 +1,5 @@
 /**
- * What a row of the events says: its outcome with a mark, the line that explains it, its short id and its time.
+ * The texts of an event's row: its outcome with a mark, the line that explains it, its short id.
  * @see INS-4 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ import { targetTitle } from '../../../../machines/config/target-titles.ts';
 import type { EventFound } from '../../../control/contract.ts';
 import { sentenceCase } from './format.ts';
 
-/** Of the marks of `parts/chip.tsx`. */
+/** A subset of the marks of `parts/chip.tsx`. */
 type EventMark =
   | 'working'
   | 'batching'
@@ -25,7 +25,7 @@ type EventMark =
 export interface Outcome {
   readonly mark: EventMark;
   readonly words: string;
-  /** In grey and black: normal is quiet. */
+  /** In grey and black, for a normal outcome. */
   readonly calm: boolean;
 }
 
@@ -72,9 +72,9 @@ export function lineOfRow({ question, reason, place, result, alike }: EventFound
 }
 
 /**
- * Returns a reason as a sentence: "Slack: …" where it begins with the configured name of the target that the place is of.
- * Where it begins with the name of another target, as the message of a script can, it is returned unchanged.
- * @param place of the delivery that the reason is of, such as "Slack #deploys"; absent where it may be of a run
+ * Returns a reason as a sentence. If it begins with the configured name of the place's target, that becomes the title:
+ * "Slack: …". If it begins with another target's name, as a script's message can, it is returned unchanged.
+ * @param place of the reason's delivery, such as "Slack #deploys"; absent if the reason may be that of a run
  */
 export function formatReason(reason: string, place?: string): string {
   const [, name = '', said = ''] = /^(\w+): (.+)$/s.exec(reason) ?? [];
@@ -83,19 +83,19 @@ export function formatReason(reason: string, place?: string): string {
   return `${place} `.startsWith(`${title} `) ? `${title}: ${said}` : reason;
 }
 
-/** The targets of a route, or of a batch of them, by the names that people write. */
+/** Formats the targets of a route, or of a batch of them, by the names that people write. */
 export function formatTargets(deliver: string): string {
   return deliver.split(', ').map(targetTitle).join(', ');
 }
 
-/** Names the row while its newest request changes. */
+/** Returns the row's identity, which stays the same while its newest request changes. */
 export function keyOfRow({ key, alike }: EventFound): string {
   return alike?.first_key ?? key;
 }
 
 const shortId = 8;
 
-/** The beginning of an id that tells it apart in a table; the search takes it as `id:`. */
+/** Returns the beginning of an id, which the search accepts as `id:`. */
 export function shortIdOf(id: string): string {
   return id.length <= shortId + 2 ? id : id.slice(0, shortId);
 }

@@ -1,15 +1,15 @@
 /**
- * What the failures view decides: which rows are selected, what a group says, and how a question before an action is put.
- * Knows no page.
+ * Rules of the failures view: which rows are selected, the text of a group, and the question before an action. Independent
+ * of the page.
  * @see INS-4 and DLV-4 in docs/specification.md
  */
 
 import type { FailureGroupRow, FailureRow } from '../../../control/contract.ts';
 
-/** Retrying more than this asks first. */
+/** A retry of more than this needs a confirmation. */
 export const askAbove = 20;
 
-/** Adds or takes away a row, or with `from` all rows between it and that one. */
+/** Adds or removes a row, or with `from` all rows between it and that one. */
 export function selected(
   rows: readonly FailureRow[],
   before: ReadonlySet<string>,
@@ -31,7 +31,7 @@ export function routesWords({ routes }: Pick<FailureGroupRow, 'routes'>): string
   return `${routes.length === 1 ? 'Route' : 'Routes'} ${routes.join(', ')}`;
 }
 
-/** Whether a retry can help, where the advice does not say it. */
+/** Returns whether a retry can help, if the advice does not say it. */
 export function helpsWords({ helps }: Pick<FailureGroupRow, 'helps'>): string {
   if (helps === 'never') return ' A retry sends the same message to the same place.';
   return helps === 'afterFix' ? ' Retrying will not help before that.' : '';

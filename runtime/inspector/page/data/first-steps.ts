@@ -1,6 +1,6 @@
 /**
- * The first steps: which are done, which a person has skipped, which one is open. What was skipped or hidden is kept in this
- * browser.
+ * The first steps: which are done, which a person has skipped, which one is open. Skipped and hidden steps are stored in
+ * this browser.
  * @see INS-4 in docs/specification.md
  */
 
@@ -18,12 +18,12 @@ export const stepTitles: Readonly<Record<StepName, string>> = {
   target: 'Choose where results go',
 };
 
-/** What the content of a step is given. */
+/** The properties of a step's content. */
 export interface StepProps {
   readonly setup: Setup;
-  /** Reads anew what is done. */
+  /** Reads again what is done. */
   readonly again: () => void;
-  /** Keeps the step open once it is done, for what a person still has to read in it. */
+  /** Keeps the step open after it is done, for what a person still has to read. */
   readonly hold: () => void;
 }
 
@@ -38,7 +38,7 @@ const place = 'agent-first-steps';
 export const choices = createCell<Choices>(readChoices(localStorage.getItem(place)));
 choices.onChange(() => localStorage.setItem(place, JSON.stringify(choices.get())));
 
-/** Reads what an earlier visit kept; what cannot be read counts as nothing. */
+/** Parses what an earlier visit stored; anything unreadable counts as nothing. */
 export function readChoices(kept: string | null): Choices {
   try {
     const { skipped, hidden } = JSON.parse(kept ?? '{}') as { readonly skipped?: unknown; readonly hidden?: unknown };
@@ -49,7 +49,7 @@ export function readChoices(kept: string | null): Choices {
   }
 }
 
-/** Steps that are neither done nor skipped, in order: the first one is open. */
+/** Returns the steps that are neither done nor skipped, in order; the first one is open. */
 export function stepsLeft({ done }: Pick<Setup, 'done'>, { skipped }: Choices): readonly StepName[] {
   return stepNames.filter((name) => !isDone(name, done) && !skipped.includes(name));
 }

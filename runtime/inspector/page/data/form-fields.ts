@@ -1,6 +1,6 @@
 /**
- * Reads a JSON Schema into the fields of a form, and a filled-in form back into arguments. What a form cannot draw becomes
- * a field of JSON text, so that every tool can be called.
+ * Turns a JSON Schema into the fields of a form, and a filled-in form into arguments. A type without a field of its own
+ * becomes a field of JSON text, so that every tool can be called.
  * @see INS-2, TRU-3 and SEC-7 in docs/specification.md
  */
 
@@ -15,7 +15,7 @@ export interface FormField {
   readonly kind: 'text' | 'long' | 'number' | 'integer' | 'boolean' | 'choice' | 'choices' | 'json';
   readonly choices: readonly { readonly value: Json; readonly label: string }[];
   readonly initial: Json | undefined;
-  /** What a browser may help with. */
+  /** For the browser's input help. */
   readonly format?: 'email' | 'url' | 'date' | 'datetime-local';
 }
 
@@ -23,7 +23,7 @@ export type FormReading =
   | { readonly kind: 'values'; readonly values: JsonObject }
   | { readonly kind: 'refused'; readonly problems: Readonly<Record<string, string>> };
 
-/** What a person has typed, by field; a boolean is ticked or not. */
+/** The person's input by field; for a boolean, whether it is ticked. */
 export type FormEntries = Readonly<Record<string, string | boolean | readonly string[]>>;
 
 const formats: Readonly<Record<string, FormField['format']>> = {
@@ -46,7 +46,7 @@ export function fieldsOf(schema: Json | undefined): readonly FormField[] {
   return [...fields.filter((field) => field.required), ...fields.filter((field) => !field.required)];
 }
 
-/** The fields of a form that a server asks for: its words can pose as no part of the page's own question (SEC-7). */
+/** Puts the labels of a server's form in quotes, so that they cannot imitate the page's own question (SEC-7). */
 export function quotedFields(fields: readonly FormField[]): readonly FormField[] {
   return fields.map((field) => ({
     ...field,
@@ -57,12 +57,12 @@ export function quotedFields(fields: readonly FormField[]): readonly FormField[]
   }));
 }
 
-/** What a form shows before anybody has typed. */
+/** Returns the initial entries of a form. */
 export function entriesOf(fields: readonly FormField[]): FormEntries {
   return Object.fromEntries(fields.map((field) => [field.name, entryOf(field)]));
 }
 
-/** Left-out optional fields stay out; what cannot be read is told by field. */
+/** Returns the values without optional fields that are empty; or the problem of each field that cannot be read. */
 export function readEntries(fields: readonly FormField[], entries: FormEntries): FormReading {
   const values: Record<string, Json> = {};
   const problems: Record<string, string> = {};
@@ -104,7 +104,7 @@ function kindOf(property: JsonObject): FormField['kind'] {
   }
 }
 
-/** `enum`, with names where `enumNames` or a `oneOf` of constants gives them; a list's choices are those of its items. */
+/** The choices of `enum`, named by `enumNames`, or of a `oneOf` or `anyOf` of constants; for a list, those of its items. */
 function choicesOf(property: JsonObject): FormField['choices'] {
   const held = property.type === 'array' && isJsonObject(property.items) ? property.items : property;
   if (Array.isArray(held.enum)) {
@@ -128,7 +128,7 @@ function entryOf({ kind, initial, choices }: FormField): string | boolean | read
   return kind === 'json' ? JSON.stringify(initial, null, 2) : labelOf(initial);
 }
 
-/** A choice is typed as its place in the list, since values of any kind may be chosen. */
+/** Returns a choice's place in the list, because values of any type can be chosen. */
 function choiceAt(choices: FormField['choices'], value: Json): number | '' {
   const at = choices.findIndex((choice) => JSON.stringify(choice.value) === JSON.stringify(value));
   return at < 0 ? '' : at;
@@ -183,7 +183,7 @@ function readText(field: FormField, text: string): EntryReading {
   }
 }
 
-/** The browser's own field has no zone; the schema's form wants one. */
+/** Converts to UTC: the browser's field has no zone, but the schema's format needs one. */
 function readMoment(text: string): EntryReading {
   const moment = new Date(text);
   return Number.isNaN(moment.getTime())
@@ -191,7 +191,7 @@ function readMoment(text: string): EntryReading {
     : { kind: 'value', value: moment.toISOString() };
 }
 
-/** A text as it is; what else a third party's schema holds, as JSON. */
+/** Returns a text unchanged, and any other value of a third party's schema as JSON. */
 function labelOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,11 +1,11 @@
-/** Formats times, ages and names for people: short, the same everywhere. Knows no actor and no page. */
+/** Formats times, ages and names for people: short, and the same everywhere. */
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** How long ago or how long still: "now", "12 s", "4 min", "3 h 20 min", "2 d". */
+/** An age or a remaining time: "now", "12 s", "4 min", "3 h 20 min", "2 d". */
 export function formatSpan(spanMs: number): string {
   const span = Math.max(0, spanMs);
   if (span < secondMs) return 'now';
@@ -19,7 +19,7 @@ export function formatSpan(spanMs: number): string {
   return `${Math.floor(span / dayMs)} d${hours === 0 ? '' : ` ${hours} h`}`;
 }
 
-/** The time between two steps, finely: "+0 ms", "+1.4 s", "+3 min". */
+/** The time between two steps: "+0 ms", "+1.4 s", "+3 min". */
 export function formatStep(spanMs: number): string {
   const span = Math.max(0, spanMs);
   if (span < secondMs) return `+${Math.round(span)} ms`;
@@ -35,7 +35,7 @@ export function formatCountdown(leftMs: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
-/** The time of day to the second, with the day where it is not today's and the year where it is not this one. */
+/** The time of day to the second, with the day if it is not today, and the year if it is not this one. */
 export function formatClock(at: string | number, nowMs: number): string {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return '';
@@ -65,7 +65,7 @@ export function formatTook(ms: number): string {
   return '';
 }
 
-/** The beginning of a span of time on an axis: the time of day, with the day where spans are long. */
+/** The start of a time span on an axis: the time of day, with the day if spans are long. */
 export function formatTime(at: string | number, widthMs: number): string {
   const date = new Date(at);
   const two = (part: number): string => String(part).padStart(2, '0');
@@ -80,7 +80,7 @@ export function formatWord(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
 }
 
-/** With a capital at its beginning. */
+/** Returns the words with a capital first letter. */
 export function sentenceCase(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
@@ -93,12 +93,12 @@ export function formatState(state: string): string {
     .join(', ');
 }
 
-/** The interpreter's own events by what they mean: `xstate.done.actor.runScript` is "runScript done". */
+/** Names the interpreter's own events by their meaning: `xstate.done.actor.runScript` is "runScript done". */
 export function formatEvent(type: string): string {
   return type.replace(/^xstate\.(done|error)\.actor\.(.+)$/, '$2 $1').replace(/^xstate\.after\.(\w+)\..*$/, '$1 over');
 }
 
-/** The last part of an actor's address, which names it among its siblings. */
+/** Returns the last part of an actor's address, which identifies it among its siblings. */
 export function lastPart(id: string, parent: string | null): string {
   if (parent !== null && id.startsWith(`${parent}/`)) return id.slice(parent.length + 1);
   const room = parent?.slice(parent.lastIndexOf('/') + 1);

@@ -1,6 +1,6 @@
 /**
- * One redraw at 4 Hz: what is heard waits for the next frame, which applies all of it; none while the page is hidden. Knows
- * no browser.
+ * Redraws at 4 Hz: changes wait for the next frame, which applies all of them. There is no frame while the page is hidden.
+ * Independent of the browser.
  * @see INS-2 in docs/specification.md
  */
 
@@ -13,9 +13,9 @@ export interface FramePorts {
 }
 
 export interface Frames {
-  /** Runs it with the next frame, once however often it was asked for; the first after a rest at once. */
+  /** Runs `act` in the next frame, once per frame; immediately if the last frame is long enough ago. */
   request(act: () => void): void;
-  /** The page is in sight again. */
+  /** To be called when the page becomes visible. */
   resume(): void;
 }
 
@@ -32,7 +32,7 @@ export function createFrames({ isHidden, nowMs, later }: FramePorts): Frames {
 
   function draw(): void {
     isPlanned = false;
-    // It was hidden meanwhile: the frame comes when it is in sight again.
+    // Hidden in the meantime: `resume` plans the frame again.
     if (isHidden()) return;
     last = nowMs();
     const acts = [...due];

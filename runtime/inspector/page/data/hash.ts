@@ -1,5 +1,5 @@
 /**
- * Reads and writes the address's hash: a view, what is chosen in it, and its filters. Knows no browser.
+ * Reads and writes the hash of the address: a view, what is chosen in it, and its filters. Independent of the browser.
  * @see INS-2 in docs/specification.md
  */
 
@@ -26,7 +26,7 @@ export interface Place {
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** A place of the hash; what is unknown is the first view. */
+/** Returns the place of a hash; an unknown view becomes the first one. */
 export function readHash(hash: string): Place {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?');
   const [name = '', ...rest] = path.split('/');
@@ -40,12 +40,12 @@ export function readHash(hash: string): Place {
 
 let kept: Place['query'] = {};
 
-/** Has every further link keep these filters, unless it has its own: an empty one leaves a filter out. */
+/** Adds these filters to every further link, unless it has its own; an empty one removes a filter. */
 export function keepInLinks(query: Place['query']): void {
   kept = query;
 }
 
-/** The hash of a place. */
+/** Returns the hash of a place. */
 export function hashOf(view: View, chosen = '', query: Place['query'] = {}): string {
   const all = Object.entries({ ...kept, ...query }).filter(([, value]) => value !== '');
   const search = new URLSearchParams(all).toString();
@@ -53,7 +53,7 @@ export function hashOf(view: View, chosen = '', query: Place['query'] = {}): str
   return `#/${path}${search === '' ? '' : `?${search}`}`;
 }
 
-/** The hash of a place that the daemon names, such as `servers/default/github`. */
+/** Returns the hash of a place that the daemon names, such as `servers/default/github`. */
 export function hashTo(named: string): string {
   const { view, chosen, query } = readHash(named);
   return hashOf(view, chosen, query);

@@ -1,6 +1,6 @@
 /**
- * Decides which rows of a list stand while news waits: rows that are shown keep their places and are only updated; what
- * is new waits above them until a person takes it. Knows no page.
+ * Decides which rows of a list are shown while news waits: shown rows keep their places and are only updated; new rows wait
+ * above them until a person takes them. Independent of the page.
  * @see INS-2 in docs/specification.md
  */
 
@@ -11,8 +11,8 @@ export interface HeldRows<Row> {
 }
 
 /**
- * @param stood the rows that a person looks at.
- * @param now the rows as they are by now, newest first.
+ * @param stood the rows that are shown.
+ * @param now the current rows, newest first.
  */
 export function heldRows<Row>(stood: readonly Row[], now: readonly Row[], keyOf: (row: Row) => string): HeldRows<Row> {
   const fresh = new Map(now.map((row) => [keyOf(row), row]));
@@ -20,7 +20,7 @@ export function heldRows<Row>(stood: readonly Row[], now: readonly Row[], keyOf:
   const shown = stood.map((row) => fresh.get(keyOf(row)) ?? row);
   const firstKnown = now.findIndex((row) => known.has(keyOf(row)));
   if (firstKnown < 0) return { shown, waiting: now.length };
-  // Older rows that were asked for come below the last one.
+  // Older rows that were read come below the last one.
   const last = shown.at(-1);
   const lastAt = last === undefined ? -1 : now.findIndex((row) => keyOf(row) === keyOf(last));
   const older = lastAt < 0 ? [] : now.slice(lastAt + 1).filter((row) => !known.has(keyOf(row)));

@@ -1,6 +1,6 @@
 /**
- * The keys of the page: those of a view hold while it is drawn. Single letters do nothing in fields, and not at all for a
- * person who has turned them off. Each key has a button that does the same.
+ * The keys of the page; those of a view apply while it is drawn. Single letters do nothing in fields, and can be turned
+ * off. Each key has a button that does the same.
  * @see INS-2 in docs/specification.md
  */
 
@@ -8,7 +8,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { createCell } from './cell.ts';
 
 export interface ViewKey {
-  /** As `KeyboardEvent.key` names it, a letter in small: `j`, `Enter`, `Backspace`. */
+  /** As in `KeyboardEvent.key`, letters in lower case: `j`, `Enter`, `Backspace`. */
   readonly key: string;
   readonly shift?: boolean;
   /** What it does, for the sheet of keys. */
@@ -18,7 +18,7 @@ export interface ViewKey {
 
 const storedAt = 'agent.letters';
 
-/** Keys of what is drawn, the innermost last. */
+/** The keys of what is drawn, the innermost last. */
 export const drawnKeys = createCell<readonly { readonly title: string; readonly keys: readonly ViewKey[] }[]>([]);
 
 /** Whether single letters do anything. */
@@ -29,11 +29,11 @@ export function turnLetters(on: boolean): void {
   try {
     localStorage.setItem(storedAt, on ? 'on' : 'off');
   } catch {
-    // The person has forbidden it: the choice lasts as long as the page.
+    // The browser does not allow storage: the choice lasts as long as the page.
   }
 }
 
-/** Holds the keys while the component is drawn; `title` heads them in the sheet of keys. */
+/** Registers the keys while the component is drawn; `title` is their heading in the sheet of keys. */
 export function useKeys(title: string, keys: readonly ViewKey[]): void {
   const now = useRef(keys);
   now.current = keys;
@@ -48,7 +48,7 @@ export function useKeys(title: string, keys: readonly ViewKey[]): void {
   }, [title, names]);
 }
 
-/** The key of what is drawn that an event means; the innermost wins. */
+/** Returns the key of what is drawn that matches an event; the innermost wins. */
 export function keyFor(event: KeyboardEvent): ViewKey | undefined {
   for (const { keys } of drawnKeys.get().toReversed()) {
     const found = keys.find(
@@ -61,7 +61,7 @@ export function keyFor(event: KeyboardEvent): ViewKey | undefined {
   return undefined;
 }
 
-/** Whether what has the focus takes letters itself. */
+/** Returns whether the focused element takes letters itself. */
 export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&

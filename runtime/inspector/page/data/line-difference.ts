@@ -1,6 +1,6 @@
 /**
- * Compares two texts line by line: what stays, what goes and what comes, in order, by the longest common subsequence of
- * what lies between their equal ends.
+ * Compares two texts line by line: the lines that are the same, removed and added, in order. Uses the longest common
+ * subsequence of what lies between their equal ends.
  * @see INS-4 in docs/specification.md
  */
 
@@ -9,7 +9,7 @@ export interface DifferenceLine {
   readonly text: string;
 }
 
-/** A middle longer than this is shown as removed and added: the table of its comparison would be too large. */
+/** A longer middle is shown as removed and added, because its comparison table would be too large. */
 const mostCompared = 2_000;
 
 export function lineDifference(before: readonly string[], after: readonly string[]): readonly DifferenceLine[] {

@@ -1,6 +1,5 @@
 /**
- * Listens to the daemon's stream of events once, until it ends, and leaves nothing of it open. Knows nothing of what the
- * events say.
+ * Reads the daemon's stream of events once, until it ends, and closes it. Does not interpret the events.
  * @see INS-1 and INS-2 in docs/specification.md
  */
 
@@ -9,13 +8,13 @@ import { createBlockReader, type StreamedEvent } from './event-blocks.ts';
 export interface Listening {
   readonly open: (signal: AbortSignal) => Promise<Response>;
   readonly take: (event: StreamedEvent) => void;
-  /** Told of what `take` throws: a view that fails is no fault of the stream, which continues for all the others. */
+  /** Gets what `take` throws: an error in a view must not end the stream for all others. */
   readonly failed: (error: unknown) => void;
 }
 
-/** Tells a session that is not known (any more) from a daemon that is not there, or is no more. */
+/** Resolves with `refused` if there is no such session, and with `lost` if the daemon is not there or the stream ended. */
 export async function listenOnce({ open, take, failed }: Listening): Promise<'refused' | 'lost'> {
-  // However it ends: a stream that stayed open beside the next one would fill up, and cost the daemon its deltas.
+  // Aborted in any case: a stream left open beside the next one would fill up and waste the daemon's deltas.
   const over = new AbortController();
   try {
     const response = await open(over.signal);
@@ -35,7 +34,7 @@ export async function listenOnce({ open, take, failed }: Listening): Promise<'re
   }
 }
 
-/** What it throws is told, and goes no further. */
+/** Passes what `act` throws to `failed`. */
 export function guarded(act: () => void, failed: (error: unknown) => void): void {
   try {
     act();

@@ -1,6 +1,6 @@
 /**
- * Keeps the living actors as the daemon streams them: a snapshot, then what changed. Comes back by itself when the daemon
- * was restarted, and passes on what it heard once in a frame, so that 10,000 busy actors leave the page free.
+ * Keeps the running actors as the daemon streams them: a snapshot, then changes. Reconnects by itself after a restart of
+ * the daemon, and publishes changes once per frame, so that 10,000 busy actors do not block the page.
  * @see INS-1 and INS-2 in docs/specification.md
  */
 
@@ -16,13 +16,13 @@ export type Link = 'connecting' | 'live' | 'lost' | 'refused';
 
 export interface Living {
   readonly rows: ReadonlyMap<string, LivingRow>;
-  /** Children of a ward that are not among the rows. */
+  /** Children of a pool that are not among the rows. */
   readonly more: Readonly<Record<string, number>>;
   /** Rises with every change. */
   readonly version: number;
 }
 
-/** Steps that are kept for a chart that is opened late. */
+/** Steps that are kept for a chart that opens later. */
 const mostSteps = 2_000;
 const againMs = 1_000;
 
@@ -32,7 +32,7 @@ let atQuestions: ReadonlyMap<string, string> = new Map();
 let more: Readonly<Record<string, number>> = {};
 const steps: StepRow[] = [];
 const stepListeners = new Set<(steps: readonly StepRow[]) => void>();
-/** Steps that the listeners do not know yet. */
+/** Steps that were not published to the listeners yet. */
 let news: StepRow[] = [];
 let version = 0;
 let wake: (() => void) | undefined;
@@ -46,16 +46,16 @@ document.addEventListener('visibilitychange', frames.resume);
 
 export const link = createCell<Link>('connecting');
 export const living = createCell<Living>({ rows, more, version });
-/** As they are drawn. */
+/** The latest health that was drawn. */
 export const vitals = createCell<Vitals | undefined>(undefined);
-/** How many gateways share the journal; undefined where this one has it for itself, or is not heard yet. */
+/** How many gateways share the journal; undefined if only this one uses it, or before the first message. */
 export const nodes = createCell<number | undefined>(undefined);
-/** The served profiles; undefined where there is one, or none is heard of yet. */
+/** The served profiles; undefined if there is one, or before the first message. */
 export const profiles = createCell<readonly string[] | undefined>(undefined);
-/** As they were heard last, also while the page is hidden. */
+/** The latest health, updated while the page is hidden too. */
 export const heard = createCell<Vitals | undefined>(undefined);
 
-/** The steps that are remembered of one actor, oldest first. */
+/** Returns the kept steps of one actor, oldest first. */
 export function stepsOf(actor: string): StepRow[] {
   return steps.filter((step) => step.actor === actor);
 }
@@ -66,11 +66,11 @@ export function onSteps(listener: (steps: readonly StepRow[]) => void): () => vo
   return () => stepListeners.delete(listener);
 }
 
-/** Listens for as long as the page lives; to be called once. */
+/** Reads the stream for as long as the page is open; to be called once. */
 export async function openStream(): Promise<void> {
   for (;;) {
     const ended = await listenOnce({ open, take, failed: reportError });
-    // Whatever answers next has to prove itself first.
+    // The next process at this address has to prove itself first.
     forgetProof();
     link.set(ended === 'lost' && link.get() === 'connecting' ? 'connecting' : ended);
     await new Promise<void>((resolve) => {
@@ -80,7 +80,7 @@ export async function openStream(): Promise<void> {
   }
 }
 
-/** Tries to reach the daemon at once. */
+/** Reconnects without waiting. */
 export function tryNow(): void {
   wake?.();
 }
@@ -145,7 +145,7 @@ function draw(): void {
   living.set({ rows, more, version });
 }
 
-/** A run's row is as before when its question comes and goes: who asks is another actor. */
+/** Adds questions to the rows of runs: a run's own row does not change when its question, another actor, comes or ends. */
 function nameQuestions(): void {
   const before = atQuestions;
   atQuestions = runsAtQuestions(rows.values());

@@ -1,11 +1,11 @@
-/** Puts an actor's own memory of its steps and those that the page saw together, each once. Pure. */
+/** Merges an actor's own trail with the steps that the page has received, each step once. Pure. */
 
 import type { StepRow } from '../../wire.ts';
 
-/** An actor notes a step a moment before the feed hears of it. */
+/** An actor records a step a moment before the feed does. */
 const sameMomentMs = 50;
 
-/** Oldest first. The two are numbered each in its own way, so that what a step was tells it apart, not its number. */
+/** Returns the steps oldest first. Both number them differently, so equal steps are found by their content. */
 export function mergeSteps(remembered: readonly StepRow[], seen: readonly StepRow[]): StepRow[] {
   const rest = [...remembered];
   const unknown = seen.filter((step) => {

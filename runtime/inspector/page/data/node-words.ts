@@ -1,5 +1,5 @@
 /**
- * Decides what the page says of a gateway among several: its state with a mark, its work and its rate. Knows no page.
+ * The texts of one gateway among several: its state with a mark, its work and its rate. Independent of the page.
  * @see SCA-3 in docs/specification.md
  */
 
@@ -27,7 +27,7 @@ const restarting = /^(crashed|restarting)$/;
 const ending = /^(draining|closing|stopped)$/;
 const starting = /^(booting|resuming|opening)$/;
 
-/** The state of a gateway that is listed. */
+/** The state of a listed gateway. */
 export function stateOfNode({ status, silent_ms }: NodeRow): NodeState {
   if (status === undefined) return { standing: 'retrying', words: `No answer for ${formatSpan(silent_ms)}` };
   const state = status.state.slice(status.state.lastIndexOf('.') + 1);
@@ -42,7 +42,7 @@ export function stateOfNode({ status, silent_ms }: NodeRow): NodeState {
     : { standing: 'failed', words: `Not serving: ${fault}` };
 }
 
-/** The state of a gateway that is listed no more, by how it was last seen. */
+/** The state of a gateway that is not listed any more, from its last row. */
 export function stateOfGone(last: NodeRow): NodeState {
   if (last.status === undefined) return { standing: 'failed', words: 'Lost' };
   const { words } = stateOfNode(last);
@@ -51,7 +51,7 @@ export function stateOfGone(last: NodeRow): NodeState {
     : { standing: 'failed', words: 'Stopped or lost' };
 }
 
-/** Its runs and deliveries in progress; undefined where it gave no answer. */
+/** Its runs and deliveries in progress; undefined if it did not answer. */
 export function workOfNode({ status }: NodeRow): string | undefined {
   if (status === undefined) return undefined;
   const { agentRun = 0, delivery = 0 } = status.actors;
@@ -62,7 +62,7 @@ export function workOfNode({ status }: NodeRow): string | undefined {
   return parts.join(', ') || 'none';
 }
 
-/** Requests to its routes a minute over the last hour, or since its start; undefined where it does not say. */
+/** Requests to its routes per minute, over the last hour or since its start; undefined if it does not report them. */
 export function rateOfNode({ status }: NodeRow): number | undefined {
   const { requests_by_minute: minutes, uptime_seconds = 0 } = status ?? {};
   if (minutes === undefined) return undefined;
@@ -81,7 +81,7 @@ export interface RecoveredRow extends RecoveredWork {
   readonly key: string;
 }
 
-/** The work that the gateways recovered, newest first. Each row has a key of its own: one event can have several deliveries to a target. */
+/** The recovered work, newest first. Keys are numbered, because an event can have several deliveries to a target. */
 export function recoveredOf(rows: readonly NodeRow[]): readonly RecoveredRow[] {
   const counts = new Map<string, number>();
   const rowOf = (one: RecoveredWork, by: string): RecoveredRow => {

@@ -1,6 +1,5 @@
 /**
- * Notifications of the browser about new questions, once a person has asked for them. They name the tool and nothing of
- * its arguments.
+ * Browser notifications about new questions, if a person has allowed them. They name the tool, but not its arguments.
  * @see TRU-3 in docs/specification.md
  */
 
@@ -15,13 +14,13 @@ function stateNow(): NoticeState {
   return Notification.permission === 'granted' ? 'on' : Notification.permission === 'denied' ? 'blocked' : 'off';
 }
 
-/** The state, and what asks the browser; only a click may call it. */
+/** Returns the state, and a function that requests the permission; only a click may call it. */
 export function useNoticeState(): readonly [NoticeState, () => void] {
   const [state, setState] = useState(stateNow);
   return [state, () => void Notification.requestPermission().then(() => setState(stateNow()))];
 }
 
-/** Notifies of questions that come while the page is out of sight. */
+/** Shows a notification for each new question while the page is hidden. */
 export function useNotices(waiting: number): void {
   const known = useRef<ReadonlySet<string> | undefined>(undefined);
   useEffect(() => {

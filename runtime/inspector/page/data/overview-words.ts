@@ -1,5 +1,5 @@
 /**
- * Texts of the overview: durations, rates, the axis of a range, the words of states. Knows no page.
+ * Texts of the overview: durations, rates, the axis of a range, states. Independent of the page.
  * @see INS-4 in docs/specification.md
  */
 
@@ -29,7 +29,7 @@ export function rangeWords(range: Range): string {
   return spans[range][1];
 }
 
-/** The range that the address names; an hour where it names none. */
+/** Returns the range in the address, by default an hour. */
 export function rangeIn(text: string | undefined): Range {
   return ranges.find(([name]) => name === text)?.[0] ?? '1h';
 }
@@ -47,7 +47,7 @@ function parts(one: number, oneUnit: string, other: number, otherUnit: string): 
   return other === 0 ? `${one} ${oneUnit}` : `${one} ${oneUnit} ${other} ${otherUnit}`;
 }
 
-/** With one decimal below ten. */
+/** With one decimal below a hundred. */
 function tenths(value: number): string {
   return value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en');
 }
@@ -65,7 +65,7 @@ export function shareWords(part: number, all: number): string {
   return `${percent < 10 ? percent.toFixed(1) : Math.round(percent)} %`;
 }
 
-/** The beginning of a bucket on the axis: the time of day or, over days, the date. */
+/** The start of a bucket on the axis: the time of day, over seven days with the date. */
 export function tickWords(at: string, range: Range): string {
   const date = new Date(at);
   const clock = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
@@ -73,7 +73,7 @@ export function tickWords(at: string, range: Range): string {
   return `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${clock}`;
 }
 
-/** `14:29` today, `21 Nov 14:29` this year. */
+/** `14:29` today, otherwise `21 Nov 14:29`. */
 export function timeWords(at: string, nowMs: number): string {
   const date = new Date(at);
   const clock = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });

@@ -1,6 +1,5 @@
 /**
- * The overview as the daemon sends it: watched while its view is drawn, in sight and joined to the daemon, and kept while it
- * is not.
+ * The overview from the daemon: watched while its view is drawn, visible and connected, and kept in the meantime.
  * @see INS-4 in docs/specification.md
  */
 
@@ -41,7 +40,7 @@ export function useOverview(range: Range, profile: string | undefined): Asking<O
           if (mine.signal.aborted) return;
           leaving = undefined;
           const refused = { kind: 'refused', ...wordsOf(error) } as const;
-          // What was shown stays while the daemon cannot be reached; the page says so, and watches again once it is back.
+          // After an error the last overview stays; it is watched again with the next change of the connection.
           setState((old) => (old.key === key && old.asked.kind === 'there' ? old : { key, asked: refused }));
         },
       );

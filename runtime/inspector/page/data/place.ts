@@ -1,6 +1,6 @@
 /**
- * Where the page is, in the address's hash: a view, what is chosen in it, and its filters. Every place is a link, so that
- * Back works and a row can be sent to a colleague at the same machine.
+ * The page's place in the hash of the address: a view, what is chosen in it, and its filters. Every place is a link, so
+ * that Back works and a row can be sent to a colleague at the same machine.
  * @see INS-2 in docs/specification.md
  */
 
@@ -9,7 +9,7 @@ import { hashOf, keepInLinks, type Place, readHash, type View } from './hash.ts'
 
 export const place = createCell<Place>(readHash(location.hash));
 
-/** What the address says. The profile stays chosen from view to view. */
+/** Reads the address. The profile stays chosen in all views. */
 export function look(): void {
   const now = readHash(location.hash);
   keepInLinks({ profile: now.query.profile ?? '' });
@@ -22,18 +22,18 @@ addEventListener('hashchange', () => {
   if (hashOf(view, chosen, { profile: '', ...query }) !== location.hash) look();
 });
 
-/** Goes there; a change of filters alone leaves no trace in the history. */
 export function go(view: View, chosen = '', query: Readonly<Record<string, string>> = {}): void {
   location.hash = hashOf(view, chosen, query);
-  // At once, since the next key may come before the browser has told.
+  // Immediately, since the next key may come before the browser's event.
   look();
 }
 
-/** Goes to another part of a view when work has ended, unless the reader has left the view meanwhile. */
+/** Goes to another part of a view when work has ended, unless the person has left the view meanwhile. */
 export function goWithin(view: View, chosen = ''): void {
   if (readHash(location.hash).view === view) go(view, chosen);
 }
 
+/** Changes only the filters, without an entry in the browser's history. */
 export function goFiltered(query: Readonly<Record<string, string>>): void {
   const { view, chosen } = place.get();
   history.replaceState(null, '', hashOf(view, chosen, query));

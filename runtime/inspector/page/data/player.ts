@@ -1,6 +1,6 @@
 /**
- * Plays an actor's steps so slowly that an eye can follow: a machine goes through ten states in a millisecond, the drawing
- * takes a moment for each. Falls behind by no more than a few steps; whoever asks for less motion sees the end at once.
+ * Plays an actor's steps slowly enough to follow: a machine takes ten states in a millisecond, the drawing shows each for a
+ * moment. It is never more than a few steps behind; with reduced motion it shows the end immediately.
  * @see INS-1 and INS-2 in docs/specification.md
  */
 
@@ -9,18 +9,18 @@ import type { StepRow } from '../../wire.ts';
 import { onSteps, stepsOf } from './live.ts';
 
 export interface Played {
-  /** Where the drawing stands; undefined while nothing plays, when the living state counts. */
+  /** The state that is drawn; undefined while nothing plays, when the actor's own state is drawn. */
   readonly state: string | undefined;
-  /** The step that is being shown, and how many were before it. */
+  /** The step that is shown, and how many steps were played. */
   readonly step: StepRow | undefined;
   readonly count: number;
-  /** Its steps as they were seen, oldest first. */
+  /** The received steps, oldest first. */
   readonly steps: readonly StepRow[];
 }
 
 const usualMs = 190;
 const hurriedMs = 60;
-/** With more steps than this before it, it hurries; with many more, it skips. */
+/** With more waiting steps than this it plays faster; with many more it skips. */
 const hurriedFrom = 8;
 const skippedFrom = 40;
 const mostKept = 200;

@@ -1,6 +1,6 @@
 /**
- * The profile whose rows the page shows, in all views that list what belongs to one; a part of the address, so that a link
- * leads to the same rows.
+ * The profile whose rows the page shows, in all views with rows of a profile. It is in the address, so that a link leads to
+ * the same rows.
  * @see INS-4 in docs/specification.md
  */
 
@@ -12,12 +12,12 @@ export function useProfile(): string | undefined {
   return useCell(place).query.profile || undefined;
 }
 
-/** Undefined for all. */
+/** @param profile undefined for all */
 export function chooseProfile(profile: string | undefined): void {
   goFiltered({ ...place.get().query, profile: profile ?? '' });
 }
 
-/** The rows of a profile; all for undefined. What belongs to none is among those of all. */
+/** Returns the rows of a profile, or all for undefined. A row without a profile is shown only among all. */
 export function rowsOf<Row extends { readonly profile?: string }>(
   rows: readonly Row[],
   profile: string | undefined,

@@ -1,4 +1,4 @@
-/** Follows deliveries that are tried again, in the toast: how many are left, then how many arrived. */
+/** Shows the progress of retried deliveries in the toast: how many are left, then how many arrived. */
 
 import type { BulkProgress } from '../../../control/contract.ts';
 import { announce } from './announce.ts';
@@ -8,7 +8,7 @@ import { call } from './rpc.ts';
 const pollMs = 500;
 const mostPolls = 120;
 
-/** Says that deliveries are being retried until each has an outcome, or its next attempt is a while away. */
+/** Shows the progress until each delivery has an outcome or waits for a later attempt, at most a minute. */
 export function follow(ids: readonly string[], skipped = 0): void {
   announce(`Retrying ${ids.length}…${skippedWords(skipped)}`);
   void poll(ids, skipped, mostPolls);
@@ -20,7 +20,7 @@ async function poll(ids: readonly string[], skipped: number, left: number): Prom
   try {
     progress = await call('deliveries.progress', { ids });
   } catch {
-    // The daemon is away; the page says so, and the list shows what followed.
+    // The daemon cannot be reached. The page shows that, and the list has the outcome later.
     return;
   }
   const isOver = progress.waiting === 0 || left === 0;

@@ -1,21 +1,21 @@
 /**
- * Decides which questions stand in the list: one that was answered or has ended otherwise keeps its place for a moment, so
- * that none moves to where the pointer is while a person still looks at its outcome. Knows no page and no clock.
+ * Decides which questions are in the list: one that was answered or has ended otherwise keeps its place for a moment, so
+ * that no other moves under the pointer while a person reads its outcome. Independent of page and clock.
  * @see TRU-1 and TRU-3 in docs/specification.md
  */
 
-/** How long what has ended keeps its place. */
+/** How long an ended question keeps its place. */
 export const stayMs = 4_000;
 
 export interface Shown<Row> {
   readonly row: Row;
-  /** When it was first missed among the open ones; absent while it is open. */
+  /** When it was first missing among the open ones; absent while it is open. */
   readonly endedAtMs?: number;
-  /** It was answered elsewhere, and stays until the view is left. */
+  /** It was answered elsewhere, and stays until the person leaves the view. */
   readonly stays?: true;
 }
 
-/** The list anew: those that stood, in their order, and the fresh ones where the daemon has them. */
+/** Returns the new list: the shown ones in their order, and new ones at the daemon's places. */
 export function lineUp<Row extends { readonly id: string }>(
   stood: readonly Shown<Row>[],
   open: readonly Row[],
@@ -38,13 +38,13 @@ export function lineUp<Row extends { readonly id: string }>(
   return line;
 }
 
-/** When the next one leaves; undefined while none has ended. */
+/** Returns when the next one leaves; undefined if none will. */
 export function nextLeaveMs(line: readonly Shown<unknown>[]): number | undefined {
   const ends = line.flatMap(({ endedAtMs, stays }) => (stays ? [] : (endedAtMs ?? [])));
   return ends.length === 0 ? undefined : Math.min(...ends) + stayMs;
 }
 
-/** The question that comes after one in the list, or the first; undefined where no other is open. */
+/** Returns the next open question in the list, or the first; undefined if no other is open. */
 export function nextOpen<Row extends { readonly id: string }>(
   line: readonly Shown<Row>[],
   id: string,
@@ -54,7 +54,7 @@ export function nextOpen<Row extends { readonly id: string }>(
   return others.find(({ endedAtMs }) => endedAtMs === undefined)?.row.id;
 }
 
-/** Of the tops of what is seen, by id: which are elsewhere than they were, or new. */
+/** Returns the ids of the elements whose top has changed or is new. */
 export function movedOnes(before: ReadonlyMap<string, number>, now: ReadonlyMap<string, number>): readonly string[] {
   return [...now].flatMap(([id, top]) => (Math.abs(top - (before.get(id) ?? Number.NaN)) <= 1 ? [] : id));
 }

@@ -1,5 +1,5 @@
 /**
- * Asks the daemon by the same methods as the command line, and keeps what was answered for views that draw it again.
+ * Calls the daemon by the same methods as the command line, and keeps results for views that are drawn again.
  * @see CLI-3 and INS-2 in docs/specification.md
  */
 
@@ -9,10 +9,10 @@ import type { Ask, Method, Params, Result } from '../../../control/contract.ts';
 import { link } from './live.ts';
 import { fetchProven } from './session.ts';
 
-/** Why the daemon refused, in its own words. */
+/** The daemon's reason for a refusal. */
 export class RpcRefusal extends Error {
   readonly code: string;
-  /** What was given and is at fault. */
+  /** The parameter at fault. */
   readonly field: string | undefined;
   constructor(message: string, code: string, field?: string) {
     super(message);
@@ -39,11 +39,11 @@ const unreachable = 'unreachable';
 /** Resolves with the result; rejects with an RpcRefusal. */
 export const call: Ask = async (method: string, params: object = {}) => {
   const response = await post(method, params, 'application/json');
-  // The daemon answers by the contract.
+  // The contract types the daemon's results.
   return resultOf((await response.json()) as RpcMessage) as never;
 };
 
-/** The same, with the notifications that come before the result; aborting ends the command. */
+/** Like `call`, with the notifications before the result; aborting ends the command. */
 export async function stream<M extends Method>(
   method: M,
   params: Params<M>,
@@ -56,7 +56,7 @@ export async function stream<M extends Method>(
   throw closed();
 }
 
-/** Subscribes: calls back with the result, and then with each notification, until it is aborted. Rejects when it ends. */
+/** Subscribes: passes on the result, then each notification, until it is aborted. Rejects when the stream ends. */
 export async function subscribe<M extends Method>(
   method: M,
   params: Params<M>,
@@ -94,7 +94,7 @@ function closed(): RpcRefusal {
   return new RpcRefusal('the daemon closed the connection', 'closed');
 }
 
-/** Fetches what the daemon tells at an address of its own; undefined where there is nothing. */
+/** Fetches JSON from an address of the daemon; undefined for 404. */
 export async function look<Found>(path: string): Promise<Found | undefined> {
   const response = await fetchProven(path);
   if (response.status === 404) return undefined;
@@ -109,11 +109,11 @@ export type Asked<Found> =
 
 export interface Asking<Found> {
   readonly asked: Asked<Found>;
-  /** Asks again; what was there stays until the new answer is. */
+  /** Calls again; the present value stays until the new one is there. */
   again(): void;
 }
 
-/** Asks with every change of the key, and again when the daemon is back. What an old question answers is dropped. */
+/** Calls for each new key, and again after a reconnect. The result for an earlier key is dropped. */
 export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<Found> {
   const [state, setState] = useState<{ key: string; asked: Asked<Found> }>({ key, asked: { kind: 'waiting' } });
   const turn = useRef(0);
@@ -129,10 +129,10 @@ export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<
       (error: unknown) => {
         if (mine !== turn.current) return;
         const refused = { kind: 'refused', ...wordsOf(error) } as const;
-        // What was told stays where the daemon cannot be asked anew; the page says so, and asks again once it is back.
+        // If the daemon cannot be reached, the present value stays; it is read again after a reconnect.
         setState((old) => {
           const stays = refused.code === unreachable && old.key === key && old.asked.kind === 'there';
-          // A copy, so that a view that asks again after each answer does so after this one too.
+          // A copy, so that a view that calls again after each result does so after this one too.
           return { key, asked: stays ? { ...old.asked } : refused };
         });
       },
@@ -151,7 +151,7 @@ export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<
   return { asked: state.key === key ? state.asked : { kind: 'waiting' }, again };
 }
 
-/** What to tell a person of something that was thrown. */
+/** Returns the words for an error that was thrown. */
 export function wordsOf(error: unknown): { readonly why: string; readonly code: string; readonly field?: string } {
   if (error instanceof RpcRefusal) {
     const { message: why, code, field } = error;

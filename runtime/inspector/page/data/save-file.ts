@@ -1,4 +1,4 @@
-/** Saves a text as a file of the reader's computer, as the browser does with what it loads. */
+/** Saves a text as a file on the person's computer, as a download of the browser. */
 export function saveFile(name: string, text: string, type = 'application/json'): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([text], { type }));

@@ -1,5 +1,5 @@
 /**
- * What a person types of a server, and the entry or the changes of an entry that it means. Knows no page.
+ * The form of a server, and the entry or the changes of an entry that it means. Independent of the page.
  * @see INS-4 and CFG-1 in docs/specification.md
  */
 
@@ -9,7 +9,7 @@ import { joinCommandLine, splitCommandLine } from './command-line.ts';
 export interface NamedValue {
   readonly name: string;
   readonly value: string;
-  /** What the entry has; a value that is left empty keeps it. */
+  /** The value in the entry; an empty field keeps it. */
   readonly held?: string;
 }
 
@@ -21,9 +21,9 @@ export interface ServerForm {
   readonly transport: 'http' | 'sse';
   readonly oauth: boolean;
   readonly trust: 'untrusted' | 'full';
-  /** Environment of a command, headers of an address. */
+  /** Environment of a command, or headers of an address. */
   readonly values: readonly NamedValue[];
-  /** Tools that are not offered. */
+  /** Tools that are left out. */
   readonly left: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export const emptyForm: ServerForm = {
 
 export type FormFaults = Readonly<Partial<Record<'name' | 'command' | 'url' | 'values' | 'general', string>>>;
 
-/** The form of an entry that exists. */
+/** Returns the form of an existing entry. */
 export function formOf(name: string, entry: JsonObject): ServerForm {
   const isUrl = entry.command === undefined && entry.url !== undefined;
   const args = Array.isArray(entry.args) ? entry.args.map(String) : [];
@@ -63,7 +63,7 @@ export function formOf(name: string, entry: JsonObject): ServerForm {
   };
 }
 
-/** The complete entry, or what is wrong with the form. */
+/** Returns the complete entry, or the form's faults. */
 export function entryOfForm(form: ServerForm): { readonly entry: JsonObject } | { readonly faults: FormFaults } {
   const values = Object.fromEntries(
     form.values.filter(({ name }) => name !== '').map(({ name, value }) => [name, value]),
@@ -101,7 +101,7 @@ export function entryOfForm(form: ServerForm): { readonly entry: JsonObject } | 
   };
 }
 
-/** Only what differs from the form that the entry gave; null takes a key out. */
+/** Returns only what differs from the entry's form; null removes a key. */
 export function changesOfForm(
   before: ServerForm,
   form: ServerForm,
@@ -138,7 +138,7 @@ export function changesOfForm(
   return { changes };
 }
 
-/** Where in the form a fault of the daemon belongs. */
+/** Returns the form's field for a fault that the daemon reports. */
 export function faultsOf(why: string, field = ''): FormFaults {
   const [key] = field.split('.');
   switch (key) {

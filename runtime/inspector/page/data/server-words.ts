@@ -1,6 +1,6 @@
 /**
- * The words for a server: its state in one word, why it takes no calls as a sentence, and the order of the list. Knows no
- * page.
+ * The texts of a server: its state in one word, why it takes no calls as a sentence, and the order of the list. Independent
+ * of the page.
  * @see LIF-1 and INS-4 in docs/specification.md
  */
 
@@ -46,7 +46,7 @@ export function serverMark(state: string): ServerMark {
   return markOf[state] ?? 'queued';
 }
 
-/** Whether the evidence of its log comes first: also during the next attempt, so that nothing jumps meanwhile. */
+/** Returns whether its log comes first, as evidence: during the next attempt too, so that nothing moves. */
 export function isFailing({ state, failures = 0 }: ServerRow): boolean {
   return state === 'failed' || state === 'parked' || state === 'backingOff' || (state === 'connecting' && failures > 0);
 }
@@ -57,7 +57,7 @@ export function inListOrder(rows: readonly ServerRow[]): readonly ServerRow[] {
   return [...rows].sort((one, other) => rank(one) - rank(other) || one.name.localeCompare(other.name));
 }
 
-/** The line below the name in the list. */
+/** Returns the line below the name in the list. */
 export function serverLine(row: ServerRow): string {
   if (row.state === 'connected' || row.state === 'lazy') {
     return `${serverLabel(row.state)}, ${counted(row.tools, 'tool')}`;
@@ -66,7 +66,7 @@ export function serverLine(row: ServerRow): string {
   return why === '' ? serverLabel(row.state) : why;
 }
 
-/** Why it takes no calls, as a sentence; without the commands of the terminal, for which the page has buttons. */
+/** Returns why it takes no calls, as a sentence, without terminal commands, for which the page has buttons. */
 export function whyOf({ name, error = '' }: Pick<ServerRow, 'error' | 'name'>): string {
   const place = `mcp server "${name}": `;
   const words = (error.startsWith(place) ? error.slice(place.length) : error)
@@ -79,13 +79,13 @@ export function whyOf({ name, error = '' }: Pick<ServerRow, 'error' | 'name'>): 
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** The server's own name of a tool, for the registered one: `create_review` for `mcp__github__create_review`. */
+/** Returns the server's own name of a registered tool: `create_review` for `mcp__github__create_review`. */
 export function ownToolName(tool: string, server: string): string {
   const prefix = `mcp__${server.replace(/\W/g, '_')}__`;
   return tool.startsWith(prefix) ? tool.slice(prefix.length) : tool;
 }
 
-/** The same with its server: `github.create_review`. */
+/** Returns the tool's own name with its server: `github.create_review`. */
 export function toolWords(tool: string, server: string): string {
   const own = ownToolName(tool, server);
   return own === tool ? tool : `${server}.${own}`;

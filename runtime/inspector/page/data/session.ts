@@ -1,7 +1,7 @@
 /**
- * The page's session: its key comes once, in the document that a link opens, and is kept where no script can read it, only
- * sign with it. Nothing is sent to a daemon before that has proven that it holds the key too: what listens on the
- * inspector's port while the daemon is down gets a cookie and a challenge, and neither opens anything.
+ * The page's session. Its key comes once, in the document that a link opens or with the answer to a sign-in, and is stored
+ * so that scripts can sign with it but not read it. The daemon must first prove that it has the key: another process at the
+ * inspector's port gets only a cookie and a challenge, which open nothing.
  * @see SEC-1 in docs/specification.md
  * @see [Web Cryptography API §14.3](https://www.w3.org/TR/WebCryptoAPI/#subtlecrypto-interface-methods)
  */
@@ -28,19 +28,19 @@ const storeName = 'session';
 const placeName = 'agent.place';
 const hmac = { name: 'HMAC', hash: 'SHA-256' };
 const challengeBytes = 32;
-/** Loopback answers at once; what holds the port and stays silent must not hold the page. */
+/** Loopback answers immediately; a process that has the port but does not answer must not block the page. */
 const helloTimeoutMs = 10_000;
 
-/** Where the browser keeps nothing, the session lasts as long as the page. */
+/** The session if the browser stores nothing; it lasts as long as the page. */
 let held: Session | undefined;
-/** For whom the session is, once the daemon has said so. */
+/** The session's guest, once the daemon has named it. */
 export const guest = createCell<Pick<Introduction, 'who' | 'role' | 'isByPassword'> | undefined>(undefined);
-/** What a link has brought, until it is kept. */
+/** Pending while a link's session is being stored. */
 let taking: Promise<void> = Promise.resolve();
-/** The proof for the process that has introduced itself. */
+/** The proof for the process that was verified. */
 let proof: Promise<string | undefined> | undefined;
 
-/** Takes the session out of the document, and the used link out of the address. */
+/** Takes the session from the document, and removes the used link from the address. */
 export function takeSession(): void {
   const brought = document.querySelector<HTMLMetaElement>(`meta[name="${sessionElement}"]`);
   if (brought === null) return;
@@ -50,12 +50,12 @@ export function takeSession(): void {
   taking = keep(id, key);
 }
 
-/** Where a person was when the session ended: the next link continues there. */
+/** Stores the place at the end of a session, where the next link continues. */
 export function keepPlace(): void {
   try {
     localStorage.setItem(placeName, location.hash);
   } catch {
-    // The person has forbidden it: the next link begins at the first place.
+    // The browser does not allow storage: the next link begins at the first place.
   }
 }
 
@@ -70,18 +70,18 @@ function leftPlace(): string {
 }
 
 /**
- * Fetches with the page's proof. Answers 401 where there is no session, or none of what listens there. Rejects where
- * nothing listens.
+ * Fetches with the page's proof. Resolves with 401 if there is no session or the process is not its daemon. Rejects if no
+ * process answers.
  */
 export async function fetchProven(path: string, init: RequestInit = {}): Promise<Response> {
   const first = await send(path, init);
   if (first.status !== 401) return first;
-  // The daemon was started anew, or another tab has opened a link: either needs another proof.
+  // The daemon has restarted, or another tab has opened a link: both need a new proof.
   forgetProof();
   return send(path, init);
 }
 
-/** The next request begins with an introduction: the process that was spoken to may be gone. */
+/** Discards the proof, since the verified process may have ended; the next request verifies the daemon again. */
 export function forgetProof(): void {
   proof = undefined;
 }
@@ -105,12 +105,12 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   });
 }
 
-/** Whether somebody can sign in with a name and a password: only where HTTPS shows who listens. */
+/** Resolves with whether a person can sign in with a name and a password; only over HTTPS, which identifies the server. */
 export async function hasPasswords(): Promise<boolean> {
   return location.protocol === 'https:' && (await fetch('./sign-in', { cache: 'no-store' })).status === 204;
 }
 
-/** Signs in. Resolves with why not; undefined once the session is there. */
+/** Signs in. Resolves with the reason of a refusal, or undefined. */
 export async function signIn(name: string, password: string): Promise<string | undefined> {
   const response = await fetch('./sign-in', {
     method: 'POST',
@@ -126,18 +126,18 @@ export async function signIn(name: string, password: string): Promise<string | u
   return undefined;
 }
 
-/** Ends the session at the daemon, forgets its key and draws the page anew. Rejects where the session has not ended. */
+/** Ends the session at the daemon, deletes its key and reloads the page. Rejects if the session has not ended. */
 export async function signOut(): Promise<void> {
   const response = await fetchProven('./sign-out', { method: 'POST' });
-  // It may have ended before.
+  // 401: it had ended before.
   if (!response.ok && response.status !== 401) throw new Error(`the daemon answered ${response.status}`);
-  // What cannot be removed opens nothing any more.
+  // A key that cannot be deleted opens nothing any more.
   await inStore('readwrite', (store) => store.delete(storeName)).catch(() => undefined);
-  // Without the place: what was shown stays neither in the page nor in its address.
+  // Without the hash, so that what was shown is not in the address either.
   location.replace('./');
 }
 
-/** Returns the page's proof once the daemon's own was right; undefined where it was not, or there is no session. */
+/** Resolves with the page's proof if that of the daemon is right; undefined if it is not, or there is no session. */
 async function introduce(): Promise<string | undefined> {
   const session = await current();
   if (session === undefined) return undefined;
@@ -159,7 +159,7 @@ async function introduce(): Promise<string | undefined> {
   return encode(new Uint8Array(await crypto.subtle.sign(hmac, session.key, bytesOf(pageProofText(words)))));
 }
 
-/** Read anew each time: a link may have been opened in another tab since. */
+/** Reads the session each time, since another tab may have opened a link. */
 async function current(): Promise<Session | undefined> {
   await taking;
   if (held !== undefined) return held;
@@ -177,7 +177,7 @@ async function keep(id: string, text: string): Promise<void> {
     await inStore('readwrite', (store) => store.put({ id, key } satisfies Session, storeName));
     held = undefined;
   } catch {
-    // The person has forbidden it; a reload asks for a fresh link.
+    // The browser does not allow storage: a reload needs a new link.
   }
 }
 

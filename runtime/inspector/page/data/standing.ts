@@ -1,17 +1,17 @@
 /**
- * Decides how an actor, a row of the history or a server stands, in the six words of the page: each has a colour and a
- * shape, so that no one needs to tell colours apart.
+ * Decides the status of an actor, a row of the history or a server: one of six words, each with a colour and a shape, so
+ * that colour is never the only difference.
  * @see INS-2 in docs/specification.md
  */
 
 import { shownState } from '../../../../machines/base/waiting.ts';
 
-/** What a state asks of the one who looks: nothing yet, nothing, patience, an answer, help; or it is over. */
+/** The status of a state, by what it needs from a person. */
 export type Standing = 'working' | 'resting' | 'retrying' | 'needsUser' | 'failed' | 'ended';
 
-/** States whose name says that something went wrong, whatever they are tagged as. */
+/** States with a failure in their name, whatever their tags are. */
 const failedStates = /^(failed|crashed|parked|deadLettered|unavailable|error|broken|refused|failed-permanently)$/;
-/** Switched off or over: nothing is to be seen there. */
+/** Disabled or ended. */
 const idleStates = /^(disabled|paused|stopped|idle|closed|removed)$/;
 const retryingStates = /^(backingOff|waitingToRetry|recovering|restarting|retrying|replaying)$/;
 /** Statuses of the history's rows. */
@@ -35,7 +35,7 @@ const statusStandings: Readonly<Record<string, Standing>> = {
   dropped: 'ended',
 };
 
-/** A state with its tags, and the question that a run waits for while a person must answer. */
+/** A state with its tags, and the question that its run waits for while a person must answer. */
 export interface Stander {
   readonly state: string;
   readonly tags: readonly string[];
@@ -53,12 +53,12 @@ export function standingOf({ state, tags, question }: Stander): Standing {
   return 'resting';
 }
 
-/** How a row of the history stands. */
+/** Returns the status of a row of the history. */
 export function standingOfStatus(status: string): Standing {
   return statusStandings[status] ?? 'ended';
 }
 
-/** What a row of the history says, and how it stands. */
+/** Returns the status and the text of a row of the history. */
 export function wordsOfRow({ status, question }: { readonly status: string; readonly question?: string }): {
   readonly standing: Standing;
   readonly text: string;
@@ -69,12 +69,12 @@ export function wordsOfRow({ status, question }: { readonly status: string; read
   };
 }
 
-/** What a living actor says, and how it stands. */
+/** Returns the status and the text of a running actor. */
 export function wordsOfActor(one: Stander): { readonly standing: Standing; readonly text: string } {
   return { standing: standingOf(one), text: shownState(one.state, one.question) };
 }
 
-/** The standing of a server, a job or a platform by its state's name alone, where no tags come with it. */
+/** Returns the status of a server, job or platform from its state's name, where there are no tags. */
 export function standingOfState(state: string): Standing {
   if (failedStates.test(state)) return 'failed';
   if (/^(needsLogin|asked|needsUser)$/.test(state)) return 'needsUser';
@@ -83,7 +83,7 @@ export function standingOfState(state: string): Standing {
   return /ing$|Off$|^(claimed|starting)$/.test(state) ? 'working' : 'resting';
 }
 
-/** The words that stand for the standing, for a reader of screens. */
+/** The word for each status, for screen readers. */
 export const standingWords: Readonly<Record<Standing, string>> = {
   working: 'working',
   resting: 'at rest',
@@ -93,7 +93,7 @@ export const standingWords: Readonly<Record<Standing, string>> = {
   ended: 'ended',
 };
 
-/** The innermost names of a state: `up.running` ends in `running`. */
+/** Returns the innermost names of a state: `up.running` ends in `running`. */
 function lastWords(state: string): string[] {
   return state.split(' ').map((part) => part.slice(part.lastIndexOf('.') + 1));
 }

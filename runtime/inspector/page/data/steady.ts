@@ -1,6 +1,6 @@
 /**
- * Arms the buttons of what has come to rest: one that has just moved or appeared may lie under a pointer that was about
- * to click something else. A person's own scrolling is no move.
+ * Enables buttons only once they are at rest: a button that has just moved or appeared may be under a pointer that was
+ * about to click something else. The person's own scrolling is not a move.
  * @see TRU-1 and TRU-3 in docs/specification.md
  */
 
@@ -8,15 +8,15 @@ import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { movedOnes } from './questions.ts';
 
-/** Longer than between the two clicks of a double one, and than a hand takes to stop. */
+/** Longer than a double click, and than a hand takes to stop. */
 const restMs = 700;
 
 export interface Steady {
-  /** Tells whether one has rested; looks where it is first. */
+  /** Measures, then returns whether the element is at rest. */
   isArmed(id: string): boolean;
-  /** The same as it was last seen, for a drawing. */
+  /** Returns the same without measuring, for a drawing. */
   looksArmed(id: string): boolean;
-  /** What the page itself has moved. */
+  /** Marks all elements as moved. */
   disarm(): void;
 }
 
@@ -24,7 +24,7 @@ export interface Steady {
 export function useSteady(frame: RefObject<HTMLElement | null>): Steady {
   const [, redraw] = useState(0);
   const watch = useMemo(() => createWatch(frame, () => redraw((times) => times + 1)), [frame]);
-  // With every drawing, and where something in the frame grew without one.
+  // After every drawing, and when the frame has grown without one.
   useLayoutEffect(watch.look);
   useEffect(() => {
     const observer = new ResizeObserver(watch.look);
@@ -40,13 +40,13 @@ interface Watch extends Steady {
 
 function createWatch(frame: RefObject<HTMLElement | null>, redraw: () => void): Watch {
   let tops: ReadonlyMap<string, number> = new Map();
-  /** By id, which of its moves was the last. */
+  /** The number of each element's last move, by id. */
   const restless = new Map<string, number>();
   let moves = 0;
 
   function measured(): ReadonlyMap<string, number> {
     const found = frame.current?.querySelectorAll<HTMLElement>('[data-id]') ?? [];
-    // A scroll moves nothing under the hand that makes it.
+    // Adds the scroll offsets, so that scrolling is not a move.
     let scrolled = 0;
     for (let one: Element | null = frame.current; one !== null; one = one.parentElement) scrolled += one.scrollTop;
     return new Map([...found].map((one) => [one.dataset.id ?? '', one.getBoundingClientRect().top + scrolled]));

@@ -1,6 +1,6 @@
 /**
- * Lays out the timeline of an event: where each part lies on one axis of time, what the ruler says, and which long wait can be
- * shortened. Knows no page.
+ * Lays out the timeline of an event: the place of each part on one time axis, the ruler, and the long wait that can be
+ * shortened. Independent of the page.
  * @see INS-4 in docs/specification.md
  */
 
@@ -22,7 +22,7 @@ export interface Laid {
 
 /** A wait that fills more of the time than this can be shortened. */
 const longWait = 0.7;
-/** What is left of it, as a part of the time that remains. */
+/** Its shortened length, relative to the remaining time. */
 const cutLength = 0.12;
 const tickCount = 5;
 const steps = [
@@ -47,7 +47,7 @@ export function axisOf(spans: readonly Span[], nowMs: number, hidesWait: boolean
   return { from, to: from + step * tickCount, ticks };
 }
 
-/** The wait that fills more than 70 % of the time; undefined where none does. */
+/** Returns the wait that fills more than 70 % of the time; undefined if there is none. */
 export function longestWait(spans: readonly Span[], nowMs: number): SpanPart | undefined {
   const { from, end } = rangeOf(spans, nowMs);
   const lengthOf = ({ start, end: stop = nowMs }: SpanPart): number => Math.min(stop, end) - start;
@@ -64,7 +64,7 @@ export function lay({ start, end }: { readonly start: number; readonly end: numb
   return { left, width: Math.max(0, placeOf(end, axis) - left) };
 }
 
-/** The duration of a span in milliseconds: of a call without the wait for a person, unless it has not ended and is still waiting. */
+/** The duration of a span in milliseconds. A call's excludes its wait for a person, unless it is still waiting. */
 export function tookOf({ kind, parts, start, end }: Span, nowMs: number): number {
   const isWaiting = end === undefined && parts.every(({ how }) => how === 'person');
   if (kind !== 'call' || isWaiting) return (end ?? nowMs) - start;

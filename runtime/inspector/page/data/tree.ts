@@ -1,6 +1,6 @@
 /**
- * Turns the flat rows of the living actors into the lines of a tree: who stands under whom, what is folded, what a filter
- * leaves. Knows no page and no network; 10,000 rows are laid out in a few milliseconds.
+ * Turns the flat rows of the running actors into the lines of a tree: parents and children, folded branches, a filter.
+ * Independent of page and network; 10,000 rows take a few milliseconds.
  * @see INS-2 in docs/specification.md
  */
 
@@ -10,9 +10,9 @@ import { type Standing, standingOf, wordsOfActor } from './standing.ts';
 
 export interface TreeFilter {
   readonly text: string;
-  /** Only those that have failed, retry or wait for a person; empty for all. */
+  /** Only rows that have failed, retry or wait for a person; empty for all. */
   readonly standing: Standing | '';
-  /** Only those that are in their state for longer; 0 for all. */
+  /** Only rows that have been in their state for longer; 0 for all. */
   readonly longerThanMs: number;
   readonly route: string;
   readonly server: string;
@@ -26,14 +26,14 @@ export interface TreeLine {
   readonly open: boolean;
   /** Shown only because something under it matches. */
   readonly dimmed: boolean;
-  /** Its place among its siblings, for a reader of screens. */
+  /** Its place among its siblings, for screen readers. */
   readonly position: number;
   readonly siblings: number;
 }
 
 export const everything: TreeFilter = { text: '', standing: '', longerThanMs: 0, route: '', server: '' };
 
-/** A ward with more children than this begins folded. */
+/** A pool with more children than this is folded at first. */
 const mostUnfolded = 200;
 
 export function isFiltering(filter: TreeFilter): boolean {
@@ -46,19 +46,19 @@ export function isFiltering(filter: TreeFilter): boolean {
   );
 }
 
-/** A pool of actors of one kind, which does nothing itself. */
+/** Returns whether the row is a pool, which has children of one kind and does nothing itself. */
 export function isWard({ machine }: { readonly machine: string }): boolean {
   return machine.endsWith('Pool');
 }
 
-/** How many of the rows are actors; a pool is none. */
+/** Returns how many of the rows are actors; pools are not counted. */
 export function countActors(rows: Iterable<LivingRow>): number {
   let count = 0;
   for (const row of rows) if (!isWard(row)) count += 1;
   return count;
 }
 
-/** Tells whether a row passes every part of the filter. */
+/** Returns whether a row passes every part of the filter. */
 export function matchesFilter(row: LivingRow, filter: TreeFilter, nowMs: number): boolean {
   if (filter.standing !== '' && standingOf(row) !== filter.standing) return false;
   if (filter.longerThanMs > 0 && (nowMs - row.since < filter.longerThanMs || standingOf(row) === 'ended')) return false;
@@ -73,8 +73,8 @@ export function matchesFilter(row: LivingRow, filter: TreeFilter, nowMs: number)
 }
 
 /**
- * The lines that are to be seen, from the top down.
- * @param folded which branches a person has folded (true) or unfolded (false) by hand.
+ * Returns the visible lines from top to bottom.
+ * @param folded the branches that a person has folded (true) or unfolded (false).
  */
 export function treeLines(
   rows: ReadonlyMap<string, LivingRow>,
@@ -98,7 +98,7 @@ export function treeLines(
   const parents = new Set([...rows.values()].map(({ parent }) => parent));
   for (const row of rows.values()) {
     if (filtering && !shown.has(row.id)) continue;
-    // A pool without members says nothing.
+    // A pool without children is left out.
     if (!filtering && isWard(row) && !parents.has(row.id) && (row.meta?.size ?? 0) === 0) continue;
     const parent = row.parent !== null && rows.has(row.parent) ? row.parent : null;
     if (parent === null) roots.push(row);
@@ -131,8 +131,8 @@ export function treeLines(
 }
 
 /**
- * How many stand how. Those that need a person are counted by what is asked: a question of which its run and its call tell
- * too is one, and so is a login that is under way.
+ * Counts the rows by status. Those that need a person are counted by question: one that its run and its call show too counts
+ * once, and so does a login under way.
  */
 export function countStandings(rows: Iterable<LivingRow>): Partial<Record<Standing, number>> {
   const counts: Partial<Record<Standing, number>> = {};
@@ -145,7 +145,7 @@ export function countStandings(rows: Iterable<LivingRow>): Partial<Record<Standi
   return { ...counts, needsUser: asks.size };
 }
 
-/** What waits for the answer to another's question asks nothing itself; in a chat the person has the word anyhow. */
+/** Returns whether a row is counted: not if it waits for the question of another row, nor if it is a chat. */
 function isAsking({ machine, question }: LivingRow): boolean {
   return question === undefined && !/^(toolCall|serverRequest|agentRun|chatSession)$/.test(machine);
 }
@@ -155,7 +155,7 @@ function askOf({ id, machine, meta }: LivingRow): string {
   return `login ${meta?.profile ?? 'default'}/${meta?.server ?? id}`;
 }
 
-/** The values that a fact takes among the living, for the filters' choices. */
+/** Returns the values of a fact among the rows, as choices of a filter. */
 export function valuesOf(rows: Iterable<LivingRow>, fact: 'route' | 'server'): string[] {
   const values = new Set<string>();
   for (const row of rows) {

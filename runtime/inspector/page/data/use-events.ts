@@ -1,7 +1,7 @@
 /**
- * What a search of the events finds, kept fresh: the first page at once, older ones as a reader comes to them, news at
- * most four times a second. Answers to an older search are discarded. A hidden page hears nothing and asks again once it
- * is seen.
+ * The results of an events search, kept current: the first page immediately, older ones on scrolling, news at most four
+ * times a second. Results of an earlier search are discarded. A hidden page reads nothing, and searches again once it is
+ * visible.
  * @see INS-4 in docs/specification.md
  */
 
@@ -17,9 +17,9 @@ export interface EventsFound {
 }
 
 export interface Events {
-  /** Of the last search that could be read; undefined before the first answer. */
+  /** The result of the last search that succeeded; undefined before the first one. */
   readonly found: EventsFound | undefined;
-  /** Names the search that `found` answers. */
+  /** Identifies the search of `found`. */
   readonly key: string;
   readonly busy: boolean;
   readonly refused: { readonly why: string; readonly code: string } | undefined;
@@ -28,7 +28,7 @@ export interface Events {
 }
 
 const pageRows = 100;
-/** A stream that broke is opened anew after so long. */
+/** Wait before a broken stream is opened again. */
 const againMs = 2_000;
 
 export function useEvents(q: string, range: string, isLive: boolean): Events {
@@ -58,7 +58,7 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
     const refuse = (error: unknown): void => {
       if (!isOver()) setState((old) => ({ ...old, busy: false, refused: wordsOf(error) }));
     };
-    /** News that came before the first page. */
+    /** News that arrived before the first page. */
     const early: EventNews[] = [];
     const hear = (news: EventNews): void => {
       if (mine.found === undefined) {
@@ -93,7 +93,7 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
           { q, range },
           {
             signal: left.signal,
-            // What comes after this moment is heard, so no row falls between the page and the news.
+            // Changes from now on arrive as news, so no row is missed between the page and the news.
             begun: () => {
               hasBegun = true;
               void search();
@@ -111,7 +111,7 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
       if (document.hidden) left.abort();
       else setAsked((times) => times + 1);
     };
-    // While it is hidden nothing is asked, and what was shown stays.
+    // A hidden page reads nothing, and what was shown stays.
     if (!document.hidden) void run();
     document.addEventListener('visibilitychange', seen);
     const forget = link.onChange(() => {

@@ -1,11 +1,11 @@
-/** Tells a view when living actors of certain machines have changed, so that it asks for its rows again; not too often. */
+/** Calls a view back when running actors of certain machines have changed, at most twice a second. */
 
 import { useEffect, useRef } from 'preact/hooks';
 import { living, onSteps } from './live.ts';
 
 const leastMs = 500;
 
-/** Calls back after machines whose name fits have taken a step or ended. */
+/** Calls back after machines with a matching name have taken a step or ended. */
 export function useFresh(machines: RegExp, again: () => void): void {
   const run = useRef(again);
   run.current = again;

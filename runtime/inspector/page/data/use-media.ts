@@ -1,4 +1,4 @@
-/** Whether a media query holds, and again when that changes. */
+/** Returns whether a media query matches, and updates when that changes. */
 
 import { useEffect, useState } from 'preact/hooks';
 

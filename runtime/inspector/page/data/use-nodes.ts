@@ -1,12 +1,12 @@
-/** The gateways of the database, asked for again and again while a view shows them. @see SCA-3 in docs/specification.md */
+/** The gateways of the database, read repeatedly while a view shows them. @see SCA-3 in docs/specification.md */
 
 import { useEffect } from 'preact/hooks';
 import type { NodeRow, Result } from '../../../control/contract.ts';
 import { type Asking, call, useAsked } from './rpc.ts';
 
-/** Each look asks every gateway through the database. */
+/** Each read queries every gateway through the database. */
 const restMs = 2_000;
-/** Each look connects to it. */
+/** Each read connects to the database. */
 const databaseRestMs = 10_000;
 
 export function useNodes(): Asking<readonly NodeRow[]> {
@@ -15,14 +15,14 @@ export function useNodes(): Asking<readonly NodeRow[]> {
   return asking;
 }
 
-/** The database that they share. */
+/** The database that the gateways share. */
 export function useDatabase(): Asking<Result<'gateway.database'>> {
   const asking = useAsked('database', () => call('gateway.database'));
   useAgain(asking, databaseRestMs);
   return asking;
 }
 
-/** Asks again a while after each answer, so a question that takes long is not asked a second time meanwhile. */
+/** Calls again a while after each answer, so that slow calls do not overlap. */
 export function useAgain<Found>({ asked, again }: Asking<Found>, afterMs = restMs): void {
   useEffect(() => {
     if (asked.kind === 'waiting') return;

@@ -1,4 +1,4 @@
-/** Where a drawing is looked at: fitted at first, then as a person pans and zooms. */
+/** The view of a drawing: fitted at first, then as a person pans and zooms. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
@@ -6,7 +6,7 @@ export const zoomStep = 1.25;
 const farthest = 0.2;
 const closest = 2;
 const panStep = 40;
-/** How much of the window a drawing takes at most. */
+/** The largest share of the window for a drawing. */
 const mostOfWindow = 0.52;
 const leastHeight = 240;
 
@@ -23,7 +23,7 @@ export interface Viewing {
   readonly isFitted: boolean;
   zoom(factor: number): void;
   fit(): void;
-  /** At its own size. */
+  /** Shows the drawing at its own size. */
   whole(): void;
   grabbed(event: PointerEvent): void;
   onKeyDown(event: KeyboardEvent): void;
@@ -55,7 +55,7 @@ export function useView(drawing: { readonly width: number; readonly height: numb
   const now = useRef(view);
   now.current = view;
 
-  /** About a point of the frame, which stays where it is. */
+  /** Zooms about a point of the frame. */
   function zoomAt(factor: number, x: number, y: number): void {
     const old = now.current;
     const scale = Math.min(closest, Math.max(farthest, old.scale * factor));
@@ -63,7 +63,7 @@ export function useView(drawing: { readonly width: number; readonly height: numb
     setMoved({ scale, x: x - (x - old.x) * change, y: y - (y - old.y) * change });
   }
 
-  // The browser's own listeners of wheels are passive, so that they cannot keep the page from zooming.
+  // Explicitly not passive, because it keeps the page from zooming.
   useEffect(() => {
     const held = frame.current;
     if (held === null) return;

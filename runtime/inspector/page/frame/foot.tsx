@@ -1,4 +1,4 @@
-/** Whether the page hears the daemon; the daemon's version, and since when it runs; who has signed in, and how to sign out. */
+/** The connection to the daemon, its version and uptime; who has signed in, and how to sign out. */
 
 import type { JSX } from 'preact';
 import { announce } from '../data/announce.ts';
@@ -50,7 +50,7 @@ export function Foot(): JSX.Element {
   );
 }
 
-/** A user who has signed in can sign out; a session that a link opened has no other way in. */
+/** Only a user with a password can sign out; a session from a link could be resumed only by another link. */
 export function useSignOut(): void {
   const isByPassword = useCell(guest)?.isByPassword === true;
   useCommands('actions', isByPassword ? [{ label: 'Sign out', icon: 'leave', run: leave }] : []);

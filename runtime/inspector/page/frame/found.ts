@@ -1,9 +1,9 @@
 /**
- * Decides what the command palette shows for what was typed: actions first, then places and names. Knows no page.
+ * Decides what the command palette shows for a typed text: actions first, then places and names. Independent of the page.
  * @see INS-2 in docs/specification.md
  */
 
-/** What can be chosen, of any kind. */
+/** A choice of any kind. */
 export interface Choice {
   readonly group: string;
   readonly label: string;
@@ -11,7 +11,7 @@ export interface Choice {
 
 const mostInGroup = 6;
 
-/** Those that hold every word, in the order of their groups; a label that begins with the words comes first in its group. */
+/** Returns the choices with every word, by group; a label that begins with the words comes first in its group. */
 export function foundChoices<One extends Choice>(choices: readonly One[], typed: string): readonly One[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const groups = new Map<string, One[]>();
@@ -29,7 +29,7 @@ export function foundChoices<One extends Choice>(choices: readonly One[], typed:
   });
 }
 
-/** The label in parts; those at odd places are what was typed. */
+/** Returns the label in parts; those at odd indexes match what was typed. */
 export function markedLabel(label: string, typed: string): readonly string[] {
   const words = typed.split(/\s+/).filter(Boolean);
   if (words.length === 0) return [label];

@@ -1,6 +1,6 @@
 /**
- * The keys that hold everywhere: the palette, search, the sheet of keys, the places, the sidebar; and J, K, Enter and Esc
- * in the list of a view that has none of its own.
+ * The keys of all views: the palette, search, the sheet of keys, the places, the sidebar; and J, K, Enter and Esc in the
+ * list of a view without its own.
  * @see INS-2 in docs/specification.md
  */
 
@@ -18,7 +18,7 @@ export interface Openers {
 
 /** Listens until the returned function is called. */
 export function listenToKeys({ palette, sheet }: Openers): () => void {
-  /** Until when a letter after G names a place. */
+  /** Until this time, a letter after G chooses a place. */
   let placeUntil = 0;
 
   function onKeyDown(event: KeyboardEvent): void {
@@ -29,7 +29,7 @@ export function listenToKeys({ palette, sheet }: Openers): () => void {
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    // A dialog has the keys for itself.
+    // An open dialog handles its keys itself.
     if (document.querySelector('dialog[open]') !== null) return;
     const isLetter = event.key.length === 1;
     if (isLetter && !letters.get()) return;
@@ -84,7 +84,7 @@ function focusSearch(): boolean {
   return field !== null;
 }
 
-/** A virtual list takes arrows; a list of links is walked by what has the focus, or is open. */
+/** Moves in a virtual list by an arrow key, or in a list of links from the focused or open one. */
 function moveInList(key: 'ArrowDown' | 'ArrowUp'): boolean {
   const list = document.querySelector<HTMLElement>('#main :is([role=tree], [role=grid], [role=listbox])');
   if (list !== null) {

@@ -22,7 +22,7 @@ import { foundChoices, markedLabel } from './found.ts';
 import { folded } from './sidebar.tsx';
 
 const eventsGroup = 'Events';
-/** As in the search of the events. */
+/** The same as in the search of the events. */
 const typingMs = 200;
 const eventsShown = 3;
 
@@ -30,7 +30,7 @@ interface Offer {
   readonly group: string;
   readonly label: string;
   readonly icon: IconName;
-  /** In place of the icon: how an event ended. */
+  /** The outcome of an event, in place of the icon. */
   readonly outcome?: Outcome;
   readonly hint: string;
   readonly run: () => void;
@@ -105,7 +105,7 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
   function run(offer: Offer | undefined): void {
     if (offer === undefined) return;
     onClose();
-    // The dialog is gone, and the focus back where it was, before another one opens.
+    // Runs after the dialog has closed and returned the focus, since it may open another one.
     setTimeout(offer.run);
   }
 
@@ -216,7 +216,7 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
   );
 }
 
-/** The newest events with the words, from the complete history; what an older question answers is dropped. */
+/** Returns the newest events with the words, from the complete history. The result for an earlier text is dropped. */
 function useEvents(text: string): readonly Offer[] {
   const [found, setFound] = useState<{ text: string; offers: readonly Offer[] }>({ text: '', offers: [] });
   useEffect(() => {
@@ -227,7 +227,7 @@ function useEvents(text: string): readonly Offer[] {
         ({ rows }) => {
           if (wanted) setFound({ text, offers: rows.map(offerOf) });
         },
-        // A search that cannot be read yet offers nothing; the view of the events says why.
+        // An incomplete search offers nothing; the view of the events shows why.
         () => undefined,
       );
     }, typingMs);
@@ -250,7 +250,7 @@ function offerOf(row: EventFound): Offer {
   };
 }
 
-/** Routes, servers and schedules by their names, asked for when the palette opens. */
+/** Returns routes, servers and schedules by name, read when the palette opens. */
 function useNames(): readonly Offer[] {
   const [names, setNames] = useState<readonly Offer[]>([]);
   useEffect(() => {
@@ -265,7 +265,7 @@ function useNames(): readonly Offer[] {
       hint,
       run: () => go(view, chosen),
     });
-    // What cannot be had now is left out: the places themselves say why.
+    // Names that cannot be read now are left out; their views show why.
     const nothing = (): void => undefined;
     call('mcp.list').then(
       (rows) =>

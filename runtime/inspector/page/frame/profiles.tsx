@@ -1,4 +1,4 @@
-/** The choice of the profile whose rows the views show, where several are served. */
+/** The choice of the profile whose rows the views show, if several are served. */
 
 import type { JSX } from 'preact';
 import { useCell } from '../data/cell.ts';
@@ -10,14 +10,14 @@ export function ProfileChoice(): JSX.Element | null {
   const chosen = useProfile();
   const served = useCell(profiles);
   if (served === undefined && chosen === undefined) return null;
-  // A link may name one that is not served any more.
+  // A link may name a profile that is not served any more.
   const names = [...new Set([...(served ?? []), ...(chosen === undefined ? [] : [chosen])])];
   return (
     <select
       class="profiles"
       aria-label="Profile"
       value={chosen ?? ''}
-      // A click on a link beside it closes the places of the phone.
+      // A click on a link beside it closes the menu of the phone.
       onClick={(event) => event.stopPropagation()}
       onChange={(event) => chooseProfile(event.currentTarget.value || undefined)}
     >
@@ -31,7 +31,7 @@ export function ProfileChoice(): JSX.Element | null {
   );
 }
 
-/** The same choice in the command palette, for when the sidebar is folded. */
+/** The same choice in the command palette, for a folded sidebar. */
 export function useProfileCommands(): void {
   const chosen = useProfile();
   const served = useCell(profiles) ?? [];

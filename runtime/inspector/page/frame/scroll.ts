@@ -1,6 +1,6 @@
 /**
- * Keeps where a person had scrolled to at each place, and goes there again: a list of a view by the view, what is opened by
- * its own address. What is drawn later is waited for a moment.
+ * Restores the scroll position of each place: of a list by its view, of what is opened by its own address. Tries again for
+ * a moment, for content that is drawn later.
  * @see INS-2 in docs/specification.md
  */
 

@@ -1,6 +1,5 @@
 /**
- * What is around every view: the ways between them, how the page is joined to the daemon, the toasts. Each view is a place
- * of the hash, and a row of the table.
+ * The frame around every view: navigation, connection, toasts. Each view is a place in the hash and a row of the table.
  * @see INS-2 in docs/specification.md
  */
 
@@ -43,7 +42,7 @@ export function Shell(): JSX.Element {
       document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${row.title} · agent inspector`;
     };
     tell();
-    // Also while the page is hidden: the title is all that is seen of it then.
+    // Also while the page is hidden, when only its title is visible.
     return heard.onChange(tell);
   }, [row]);
   useEffect(() => listenToKeys({ palette: () => setOpened('palette'), sheet: () => setOpened('sheet') }), []);
@@ -72,7 +71,7 @@ export function Shell(): JSX.Element {
   );
 }
 
-/** What waited before the page was opened has its count; what comes since is news. */
+/** Announces new questions; those from before the page was opened are only counted. */
 function useApprovalNews(): void {
   const waiting = useCell(vitals)?.approvals;
   const before = useRef(waiting);
@@ -86,7 +85,7 @@ function useApprovalNews(): void {
   }, [waiting]);
 }
 
-/** A button, since the hash belongs to the places. */
+/** For a button instead of a link, because the hash is the place. */
 function toMain(): void {
   document.getElementById('main')?.focus();
 }

@@ -1,5 +1,5 @@
 /**
- * The navigation: a sidebar, a rail of icons with names, or a bar of five below; what the rows of `views.ts` say.
+ * The navigation: a sidebar, a rail of icons with names, or a bar of five at the bottom, drawn from the rows of `views.ts`.
  * @see INS-2 in docs/specification.md
  */
 
@@ -16,7 +16,7 @@ import { Foot } from './foot.tsx';
 import { ProfileChoice } from './profiles.tsx';
 import type { ViewRow } from './view-row.ts';
 
-/** Folded by hand, the sidebar is a rail at any width. */
+/** Whether a person has folded the sidebar into a rail, which applies at any width. */
 export const folded = createCell(false);
 
 const groups = ['', 'Connections', 'System'] as const;
@@ -25,7 +25,7 @@ const inBar: readonly View[] = ['overview', 'events', 'approvals', 'servers'];
 export function Sidebar({ at, onFind }: { readonly at: View; readonly onFind: () => void }): JSX.Element {
   const views = useViews();
   const count = useCell(nodes);
-  // Its links keep the profile.
+  // Draws again with the profile, which is in the links.
   useProfile();
   return (
     <aside class="side">
@@ -76,7 +76,7 @@ function noCount(): undefined {
   return undefined;
 }
 
-/** Below 761 px: four places, and the rest of them behind More. */
+/** Below 761 px: four places, and the others behind More. */
 export function TabBar({ at }: { readonly at: View }): JSX.Element {
   const [isMore, setMore] = useState(false);
   const views = useViews();

@@ -1,5 +1,5 @@
 /**
- * What the page says of itself: no daemon, one that is not ready, a session that has ended.
+ * The states of the page itself: no daemon, a daemon that is not ready, a session that has ended.
  * @see INS-2 in docs/specification.md
  */
 
@@ -17,7 +17,7 @@ import { Logo } from '../parts/icons.tsx';
 import { Banner } from '../parts/panel.tsx';
 import { SignIn } from '../parts/sign-in.tsx';
 
-/** Once for all that stands below, which stays to be read. */
+/** One banner for all content below, which stays readable. */
 export function Banners(): JSX.Element | null {
   const joined = useCell(connection);
   const isReady = useCell(vitals)?.ready !== false;
@@ -48,7 +48,7 @@ function NotReady(): JSX.Element {
   );
 }
 
-/** The full page: nothing of what was shown stays for the next person at this screen. */
+/** Replaces the full page, so that nothing is left for the next person at this screen. */
 export function NoSession({ had }: { readonly had: boolean }): JSX.Element {
   useEffect(keepPlace, []);
   const { asked } = useAsked('passwords', hasPasswords);

@@ -1,4 +1,4 @@
-/** One toast at a time, at the foot of the page. */
+/** One toast at a time, at the bottom of the page. */
 
 import type { JSX } from 'preact';
 import { note } from '../data/announce.ts';

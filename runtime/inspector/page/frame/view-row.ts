@@ -1,4 +1,4 @@
-/** What the frame knows of a view: one row of the table in `views.ts`. */
+/** A view's row of the table in `views.ts`, from which the frame draws. */
 
 import type { JSX } from 'preact';
 import type { Place, View } from '../data/hash.ts';
@@ -7,7 +7,7 @@ import type { IconName } from '../parts/icons.tsx';
 export interface NavCount {
   readonly count: number;
   readonly tone: 'bad' | 'wait' | 'plain';
-  /** What is counted, for a reader of screens: "open failures". */
+  /** What is counted, for screen readers: "open failures". */
   readonly words: string;
 }
 
@@ -16,12 +16,12 @@ export interface ViewRow {
   readonly title: string;
   readonly group: '' | 'Connections' | 'System';
   readonly icon: IconName;
-  /** The letter after G that goes there; empty for none. */
+  /** The letter after G that opens it; empty for none. */
   readonly letter: string;
-  /** Absent for a place that has no content yet; the navigation leaves it out. */
+  /** Absent for a view without content yet; the navigation leaves it out. */
   readonly component?: (props: { readonly place: Place }) => JSX.Element;
-  /** Only where several gateways can share the journal. */
+  /** Only if several gateways can share the journal. */
   readonly ofShared?: boolean;
-  /** A hook: what stands beside the name. */
+  /** A hook for the count beside the name. */
   readonly useCount?: () => NavCount | undefined;
 }

@@ -1,4 +1,4 @@
-/** The small parts that every view is made of: times, answers, JSON, copied texts. */
+/** The small parts of every view: times, results, JSON, copied texts. */
 
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useState } from 'preact/hooks';
@@ -16,7 +16,7 @@ export function Clock({ at }: { readonly at: number | string }): JSX.Element {
   );
 }
 
-/** What was asked for; or that it is awaited, or why it was refused. */
+/** The result; until then that it is awaited, or why it was refused. */
 export function Answered<Result>({
   asked,
   children,
@@ -49,7 +49,7 @@ export interface ScrolledProps {
   readonly children: ComponentChildren;
 }
 
-/** A box with more in it than it shows: named, and reached by the Tab key so that keys can scroll it. */
+/** A box that scrolls: it has a name, and a tab stop so that keys can scroll it. */
 export function Scrolled({ label, class: name = '', frame, children }: ScrolledProps): JSX.Element {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form.
@@ -91,7 +91,7 @@ export function LongText({ text, label }: { readonly text: string; readonly labe
   );
 }
 
-/** What stands in backticks is to be typed. */
+/** Formats text in backticks as code. */
 export function withCode(text: string): ComponentChildren {
   return text.split('`').map((part, at) => (at % 2 === 1 ? <code key={`${at} ${part}`}>{part}</code> : part));
 }

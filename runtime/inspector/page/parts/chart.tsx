@@ -1,7 +1,7 @@
 /**
- * Draws a machine's chart with one actor in it: where it stands, the way it came, each transition as it is taken. It opens
- * fitted, never above its own size; a person pans by dragging or with the arrow keys and zooms with the buttons or the
- * wheel. Only classes change while the actor moves.
+ * Draws a machine's chart with one actor in it: its state, the arrows it has taken, each transition as it is taken. The
+ * chart is fitted at first, but never enlarged; a person pans by dragging or with the arrow keys and zooms with the buttons
+ * or the wheel. Only classes change while the actor moves.
  * @see INS-1 and INS-2 in docs/specification.md
  */
 
@@ -21,7 +21,7 @@ export interface StateChartProps {
   readonly machine: string;
   readonly state: string;
   readonly played: Played;
-  /** Arrows that the actor has gone along. */
+  /** Arrows that the actor has taken. */
   readonly trail: ReadonlySet<string>;
 }
 
@@ -136,7 +136,7 @@ function Chart({
   );
 }
 
-/** All the words of an arrow, beside it. */
+/** The complete words of an arrow, beside it. */
 function Told({
   arrow: { from, to, all, at },
   view,

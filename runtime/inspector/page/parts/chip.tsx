@@ -1,5 +1,5 @@
 /**
- * How something stands: a mark with a shape of its own, a colour, and a word. One language for every view.
+ * A status: a mark with its own shape, a colour, and a word. The same in every view.
  * @see INS-2 in docs/specification.md
  */
 
@@ -17,7 +17,7 @@ const turning = (
 );
 const ring = <circle cx="6" cy="6" r="4.3" class="h" />;
 
-/** Half disc, lines, diamond, turn arrow, ✓ ring, disc, ✕, slashed ring, hollow diamond, empty ring, barred ring, double ring. */
+/** Half disc, lines, diamond, turn arrow, ✓ ring, disc, ✕; slashed, empty, barred and double ring; hollow diamond. */
 const marks = {
   working: [
     'working',
@@ -81,7 +81,7 @@ const markOfStanding: Readonly<Record<Standing, MarkName>> = {
   ended: 'ignored',
 };
 
-/** The mark alone, where its word stands beside it or is announced to screen readers. */
+/** The mark alone, if its word is beside it or announced to screen readers. */
 export function StatusMark({ name, tone }: { readonly name: MarkName; readonly tone?: Tone }): JSX.Element {
   const [usual, lines] = marks[name];
   return (
@@ -93,7 +93,7 @@ export function StatusMark({ name, tone }: { readonly name: MarkName; readonly t
 
 export interface StatusProps {
   readonly mark: MarkName;
-  /** The word in grey and black: normal is quiet. */
+  /** The word in grey and black, for a normal status. */
   readonly calm?: boolean;
   readonly children: ComponentChildren;
 }
@@ -108,7 +108,7 @@ export function Status({ mark, calm = false, children }: StatusProps): JSX.Eleme
   );
 }
 
-/** The same on a ground of its colour, beside a headline. */
+/** The status on a ground of its colour, beside a headline. */
 export function StatusChip({ mark, children }: Omit<StatusProps, 'calm'>): JSX.Element {
   const [tone] = marks[mark];
   return (

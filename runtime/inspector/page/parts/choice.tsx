@@ -74,7 +74,7 @@ export function Tabs<Value extends string>({
 export interface FieldProps {
   readonly label: string;
   readonly hint?: ComponentChildren;
-  /** Why what is typed cannot be taken. */
+  /** Why the input is invalid. */
   readonly fault?: string;
 }
 
@@ -85,7 +85,7 @@ interface TextProps extends FieldProps {
   readonly lines?: number;
   readonly placeholder?: string;
   readonly secret?: boolean;
-  /** What a password manager fills in; nothing unless given. */
+  /** For password managers; by default nothing. */
   readonly autocomplete?: 'username' | 'current-password';
   readonly readOnly?: boolean;
 }
@@ -107,7 +107,7 @@ export function Field({
   const props = {
     class: mono ? 'mono' : '',
     value,
-    // The hint is its description, and no part of its name.
+    // The hint is a description, not a part of the name.
     'aria-label': label,
     'aria-invalid': fault !== undefined,
     'aria-describedby': id,
@@ -134,7 +134,7 @@ export function Field({
   );
 }
 
-/** Filters a list. Its name is its placeholder, and what stands at its end follows. */
+/** Filters a list. The placeholder is its name; the children come after the field. */
 export function SearchField({
   label,
   value,

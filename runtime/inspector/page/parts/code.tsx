@@ -1,11 +1,11 @@
-/** Text that came from outside, as it is; JSON with its strings, numbers and keys in colours of their own. */
+/** Text from outside, unchanged; JSON with coloured strings, numbers and keys. */
 
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { shownJson } from '../../../../machines/base/shown-json.ts';
 import { Scrolled } from './basics.tsx';
 
-/** Longer text is cut; the rest is shown when a person asks for it. */
+/** Longer text is cut, with a button that shows the rest. */
 const mostShown = 65_536;
 const jsonParts = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\b/gi;
 

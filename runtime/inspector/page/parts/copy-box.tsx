@@ -1,4 +1,4 @@
-/** One line of text that a person takes elsewhere, with a button that copies it. */
+/** One line of text to use elsewhere, with a button that copies it. */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-/** Modal dialogs of the browser's own kind: focus stays in them, Escape closes, what had the focus gets it back. */
+/** Native modal dialogs: focus stays inside, Escape closes, and the focus returns to where it was. */
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
@@ -8,7 +8,7 @@ export interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
-  /** At the right edge, over the whole height. */
+  /** At the right edge, at full height. */
   readonly sheet?: boolean;
   /** While a request is under way; the dialog cannot be closed then. */
   readonly busy?: boolean;
@@ -40,7 +40,7 @@ export function Dialog({ title, onClose, children, sheet = false, busy = false }
   );
 }
 
-/** A question before what cannot be undone: what, how many, what remains possible. Cancel has the focus. */
+/** A confirmation before an irreversible action: what, how many, what remains possible. Cancel has the focus. */
 export function Confirm({
   title,
   children,
@@ -54,7 +54,7 @@ export function Confirm({
   readonly children: ComponentChildren;
   /** Verb and object: "Drop 6 deliveries". */
   readonly yes: string;
-  /** While it is done: "Dropping…"; nothing can be pressed then. */
+  /** The text while it is done: "Dropping…"; the buttons are then disabled. */
   readonly busy?: string | undefined;
   readonly danger?: boolean;
   readonly onYes: () => void;
@@ -100,12 +100,12 @@ function useModal() {
   useEffect(() => {
     const before = document.activeElement;
     box.current?.showModal();
-    // What loses nothing, or the first field: not the button that closes.
+    // A harmless button or the first field, not the button that closes.
     const first = box.current?.querySelector<HTMLElement>('[data-first]');
     (first ?? box.current?.querySelector<HTMLElement>('input, textarea, a.btn'))?.focus();
     return () => {
       if (before instanceof HTMLElement) before.focus();
-      // What opened a dialog can go with what the dialog removed, and only after this.
+      // The element that opened the dialog may have been removed, which is known only after this.
       setTimeout(() => {
         if (document.activeElement === document.body) document.getElementById('main')?.focus();
       });

@@ -1,10 +1,10 @@
-/** Two texts as one: lines that were added and removed, with long stretches that are the same folded. */
+/** Two texts as one: added and removed lines, with long unchanged sections folded. */
 
 import type { JSX } from 'preact';
 import type { DifferenceLine } from '../data/differences.ts';
 import { Scrolled } from './basics.tsx';
 
-/** Lines around a change that stay. */
+/** Unchanged lines that are shown around a change. */
 const around = 3;
 
 export function Difference({

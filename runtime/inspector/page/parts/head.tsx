@@ -7,9 +7,9 @@ import { Icon } from './icons.tsx';
 
 export interface HeadProps {
   readonly title: string;
-  /** "34 live"; the total of what is listed. */
+  /** The total of what is listed: "34 live". */
   readonly count?: ComponentChildren;
-  /** The profile whose rows alone the view shows. */
+  /** The profile, if the view shows only its rows. */
   readonly profile?: string | undefined;
   readonly children?: ComponentChildren;
 }
@@ -26,7 +26,7 @@ export function Head({ title, count, profile, children }: HeadProps): JSX.Elemen
   );
 }
 
-/** Says that the view shows the rows of one profile alone, and shows those of all again. */
+/** Shows that the view has only the rows of one profile; a click shows all. */
 function ProfileTag({ chosen }: { readonly chosen: string }): JSX.Element {
   return (
     <button
@@ -46,8 +46,8 @@ function ProfileTag({ chosen }: { readonly chosen: string }): JSX.Element {
 }
 
 /**
- * What scrolls below the head, for views that are no split.
- * @param label of content in which nothing takes the focus, so that keys can scroll it
+ * The scrolling content below the head, for views that are not a split.
+ * @param label names content without focusable elements, so that keys can scroll it
  */
 export function Body({
   label,

@@ -1,4 +1,4 @@
-/** The page's icons, drawn with one line. */
+/** The page's icons, as line drawings. */
 
 import type { ComponentChildren, JSX } from 'preact';
 

@@ -1,6 +1,6 @@
 /**
- * The lines of a log, newest last, of which only those in sight are drawn. While it follows, the end stays in sight;
- * scrolling up ends that.
+ * The lines of a log, newest last; only the visible ones are drawn. While it follows, the end stays visible; scrolling up
+ * stops that.
  * @see INS-4 in docs/specification.md
  */
 
@@ -43,7 +43,7 @@ export function LogLines({
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.
       tabIndex={0}
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-        // A pixel of a zoomed page may be a part of one.
+        // On a zoomed page, scroll positions are fractions of pixels.
         const isAtEnd = scrollTop + clientHeight >= scrollHeight - 2;
         if (isAtEnd !== follows) onFollow(isAtEnd);
         setView({ top: scrollTop, height: clientHeight });

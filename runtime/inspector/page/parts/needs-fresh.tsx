@@ -1,4 +1,4 @@
-/** What starts a program, or lowers a guard, needs a link that was opened just now. @see SEC-1 in docs/specification.md */
+/** Starting a program or lowering a guard needs a recently opened link. @see SEC-1 in docs/specification.md */
 
 import type { JSX } from 'preact';
 import { useCell } from '../data/cell.ts';
@@ -7,7 +7,7 @@ import { withCode } from './basics.tsx';
 import { Banner } from './panel.tsx';
 import { SignIn } from './sign-in.tsx';
 
-/** A link, or the password again, shows that it is still the same person. */
+/** Asks for a link, or for the password again, which shows that it is still the same person. */
 export function NeedsFresh({ what, button }: { readonly what: string; readonly button?: string }): JSX.Element {
   const who = useCell(guest);
   const again = button === undefined ? 'the button' : <b>{button}</b>;
@@ -29,19 +29,19 @@ export function NeedsFresh({ what, button }: { readonly what: string; readonly b
   );
 }
 
-/** As `wordsOf` says it. */
+/** As `wordsOf` returns it. */
 export interface Refusal {
   readonly why: string;
   readonly code: string;
 }
 
-/** Why nothing was changed. */
+/** Shows why nothing was changed. */
 export function WhyNot({
   refused,
   button,
 }: {
   readonly refused: Refusal | undefined;
-  /** What to press again; needless where there is one button. */
+  /** The button to press again; not needed if there is one button. */
   readonly button?: string;
 }): JSX.Element | null {
   if (refused === undefined) return null;

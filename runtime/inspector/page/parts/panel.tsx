@@ -1,4 +1,4 @@
-/** A box with a title, and the small things that stand in one: counts, tags, keys, empty and failed content. */
+/** A box with a title, and its small parts: counts, tags, keys, empty and failed content. */
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
@@ -8,7 +8,7 @@ import { type MarkName, StatusMark, type Tone } from './chip.tsx';
 
 export interface PanelProps {
   readonly title: ComponentChildren;
-  /** Beside the title: a count, a word of range. */
+  /** Beside the title: a count, or words for a range. */
   readonly beside?: ComponentChildren;
   /** At the right: a link or buttons. */
   readonly right?: ComponentChildren;
@@ -92,7 +92,7 @@ export function Banner({
   );
 }
 
-/** The answer, before the evidence: outcome and reason in one sentence; below it what to do. */
+/** The conclusion before the evidence: outcome and reason in one sentence, and below it what to do. */
 export function Verdict({
   mark,
   tone,
@@ -116,7 +116,7 @@ export function Verdict({
   );
 }
 
-/** There is nothing: why, and what would change that. */
+/** An empty state: why it is empty, and what would change that. */
 export function Empty({
   title,
   children,
@@ -137,7 +137,7 @@ export function Empty({
 
 const patienceMs = 300;
 
-/** What was asked for; or "Loading…" once that takes a moment; or what failed, with a button that asks again. */
+/** The result; "Loading…" if it takes a moment; or the failure, with a button that tries again. */
 export function Answer<Found>({
   asked,
   again,
@@ -146,7 +146,7 @@ export function Answer<Found>({
 }: {
   readonly asked: Asked<Found>;
   readonly again: () => void;
-  /** For the sentence of a failure: "The servers could not be loaded". */
+  /** The subject of the failure's sentence: "The servers could not be loaded". */
   readonly what: string;
   readonly children: (found: Found) => ComponentChildren;
 }): JSX.Element {
@@ -174,7 +174,7 @@ export function Loading(): JSX.Element {
   return <p class="pad muted">{isLong ? 'Loading…' : ' '}</p>;
 }
 
-/** One line that opens what lies below it. */
+/** One line that unfolds the content below it. */
 export function FoldLine({
   title,
   beside,
@@ -183,7 +183,7 @@ export function FoldLine({
 }: {
   readonly title: string;
   readonly beside?: ComponentChildren;
-  /** How it begins. */
+  /** Whether it is open at first. */
   readonly open?: boolean;
   readonly children: ComponentChildren;
 }): JSX.Element {

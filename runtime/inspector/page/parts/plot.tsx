@@ -1,6 +1,6 @@
 /**
- * Plots from at most 60 buckets, as SVG: stacked bars, lines, sparklines. Each is a picture with a sentence, and the same
- * numbers are in a table on request.
+ * Plots at most 60 buckets as SVG: stacked bars, lines, sparklines. Each is an image with a sentence, and a table shows the
+ * same numbers on request.
  * @see INS-2 in docs/specification.md
  */
 
@@ -8,9 +8,9 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Scrolled } from './basics.tsx';
 
-/** Events of one span of time. */
+/** Events in one time span. */
 export interface Bucket {
-  /** When it begins, as the axis shows it. */
+  /** The start of the span, as the axis shows it. */
   readonly at: string;
   readonly delivered: number;
   readonly ignored: number;
@@ -18,7 +18,7 @@ export interface Bucket {
   readonly failed: number;
 }
 
-/** From the ground up: failed lies on top, so that the order distinguishes it too. */
+/** From the bottom up: failed is on top, so that the order distinguishes it too. */
 const stack = ['ignored', 'delivered', 'open', 'failed'] as const;
 
 export const totalOf = (one: Bucket): number => stack.reduce((sum, name) => sum + one[name], 0);
@@ -28,7 +28,7 @@ export interface BarsProps {
   readonly height: number;
   /** "300 events, 24 failed, peak 11 at 14:20" */
   readonly sentence: string;
-  /** Goes to the events of a bucket. */
+  /** Opens the events of a bucket. */
   readonly onOpen?: (bucket: Bucket, at: number) => void;
   readonly legend?: boolean;
 }
@@ -88,7 +88,7 @@ export function Bars({ buckets, height, sentence, onOpen, legend = true }: BarsP
 export interface Line {
   readonly name: string;
   readonly dashed?: boolean;
-  /** One for each tick; null where there is none. */
+  /** One value per tick; null for a tick without one. */
   readonly values: readonly (number | null)[];
 }
 
@@ -109,7 +109,7 @@ export function Lines({ ticks, lines, height, sentence, format }: LinesProps): J
     for (const [at, value] of values.entries()) {
       if (value !== null) {
         drawn += `${isOn ? 'L' : 'M'}${(at * step).toFixed(1)} ${(height - (value / top) * height).toFixed(1)}`;
-        // A value without neighbours is a dash; a line to nowhere would not be seen.
+        // A single value is drawn as a dash, because a line of one point is invisible.
         if (!isOn && (values[at + 1] ?? null) === null) drawn += 'h4';
       }
       isOn = value !== null;
@@ -140,7 +140,7 @@ export function Lines({ ticks, lines, height, sentence, format }: LinesProps): J
   );
 }
 
-/** A few bars in a row of a table; its numbers stand beside it. */
+/** A few bars in a row of a table, with the numbers beside them. */
 export function Sparkline({ buckets }: { readonly buckets: readonly Bucket[] }): JSX.Element {
   const top = Math.max(1, ...buckets.map(totalOf));
   const step = 72 / Math.max(1, buckets.length);
@@ -244,7 +244,7 @@ function Plot({ sentence, height, top, format, ticks, legend, columns, rows, chi
   );
 }
 
-/** The least of 2, 4, 6, 8, 10, 12, 20, 40… that holds the value, so that its half is a whole number too. */
+/** Returns the least of 2, 4, 6, 8, 10, 12, 20, 40… that is not below the value; its half is a whole number too. */
 function niceTop(value: number): number {
   for (let power = 1; ; power *= 10) {
     for (const digit of [2, 4, 6, 8, 10, 12]) if (digit * power >= value) return digit * power;

@@ -1,6 +1,6 @@
 /**
- * A form made from a JSON Schema: for the arguments of a tool and for what a server asks a person. Problems stand at their
- * fields and are told to a reader of screens.
+ * A form from a JSON Schema: for the arguments of a tool, and for what a server asks a person. Problems are shown at their
+ * fields and announced to screen readers.
  * @see INS-2, TRU-3 and SEC-7 in docs/specification.md
  */
 
@@ -18,9 +18,9 @@ import {
 
 export interface SchemaFormProps {
   readonly schema: Json | undefined;
-  /** Whether it is a question to a person, in which the words of the schema stand in quotes. */
+  /** Whether it is a server's question, whose texts are shown in quotes. */
   readonly isQuestion?: boolean;
-  /** Tells the fields of several forms apart. */
+  /** Prefix of the fields' ids, to keep several forms apart. */
   readonly id: string;
   readonly onValues: (values: JsonObject) => void;
   /** The buttons. */
@@ -159,7 +159,7 @@ function Control({ field, id, entry, problem, onEntry, told }: FieldProps & { re
     case 'integer':
       return <input {...common} {...typed} type="number" step={field.kind === 'number' ? 'any' : 1} />;
     default:
-      // An address that a browser would refuse may be right all the same; the daemon judges it.
+      // A text field for addresses too: the browser may refuse a valid one. The daemon checks them.
       return field.format === 'date' || field.format === 'datetime-local' ? (
         <input {...common} {...typed} type={field.format} />
       ) : (

@@ -1,4 +1,4 @@
-/** A name and a password, with which a user of the configuration gets a session. @see SEC-1 in docs/specification.md */
+/** A form in which a configured user gets a session by name and password. @see SEC-1 in docs/specification.md */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -9,7 +9,7 @@ export function SignIn({
   name: known = '',
   onDone,
 }: {
-  /** Of one who signs in again. */
+  /** The name of a person who signs in again. */
   readonly name?: string;
   readonly onDone?: () => void;
 }): JSX.Element {

@@ -1,4 +1,4 @@
-/** A list that stays, and beside it what was opened. Below 1101 px the opened one takes the list's place, with Back. */
+/** A list, and beside it what was opened. Below 1101 px the opened one replaces the list, with a Back button. */
 
 import type { ComponentChildren, JSX } from 'preact';
 import { Icon } from './icons.tsx';
@@ -13,11 +13,11 @@ export function Split({
   children,
 }: {
   readonly list: ComponentChildren;
-  /** What the list holds, for a reader of screens. */
+  /** What the list contains, for screen readers. */
   readonly label: string;
   /** Whether something is opened. */
   readonly opened: boolean;
-  /** A list of 392 px. */
+  /** For a list of 392 px. */
   readonly middle?: boolean;
   /** "All servers" */
   readonly back: string;

@@ -5,9 +5,9 @@ import type { ComponentChildren, JSX } from 'preact';
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Numbers and times. */
+  /** Right-aligned, for numbers and times. */
   readonly right?: boolean;
-  /** Left out at phone width; `most`: also where two panels stand side by side in a small window. */
+  /** Left out at phone width; `most`: also if two panels are side by side in a small window. */
   readonly wide?: boolean | 'most';
   readonly width?: string;
 }
@@ -23,7 +23,7 @@ export function Table<Row>({
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** Cells wrap at phone width. */
+  /** Whether cells wrap at phone width. */
   readonly wraps?: boolean;
 }): JSX.Element {
   return (

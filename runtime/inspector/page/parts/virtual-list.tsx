@@ -1,7 +1,7 @@
 /**
- * Draws only the lines that are in sight, however many there are: of one height, keyed by their ids. The chosen line moves
- * with the arrow keys and is announced to a screen reader by `aria-activedescendant`: one tab stop, and a focus that
- * outlives the lines that are let go.
+ * Draws only the visible lines of a long list. All lines have one height and are keyed by id. The chosen line moves with
+ * the arrow keys and is announced to screen readers by `aria-activedescendant`, so that the list is one tab stop and keeps
+ * the focus when lines are removed.
  * @see INS-2 in docs/specification.md
  */
 
@@ -13,7 +13,7 @@ import { Icon } from './icons.tsx';
 export interface VirtualListProps {
   readonly count: number;
   readonly rowHeight: number;
-  /** The line that the keys stand on; -1 for none. */
+  /** The line that the keys have chosen; -1 for none. */
   readonly at: number;
   readonly label: string;
   /** A grid's lines are drawn with `role="row"`, `aria-rowindex` from 1, and cells with `role="gridcell"`. */
@@ -22,17 +22,17 @@ export interface VirtualListProps {
   readonly idOf: (index: number) => string;
   readonly draw: (index: number) => ComponentChildren;
   readonly onMove: (index: number) => void;
-  /** Keys other than those that move. */
+  /** Called for keys that do not move the choice. */
   readonly onKey?: (event: KeyboardEvent) => void;
-  /** Called with whether a person reads the list: it is scrolled, focused or pointed at. */
+  /** Called with whether a person is reading the list: it is scrolled, focused or under the pointer. */
   readonly onReading?: (isRead: boolean) => void;
-  /** In place of a move to the first line by Home. */
+  /** Replaces the move to the first line by Home. */
   readonly onHome?: () => void;
-  /** Called when the last lines come in sight. */
+  /** Called when the last lines become visible. */
   readonly onEnd?: () => void;
 }
 
-/** Lines beyond the edges that are drawn all the same. */
+/** Lines beyond each edge that are drawn too. */
 const overscan = 10;
 
 export function VirtualList(props: VirtualListProps): JSX.Element {
@@ -143,13 +143,13 @@ export interface News<Row> {
   readonly waiting: number;
   /** For the list's `onReading`. */
   readonly onReading: (isRead: boolean) => void;
-  /** Puts what waits above the rest; the caller scrolls to the top. */
+  /** Adds the waiting rows at the top; the caller scrolls to it. */
   readonly take: () => void;
 }
 
 /**
- * Keeps the rows of a list where they are while a person reads them: news only counts until it is taken. With another key
- * (another filter) the list begins anew.
+ * Keeps the rows of a list in place while a person reads them: new ones are only counted until they are taken. A new key
+ * (another filter) starts a new list.
  */
 export function useNews<Row>(key: string, rows: readonly Row[], keyOf: (row: Row) => string): News<Row> {
   const [isRead, setRead] = useState(false);
@@ -168,7 +168,7 @@ export function useNews<Row>(key: string, rows: readonly Row[], keyOf: (row: Row
   };
 }
 
-/** "37 new events", above the rows; announced to a screen reader at most every ten seconds. */
+/** "37 new events", above the rows; announced to screen readers at most every ten seconds. */
 export function FreshChip({
   waiting,
   noun,

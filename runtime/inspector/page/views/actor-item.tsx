@@ -23,7 +23,7 @@ export function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemPro
   const { standing } = wordsOfActor(row);
   const waiting = row.meta?.size ?? row.meta?.waiting ?? 0;
   const about = row.why ?? aboutOf(row, name);
-  // A pool is a shelf: of interest is what lies on it.
+  // A pool is only a container; its children are of interest.
   const isPool = isWard(row);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree around it takes the keys.
@@ -70,7 +70,7 @@ export function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemPro
   );
 }
 
-/** Of one whose name is a number or a key: what it works on. */
+/** Returns what an actor works on; empty if its name already contains it. */
 function aboutOf({ meta = {} }: LivingRow, name: string): string {
   const { tool, server, route, event, target, delivery } = meta;
   const [first, second] = tool !== undefined ? [tool, undefined] : [target ?? route ?? server, delivery ?? event];

@@ -1,4 +1,4 @@
-/** What an actor did and heard, and what it holds: transitions, context, events received. */
+/** The transitions of an actor, its context, and the events that it received. */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,5 +1,5 @@
 /**
- * One actor: its chart, its timers, why it stands where it stands, its transitions, its context without secrets.
+ * One actor: its chart, its timers, the reason for its state, its transitions, its redacted context.
  * @see INS-1 and INS-2 in docs/specification.md
  */
 
@@ -27,7 +27,7 @@ import { Icon } from '../parts/icons.tsx';
 import { Empty, Verdict } from '../parts/panel.tsx';
 import { ActorTabs } from './actor-tabs.tsx';
 
-/** The least time between two looks at an actor that changes all the time. */
+/** The least time between two reads of an actor that changes all the time. */
 const lookMs = 400;
 
 export function ActorPane({ id }: { readonly id: string }): JSX.Element {
@@ -102,12 +102,12 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-/** A state in words; a run that waits for a person says so. */
+/** Formats a state; for a run that waits for a person, that it does. */
 export function stateWords(row: LivingRow): string {
   return row.question === undefined ? formatState(row.state) : wordsOfActor(row).text;
 }
 
-/** Links to the views that show its work in full. */
+/** Links to the views with the details of its work. */
 function Links({ row, isGone }: { readonly row: LivingRow; readonly isGone: boolean }): JSX.Element {
   const { question, meta: { server, profile = 'default', key, delivery } = {} } = row;
   const event = key ?? delivery;
@@ -147,7 +147,7 @@ function CopyContext({ context }: { readonly context: ActorDetails['context'] })
   );
 }
 
-/** Calls when the key changes, but not too often. */
+/** Calls back when the key changes, at most every `lookMs`. */
 function useSlowly(run: () => void, key: string): void {
   const last = useRef(Date.now());
   useEffect(() => {
@@ -196,10 +196,10 @@ function MetaFacts({ row: { meta = {} } }: { readonly row: ActorRow }): JSX.Elem
 const pastMs = 1_500;
 const longestTimerMs = 2_147_483_647;
 
-/** Counts down to what comes next by itself. */
+/** Countdowns of the pending timers. */
 function Timers({ timers }: { readonly timers: readonly TimerRow[] }): JSX.Element | null {
   const now = useNow();
-  // What is never due waits for the longest time that a timer can.
+  // A delay of the longest possible timer means never.
   const waiting = timers.filter(({ started, due }) => due > now - pastMs && due - started < longestTimerMs);
   if (waiting.length === 0) return null;
   return (

@@ -1,6 +1,6 @@
 /**
- * The actors of another gateway of the database: their tree as that gateway answers it, and the chosen one's state and
- * context. They are asked for again and again; their charts and transitions are on that gateway's own page.
+ * The actors of another gateway of the database: their tree as that gateway returns it, and the state and context of the
+ * chosen one. They are read repeatedly; their charts and transitions are on that gateway's own page.
  * @see SCA-3 and INS-2 in docs/specification.md
  */
 
@@ -89,7 +89,7 @@ export function ActorsElsewhere({ place: { chosen, query } }: { readonly place: 
   );
 }
 
-/** Which gateway's actors are shown; nothing where there is one alone. */
+/** The choice of the gateway whose actors are shown; empty if there is only one. */
 export function NodeChoice({ node }: { readonly node: string }): JSX.Element | null {
   const count = useCell(nodes) ?? 1;
   const { asked } = useAsked(`nodes ${count}`, async () => (count > 1 ? call('gateway.nodes') : []));
@@ -155,7 +155,7 @@ function Shown({ id, node }: { readonly id: string; readonly node: string }): JS
   );
 }
 
-/** The rows of a tree, and how many children of a pool are not among them. */
+/** Returns the rows of a tree, and how many children of each pool are not among them. */
 function flat(tree: ActorNode | undefined): {
   readonly rows: ReadonlyMap<string, LivingRow>;
   readonly more: Readonly<Record<string, number>>;

@@ -1,5 +1,5 @@
 /**
- * Actors: the tree of the living with their states, filters, and the chosen one beside it.
+ * Actors: the tree of the running actors with their states, filters, and the chosen one beside it.
  * @see INS-1 and INS-2 in docs/specification.md
  */
 
@@ -49,7 +49,7 @@ const standings = [
   ['working', 'Working'],
 ] as const;
 
-/** Those of this gateway are streamed; those of another one are asked for. */
+/** Actors of this gateway are streamed; those of another one are read. */
 function Actors({ place }: { readonly place: Place }): JSX.Element {
   return (place.query.node ?? '') === '' ? <ActorsHere place={place} /> : <ActorsElsewhere place={place} />;
 }
@@ -59,7 +59,7 @@ function ActorsHere({ place }: { readonly place: Place }): JSX.Element {
   const [folded, setFolded] = useState<ReadonlyMap<string, boolean>>(new Map());
   const { chosen, query } = place;
   const filter = filterOf(query);
-  // A filter by age changes with the time, the rest only with the actors.
+  // A filter by age depends on the time, everything else only on the actors.
   const now = useNow();
   const tick = filter.longerThanMs > 0 ? now : 0;
   const key = JSON.stringify(filter);

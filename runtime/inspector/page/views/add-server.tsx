@@ -1,6 +1,6 @@
 /**
- * The dialog of an add-server link: shows name and whole config, warns of commands and of lowered guards, asks
- * for the profile where there are several, adds only after a yes and never over a name that stands.
+ * The dialog of an add-server link: shows the name and the complete config, warns of commands and of lowered guards, asks
+ * for the profile if there are several, adds only after a confirmation and never over an existing name.
  * @see LNK-2, LNK-3, SEC-1 and SEC-2 in docs/specification.md
  */
 
@@ -38,13 +38,13 @@ export function AddByLink({
   const [step, setStep] = useState<Step>({ kind: 'pasting', why: '' });
   const [busy, setBusy] = useState(false);
 
-  /** Reads a link for a profile; undefined where it is none, which is then said. */
+  /** Reads a link for a profile; undefined for an invalid link, for which it shows the reason. */
   async function readingOf(from: string, chosen: string): Promise<LinkReading | undefined> {
     setBusy(true);
     try {
       return await call('link.read', { url: from.trim(), profile: chosen });
     } catch (error) {
-      // The next link begins anew, with a profile that is always there.
+      // The next link starts with the default profile, which always exists.
       setProfile('default');
       setStep({ kind: 'pasting', why: wordsOf(error).why });
       return undefined;
@@ -60,7 +60,7 @@ export function AddByLink({
     setStep(stepOf(reading));
   }
 
-  /** A name is taken or free in one profile. */
+  /** Reads the link again, because a name can be taken in one profile and free in another. */
   async function choose(chosen: string): Promise<void> {
     setProfile(chosen);
     lastChosen.current = chosen;
@@ -84,7 +84,7 @@ export function AddByLink({
     }
   }
 
-  // A link that came with the address is read at once; it is added by nobody but a person.
+  // A link in the address is read immediately, but only a person can add it.
   useEffect(() => {
     if (link !== '') void read(link);
   }, []);

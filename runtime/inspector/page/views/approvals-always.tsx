@@ -1,5 +1,5 @@
 /**
- * Asks before a rule is written that lets a tool run without a question: what it covers, and how it is taken back.
+ * Confirms a rule that lets a tool run without a question: shows what it covers, and how to remove it.
  * @see TRU-3 in docs/specification.md
  */
 

@@ -1,6 +1,6 @@
 /**
- * A question that waits for a person: what would run with which arguments, who asks, and what a yes is to cover. The words of
- * a tool, a sender and a model stand after the arguments, in quotes.
+ * A question that waits for a person: what would run with which arguments, who asks, and what an approval covers. The words
+ * of a tool, a sender and a model come after the arguments, in quotes.
  * @see TRU-1, TRU-3 and SEC-7 in docs/specification.md
  */
 
@@ -33,11 +33,11 @@ const yesWords = { call: 'Approve', run: 'Approve for this run', always: 'Always
 
 export interface QuestionProps {
   readonly row: ApprovalRow;
-  /** It waits for nobody any more. */
+  /** When it stopped waiting for an answer. */
   readonly endedAtMs: number | undefined;
-  /** The answer that somebody gave. */
+  /** The answer, if there was one. */
   readonly answer: AnsweredRow | undefined;
-  /** A link led to it: it is framed, and has the keys. */
+  /** A link leads to it: it is framed and focused. */
   readonly chosen: boolean;
   readonly isArmed: () => boolean;
   readonly looksArmed: boolean;
@@ -66,7 +66,7 @@ export function Question({
   }, [chosen]);
   useLayoutEffect(() => {
     const own = article.current;
-    // The keys would leave with it.
+    // The removed card would lose the focus.
     return () => {
       if (own?.contains(document.activeElement)) document.getElementById(headingId)?.focus();
     };
@@ -74,7 +74,7 @@ export function Question({
   const isForm = row.kind === 'form';
   const toolAsked = toolWords(row.tool ?? '', row.server);
   const mayAct = useMayAct();
-  // The daemon itself asks for what a run wants to know; no server has that name.
+  // `clarify` is the daemon's own form for a run's question; no server's tool has that name.
   const isOfRun = row.tool === 'clarify' && isForm;
   const over = answered !== '' ? answered : endedAtMs === undefined ? '' : overWords(row, given, endedAtMs);
   const isHeld = busy || !looksArmed;
@@ -106,7 +106,7 @@ export function Question({
   }
 
   const onKeyDown = (event: KeyboardEvent): void => {
-    // Only while the card itself has the focus: a letter in its fields is a letter.
+    // Only while the card itself has the focus, so that letters can be typed in its fields.
     if (event.target !== article.current || event.ctrlKey || event.metaKey || event.altKey || isForm) return;
     if (event.key === 'a') void answer(true);
     else if (event.key === 'd') void answer(false);
@@ -242,7 +242,7 @@ function Deadline({ row }: { readonly row: ApprovalRow }): JSX.Element {
   );
 }
 
-/** Who asks, and what the tool, the sender and the model say. */
+/** The caller, and the words of the tool, the sender and the model. */
 function Background({ full, words }: { readonly full: ApprovalDetail; readonly words: string }): JSX.Element {
   const { asked_by: by, hints, said, prompt } = full;
   const facts: (readonly [string, JSX.Element])[] = [];
@@ -287,7 +287,7 @@ const places: Readonly<Record<string, string>> = {
   chat: 'in a chat',
 };
 
-/** Who answered, or that nobody did. */
+/** Formats who answered, or that there was no answer. */
 export function answerWords({ verdict, by, answered_at, remember, note }: AnsweredRow): string {
   if (verdict === 'timedOut') return 'No answer came in time.';
   const done = verdict === 'approved' ? 'Approved' : 'Denied';
@@ -296,7 +296,7 @@ export function answerWords({ verdict, by, answered_at, remember, note }: Answer
   return `${done}${scope} ${places[by ?? ''] ?? `by ${by}`} at ${formatClock(answered_at, Date.now())}${reason}`;
 }
 
-/** What came of one that this page has not answered. */
+/** Formats the outcome of a question that was not answered on this page. */
 function overWords({ expires_at }: ApprovalRow, given: AnsweredRow | undefined, endedAtMs: number): string {
   if (given !== undefined) return answerWords(given);
   return endedAtMs >= Date.parse(expires_at) ? 'No answer came in time.' : 'No answer is needed: its call has ended.';

@@ -1,6 +1,6 @@
 /**
- * Approvals: every question that waits for a person, with what is asked in full; yes, no, or the values of a form. What was
- * answered says so for a moment where it stands, and nothing that has just moved takes a click.
+ * Approvals: every question that waits for a person, in full; approve, deny, or fill in a form. An answered question keeps
+ * its place for a moment with its outcome, and an element that has just moved takes no click.
  * @see TRU-1, TRU-3 and SEC-7 in docs/specification.md
  */
 
@@ -100,11 +100,11 @@ interface WaitingProps {
 
 function Waiting({ open, answered, place, again }: WaitingProps): JSX.Element {
   const section = useRef<HTMLElement>(null);
-  // One that was answered on this page has said so; one that was answered elsewhere stays, with who and when.
+  // A question answered on this page has shown that; one answered elsewhere stays, with who and when.
   const line = useLine(open, (id) => answered.some((row) => row.id === id && row.by !== 'page'));
   const steady = useSteady(section);
 
-  /** The keys move to the next question before the buttons that had them are gone. */
+  /** Moves the focus to the next question before the focused buttons are removed. */
   function goOn(id: string): void {
     if (document.getElementById(`question-${id}`)?.contains(document.activeElement) === true) {
       const next = nextOpen(line, id);
@@ -175,7 +175,7 @@ function AnsweredOnes({ rows }: { readonly rows: readonly AnsweredRow[] }): JSX.
   );
 }
 
-/** The open questions and, for a moment, those that have ended. */
+/** Returns the open questions and, for a moment, those that have ended. */
 function useLine(open: readonly ApprovalRow[], stays: (id: string) => boolean): readonly Shown<ApprovalRow>[] {
   const stood = useRef<readonly Shown<ApprovalRow>[]>([]);
   const [, redraw] = useState(0);

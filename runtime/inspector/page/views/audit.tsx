@@ -16,7 +16,7 @@ import { Answer, Empty, Panel } from '../parts/panel.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 
 const mostRows = 200;
-/** Changes are made by people, a few a minute. */
+/** People make changes, at most a few a minute. */
 const againMs = 5_000;
 
 const columns: readonly Column<AuditRow>[] = [

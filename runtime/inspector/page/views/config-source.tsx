@@ -12,7 +12,7 @@ export function Source({
 }: {
   readonly lines: readonly string[];
   readonly findings: ConfigSource['findings'];
-  /** The line that a person came for; 0 for none. */
+  /** The line that a link leads to; 0 for none. */
   readonly at: number;
 }): JSX.Element {
   return (

@@ -1,5 +1,5 @@
 /**
- * Config: the source of config.yaml with its findings below their lines, on disk and in force, where its secrets come from
+ * Config: the source of config.yaml on disk and in force, with its findings below their lines, where its secrets come from
  * and what changed last. Read only.
  * @see INS-4, CFG-2 and CFG-3 in docs/specification.md
  */
@@ -35,7 +35,7 @@ type Version = (typeof versions)[number][0];
 const lookMs = 3_000;
 
 function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
-  // Which profile's file is read is chosen here alone: the other views keep theirs.
+  // The profile of the file is chosen only here; the other views keep theirs.
   const profile = query.file || query.profile || 'default';
   const { asked, again } = useAsked(`config ${profile}`, () => call('config.source', { profile }));
   const version = versions.find(([name]) => name === query.version)?.[0] ?? 'disk';
@@ -145,7 +145,7 @@ function Shown({
   );
 }
 
-/** Whether what is on disk counts. */
+/** Shows whether the file on disk is in force. */
 function Standing({
   source: { findings, in_force: force, disk },
   toLine,
@@ -335,7 +335,7 @@ function download({ disk, file }: ConfigSource): void {
   saveFile(file.replaceAll('/', '-').replace(/\.yaml$/, '-redacted.yaml'), disk.join('\n'), 'application/yaml');
 }
 
-/** The file may change at any time, and nothing tells the page of it. */
+/** Reads again at an interval, because the daemon sends no event when the file changes. */
 function useSoon(again: () => void): void {
   useEffect(() => {
     const timer = setInterval(() => {
@@ -352,7 +352,7 @@ function useCount(): NavCount | undefined {
       if (document.hidden || link.get() !== 'live') return;
       call('config.check', {}).then(
         (found) => setCount(found.filter(({ severity }) => severity === 'error').length),
-        // The frame says that the daemon cannot be reached.
+        // The frame shows that the daemon cannot be reached.
         () => {},
       );
     };

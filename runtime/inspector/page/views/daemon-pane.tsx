@@ -1,4 +1,4 @@
-/** What the daemon does as a whole, while no actor is chosen. */
+/** The state of the daemon as a whole, while no actor is chosen. */
 
 import type { JSX } from 'preact';
 import { useCell } from '../data/cell.ts';

@@ -68,7 +68,7 @@ function changeWords(count: number): string {
   return count === 0 ? 'the payloads are equal.' : `${counted(count, 'line')} ${count === 1 ? 'differs' : 'differ'}.`;
 }
 
-/** The key of the newest event of the route that came before. */
+/** Resolves with the key of the route's newest event before this one. */
 async function previousOf({ key, route, profile }: OpenedEvent): Promise<string | undefined> {
   const rows = await call('webhook.deliveries', { route, profile, before: key, limit: 20 });
   return rows.find(({ status }) => status !== 'refused')?.key;

@@ -1,4 +1,4 @@
-/** Each delivery of an event with its attempts, newest first; and the buttons that send it again. */
+/** Each delivery of an event with its attempts, newest first, and the buttons that send it again. */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';

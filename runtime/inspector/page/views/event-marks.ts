@@ -1,4 +1,4 @@
-/** The mark and the colour of each tone that the daemon names. */
+/** The mark and the colour of each tone that the daemon sends. */
 
 import type { Tone as EventTone } from '../../event-wire.ts';
 import type { MarkName, Tone } from '../parts/chip.tsx';

@@ -1,4 +1,4 @@
-/** What came in with an event, and what was answered: payload, headers and prompt beside response and HTTP answer. */
+/** The input and the output of an event: payload, headers and prompt beside response and HTTP answer. */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -151,7 +151,7 @@ function ResponsePanel({ event }: { readonly event: OpenedEvent }): JSX.Element 
   );
 }
 
-/** Bold and code of Markdown; all else is shown as it is. */
+/** Formats bold and code of Markdown; anything else stays as it is. */
 function proseOf(paragraph: string): JSX.Element[] {
   return paragraph
     .split(/\*\*(.+?)\*\*/s)

@@ -192,7 +192,7 @@ function targetWords({ deliveries }: OpenedEvent): string {
     : `${places.join(' and ')}. A second message will appear there.`;
 }
 
-/** What was JSON must stay JSON. */
+/** Returns a fault if JSON was edited into something that is not JSON. */
 function syntaxFault(before: string, payload: string): string | undefined {
   try {
     JSON.parse(before);

@@ -1,4 +1,4 @@
-/** The timeline of an event with one row for each thing that worked on it, and its checks in one line below. */
+/** The timeline of an event, with one row for each span, and its checks in one line below. */
 
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -181,7 +181,7 @@ function Row({ span, axis, now }: { readonly span: Span; readonly axis: Axis; re
   );
 }
 
-/** All that passed is one line; what did not is open, what would have followed it is absent. */
+/** Folds the checks that passed into one line and shows failed ones; checks after a failed one are absent. */
 function Checks({ checks, tookMs }: { readonly checks: readonly Check[]; readonly tookMs: number }): JSX.Element {
   const failed = checks.filter(({ result }) => result === 'failed');
   const passed = checks.filter(({ result }) => result === 'passed');
@@ -226,7 +226,7 @@ function CheckRow({ check: { name, result, detail, ms } }: { readonly check: Che
   );
 }
 
-/** The time, four times a second while something is under way. */
+/** Returns the time, updated four times a second while something is under way. */
 function useTicking(isOpen: boolean): number {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
@@ -255,7 +255,7 @@ function checkMsOf([request]: readonly Span[]): number {
   return request?.end === undefined ? 0 : request.end - request.start;
 }
 
-/** What has an actor of its own, the newest that lives. */
+/** Returns the id of the last open span that has an actor; empty if there is none. */
 function actorOf(spans: readonly Span[]): string {
   return spans.filter(({ id, end }) => end === undefined && /^(runs|deliveries|requests)\//.test(id)).at(-1)?.id ?? '';
 }

@@ -1,6 +1,6 @@
 /**
- * An opened event: the outcome in one sentence, then what came in and what was answered, the timeline, the checks, the
- * deliveries with each attempt; and what can be done with it.
+ * An opened event: the outcome in one sentence, then input and output, the timeline, the checks, the deliveries with each
+ * attempt; and the actions on it.
  * @see INS-4 and DUR-2 in docs/specification.md
  */
 
@@ -250,7 +250,7 @@ function Meta({ event }: { readonly event: OpenedEvent }): JSX.Element {
   );
 }
 
-/** Says once that an event which was under way has ended. */
+/** Announces once that an event has ended, if it was under way before. */
 function EndWords({ event: { key, ended, verdict } }: { readonly event: OpenedEvent }): JSX.Element {
   const wasOpen = useRef('');
   const [words, setWords] = useState('');

@@ -1,4 +1,4 @@
-/** The dialogs of the events: a test event for a route, and a range of one's own. @see INS-4 in docs/specification.md */
+/** The dialogs of the events: a test event for a route, and a custom range. @see INS-4 in docs/specification.md */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -86,7 +86,7 @@ export function TestEvent({
   );
 }
 
-/** A range between two times of the clock on the wall. */
+/** A range between two local times. */
 export function CustomRange({
   from,
   to,
@@ -142,7 +142,7 @@ export function CustomRange({
   );
 }
 
-/** As the browser's field wants it: without a zone, to the second. */
+/** Formats a time as the browser's field needs it: without a zone, to the second. */
 function localTime(iso: string): string {
   const date = new Date(iso);
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);

@@ -1,5 +1,5 @@
 /**
- * What the events show instead of rows: nothing in the range, nothing that matches, or why a search failed.
+ * What the events view shows instead of rows: no event in the range, no match, or why a search failed.
  * @see INS-4 in docs/specification.md
  */
 

@@ -1,4 +1,4 @@
-/** The button that saves the events that match as JSON, whether the list has loaded them or not. @see INS-4 in docs/specification.md */
+/** The button that saves all matching events as JSON, also those not listed yet. @see INS-4 in docs/specification.md */
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';

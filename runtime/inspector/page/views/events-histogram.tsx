@@ -1,6 +1,6 @@
 /**
- * The events over the range: bars by outcome. A drag chooses a range, a double click takes it back, a click opens a bar's
- * span of time.
+ * The events over the range: bars by outcome. A drag chooses a range, a double click removes it, a click opens the time
+ * span of a bar.
  * @see INS-4 in docs/specification.md
  */
 
@@ -39,7 +39,7 @@ export function Histogram({ counts, onRange, onClear }: HistogramProps): JSX.Ele
     ...(peak === undefined || counts.total === 0 ? [] : [`peak ${totalOf(peak).toLocaleString('en')} at ${peak.at}`]),
   ].join(', ');
 
-  /** Where a pointer is, as a share of the bars. */
+  /** Returns the place of a pointer, as a share of the bars' width. */
   function shareAt(event: PointerEvent): number {
     const area = box.current?.querySelector('svg')?.getBoundingClientRect();
     if (area === undefined || area.width === 0) return 0;

@@ -12,10 +12,10 @@ import { Status } from '../parts/chip.tsx';
 export interface EventRowProps {
   readonly row: EventFound;
   readonly id: string;
-  /** Of all that match, from 1. */
+  /** The row's number among all matches, from 1. */
   readonly index: number;
   readonly isMarked: boolean;
-  /** Whether the gateway that took it is shown. */
+  /** Whether to show the gateway that received it. */
   readonly withNode: boolean;
   readonly onOpen: (row: EventFound) => void;
 }
@@ -74,7 +74,7 @@ export class EventLine extends Component<EventRowProps> {
   }
 }
 
-/** What continues by itself needs no attention. */
+/** Outcomes under way, which need no attention. */
 const quiet = /^(working|batching|queued)$/;
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 

@@ -1,6 +1,6 @@
 /**
- * The search box of the events: the one truth of what is searched. Filters are completed while a person types, and stand
- * out from free text.
+ * The search box of the events, the only source of the search. Filters are completed while a person types, and are
+ * highlighted in the text.
  * @see INS-4 in docs/specification.md
  */
 
@@ -11,11 +11,11 @@ import { Icon } from '../parts/icons.tsx';
 
 export interface SearchBoxProps {
   readonly value: string;
-  /** Values that are known for filters: the names of routes, targets and sources. */
+  /** Known values of filters: the names of routes, targets and sources. */
   readonly values: Readonly<Record<string, readonly string[]>>;
-  /** Why the search cannot be read; empty otherwise. */
+  /** Why the search is invalid; empty otherwise. */
   readonly fault: string;
-  /** Called 200 ms after the last letter, and at once with Enter. */
+  /** Called 200 ms after the last key, and immediately with Enter. */
   readonly onSearch: (value: string) => void;
 }
 
@@ -29,14 +29,14 @@ export function SearchBox({ value, values, fault, onSearch }: SearchBoxProps): J
   const [caret, setCaret] = useState<number | undefined>(undefined);
   const [at, setAt] = useState(-1);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  /** Where a completion leaves the caret, until the box has its text. */
+  /** The caret after a completion, until the box has its text. */
   const left = useRef<number | undefined>(undefined);
-  // Before the next key can arrive: a later frame would move the caret under the hand that types on.
+  // Before the next key can arrive: a later frame would move the caret while a person types.
   useLayoutEffect(() => {
     if (left.current !== undefined) input.current?.setSelectionRange(left.current, left.current);
     left.current = undefined;
   });
-  // A chip has written into the search, or Back has.
+  // A chip or Back has changed the search.
   useEffect(() => setTyped(value), [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
 
@@ -130,7 +130,7 @@ export function SearchBox({ value, values, fault, onSearch }: SearchBoxProps): J
   );
 }
 
-/** Lies under the letters of the box, and gives filters their ground. */
+/** Lies under the text of the box and gives filters their background. */
 function Highlighted({ text }: { readonly text: string }): JSX.Element {
   const parts: JSX.Element[] = [];
   let last = 0;
@@ -152,12 +152,12 @@ function Highlighted({ text }: { readonly text: string }): JSX.Element {
 
 export interface Completion {
   readonly label: string;
-  /** The search with it. */
+  /** The search after the completion. */
   readonly text: string;
   readonly caret: number;
 }
 
-/** What can be written where the caret is: names of filters, or values of the one that it is in. */
+/** Returns the possible completions at the caret: names of filters, or values of the filter that it is in. */
 export function completionsOf(
   text: string,
   caret: number,

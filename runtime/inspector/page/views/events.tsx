@@ -1,6 +1,6 @@
 /**
- * Events: a search of the complete history, counts by outcome, a histogram, and a table whose rows stay where they are
- * while they are read. An opened event takes the place beside the list.
+ * Events: a search of the complete history, counts by outcome, a histogram, and a table whose rows stay in place while a
+ * person reads them. An opened event is beside the list.
  * @see INS-4 and DUR-2 in docs/specification.md
  */
 
@@ -310,7 +310,7 @@ function EventTable(props: TableProps): JSX.Element {
   );
 }
 
-/** How much is listed, of what range, and how far a search has come that is still under way. */
+/** The number of listed events, their range, and the progress of a search that is under way. */
 function Ends({
   found: { counts, list },
   held,
@@ -374,7 +374,7 @@ function RouteSelect({
   );
 }
 
-/** Shown before the first answer alone: later ones replace rows that stay. */
+/** Shown only before the first result; later results replace rows in place. */
 function Skeleton(): JSX.Element {
   return (
     <div class="skeleton" role="status" aria-label="Loading…">
@@ -385,7 +385,7 @@ function Skeleton(): JSX.Element {
   );
 }
 
-/** The search of a place; filters of earlier links become a part of it. */
+/** Returns the search of a place; filters of earlier links are converted into it. */
 function searchOf({ q = '', route = '', status = '' }: Place['query']): string {
   const withRoute = route === '' ? q : withFilter(q, 'route', [route]);
   return status === '' ? withRoute : withFilter(withRoute, 'status', [status]);

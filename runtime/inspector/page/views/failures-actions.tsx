@@ -1,4 +1,4 @@
-/** The actions on failures with their questions: retry, drop, and the resolution of what may have arrived. */
+/** The actions on failures with their confirmations: retry, drop, and resolving deliveries that may have arrived. */
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-/** A group of failures: what happened, what to do, when, how many; its buttons; and its rows when it is open. */
+/** A group of failures: what happened, what to do, when, how many; its buttons; and, when open, its rows. */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -21,7 +21,7 @@ export function FailureGroupPanel({
 }: {
   readonly group: FailureGroupRow;
   readonly state: FailureChoice['state'];
-  /** It begins open. */
+  /** Whether it is open at first. */
   readonly first: boolean;
   readonly version: number;
   readonly onChanged: () => void;
@@ -96,7 +96,7 @@ export function FailureGroupPanel({
   );
 }
 
-/** When they failed, on the same axis of time for all groups. */
+/** When they failed, on the same time axis for all groups. */
 function Bars({ buckets }: { readonly buckets: readonly number[] }): JSX.Element {
   const most = Math.max(1, ...buckets);
   return (

@@ -1,4 +1,4 @@
-/** The failed deliveries of a group, newest first, with their selection and what can be done with the selected ones. */
+/** The failed deliveries of a group, newest first, with their selection and the actions on selected ones. */
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -15,7 +15,7 @@ import { Icon } from '../parts/icons.tsx';
 import { Kbd, Loading } from '../parts/panel.tsx';
 import { FailureActions, type FailureVerbs } from './failures-actions.tsx';
 
-/** Rows that are drawn at first, and with each further step. */
+/** Rows that are drawn at first, and added with each further step. */
 const firstRows = 8;
 const moreRows = 100;
 
@@ -27,10 +27,10 @@ export function FailureList({
   onChanged,
 }: {
   readonly state: FailureChoice['state'];
-  /** Absent: all of them. */
+  /** Absent for the deliveries of all groups. */
   readonly group?: FailureGroupRow;
   readonly count: number;
-  /** Asks again when it changes. */
+  /** Reads again when it changes. */
   readonly version: number;
   readonly onChanged: () => void;
 }): JSX.Element {
@@ -175,7 +175,7 @@ function SelectionBar({
   readonly onAll: () => void;
   readonly onClear: () => void;
 }): JSX.Element {
-  /** The row that has the focus, or the first one. */
+  /** Returns the focused row, or the first one. */
   const here = (): string | undefined => {
     const row = document.activeElement?.closest<HTMLElement>('tr[data-row]')?.dataset.row;
     return rows.some(({ id }) => id === row) ? row : rows[0]?.id;

@@ -1,6 +1,6 @@
 /**
- * Failures: deliveries that failed, grouped by cause, target or route, with what to do, whether a retry can help, and actions
- * on several at once. Nothing is dropped without a question.
+ * Failures: failed deliveries, grouped by cause, target or route, with what to do, whether a retry can help, and actions on
+ * several at once. Dropping needs a confirmation.
  * @see INS-4 and DLV-4 in docs/specification.md
  */
 
@@ -37,13 +37,13 @@ const states = [
 function Failures({ place }: { readonly place: Place }): JSX.Element {
   const by = groupings.find(([name]) => name === place.query.by)?.[0] ?? 'cause';
   const state = place.query.state === 'dropped' ? 'dropped' : 'open';
-  // Counts how often the rows were changed here, so that lists ask again.
+  // Counts the changes made here, so that lists read again.
   const [version, setVersion] = useState(0);
   const profile = useProfile();
   const only = profile === undefined ? {} : { profile };
   const { asked, again } = useAsked(`failures ${by} ${state} ${place.chosen} ${profile ?? ''}`, async () => {
     const all = await call('failures.groups', { state, ...only, ...(by === 'none' ? {} : { by }) });
-    // A group that a link leads to is alone, for as long as there is one.
+    // A group that a link leads to is shown alone while it exists.
     const alone = by === 'none' ? undefined : all.groups.find(({ key }) => key === place.chosen);
     return alone === undefined ? all : { count: alone.count, groups: [alone] };
   });

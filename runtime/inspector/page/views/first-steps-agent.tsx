@@ -1,4 +1,4 @@
-/** The step of the agent: a program that was found here, with what is written into config.yaml for it. */
+/** The step of the agent: a program that was found here, and what is written into config.yaml for it. */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';

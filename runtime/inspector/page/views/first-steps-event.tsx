@@ -14,21 +14,21 @@ import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Picks } from '../parts/picks.tsx';
 import { useChange } from './first-steps-fresh.tsx';
 
-/** Shown at once; the others after "more". */
+/** Shown immediately; the others after "more". */
 const firstSources: readonly string[] = ['github', 'gitlab', 'stripe', 'slack', 'linear', 'sentry'];
 const namePattern = /^[a-z0-9][a-z0-9_-]*$/;
 
 interface Made {
   readonly name: string;
   readonly url: string;
-  /** Absent where the provider sends it later. */
+  /** Absent if the provider sends it later. */
   readonly secret: string | undefined;
-  /** Absent where the person has typed the secret. */
+  /** Whether the secret was generated, not typed. */
   readonly isGenerated: boolean;
 }
 
 export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
-  /** Empty for a sender that is none of the known ones. */
+  /** Empty for an unknown sender. */
   const [source, setSource] = useState('github');
   const [isAll, setAll] = useState(false);
   const [typed, setTyped] = useState<string | undefined>(undefined);
@@ -46,7 +46,7 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
   async function create(isTested: boolean): Promise<void> {
     hold();
     if (!setup.webhooks_enabled) await call('setup.webhooks');
-    // The overview takes this place once there is a route; the steps stay until the person leaves them.
+    // With a route, the overview replaces the first steps; this address keeps them until the person leaves.
     go('overview', 'first-steps');
     let route = made;
     if (route?.name !== name) {

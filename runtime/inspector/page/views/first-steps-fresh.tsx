@@ -5,9 +5,9 @@ import { wordsOf } from '../data/rpc.ts';
 import type { Refusal } from '../parts/needs-fresh.tsx';
 
 export interface Change {
-  /** What is being done; undefined while nothing is. */
+  /** The current change; undefined if there is none. */
   readonly busy: string | undefined;
-  /** Why the last one was refused. */
+  /** Why the last change was refused. */
   readonly refused: Refusal | undefined;
   run(words: string, act: () => Promise<void>): void;
 }

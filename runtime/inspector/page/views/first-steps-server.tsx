@@ -1,4 +1,4 @@
-/** The step of the tool server: those of other programs on this computer, or one that is added. */
+/** The step of the tool server: a server of another program on this computer, or a new one. */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-/** The step of the target: the platform that results go to, with its token. */
+/** The step of the target: the platform for results, with its token. */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,6 +1,6 @@
 /**
- * The first steps of a home: five, the current one open. Each can be skipped, and taken up again. They take the place of the
- * overview while the home has no route; later one line leads back to those that are left.
+ * The first steps of a home: five, the current one open. Each can be skipped and resumed. They replace the overview while
+ * the home has no route; later one line leads to the remaining ones.
  * @see INS-4 in docs/specification.md
  */
 
@@ -245,7 +245,7 @@ function WhatHappens(): JSX.Element {
   );
 }
 
-/** Under Needs attention: the steps that are left, until a person hides them. */
+/** Under Needs attention: the remaining steps, until a person hides them. */
 export function StepsLeft(): JSX.Element | null {
   const { asked } = useAsked('setup', () => call('setup.read'));
   const chosen = useCell(choices);

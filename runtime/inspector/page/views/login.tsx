@@ -1,6 +1,6 @@
 /**
- * A login by browser, started from the page: opens the authorization server beside it, and takes the address pasted where
- * the browser cannot come back by itself. Closing the dialog ends the login.
+ * A login by browser, started from the page: opens the authorization server in another tab, and takes the redirect's
+ * address by paste if the browser cannot reach the callback. Closing the dialog ends the login.
  * @see OAU-8 and INS-2 in docs/specification.md
  */
 
@@ -27,7 +27,7 @@ export function LoginDialog({ row, onClose }: { readonly row: ServerRow; readonl
       {
         signal: ended.signal,
         heard: (_, progress) => {
-          // Only a web address is made a link: whatever a server says, it opens no script.
+          // Only a web address becomes a link, so that a server cannot inject a script URL.
           if (progress.kind === 'url' && /^https?:\/\//.test(String(progress.url))) setAddress(String(progress.url));
         },
       },

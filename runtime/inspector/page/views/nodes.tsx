@@ -1,6 +1,6 @@
 /**
- * Nodes: the gateways that share the journal, with the state, the work and the rate of each, and those that went away while
- * the view was open.
+ * Nodes: the gateways that share the journal, with the state, work and rate of each, and those that disappeared while the
+ * view was open.
  * @see SCA-3 and INS-2 in docs/specification.md
  */
 
@@ -31,7 +31,7 @@ import { Answer, Banner, Empty, Facts, Panel } from '../parts/panel.tsx';
 import { Lines } from '../parts/plot.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 
-/** A gateway that was listed and is no more. */
+/** A gateway that is not listed any more. */
 interface Gone {
   readonly row: NodeRow;
   readonly atMs: number;
@@ -47,7 +47,7 @@ function Nodes(): JSX.Element {
       <Body>
         <Answer asked={asked} again={again} what="The gateways">
           {(rows) =>
-            // A gateway that has its journal for itself has no session.
+            // A gateway that does not share its journal has no session.
             rows.every(({ session }) => session === '') ? (
               <Empty title="This gateway has its journal for itself.">
                 Several gateways can share one in a Postgres database.
@@ -86,7 +86,7 @@ export const nodes: ViewRow = {
   component: Nodes,
 };
 
-/** A gateway that has started again under its name is not gone. */
+/** Returns the gateways that disappeared; one that has restarted under its name is not among them. */
 function useGone(rows: readonly NodeRow[] | undefined): [readonly Gone[], (one: Gone) => void] {
   const before = useRef<readonly NodeRow[]>([]);
   const [gone, setGone] = useState<readonly Gone[]>([]);

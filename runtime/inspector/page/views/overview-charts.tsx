@@ -57,7 +57,7 @@ export function RateChart({ events, range }: ChartProps): JSX.Element {
   );
 }
 
-/** "10", or "24 a minute" where a bucket is not a minute. */
+/** "10", or "24 a minute" if a bucket is not a minute. */
 function peakWords(peak: number, widthMs: number): string {
   if (widthMs === 60_000) return peak.toLocaleString('en');
   return `${((peak / widthMs) * 60_000).toFixed(1)} a minute`;

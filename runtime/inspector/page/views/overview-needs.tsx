@@ -23,7 +23,7 @@ const looks: Readonly<Record<Need['kind'], readonly [MarkName, Tone]>> = {
   config: ['failed', 'bad'],
 };
 
-/** Where all of a kind are listed. */
+/** The view that lists all of a kind. */
 const lists: Readonly<Record<Need['kind'], string>> = {
   approval: 'approvals',
   failures: 'failures',
@@ -102,7 +102,7 @@ function NeedRow({ need, isFirst }: { readonly need: Need; readonly isFirst: boo
   );
 }
 
-/** The button is in place of the command that the reason of a server names, and the title says that it needs a login. */
+/** Returns a reason without the command that the button replaces; the title already says that a login is needed. */
 function reasonOf({ kind, reason }: Need): string {
   if (kind !== 'server' && kind !== 'login') return reason;
   const why = whyOf({ name: '', error: reason });

@@ -152,7 +152,7 @@ function All({
   );
 }
 
-/** With its mark; the state in words for readers of screens where no column has them. */
+/** A name with its mark; the state is in words for screen readers if no column has it. */
 function Name({
   row,
   view,

@@ -86,7 +86,7 @@ function Panels({ overview, range }: { readonly overview: Overview; readonly ran
   );
 }
 
-/** The panels with their titles, at the height that they will have. */
+/** The panels with their titles, at their later height. */
 function Awaited(): JSX.Element {
   const empty = (title: string, height: string): JSX.Element => (
     <Panel title={title}>

@@ -1,5 +1,5 @@
 /**
- * One route: its address, what it receives, what it does with it, its events of a day, and what was refused.
+ * One route: its address, what it receives and does, its events of a day, and its refused requests.
  * @see INS-4, SRC-5 and HOME-4 in docs/specification.md
  */
 

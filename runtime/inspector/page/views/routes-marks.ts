@@ -11,7 +11,7 @@ export const routeMarks: Readonly<Record<RouteMark, readonly [MarkName, string]>
   quiet: ['ignored', 'No events yet'],
 };
 
-/** The route that is opened. */
+/** The opened route. */
 export interface RouteChosen {
   readonly name: string;
   readonly profile: string;

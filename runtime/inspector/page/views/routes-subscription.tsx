@@ -1,5 +1,5 @@
 /**
- * Makes a subscription, or edits one. What is made shows its address and secret once.
+ * Creates or edits a subscription. A new one shows its address and secret once.
  * @see SUB-1, SUB-3 and SEC-1 in docs/specification.md
  */
 
@@ -16,10 +16,10 @@ import { Dialog } from '../parts/dialog.tsx';
 import { ProfileField, useChange, type Work, WorkDialog } from './work-dialog.tsx';
 
 export interface SubscriptionProps {
-  /** The one that is edited. */
+  /** The subscription to edit; absent for a new one. */
   readonly route?: RouteDetail;
   readonly onClose: () => void;
-  /** Hears `profile/name`. */
+  /** Called with `profile/name`. */
   readonly onDone: (made: string) => void;
 }
 
@@ -55,7 +55,7 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
         const record: JsonObject = {
           events: orNone(list, list.length === 0),
           prompt: orNone(prompt, prompt === ''),
-          // A list of targets is edited in the file.
+          // A list of targets can only be edited in the file.
           ...(route.definition.deliverTo === undefined ? { deliver } : {}),
         };
         await call('webhook.edit', { name, profile, record });

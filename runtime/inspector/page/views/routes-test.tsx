@@ -1,5 +1,5 @@
 /**
- * Sends a recorded sample to a route, signed as the route verifies, and shows the answer whatever it is.
+ * Sends a recorded sample to a route, signed as the route verifies it, and shows any answer.
  * @see SUB-4 and SEC-1 in docs/specification.md
  */
 

@@ -1,6 +1,6 @@
 /**
- * Routes: every webhook route with its mark; one opened with its address, what it receives and does, its events of a
- * day, a test, and the requests that were refused.
+ * Routes: every webhook route with its mark; the opened one with its address, what it receives and does, its events of a
+ * day, a test, and its refused requests.
  * @see INS-4 and SRC-5 in docs/specification.md
  */
 
@@ -27,7 +27,7 @@ import { RoutePane } from './routes-detail.tsx';
 import { routeMarks } from './routes-marks.ts';
 import { SubscriptionDialog } from './routes-subscription.tsx';
 
-/** Failing first, then by name, so that rows keep their places. */
+/** Failing ones first, then by name, so that rows keep their places. */
 const order: Readonly<Record<RouteMark, number>> = { failing: 0, retrying: 1, healthy: 2, quiet: 2, disabled: 3 };
 const changing = /^(webhookRequest|agentRun|delivery)$/;
 
@@ -48,7 +48,7 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
     const usable = sorted(all).find(({ profile }) => profile !== undefined);
     first.current = usable === undefined ? '' : idOf(usable);
   }
-  // Beside the list the first one is open at once, and stays so when another fails.
+  // Beside the list the first route is open by default, and stays open when another one fails.
   const at = place.chosen === '' && isWide ? first.current : place.chosen;
   const opened = every.find((row) => idOf(row) === at);
   return (

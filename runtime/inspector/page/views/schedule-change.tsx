@@ -1,4 +1,4 @@
-/** Makes a schedule, and asks before one is removed. @see CRN-1 and SEC-1 in docs/specification.md */
+/** Creates a schedule, and confirms the removal of one. @see CRN-1 and SEC-1 in docs/specification.md */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-/** One schedule: when it is due, what it asks, how its last firings ended. */
+/** One schedule: when it is due, its prompt, the outcomes of its last firings. */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';

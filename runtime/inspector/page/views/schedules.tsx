@@ -1,5 +1,5 @@
 /**
- * Schedules: every job with its schedule, when it is due next and how its last firings ended; pause, resume, run, make, remove.
+ * Schedules: every job with its schedule, next due time and last outcomes; pause, resume, run, create, remove.
  * @see CRN-1 and INS-2 in docs/specification.md
  */
 

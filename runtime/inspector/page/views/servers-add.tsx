@@ -1,6 +1,6 @@
 /**
- * The sheets that add and edit a server. What is typed is tested with a process of its own; nothing is written before the
- * last button.
+ * The sheets that add and edit a server. A test of the input uses a separate process; nothing is written before the last
+ * button.
  * @see INS-4, LNK-3 and SEC-1 in docs/specification.md
  */
 
@@ -69,7 +69,7 @@ export function AddSheet({
   );
 }
 
-/** What happened to the last press of a button. */
+/** The outcome of the last press of a button. */
 interface Answered {
   readonly faults: FormFaults;
   readonly staleFor?: string;
@@ -264,7 +264,7 @@ export function EditSheet({
   );
 }
 
-/** What could not be done, and what a test found. */
+/** The errors, and the result of a test. */
 function Under({
   work,
   form,
@@ -300,7 +300,7 @@ function Under({
 
 type Work = ReturnType<typeof useWork>;
 
-/** The buttons of a sheet: which works, what it was refused for, and the last test with the form that it was of. */
+/** The state of a sheet's buttons: the busy one, the refusal, and the last test with its form. */
 function useWork() {
   const [busy, setBusy] = useState('');
   const [answered, setAnswered] = useState(nothing);
@@ -316,7 +316,7 @@ function useWork() {
       setTested({ form: keyOf(form), report });
       return report;
     },
-    /** A test says nothing of what was typed since. */
+    /** Discards the test, which does not apply to later input. */
     forget(changes: Partial<ServerForm>) {
       setTested(undefined);
       const { faults } = answered;
@@ -344,6 +344,6 @@ function useWork() {
 }
 
 function missing(why: string, code: string, field: string | undefined): FormFaults {
-  // The name is the one parameter that a form may lack.
+  // The name is the only parameter that a form may lack.
   return code === 'params-missing' ? { name: 'Give the server a name.' } : faultsOf(why, field);
 }

@@ -1,5 +1,5 @@
 /**
- * One server: how it is and why, with the button that helps; then its log, tools, calls, settings and chart.
+ * One server: its state and the reason, with the button that helps; then its log, tools, calls, settings and chart.
  * @see INS-4, LIF-1 and OAU-8 in docs/specification.md
  */
 

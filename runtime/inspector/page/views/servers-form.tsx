@@ -1,6 +1,6 @@
 /**
- * The form of a server, for adding and editing: how it is reached, its name, its trust, what it is given. Values are typed
- * unseen, since they go to `.env`.
+ * The form of a server, for adding and editing: its command or address, name, trust, and values. Values are masked, since
+ * they are stored in `.env`.
  * @see INS-4 and CFG-1 in docs/specification.md
  */
 
@@ -12,7 +12,7 @@ import { Icon } from '../parts/icons.tsx';
 export interface FormProps {
   readonly form: ServerForm;
   readonly faults: FormFaults;
-  /** The name of an entry that exists does not change. */
+  /** Whether the entry exists; its name is then fixed. */
   readonly hasName: boolean;
   readonly change: (changes: Partial<ServerForm>) => void;
 }
@@ -119,7 +119,7 @@ function Values({
           />
           <input
             class="mono"
-            // What is typed as a reference may be read.
+            // A reference is not masked.
             {...(value.value === '' || value.value.startsWith('$') ? {} : { type: 'password' })}
             aria-label={`Value of ${value.name || `${one} ${at + 1}`}`}
             placeholder={value.held === undefined ? '' : `${value.held} (unchanged)`}

@@ -1,4 +1,4 @@
-/** Servers of other agent programs, each with what a person should know before adding it. @see INS-4 and SEC-2 */
+/** Servers of other agent programs, each with what a person should check before adding it. @see INS-4 and SEC-2 */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-/** The log of a server: what it wrote to its standard error, read anew while the page shows it. @see LIF-10 and INS-4 */
+/** The log of a server: its standard error, read again while the page shows it. @see LIF-10 and INS-4 */
 
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
@@ -24,7 +24,7 @@ export function ServerLog({ row: { name, profile } }: { readonly row: ServerRow 
   useFresh(changing, again);
   useEffect(() => {
     const timer = setInterval(() => {
-      // A reader keeps the lines in place, and a hidden page has no reader.
+      // A person who has scrolled up keeps the lines in place, and a hidden page is not read.
       if (follows && !document.hidden && link.get() === 'live') again();
     }, readMs);
     return () => clearInterval(timer);
@@ -51,7 +51,7 @@ export function ServerLog({ row: { name, profile } }: { readonly row: ServerRow 
   );
 }
 
-/** The same lines stay the same list, so that nothing moves. */
+/** Keeps the list's identity while its lines are the same, so that nothing moves. */
 function Lines({
   lines,
   ...more

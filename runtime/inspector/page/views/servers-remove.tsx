@@ -1,4 +1,4 @@
-/** The question before a server is removed: what goes and what remains. @see INS-4 in docs/specification.md */
+/** The confirmation before a server is removed: what is deleted and what remains. @see INS-4 in docs/specification.md */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -17,7 +17,7 @@ export function RemoveServer({
   onClose,
 }: {
   readonly row: ServerRow;
-  /** Variables of `.env` to which only this entry refers. */
+  /** Variables of `.env` that only this entry uses. */
   readonly own: readonly string[];
   readonly onClose: () => void;
 }): JSX.Element {

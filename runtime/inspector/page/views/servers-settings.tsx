@@ -45,7 +45,7 @@ export function ServerSettings({
   );
 }
 
-/** How it is reached, and what it is given. */
+/** Its command or address, and its values. */
 export function SettingsPanel({
   asked,
   row,

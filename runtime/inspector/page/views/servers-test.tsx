@@ -1,4 +1,4 @@
-/** What a test of a server found: its tools, each with whether it asks first; or its own last words. @see INS-4 */
+/** The result of a server's test: its tools, each with whether it asks first; or the server's last words. @see INS-4 */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -9,7 +9,7 @@ import { Status } from '../parts/chip.tsx';
 import { Tag } from '../parts/panel.tsx';
 
 const shownAtFirst = 5;
-/** Tools of the gateway itself, which the keys `resources` and `prompts` switch. */
+/** Tools of the gateway itself, switched by the keys `resources` and `prompts`. */
 const utilities: ReadonlySet<string> = new Set(['list_resources', 'read_resource', 'list_prompts', 'get_prompt']);
 
 export function TestResult({
@@ -20,7 +20,7 @@ export function TestResult({
   onAgain,
 }: {
   readonly report: ProbeReport;
-  /** Tools that are not offered. */
+  /** Tools that are left out. */
   readonly left: readonly string[];
   readonly busy: boolean;
   readonly onLeft: (left: readonly string[]) => void;

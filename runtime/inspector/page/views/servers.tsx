@@ -1,6 +1,6 @@
 /**
- * Servers: every MCP server, failing ones first, and beside it the one that was opened; adding, importing and editing happen
- * in a sheet over it.
+ * Servers: every MCP server, failing ones first, and the opened one beside the list; adding, importing and editing happen
+ * in a sheet.
  * @see INS-4, LIF-1 and LNK-3 in docs/specification.md
  */
 

@@ -1,6 +1,6 @@
 /**
- * Targets: the platforms with the states of their connections, and how many of their deliveries have not arrived, which
- * leads to these among the failures.
+ * Targets: the platforms with the states of their connections, and the number of their failed deliveries, with a link to
+ * those failures.
  * @see DLV-4 and INS-2 in docs/specification.md
  */
 
@@ -116,13 +116,13 @@ function TargetLink({ row, isAt }: { readonly row: TargetRow; readonly isAt: boo
   );
 }
 
-/** With its own name where the configuration gives it one, and its profile. */
+/** Formats the title with the target's own name, if it has one, and its profile. */
 function titleOf({ title, name, target, profile }: TargetRow): string {
   const parts = [title, ...(name === target ? [] : [name]), ...(profile === 'default' ? [] : [profile])];
   return parts.join(' · ');
 }
 
-/** Without the name of the target, which stands above it. */
+/** Returns the reason without the target's name, which is above it. */
 function ownReason({ name, error, note }: TargetRow): string | undefined {
   const why = error ?? note;
   return why?.startsWith(`${name}: `) === true ? sentenceCase(why.slice(name.length + 2)) : why;
@@ -173,7 +173,7 @@ function TargetHead({ row }: { readonly row: TargetRow }): JSX.Element {
   );
 }
 
-/** What waits for a person; what is retried by itself counts as waiting. */
+/** The number of the target's failed deliveries, with a link to them; those still being retried are not counted. */
 function NotArrived({ target, profile }: Pick<TargetRow, 'target' | 'profile'>): JSX.Element {
   const { asked, again } = useAsked(`failures by target ${profile}`, () =>
     call('failures.groups', { by: 'target', profile }),

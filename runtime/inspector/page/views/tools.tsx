@@ -1,4 +1,4 @@
-/** The tools of one server: what each does, its schema, and a form to call it. The daemon's own rules hold for the call. */
+/** The tools of one server: what each does, its schema, and a form to call it. The daemon's rules apply to the call. */
 
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -79,7 +79,7 @@ function ToolBody({ tool, profile }: { readonly tool: ToolRow; readonly profile:
   const body = useRef<HTMLDivElement>(null);
   const outcome = useRef<HTMLDivElement>(null);
   const isOver = made.kind === 'answered' || made.kind === 'refused';
-  // Whoever has gone elsewhere in the meantime is left there.
+  // The focus moves to the outcome only if the person is still here.
   useLayoutEffect(() => {
     if (isOver && body.current?.contains(document.activeElement)) outcome.current?.focus();
   }, [isOver]);

@@ -1,4 +1,4 @@
-/** The dialog in which a schedule or a subscription is made or edited: its own fields, then the prompt and the target. */
+/** The dialog that creates or edits a schedule or a subscription: its own fields, then the prompt and the target. */
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -68,7 +68,7 @@ export function WorkDialog(props: WorkDialogProps): JSX.Element {
   );
 }
 
-/** The choice of a profile, where several are served. */
+/** The choice of a profile, if several are served. */
 export function ProfileField({
   value,
   onChoose,
