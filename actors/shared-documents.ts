@@ -84,10 +84,16 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
   const versionOf = (name: string): number => rows.get(name)?.version ?? 0;
 
   function connected(): Promise<DocumentRows> {
-    connecting ??= connect().then((store) => {
-      store.onNews(() => void refresh().catch(() => {}));
-      return store;
-    });
+    connecting ??= connect().then(
+      (store) => {
+        store.onNews(() => void refresh().catch(() => {}));
+        return store;
+      },
+      (thrown: unknown) => {
+        connecting = undefined;
+        throw thrown;
+      },
+    );
     return connecting;
   }
 

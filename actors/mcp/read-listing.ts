@@ -65,7 +65,7 @@ export function createListReader(
   { transport, messageBytes, isCut }: Pick<OpenTransport, 'transport' | 'messageBytes' | 'isCut'>,
   isLegacy: boolean,
 ): ListMender {
-  let mends = false;
+  let repairs = false;
   const latest = new Map<Method, Listed>();
   /** By method, the end of the last requested listing; never rejects. */
   const turns = new Map<Method, Promise<void>>();
@@ -91,7 +91,7 @@ export function createListReader(
         listed.isTooLong = (messageBytes() ?? 0) > maxPageBytes;
         // The client refuses a result without its list, and a page that is too long is freed at once.
         if (listed.isTooLong) Object.assign(message, { result: {} });
-        else readPage(message.result as JsonObject, listed, { mends, isLegacy });
+        else readPage(message.result as JsonObject, listed, { repairs, isLegacy });
       }
     }
     take?.(message, extra);
@@ -105,8 +105,8 @@ export function createListReader(
         const words = `the answer to its ${method} has more than ${maxPageBytes / 1_048_576} MiB in one page`;
         throw new OversizedFailure(words);
       }
-      if (mends || !(thrown instanceof SdkError) || thrown.code !== SdkErrorCode.InvalidResult) throw thrown;
-      mends = true;
+      if (repairs || !(thrown instanceof SdkError) || thrown.code !== SdkErrorCode.InvalidResult) throw thrown;
+      repairs = true;
       return work();
     });
     const listed = latest.get(method);
@@ -136,23 +136,23 @@ function sentencesOf({ list, leftOut, isCut }: Listed): readonly string[] {
 }
 
 interface Reading {
-  readonly mends: boolean;
+  readonly repairs: boolean;
   readonly isLegacy: boolean;
 }
 
 /** A page without a list is left to the client, which refuses it. */
-function readPage(page: JsonObject, listed: Listed, { mends, isLegacy }: Reading): void {
+function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Reading): void {
   const { list, leftOut, admission } = listed;
   const entries = page[list.key];
   if (!Array.isArray(entries)) return;
   const admitted = admission.admit(entries as readonly Json[]);
-  Object.assign(page, { [list.key]: mends ? mended(admitted, { list, leftOut, isLegacy }) : admitted });
+  Object.assign(page, { [list.key]: repairs ? repaired(admitted, { list, leftOut, isLegacy }) : admitted });
   if (page.nextCursor === undefined || !admission.isOver()) return;
   listed.isCut = true;
   delete (page as { nextCursor?: unknown }).nextCursor;
 }
 
-function mended(
+function repaired(
   entries: readonly Json[],
   { list, leftOut, isLegacy }: Pick<Listed, 'list' | 'leftOut'> & Pick<Reading, 'isLegacy'>,
 ): readonly Json[] {

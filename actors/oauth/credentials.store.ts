@@ -187,13 +187,15 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
       }
     },
     async storeUnwritten() {
-      for (const [server, { tokens, over }] of unwritten) {
+      const stored = [...unwritten].map(([server, { tokens, over }]) => {
         const path = tokensPath(server);
-        await documents.locked(path, async () => {
+        return documents.locked(path, async () => {
           if (documents.at(path).stamp() === over) await documents.write([{ path, text: spellTokenRecord(tokens) }]);
           unwritten.delete(server);
         });
-      }
+      });
+      await Promise.allSettled(stored);
+      await Promise.all(stored);
     },
     noteRefusal: (server, why) => void refusals.set(server, why),
     refuseDocument: (server, why) => documents.write([{ path: path(server, '.cimd-off'), text: `${why}\n` }]),

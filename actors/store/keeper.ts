@@ -234,9 +234,12 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     async reap() {
       if (isReaping || session === undefined) return;
       isReaping = true;
-      // If the database is unreachable here, the next renewal reports it.
-      await shared()?.reap();
-      isReaping = false;
+      try {
+        // If the database is unreachable here, the next renewal reports it.
+        await shared()?.reap();
+      } finally {
+        isReaping = false;
+      }
     },
 
     heard(listener) {

@@ -21,7 +21,7 @@ export async function runDoctor(context: CommandContext): Promise<ExitCode> {
     offline: hasFlag(context, 'offline'),
     fix: hasFlag(context, 'fix'),
   });
-  const left = found.filter((one): one is Trouble => one.level !== 'good' && one.mended !== true);
+  const left = found.filter((one): one is Trouble => one.level !== 'good' && one.fixed !== true);
   if (hasFlag(context, 'json')) printJson(context, found.map(rowOf));
   else {
     for (const one of found) context.out.print(lineOf(context.out, one));
@@ -31,44 +31,44 @@ export async function runDoctor(context: CommandContext): Promise<ExitCode> {
 }
 
 function lineOf(out: Output, one: Told): string {
-  const isMended = one.level !== 'good' && one.mended === true;
-  const word = isMended ? 'mended' : words[one.level];
-  const head = `${inColour(out, isMended ? 'green' : colours[one.level], word.padEnd(6))} ${one.area.padEnd(8)} `;
+  const isFixed = one.level !== 'good' && one.fixed === true;
+  const word = isFixed ? 'fixed' : words[one.level];
+  const head = `${inColour(out, isFixed ? 'green' : colours[one.level], word.padEnd(6))} ${one.area.padEnd(8)} `;
   const width = Math.max(40, Math.min(out.columns, 100) - margin.length);
   const lines =
     one.level === 'good'
       ? []
-      : isMended
+      : isFixed
         ? []
         : wrapped(oneLine(one.cure), width - 3, '   ').map((line, at) => dim(out, at === 0 ? `→  ${line}` : line));
   const what = one.level === 'good' ? one.what : `${one.place}: ${one.what}`;
   const failed =
-    one.level !== 'good' && one.unmended !== undefined
-      ? wrapped(`could not be fixed: ${oneLine(one.unmended)}`, width, '')
+    one.level !== 'good' && one.fixFailed !== undefined
+      ? wrapped(`could not be fixed: ${oneLine(one.fixFailed)}`, width, '')
       : [];
   const [first = '', ...rest] = wrapped(oneLine(what), width, '');
   return `${[`${head}${first}`, ...[...rest, ...failed, ...lines].map((line) => `${margin}${line}`)].join('\n')}\n`;
 }
 
-function summary(found: readonly Told[], left: readonly Trouble[], fixed: boolean): string {
+function summary(found: readonly Told[], left: readonly Trouble[], mayFix: boolean): string {
   const count = (level: Trouble['level']): number => left.filter((one) => one.level === level).length;
   const wrong = count('wrong');
   const warnings = count('warning');
-  const mended = found.filter((one) => one.level !== 'good' && one.mended === true).length;
-  const mendable = left.filter(({ mend }) => mend !== undefined).length;
+  const done = found.filter((one) => one.level !== 'good' && one.fixed === true).length;
+  const fixable = left.filter(({ fix }) => fix !== undefined).length;
   const parts = [
     ...(wrong > 0 ? [wrong === 1 ? '1 thing is wrong' : `${wrong} things are wrong`] : []),
     ...(warnings > 0 ? [warnings === 1 ? '1 warning' : `${warnings} warnings`] : []),
-    ...(mended > 0 ? [`${mended} mended`] : []),
+    ...(done > 0 ? [`${done} fixed`] : []),
   ];
   const told = parts.length === 0 ? 'Nothing is wrong.' : `${parts.join(', ')}.`;
-  return mendable > 0 && !fixed ? `${told} \`agent doctor --fix\` fixes ${mendable} of them.` : told;
+  return fixable > 0 && !mayFix ? `${told} \`agent doctor --fix\` fixes ${fixable} of them.` : told;
 }
 
 /** The row for scripts; a good finding has no code. */
 function rowOf(one: Told): Record<string, unknown> {
   if (one.level === 'good') return { level: one.level, area: one.area, what: one.what };
-  const { level, area, code, place, what, cure, mend, mended, unmended } = one;
+  const { level, area, code, place, what, cure, fix, fixed, fixFailed } = one;
   return {
     level,
     area,
@@ -76,8 +76,8 @@ function rowOf(one: Told): Record<string, unknown> {
     place,
     what,
     cure,
-    fixable: mend !== undefined,
-    ...(mended === undefined ? {} : { fixed: mended }),
-    ...(unmended === undefined ? {} : { fix_failed: unmended }),
+    fixable: fix !== undefined,
+    ...(fixed === undefined ? {} : { fixed }),
+    ...(fixFailed === undefined ? {} : { fix_failed: fixFailed }),
   };
 }

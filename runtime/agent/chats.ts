@@ -83,6 +83,8 @@ export function createChats(ward: () => WardHandle<ChatInput> | undefined): Chat
       const row = rows.get(id);
       if (row === undefined || row.settle !== undefined) return false;
       row.turns = [];
+      // A cancelled turn that ends late must not restore the conversation.
+      row.turn += 1;
       return true;
     },
     close(id) {

@@ -34,7 +34,7 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
       place: place(path),
       what: `can be reached by other users (mode ${octal(found.mode)})`,
       cure: `chmod ${narrow} ${path}`,
-      mend: () => chmodSync(path, found.mode & 0o700),
+      fix: () => chmodSync(path, found.mode & 0o700),
     });
   };
   let seen = 0;
@@ -65,7 +65,7 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
         place: place(path),
         what: `can be changed by other users, and is run as you (mode ${octal(found.mode)})`,
         cure: `chmod go-w ${path}`,
-        mend: () => chmodSync(path, found.mode & 0o755),
+        fix: () => chmodSync(path, found.mode & 0o755),
       });
     };
     for (const path of [own.scripts, own.skills]) visit(path, writable);

@@ -32,7 +32,7 @@ export function checkLock({ paths, home, gateway }: Examined): readonly Finding[
       place: placeIn(paths.home, paths.socket),
       what: 'was left by a gateway that has ended',
       cure: `rm ${paths.socket}; a start takes it over by itself`,
-      mend: () => rmSync(paths.socket, { force: true }),
+      fix: () => rmSync(paths.socket, { force: true }),
     });
   }
   for (const { paths: own } of home.profiles.values()) {
@@ -56,7 +56,7 @@ function stale(home: string, path: string): Finding {
     what: 'was left by a process that has ended',
     cure: `rm ${path}; the next taker removes it by itself`,
     // Only taking a dead process's lock removes it without harm to another process that takes it at the same time.
-    mend: () => {
+    fix: () => {
       const taken = tryLock(path);
       if (taken.kind === 'taken') taken.lock.release();
     },

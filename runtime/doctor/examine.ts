@@ -32,7 +32,7 @@ export interface ExamRequest {
 }
 
 /** A finding as it is reported: fixed, or with the reason why it could not be. */
-export type Told = Finding & { readonly mended?: true; readonly unmended?: string };
+export type Told = Finding & { readonly fixed?: true; readonly fixFailed?: string };
 
 /** A gateway that does not answer within this time is considered hung. */
 const answerMs = 5_000;
@@ -64,18 +64,18 @@ export async function examineHome(request: ExamRequest): Promise<readonly Told[]
   ).flat();
   const told: Told[] = [];
   for (const finding of found.sort((one, other) => areas.indexOf(one.area) - areas.indexOf(other.area))) {
-    told.push(request.fix ? await mended(finding) : finding);
+    told.push(request.fix ? await fixed(finding) : finding);
   }
   return told;
 }
 
-async function mended(finding: Finding): Promise<Told> {
-  if (finding.level === 'good' || finding.mend === undefined) return finding;
+async function fixed(finding: Finding): Promise<Told> {
+  if (finding.level === 'good' || finding.fix === undefined) return finding;
   try {
-    await finding.mend();
-    return { ...finding, mended: true };
+    await finding.fix();
+    return { ...finding, fixed: true };
   } catch (thrown) {
-    return { ...finding, unmended: causeOf(thrown) };
+    return { ...finding, fixFailed: causeOf(thrown) };
   }
 }
 

@@ -73,7 +73,7 @@ export type Finding =
       readonly place: string;
       readonly what: string;
       readonly cure: string;
-      readonly mend?: () => void | Promise<void>;
+      readonly fix?: () => void | Promise<void>;
     };
 
 export type Trouble = Exclude<Finding, { readonly level: 'good' }>;

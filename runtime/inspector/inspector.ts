@@ -103,6 +103,8 @@ export function createInspector(ports: InspectorPorts): Inspector {
   const actor = (id: string): ActorDetails | undefined =>
     describeActor(id, { find: (address) => findActor(address, root()), rows, subjects, history, sinces, redactor });
 
+  /** Listeners of the overview, which follow no actor. */
+  const own = new Set<() => void>();
   let standing: { readonly settings: InspectorSettings; readonly server: InspectorServer } | undefined;
   let why = 'inspector: it has not been started yet; try again in a moment';
   let isWanted = false;
@@ -150,8 +152,15 @@ export function createInspector(ports: InspectorPorts): Inspector {
     watcher: createWatcher({ tap, rows, subjects, redactor, nowMs }),
     sinces,
     watched: tap.watched,
-    onStep: (listener) => tap.listen('steps', listener),
-    watching: () => tap.listeners() + Math.max(0, feed.followers() - 1),
+    onStep(listener) {
+      const end = tap.listen('steps', listener);
+      own.add(end);
+      return () => {
+        own.delete(end);
+        end();
+      };
+    },
+    watching: () => tap.listeners() - own.size + Math.max(0, feed.followers() - 1),
     actor,
     stepsOf: history.stepsOf,
     chart: chartOf,

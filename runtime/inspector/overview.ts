@@ -140,12 +140,12 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     try {
       const overview = await gather(watched.choice, live.failures);
       watched.latest = overview;
+      // The history is read in pieces; the next beat continues.
+      if (overview.events.counted_from !== undefined) watched.isDirty = true;
       const text = JSON.stringify({ ...overview, at: '' });
       if (text === watched.last) return;
       watched.last = text;
       for (const heard of watched.listeners) heard(overview);
-      // The history is read in pieces; the next beat continues.
-      if (overview.events.counted_from !== undefined) watched.isDirty = true;
     } catch {
       // The journal cannot be read just now; the beat after the rest tries again.
     } finally {

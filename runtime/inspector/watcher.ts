@@ -213,6 +213,8 @@ interface Backlog {
 
 /** Actors whose first steps are held back; older ones are dropped. */
 const mostHeld = 1_000;
+/** An actor gets its delivery within a few steps, or never. */
+const mostHeldSteps = 100;
 
 function createBacklog(): Backlog {
   const held = new Map<string, string[]>();
@@ -220,7 +222,7 @@ function createBacklog(): Backlog {
     keep(actor, record) {
       const records = held.get(actor);
       if (records !== undefined) {
-        records.push(record);
+        if (records.length < mostHeldSteps) records.push(record);
         return;
       }
       held.set(actor, [record]);

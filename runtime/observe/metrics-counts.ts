@@ -79,7 +79,7 @@ export function countDelivery(record: DeliveryRecord, nowMs: number, metrics: Me
   metrics.observe('agent_delivery_duration_seconds', Math.max(0, nowMs - queuedAtMs) / 1_000, target);
   if (status === 'dropped') return;
   const name = `${profile}/${canonicalTarget(target) ?? target}`;
-  metrics.recent.deliveries.add(name, { tookMs: nowMs - startedAtMs, failed: status !== 'delivered' });
+  metrics.recent.deliveries.add(name, { tookMs: Math.max(0, nowMs - startedAtMs), failed: status !== 'delivered' });
 }
 
 /** An unregistered tool has no server; the name that its caller gave makes no series. */

@@ -76,7 +76,9 @@ t.test('SCA-1 · SEC-1 · the documents of a database become files of a home, an
 t.test('SCA-3 · what was read stays readable while the database is away, and no change is taken', async (t) => {
   const rows = memoryRows();
   rows.isAway = true;
-  const one = opener(t, rows.connect);
+  let failures = 1;
+  const one = opener(t, () => (failures-- > 0 ? Promise.reject(new Error('no driver')) : rows.connect()));
+  t.match(await one.documents.open(), { code: 'journal-unavailable' }, 'a client that cannot be made is made again');
   const document = one.documents.at(join(one.home, 'cron/jobs.json'));
   t.match(await one.documents.open(), { code: 'journal-unavailable', message: /^postgres:\/\/host\/db: / });
   t.equal(document.stamp(), 'unread');

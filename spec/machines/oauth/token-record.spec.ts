@@ -115,6 +115,7 @@ t.test('OAU-9 · OAU-2 · tokens are for the origin that they were issued for', 
   t.notOk(isFor(record, 'https://mcp.example.evil.example/mcp'));
   t.notOk(isFor(record, 'http://mcp.example/mcp'));
   t.notOk(isFor({ ...base, url: 'nonsense' }, 'https://mcp.example/mcp'));
+  t.notOk(isFor(record, '${UNSET}'));
   t.ok(isFor(base, 'https://mcp.example/mcp'));
   t.end();
 });

@@ -24,8 +24,10 @@ t.test('CLI-4 · a turn is told to its chart, and answered once that has ended',
   chats.turnEnded(id);
   t.same(await turn, { kind: 'answered', text: 'Hi', spending });
   chats.turnEnded(id);
+  const before = chats.get(id)?.turn;
   t.equal(chats.renew(id), true);
   t.same(chats.get(id)?.turns, []);
+  t.not(chats.get(id)?.turn, before, 'what a cancelled turn still brings is of another conversation');
 });
 
 t.test('CLI-4 · a turn that ended without an outcome was cancelled', async (t) => {

@@ -11,7 +11,7 @@ const files = {
   'profiles/work/.env': 'B=1\n',
 };
 
-t.test('HOME-3 · CLI-2 · what other users can reach is found, and closed by mending', async (t) => {
+t.test('HOME-3 · CLI-2 · what other users can reach is found, and closed by --fix', async (t) => {
   const one = examined(t, files);
   const { home } = one.paths;
   for (const folder of ['', '/mcp-tokens', '/profiles', '/profiles/work']) chmodSync(`${home}${folder}`, 0o700);
@@ -30,8 +30,8 @@ t.test('HOME-3 · CLI-2 · what other users can reach is found, and closed by me
     const found = troubles(checkFiles(one));
     t.same(codes(found), [code], path);
     t.match(found[0]?.place, path === '' ? home : path.slice(1));
-    await found[0]?.mend?.();
-    t.same(codes(checkFiles(one)), [], `${path} mended`);
+    await found[0]?.fix?.();
+    t.same(codes(checkFiles(one)), [], `${path} is fixed`);
     t.equal(statSync(`${home}${path}`).mode & 0o077, code.includes('script') ? 0o055 : 0, path);
     chmodSync(`${home}${path}`, before);
   }

@@ -18,22 +18,22 @@ t.test('HOME-2 · CLI-2 · what a dead gateway left is found and removed; a livi
   const found = troubles(checkLock(one));
   t.same(codes(found), ['warning lock-stale', 'warning socket-stale', 'warning lock-stale', 'warning lock-stale']);
   t.same(found.map(({ place }) => place).sort(), ['.env.lock', 'cron/jobs.json.lock', 'gateway.lock', 'gateway.sock']);
-  for (const { mend } of found) await mend?.();
+  for (const { fix } of found) await fix?.();
   t.same(codes(checkLock(one)), []);
   t.notOk(existsSync(one.paths.lock));
 
   const held = tryLock(one.paths.lock);
   t.same(codes(checkLock(one)), ['wrong lock-hung'], 'it lives and does not answer');
-  t.equal(troubles(checkLock(one))[0]?.mend, undefined);
+  t.equal(troubles(checkLock(one))[0]?.fix, undefined);
   t.same(codes(checkLock({ ...one, gateway: answering({}) })), [], 'it lives and answers');
   if (held.kind === 'taken') held.lock.release();
 });
 
-t.test('CLI-2 · mending takes no lock away that somebody has taken meanwhile', (t) => {
+t.test('CLI-2 · --fix removes no lock that another process has taken meanwhile', (t) => {
   const one = examined(t, { 'gateway.lock': deadMark });
   const [found] = troubles(checkLock(one));
   const taken = tryLock(one.paths.lock);
-  void found?.mend?.();
+  void found?.fix?.();
   t.ok(taken.kind === 'taken' && taken.lock.isMine());
   t.end();
 });

@@ -17,7 +17,10 @@ const child = setup({
   types: {
     input: {} as { readonly deliveryId?: string },
     context: {} as { readonly deliveryId: string | null; readonly why: string | null },
-    events: {} as { readonly type: 'go' } | { readonly type: 'fail'; readonly why: string },
+    events: {} as
+      | { readonly type: 'go' }
+      | { readonly type: 'fail'; readonly why: string }
+      | { readonly type: 'name'; readonly delivery: string | null },
   },
 }).createMachine({
   id: 'thing',
@@ -27,7 +30,11 @@ const child = setup({
     checking: { always: 'waiting' },
     waiting: {
       tags: ['resting'],
-      on: { go: 'done', fail: { target: 'failed', actions: assign({ why: ({ event }) => event.why }) } },
+      on: {
+        name: { actions: assign({ deliveryId: ({ event }) => event.delivery }) },
+        go: 'done',
+        fail: { target: 'failed', actions: assign({ why: ({ event }) => event.why }) },
+      },
     },
     failed: { tags: ['failed'], on: { go: 'done' } },
     done: { type: 'final' },
@@ -312,5 +319,20 @@ t.test('INS-2 · who follows one delivery sees its first steps too, and nothing 
       ['things/c', '@xstate.microstep'],
     ],
   );
+  t.end();
+});
+
+t.test('INS-2 · of an actor that gets its delivery late, a bounded number of first steps is kept', (t) => {
+  const { watcher, ward } = assemble(t);
+  let records = 0;
+  t.teardown(
+    watcher.follow({ delivery: 'wanted' }, () => {
+      records += 1;
+    }),
+  );
+  const one = ward.spawn('a', {});
+  for (let step = 0; step < 500; step += 1) one?.send({ type: 'name', delivery: null });
+  one?.send({ type: 'name', delivery: 'wanted' });
+  t.equal(records, 101);
   t.end();
 });

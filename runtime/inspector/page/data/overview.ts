@@ -6,10 +6,13 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Notices, Params } from '../../../control/contract.ts';
 import { link } from './live.ts';
-import { type Asking, subscribe, wordsOf } from './rpc.ts';
+import { type Asking, subscribe, unreachable, wordsOf } from './rpc.ts';
 
 export type Overview = Notices['overview.changed'];
 export type Range = NonNullable<Params<'overview.watch'>['range']>;
+
+/** Wait before a stream that could not be opened is tried again. */
+const againMs = 2_000;
 
 type Asked = Asking<Overview>['asked'];
 
@@ -23,12 +26,13 @@ export function useOverview(range: Range, profile: string | undefined): Asking<O
   const again = useCallback(() => setTurn((before) => before + 1), []);
   useEffect(() => {
     let leaving: AbortController | undefined;
+    let isOver = false;
     const leave = (): void => {
       leaving?.abort();
       leaving = undefined;
     };
     const watch = (): void => {
-      if (leaving !== undefined || document.hidden || link.get() !== 'live') return;
+      if (isOver || leaving !== undefined || document.hidden || link.get() !== 'live') return;
       const mine = new AbortController();
       leaving = mine;
       const heard = (overview: object): void => {
@@ -40,7 +44,8 @@ export function useOverview(range: Range, profile: string | undefined): Asking<O
           if (mine.signal.aborted) return;
           leaving = undefined;
           const refused = { kind: 'refused', ...wordsOf(error) } as const;
-          // After an error the last overview stays; it is watched again with the next change of the connection.
+          if (refused.code === unreachable) setTimeout(look, againMs);
+          // After an error the last overview stays.
           setState((old) => (old.key === key && old.asked.kind === 'there' ? old : { key, asked: refused }));
         },
       );
@@ -53,6 +58,7 @@ export function useOverview(range: Range, profile: string | undefined): Asking<O
     const forget = link.onChange(look);
     document.addEventListener('visibilitychange', look);
     return () => {
+      isOver = true;
       forget();
       document.removeEventListener('visibilitychange', look);
       leave();

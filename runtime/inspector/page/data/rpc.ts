@@ -34,7 +34,7 @@ interface RpcMessage {
 }
 
 let last = 0;
-const unreachable = 'unreachable';
+export const unreachable = 'unreachable';
 
 /** Resolves with the result; rejects with an RpcRefusal. */
 export const call: Ask = async (method: string, params: object = {}) => {

@@ -9,7 +9,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EventNews, FoundEvents, SearchedEvents } from '../../../control/contract.ts';
 import { type EventList, mostHeld, withNews, withOlder } from './event-list.ts';
 import { link } from './live.ts';
-import { call, subscribe, wordsOf } from './rpc.ts';
+import { call, subscribe, unreachable, wordsOf } from './rpc.ts';
 
 export interface EventsFound {
   readonly counts: SearchedEvents & Pick<FoundEvents, 'oldest_at'>;
@@ -104,7 +104,8 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
       } catch (error) {
         if (isOver()) return;
         if (!hasBegun) refuse(error);
-        else setTimeout(() => !isOver() && setAsked((times) => times + 1), againMs);
+        if (hasBegun || wordsOf(error).code === unreachable)
+          setTimeout(() => !isOver() && setAsked((times) => times + 1), againMs);
       }
     }
     const seen = (): void => {
@@ -137,7 +138,7 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
       mine.found = { ...now, list };
       setState({ found: mine.found, key, busy: false, refused: undefined });
     } catch (error) {
-      setState((old) => ({ ...old, refused: wordsOf(error) }));
+      if (held.current === mine) setState((old) => ({ ...old, refused: wordsOf(error) }));
     } finally {
       mine.isReading = false;
     }
