@@ -16,6 +16,8 @@ export interface LoadRequest {
   readonly round: string;
   /** How many groups the events join in turn; left out: one. */
   readonly groups?: number;
+  /** Whether the secret is also sent as a token: some receivers check no signature. */
+  readonly asBearer?: boolean;
 }
 
 export interface PacedRequest extends LoadRequest {
@@ -175,7 +177,7 @@ function isWhole(answer: string): boolean {
 
 /** Returns the text of each request by its number, from 1: no two are signed alike, for a second one would be a duplicate. */
 function signedRequests(load: LoadRequest, groupOf: (number: number) => string): (number: number) => string {
-  const { path, secret, round } = load;
+  const { path, secret, round, asBearer } = load;
   const bodyOf = (number: number): string =>
     `{"id":"${groupOf(number)}","action":"opened","repository":{"full_name":"acme/site"},"delivery":"${round}-${number}","padding":"${padding}"}`;
   const digests = Array.from({ length: load.requests }, (_, index) =>
@@ -183,7 +185,7 @@ function signedRequests(load: LoadRequest, groupOf: (number: number) => string):
       .update(bodyOf(index + 1))
       .digest('hex'),
   );
-  const start = `POST ${path} HTTP/1.1\r\nhost: localhost\r\nuser-agent: GitHub-Hookshot/bench\r\ncontent-type: application/json\r\n`;
+  const start = `POST ${path} HTTP/1.1\r\nhost: localhost\r\nuser-agent: GitHub-Hookshot/bench\r\ncontent-type: application/json\r\n${asBearer ? `authorization: Bearer ${secret}\r\n` : ''}`;
   return (number) => {
     const body = bodyOf(number);
     return `${start}content-length: ${body.length}\r\nx-github-event: push\r\nx-hub-signature-256: sha256=${digests[number - 1]}\r\nx-github-delivery: ${round}-${number}\r\n\r\n${body}`;

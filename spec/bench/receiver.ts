@@ -21,9 +21,11 @@ export interface Subject {
   readonly isNative?: true;
   /** Another program than ours. */
   readonly foreign?: Foreign;
+  /** It checks a token, not a signature. */
+  readonly asBearer?: true;
   /** What an event leads to is part of its cost: a turn ends when no run and no delivery is alive. */
   readonly isJourney?: true;
-  /** Part of the requests: one that starts a process for each event needs no more to be measured. */
+  /** Part of the requests: one that does much for each event, as starting a process, needs no more to be measured. */
   readonly share?: number;
 }
 
@@ -84,6 +86,17 @@ export const squads: readonly (readonly Subject[])[] = [
   ],
   [
     bareNode,
+    { name: 'fastify, BullMQ on Redis, in memory', words: [], path: held, foreign: 'queue, in memory' },
+    { name: 'fastify, BullMQ on Redis, durable', words: [], path: held, foreign: 'queue, durable' },
+  ],
+  [
+    bareNode,
+    { name: 'Restate, ingress', words: [], path: '/held/run/send?delay=3000s', foreign: 'restate', share: 0.25 },
+    { name: 'OpenClaw, hooks', words: [], path: '/hooks/held', foreign: 'openclaw', asBearer: true, share: 0.1 },
+    { name: 'n8n, webhook', words: [], path: '/webhook/held', foreign: 'n8n', asBearer: true, share: 0.01 },
+  ],
+  [
+    bareNode,
     { name: 'aiohttp', words: [], path: held, foreign: 'aiohttp' },
     { name: 'webhook, rule not met', words: [], path: held, foreign: 'webhook, rule not met' },
     { name: 'webhook, runs /bin/true', words: [], path: held, foreign: 'webhook, runs /bin/true', share: 0.25 },
@@ -138,6 +151,7 @@ export interface Running {
   readonly subject: Subject;
   readonly child: ChildProcess;
   readonly port: number;
+  readonly beside?: ChildProcess;
   /** Of a gateway. */
   readonly home: string;
 }
@@ -226,7 +240,8 @@ export async function start(subject: Subject): Promise<Running> {
   return { subject, child, port, home };
 }
 
-export function stop({ subject, child }: Running): void {
+export function stop({ subject, child, beside }: Running): void {
+  beside?.kill('SIGKILL');
   if (subject.foreign === undefined) child.disconnect();
   else child.kill('SIGKILL');
 }
@@ -249,7 +264,8 @@ export async function takeTurn(server: Running, round: string, asked: number): P
   const requests = Math.round(asked * (subject.share ?? 1));
   const before = await cpuMsBy(server);
   const beganMs = performance.now();
-  const result = await sendLoad({ port, path: subject.path, secret, connections, requests, round });
+  const { path, asBearer = false } = subject;
+  const result = await sendLoad({ port, path, asBearer, secret, connections, requests, round });
   if (subject.isJourney) await ask(server.child, 'settled');
   const seconds = subject.isJourney ? (performance.now() - beganMs) / 1_000 : result.seconds;
   const spent = (await cpuMsBy(server)) - before;
@@ -257,11 +273,11 @@ export async function takeTurn(server: Running, round: string, asked: number): P
   return { ...result, cpuMicros: (spent * 1_000) / requests, perSecond: requests / seconds };
 }
 
-async function cpuMsBy({ subject, child }: Running): Promise<number> {
+async function cpuMsBy({ subject, child, beside }: Running): Promise<number> {
   if (subject.foreign === undefined) return (await ask<{ cpuMs: number }>(child, 'usage')).cpuMs;
   // Commands that are still running are part of it.
   await wait(settleMs);
-  return cpuWithChildren(child);
+  return cpuWithChildren(child) + (beside ? cpuWithChildren(beside) : 0);
 }
 
 /** Asks a measured server and waits for its answer. */

@@ -481,6 +481,47 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     await Promise.all([journal.close(), owner.end()]);
   });
 
+  t.test('DUR-1 · SCA-1 · an event of a key that another gateway has used refuses its whole commit', async (t) => {
+    const [one, other] = await openTwo(await postgres.url());
+    const event: Write = { kind: 'put', collection: 'events', key: 'e', expect: 'absent', value: {} as never };
+    t.same(await one.commit([event]), { kind: 'committed' });
+    const [refused, beside] = await Promise.all([other.commit([put('run'), event]), other.commit([put('beside')])]);
+    t.match(refused, { kind: 'stale', index: 1 });
+    t.same(beside, { kind: 'committed' }, 'and no other of its group');
+    t.equal(await one.get('runs', 'run'), undefined);
+    t.ok(await one.get('runs', 'beside'));
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  t.test('DUR-1 · what is gathered after a large group is on disk before the journal is closed', async (t) => {
+    const [one, other] = await openTwo(await postgres.url());
+    await Promise.all(Array.from({ length: 20 }, (_, nth) => one.commit([put(`k${nth}`)])));
+    const late = [one.commit([put('late')]), one.commit([put('later')])];
+    await one.close();
+    t.same(await Promise.all(late), [{ kind: 'committed' }, { kind: 'committed' }]);
+    t.match(await one.commit([put('closed')]), { kind: 'unavailable' });
+    t.ok((await other.get('runs', 'late')) && (await other.get('runs', 'later')));
+    await other.close();
+  });
+
+  t.test('DUR-2 · SCA-1 · an event with a claim that a commit has locked is pruned later', async (t) => {
+    const url = await postgres.url();
+    const journal = await open(url);
+    await postgres.run(
+      url,
+      `insert into agent_record select 'e', 'k' || n, 1, null, null, null, '{}', 10, '{}' from generate_series(1, 3) n;
+      insert into agent_claim select 'c' || n, '{}', 1, 'k' || n from generate_series(1, 3) n`,
+    );
+    const owner = await reach(url);
+    await owner.query(`begin; select 1 from agent_claim where name = 'c2' for update`);
+    t.equal(got(await journal.prune(all)), 2, 'it does not wait for that commit');
+    t.match(await journal.get('events', 'k2'), { key: 'k2' });
+    await owner.query('commit');
+    t.equal(got(await journal.prune(all)), 1);
+    t.same(await postgres.run(url, 'select name from agent_claim'), []);
+    await Promise.all([journal.close(), owner.end()]);
+  });
+
   t.test('DUR-2 · SCA-1 · a prune reads what it removes, not what is kept', async (t) => {
     const url = await postgres.url();
     await (await open(url)).close();
