@@ -69,18 +69,23 @@ const bareUws: Subject = { name: 'bare uWebSockets.js', words: ['uws'], path: he
 export const squads: readonly (readonly Subject[])[] = [
   [bareNode, inMemory, durable],
   [
-    bareNode,
-    manyRoutes,
+    bareUws,
     {
       name: 'gateway on uWebSockets.js, in memory',
       words: ['gateway', 'memory', 'uws', '1'],
       path: held,
       isNative: true,
     },
+    {
+      name: 'gateway on uWebSockets.js, durable',
+      words: ['gateway', 'lmdb', 'uws', '1'],
+      path: held,
+      isNative: true,
+    },
   ],
   [
     bareNode,
-    bareUws,
+    manyRoutes,
     { name: 'fastify', words: ['fastify'], path: held },
     { name: 'hono on node:http', words: [], path: held, foreign: 'hono' },
   ],

@@ -44,15 +44,15 @@ load (${machine}).
 
 The bare handlers, hono and aiohttp check the HMAC and parse the JSON; Debian's \`webhook\` checks the HMAC and one field, and
 runs a command where both are met. The queue is a fastify handler that checks the HMAC, parses the JSON and answers once BullMQ has
-the event in Redis, in memory or (durable) synced to disk; the time of both processes counts, and nobody takes events out.
+the event in Redis, in memory or (durable) synced to disk; the time of both processes counts, and no worker takes events out.
 Restate's ingress checks nothing: it answers once it has written a call of a service that is to begin later. OpenClaw's hooks and
 n8n's webhook check a token, no signature: OpenClaw keeps the event in memory for the next heartbeat of its agent, n8n runs a
-workflow of that one node and keeps the run. n8n's expressions run by its older engine, for the one that it chooses by itself costs
-about four times as much. OpenClaw and n8n run on Node 24, which they need.
+workflow of that one node and keeps the run. n8n's expressions run by its older engine; its default one costs about four times as much. OpenClaw and n8n run on Node 24, which they need.
 
 The gateway checks the HMAC, parses the JSON, finds the route, holds the event against filters, fills templates, claims the
-delivery id, writes the event and joins its burst, as a statechart that can be watched. A ratio is CPU time beside the bare handler
-in the same round; ratios carry over to other machines, times do not.
+delivery id, writes the event and joins its batch, as a statechart that can be watched. A ratio is CPU time beside a bare handler
+in the same round: that of uWebSockets.js for the rows on it, that of node:http for all others. Ratios carry over to other
+machines, times do not.
 
 ![CPU per event](performance.svg)
 
