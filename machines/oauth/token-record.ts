@@ -48,7 +48,8 @@ export function chooseToken(record: TokenRecord | undefined, nowMs: number): Tok
  */
 export function isFor(record: TokenRecord, url: string, resource?: string): boolean {
   if (record.url === undefined || record.url === url) return true;
-  if (!URL.canParse(record.url) || !URL.canParse(url) || new URL(record.url).origin !== new URL(url).origin) return false;
+  if (!URL.canParse(record.url) || !URL.canParse(url) || new URL(record.url).origin !== new URL(url).origin)
+    return false;
   return resource === undefined || isUnder(new URL(url), resource);
 }
 
