@@ -65,7 +65,7 @@ export interface JournalKeeper {
   isSure(): boolean;
   /** How far the journal's clock is ahead of this machine's, in milliseconds; 0 if it is the same clock. */
   aheadMs(): number;
-  /** Renews the session and prunes the history. */
+  /** Renews the session, and prunes the history if this gateway is the leader. */
   keep(history: { readonly keepAfterKey: string; readonly maxBytes: number }): Promise<Fault | undefined>;
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
   /** `commit` for the hot path: calls back exactly once, possibly before it returns. */
@@ -276,7 +276,8 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     async keep(history) {
       if (journal === undefined || session === undefined) return notOpen;
       const ended = await renew(journal, session);
-      if (ended !== undefined) return ended;
+      // Of several gateways only the leader prunes: two that found the same excess would remove it twice.
+      if (ended !== undefined || !leads()) return ended;
       const pruned = await journal.prune(history);
       return pruned.ok ? undefined : pruned.fault;
     },

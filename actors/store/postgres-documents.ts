@@ -11,7 +11,7 @@ const changed = `select name, coalesce(d.version, 0) as version, d.text
   from agent_document d full join unnest($1::text[], $2::bigint[]) k(name, version) using (name)
   where coalesce(d.version, 0) <> coalesce(k.version, 0)`;
 
-/** Divides by zero, which takes the whole statement back, unless each row had the expected version. */
+/** Divides by zero, which rolls the statement back, unless each row had the expected version. */
 const replace = `with
   given as (select * from unnest($1::text[], $2::bigint[], $3::text[]) g(name, expected, text)),
   made as (insert into agent_document (name, version, text) select name, 1, text from given where expected = 0
@@ -20,7 +20,7 @@ const replace = `with
     where d.name = g.name and d.version = g.expected and g.expected > 0 returning 1)
   select pg_notify('agent', current_schema || ' document'),
     1 / (((select count(*) from made) + (select count(*) from put) = cardinality($1::text[]))::int)`;
-/** Another gateway was there first: a version it wrote, or rows that it locked in another order. */
+/** Another gateway was faster: it wrote a version, or locked rows in another order. */
 const overtaken = ['22012', '40P01'];
 
 const lease = `insert into agent_document (name, locked_by, locked_until) values ($1, $2, agent_now() + $3::bigint)

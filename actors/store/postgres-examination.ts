@@ -1,6 +1,6 @@
 /**
- * Examines the database of a journal and changes nothing in it: whether a gateway can use it, and whether its settings
- * keep what was acknowledged.
+ * Examines the database of a journal without changing it: whether a gateway can use it, and whether its settings keep
+ * acknowledged events.
  * @see DUR-1 and SCA-1 in docs/specification.md
  */
 
@@ -10,11 +10,11 @@ import { reach } from './postgres-reach.ts';
 import { placeOf, postgresFault, prepareSchema, readOnly, schemaVersionOf } from './postgres-schema.ts';
 
 export interface DatabaseState {
-  /** The release of the server, as it names it: "15.14 (Debian 15.14-0+deb12u1)". */
+  /** The server's release, as reported by the server: "15.14 (Debian 15.14-0+deb12u1)". */
   readonly server: string;
   /** Connections to the server, of all databases and programs, and how many it takes. */
   readonly connections: { readonly used: number; readonly most: number };
-  /** Of the tables; 0 where a start will make them. */
+  /** Version of the tables; 0 if a start will create them. */
   readonly version: number;
   /** How far its clock is ahead of this machine's, in milliseconds. */
   readonly aheadMs: number;

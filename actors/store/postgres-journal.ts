@@ -61,24 +61,24 @@ interface Commit {
 
 /** Commits of one transaction. */
 const groupSize = 400;
-/** After what was taken for new was not, so many groups look first. */
+/** After a record that was assumed to be new existed, so many groups check first. */
 const carefulGroups = 10;
 /**
- * A transaction costs the database some hundred microseconds however little it writes. After a group of so many commits the
- * next ones are gathered for a moment: half as many transactions, and gateways wait less often for each other's rows.
+ * A transaction costs the database some hundred microseconds even if it writes little. After a group of this size the next
+ * commits are gathered for a moment: that halves the transactions, and gateways wait less often for each other's rows.
  */
 const busyGroup = 8;
 const gatherMs = 1;
-/** Who needs the database alone waits this long: the lock of a killed gateway goes with its connection. */
+/** How long exclusive use waits: the lock of a killed gateway is released with its connection. */
 const alonePatienceMs = 1_000;
 const alonePauseMs = 100;
-/** A gateway that is stopped within a transaction keeps what it locked for so long. */
+/** How long a gateway that is stopped within a transaction keeps its row locks. */
 const idleInTransactionMs = 8_000;
-/** How long a commit waits to hear whether it landed. */
+/** How long a commit whose connection broke waits for its outcome. */
 const outcomePatienceMs = 5_000;
-/** Other gateways take a session for ended soon after. */
+/** Other gateways consider a session ended soon after this time. */
 const sessionAnswerMs = 3_000;
-/** How many times as long a statement of a prune may take. */
+/** The time limit of a prune's statement, as a multiple of the usual one. */
 const prunePatience = 6;
 const outcomePauseMs = 50;
 
@@ -93,20 +93,20 @@ const lockRows = `with
   union all select 'claims', name, null, expires_at, null, value from c
   union all select * from r`;
 
-/** Texts of JSON in one parameter, which Postgres takes apart in a fraction of the time that an array of them takes. */
+/** JSON texts as one parameter, which Postgres splits in a fraction of the time that it needs for an array. */
 const texts = (parameter: string): string => `string_to_array(${parameter}, '${markEnd}')`;
 
 const insertRecords = `insert into agent_record select c, k, v, due, held, work, string_to_array(marks, '${markEnd}'), bytes, value
   from unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::int[], ${texts('$9')})
     n(c, k, v, due, held, work, marks, bytes, value)`;
 
-/** What a transaction writes, in one statement of the parts that it needs: each opens its table and all its indexes. */
+/** The parts of a transaction's single write. Only the needed ones are included, because each opens its table and indexes. */
 const writeParts = {
   gone_r:
     'delete from agent_record r using unnest($1::text[], $2::text[]) g(c, k) where r.collection = c and r.key = k',
   gone_c: 'delete from agent_claim where name = any($1::text[])',
   new_r: `${insertRecords} on conflict do nothing returning 1`,
-  /** No other gateway makes an event of the same key, and looking for one costs more than finding out. */
+  /** Keys of events are unique, so a conflict is an error: \`on conflict\` would cost more. */
   event: insertRecords,
   new_c: `insert into agent_claim select * from unnest($1::text[], ${texts('$2')}, $3::bigint[], $4::text[])
     on conflict do nothing returning 1`,
@@ -132,7 +132,7 @@ function writeRows(columns: Readonly<Record<keyof typeof writeParts, Columns>>) 
   return { name: `write_${needed.join('_')}`, text, values };
 }
 
-/** A run is taken with its deliveries, in one statement, so that no other gateway gets a part of them. */
+/** A run is taken with its deliveries in one statement, so that no other gateway gets some of them. */
 const takeRows = `with
   free as (
     select collection, key, held_by from agent_record f where collection = $2 and due_at <= $3
@@ -149,11 +149,10 @@ const takeRows = `with
   returning r.collection, r.key, r.version, r.due_at, r.held_by, r.value, nullif(t.held_by, $1) as held_before`;
 
 /**
- * The outcome of a transaction whose connection has ended: whether anything that it wrote is found, and what the database
- * says of its number. A transaction that is lost in a crash of the database has its number given to another one, so the
- * number alone proves no commit. A number that is not given out yet belongs to a lost transaction, because a commit on disk
- * raises the next number above its own. The rows that are found are locked: a question that locks has a commit of its own,
- * which waits for the standbys as the broken one should have.
+ * The outcome of a transaction whose connection has ended: whether any of its writes is found, and the status of its id. The
+ * id of a transaction that was lost in a crash of the database is reused, so the id alone proves no commit. An id that is not
+ * assigned yet belongs to a lost transaction, because a commit on disk raises the next id above its own. The found rows are
+ * locked, so that this query commits too, and waits for the standbys as the broken commit should have.
  */
 const askOutcome = `with
   c as materialized (select a.name from agent_claim a join unnest($7::text[], ${texts('$8')}, $9::bigint[]) n(name, value, ends)
@@ -166,7 +165,7 @@ const askOutcome = `with
   select (select count(*) from c) + (select count(*) from r) > 0 as is_found,
     case when $1::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) then 'aborted' else pg_xact_status($1::xid8) end as status`;
 
-/** Claims that are kept with events which are removed end by their time from here on. */
+/** Claims that are kept with removed events expire by their time from then on. */
 const endByTime = `update agent_claim set event_key = null where event_key = any(($1::text[]) collate "C")`;
 
 const markEvents = `update agent_record e set marks = e.marks || string_to_array(u.marks, '${markEnd}')
@@ -175,15 +174,15 @@ const markEvents = `update agent_record e set marks = e.marks || string_to_array
     select 1 from agent_record r where r.collection = 'r' and r.key = u.work))`;
 
 export interface PostgresJournalSettings {
-  /** A connection URL; its password is a secret, so no fault holds it. */
+  /** A connection URL. Its password is a secret, so no fault contains it. */
   readonly url: string;
   /** Connections for reading. */
   readonly pool?: number;
-  /** Whether no gateway may use the database meanwhile, as for a copy. */
+  /** Exclusive use, for a copy: no gateway may use the database meanwhile. */
   readonly alone?: boolean;
-  /** How long a commit whose connection broke waits to hear whether it landed. */
+  /** How long a commit whose connection broke waits for its outcome, in milliseconds. */
   readonly outcomeMs?: number;
-  /** A connection that gives no answer for so long counts as broken. */
+  /** A connection counts as broken if a query has no answer for so many milliseconds. */
   readonly answerMs?: number;
 }
 
@@ -192,8 +191,8 @@ interface Database extends Required<PostgresJournalSettings> {
 }
 
 /**
- * Opens the journal, and makes its tables where there are none. Fails with `journal-in-use` where a gateway uses a database
- * that is wanted `alone`, or somebody has it alone.
+ * Opens the journal and creates its tables if there are none. Fails with `journal-in-use` if `alone` is set and a gateway
+ * uses the database, or if another process has exclusive use of it.
  */
 export async function openPostgresJournal(settings: PostgresJournalSettings): Promise<Result<Journal>> {
   const database: Database = {
@@ -208,7 +207,7 @@ export async function openPostgresJournal(settings: PostgresJournalSettings): Pr
   return writer.ok ? done(createPostgresJournal(database, writer.value)) : writer;
 }
 
-/** Brings the tables of an earlier release to this one, where no gateway uses them. */
+/** Migrates the tables of an earlier release to this one; fails while a gateway uses them. */
 export async function migratePostgresJournal(url: string): Promise<Result<Migrated>> {
   const place = placeOf(url);
   let client: Client | undefined;
@@ -224,7 +223,7 @@ export async function migratePostgresJournal(url: string): Promise<Result<Migrat
 
 const useLock = `hashtext('agent_gateway'), hashtext(current_schema)`;
 
-/** Gateways share a lock of the database for as long as their connections live. */
+/** Gateways share an advisory lock while they are connected. */
 async function mayUse(client: Client, alone: boolean): Promise<boolean> {
   const endsAtMs = performance.now() + (alone ? alonePatienceMs : 0);
   for (;;) {
@@ -239,7 +238,7 @@ interface Writer {
   readonly backend: Backend;
 }
 
-/** Connects to write, in the place of an earlier connection, of which nothing is left then. */
+/** Makes the writing connection, and ends the server process of the earlier one. */
 async function connect({ url, place, alone, answerMs }: Database, earlier?: Backend): Promise<Result<Writer>> {
   let client: Client | undefined;
   try {
@@ -249,7 +248,7 @@ async function connect({ url, place, alone, answerMs }: Database, earlier?: Back
       await client.end();
       return { ok: false, fault: obstacle };
     }
-    // The function is of Postgres 13: an earlier server, or a missing table, is refused here and not at the first commit.
+    // The function exists since Postgres 13: an older server or a missing table is refused here, not at the first commit.
     const { rows } = await client.query(
       `select current_setting('transaction_read_only') as reads, pg_current_xact_id_if_assigned(),
         (select count(*) from (select from agent_record, agent_claim, agent_session, agent_document, agent_question limit 0) none)`,
@@ -267,9 +266,8 @@ async function connect({ url, place, alone, answerMs }: Database, earlier?: Back
           : `${place}: \`agent journal copy\` uses this database; the gateway opens it when that has ended`,
       );
     }
-    // A plan that was made while the tables were empty would read them whole for ever, so plans that read a table whole are
-    // off. Postgres counts those that are left as dear: it would compile a statement that prunes, for a quarter of a second,
-    // and plan every commit anew.
+    // Sequential scans are off, because a plan that was made for empty tables would scan them for ever. The remaining plans
+    // look expensive to Postgres, which would spend a quarter of a second on compiling a prune, and replan each commit.
     await client.query(
       `set enable_seqscan = off; set jit = off; set plan_cache_mode = force_generic_plan;
         set idle_in_transaction_session_timeout = ${idleInTransactionMs}`,
@@ -299,12 +297,12 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
   let waiting: (readonly Commit[])[] = [];
   let underWay: Promise<void> | undefined;
   let gathered: Commit[] | undefined;
-  /** So many further groups take nothing for new. */
+  /** So many further groups assume nothing to be new. */
   let looksFor = 0;
   let lastGroupSize = 0;
-  /** The collections of which a take may have held more than this gateway has heard of. */
+  /** Collections of which a `take` without an answer may have taken records. */
   const doubted = new Set<Collection>();
-  /** What else writes, in turn with the commits: there is one connection. */
+  /** Other writes, in turn with the commits, on the one writing connection. */
   let turns: Promise<unknown> = Promise.resolve();
 
   function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -313,7 +311,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     return mine;
   }
 
-  /** Resolves with the fault that prevents it. */
+  /** Replaces the writing connection; resolves with the fault if that fails. */
   async function connectAgain(): Promise<Fault | undefined> {
     void writer.end().catch(() => {});
     const again = await connect(database, backend);
@@ -322,7 +320,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     return undefined;
   }
 
-  /** Does some work on the writing connection; what the database refuses for good stops the journal until a probe. */
+  /** Works on the writing connection; a permanent error stops the journal until a probe. */
   function asked<Value>(work: () => Promise<Value>, unsure: () => void): Promise<Result<Value>> {
     return inTurn(async () => {
       if (stopped !== undefined) return { ok: false, fault: stopped } as const;
@@ -337,7 +335,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     });
   }
 
-  /** What the sessions ask, one question at a time: there is one connection for that too. */
+  /** The queries of the sessions, one at a time, on their one connection. */
   let sessionTurns: Promise<unknown> = Promise.resolve();
   function ofSessions<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
     const mine = sessionTurns.then(() => askSessions(work));
@@ -345,7 +343,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     return mine;
   }
 
-  /** A broken connection of the sessions is made anew with the next question. */
+  /** The next query replaces a broken connection of the sessions. */
   async function askSessions<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
     if (closing !== undefined) return { ok: false, fault: closedFault };
     try {
@@ -384,7 +382,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     }
   }
 
-  /** Where another gateway wrote the same records at the same time, they are judged again by what it wrote. */
+  /** If another gateway wrote the same records at the same time, the commits are judged again by its rows. */
   async function judged(commits: readonly Commit[]): Promise<Verdicts> {
     if (looksFor > 0) looksFor -= 1;
     else {
@@ -399,8 +397,8 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
   }
 
   /**
-   * Resolves once the commits are durable. Rejects where nothing of them was written, or where the database cannot say.
-   * @param takesForNew whether it looks at nothing that is hardly ever there; rejects as one that was overtaken where it is
+   * Resolves once the commits are durable. Rejects if nothing of them was written, or if their outcome is unknown.
+   * @param takesForNew skips the check of records that hardly ever exist; rejects with an \`overtaken\` code if one does
    */
   async function transact(commits: readonly Commit[], takesForNew: boolean): Promise<Verdicts> {
     const { names, records } = touchedBy(commits, takesForNew);
@@ -410,7 +408,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
       const [current, ...standing] = (await ask<RecordRow>('lock', lockRows, columns)).rows;
       const nowMs = Number(current?.due_at);
       const { verdicts, made, changed, removed, keptWith } = applied(commits, standing, nowMs);
-      // Nothing of a refused commit is written that could prove what it took for new.
+      // A refused commit writes nothing, so its assumption that records are new would stay unchecked.
       if (takesForNew && verdicts.some(({ verdict }) => verdict.kind !== 'committed')) throw overtook();
       if (made.length + changed.length + removed.length === 0) {
         await writer.query('commit');
@@ -455,8 +453,8 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
   }
 
   /**
-   * A connection that breaks under a commit leaves open whether it landed. The database says so once its end of that
-   * connection is gone; where it does not in time, this gateway does not know what it holds, and begins anew.
+   * Commits. If the connection breaks, the outcome is queried once its server process is gone. If it stays unknown, this
+   * gateway cannot know what it holds and begins a new session.
    */
   async function land(xid: string, written: readonly Change[]): Promise<void> {
     try {
@@ -481,7 +479,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
         const { is_found, status } = asked?.rows[0] ?? {};
         if (is_found === true) return 'committed';
         if (status === 'aborted') return status;
-        // All that it wrote has been overwritten since, or its number is that of another.
+        // All its writes have been overwritten since, or its id was reused.
         if (status === 'committed') return 'unknown';
       }
       if (performance.now() >= endsAtMs || ending.signal.aborted) return 'unknown';
@@ -494,7 +492,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
   }
 
   function submit(writes: readonly Write[], settled: Settled, anew?: Anew): void {
-    // One such key would refuse every commit of its group.
+    // A single such key would fail all commits of its group.
     const obstacle = unstorable(writes, isRowKey);
     if (obstacle !== undefined)
       settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) }, writes);
@@ -521,7 +519,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     { session, dueBeforeMs, limit }: Parameters<Journal['take']>[1],
   ): Promise<Result<Taken<In>[]>> {
     if (limit <= 0) return done([]);
-    // What a lost answer held for this gateway is taken once more; what has a chart here is known by that.
+    // Records of a lost answer are taken again; those that already have an actor here are skipped by the caller.
     const isAgain = doubted.has(collection);
     const take = async () => {
       const living = await ask('living', 'select 1 from agent_session where id = $1 and expires_at > agent_now()', [
@@ -686,7 +684,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
 const afterAll = '\u{10ffff}';
 const mostRows = 1_000_000_000;
 const bounded = (limit: number): number => Math.min(limit, mostRows);
-/** A serialization failure, a deadlock, and an event that is there already. Other new records that are there count as the first. */
+/** A serialization failure, also used for other records that exist already; a deadlock; an event that exists already. */
 const overtaken: ReadonlySet<string> = new Set(['40001', '40P01', '23505']);
 const mostTries = 50;
 

@@ -1,6 +1,6 @@
 /**
- * A connection to the journal's database that hears what other gateways do and asks questions of its own. A question that
- * fails without an answer of the database drops the connection; the next one makes another.
+ * A connection to the journal's database for notifications and for queries of its own. A query without an answer from the
+ * database drops the connection; the next query reconnects.
  * @see SCA-1 in docs/specification.md
  */
 
@@ -9,7 +9,7 @@ import { endUnanswered, isAnswer, reach } from './postgres-reach.ts';
 import { InvalidSchema, prepareSchema } from './postgres-schema.ts';
 
 export interface Listener {
-  /** Rejects as the client does, with the fault of tables that cannot be used, and once it is closed. */
+  /** Rejects as the client does, with the fault of unusable tables, and after `close`. */
   ask(text: string, values: readonly unknown[]): Promise<QueryResult>;
   close(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export function createListener(url: string, place: string, heard: (word: string)
     }
   }
 
-  /** One question at a time, as the client has it. */
+  /** The client takes one query at a time. */
   let last: Promise<unknown> = Promise.resolve();
   function ask(text: string, values: readonly unknown[]): Promise<QueryResult> {
     const mine = last.then(() => askNow(text, values));
@@ -58,7 +58,7 @@ export function createListener(url: string, place: string, heard: (word: string)
   }
 
   async function askNow(text: string, values: readonly unknown[]): Promise<QueryResult> {
-    // One that connected again would keep its process from ending.
+    // A reconnect would keep the process from ending.
     if (isClosed) throw hasLeft();
     const asked = connected();
     const client = await asked;

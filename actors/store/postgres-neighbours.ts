@@ -1,6 +1,6 @@
 /**
- * The gateways of one Postgres database, and what they ask each other: a question is a row that its gateway takes, answers
- * and so hands back.
+ * The gateways of one Postgres database and their requests to each other: a request is a row, to which the addressed
+ * gateway adds its answer.
  * @see SCA-3 in docs/specification.md
  */
 
@@ -13,19 +13,19 @@ export interface Neighbour {
   readonly node: string;
   readonly session: SessionId;
   readonly isLeader: boolean;
-  /** For so long its session has not been renewed, in milliseconds. */
+  /** Milliseconds since its session was last renewed. */
   readonly silentMs: number;
 }
 
 export interface Neighbours {
   /**
-   * Answers the questions that wait, and hears of others from now on; those whose news was lost with a connection are found
-   * when it is called again. Rejects where the database cannot be asked.
+   * Answers the waiting requests, and later ones on their notification. A request whose notification was lost is found by
+   * the next call. Rejects if the database is unreachable.
    */
   listen(): Promise<void>;
-  /** All living gateways, by their names. Rejects where the database cannot be asked. */
+  /** All live gateways, sorted by name. Rejects if the database is unreachable. */
   all(): Promise<readonly Neighbour[]>;
-  /** Resolves with the answer of a gateway; undefined where it gives none in time or has ended before. Rejects likewise, and once closed. */
+  /** Resolves with a gateway's answer; undefined if it gives none in time or ends. Rejects likewise, and after `close`. */
   ask(session: SessionId, question: string, waitMs: number): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -35,11 +35,11 @@ export interface NeighbourPorts {
   readonly place: string;
   readonly session: () => SessionId | undefined;
   readonly sessionTtlMs: number;
-  /** Answers a question of another gateway; does not reject. */
+  /** Answers a request of another gateway; never rejects. */
   readonly answer: (question: string) => Promise<string>;
 }
 
-/** News of an answer can be missed. */
+/** Interval of polling, because the notification of an answer can be lost. */
 const lookMs = 1_000;
 
 const tell = `pg_notify('agent', current_schema || ' ' || `;
@@ -57,7 +57,7 @@ const forget = `delete from agent_question where id = $1`;
 
 export function createNeighbours(ports: NeighbourPorts): Neighbours {
   const waiting = new Map<string, () => void>();
-  /** Answers heard of while a question is put: the news can come before the question's number is known here. */
+  /** Answers notified while a request is being inserted: the notification can arrive before the request's number. */
   const early = new Set<string>();
   let putting = 0;
   const listener = createListener(ports.url, ports.place, (word) => {
@@ -70,12 +70,12 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
   });
   async function answerAll(session: SessionId): Promise<void> {
     const { rows } = await listener.ask(take, [session]);
-    // In their order: one may cancel another.
+    // In order, because one may cancel another.
     rows.sort((one, other) => Number(one.id) - Number(other.id));
     await Promise.all(rows.map(async ({ id, question }) => listener.ask(answer, [id, await ports.answer(question)])));
   }
 
-  /** Until the news of an answer, for a while at most. */
+  /** Resolves on the notification of an answer, or when the time is over. */
   function news(id: string, waitMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(heard, Math.min(lookMs, waitMs));
@@ -88,7 +88,7 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
     });
   }
 
-  /** Resolves with the number of the question, and the news of its answer. */
+  /** Resolves with the number of the request and the notification of its answer. */
   async function putQuestion(session: SessionId, question: string, waitMs: number) {
     putting += 1;
     try {

@@ -9,14 +9,14 @@ import { codeOf } from './postgres-schema.ts';
 
 export const connectTimeoutMs = 10_000;
 /**
- * A connection that was cut off without a word would be waited for by the hour, so a question has an answer within this time
- * or its connection counts as broken. What a stopped gateway has locked is free before.
+ * A silently cut connection would hang for hours, so a connection counts as broken if a query has no answer within this
+ * time. Locks of a stopped gateway are released earlier.
  */
 export const answerTimeoutMs = 10_000;
 
 /**
- * A server whose commits are not on its disk when they are reported would lose what was acknowledged. One that does not notice
- * for hours that a machine has lost its power keeps the locks of that machine for as long.
+ * Without `synchronous_commit` the server would lose acknowledged events; without keepalives it would keep the locks of a
+ * machine that lost power for hours.
  */
 const settings = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off';
   set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`;
@@ -26,7 +26,7 @@ const endPauseMs = 20;
 
 /**
  * Rejects as the client does.
- * @param answerMs how long a question of this connection waits for its answer; 0 for ever
+ * @param answerMs how long a query waits for its answer; 0 for no limit
  */
 export async function reach(url: string, answerMs = answerTimeoutMs): Promise<Client> {
   const client = new Client({
@@ -37,7 +37,7 @@ export async function reach(url: string, answerMs = answerTimeoutMs): Promise<Cl
     keepAliveInitialDelayMillis: keepAliveMs,
     query_timeout: answerMs,
   });
-  // A connection that breaks while nothing is asked of it is noticed by the next question.
+  // A connection that breaks while idle is noticed by the next query.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -49,16 +49,16 @@ export async function reach(url: string, answerMs = answerTimeoutMs): Promise<Cl
   }
 }
 
-/** Whether the database itself has refused a question, so that nothing was done and its connection stands. */
+/** Whether the database itself refused a query: nothing was done, and the connection is intact. */
 export const isAnswer = (thrown: unknown): boolean => /^(?!57|EPIPE)[0-9A-Z]{5}$/.test(codeOf(thrown));
 
-/** The end of a connection at the database. */
+/** The server process of a connection. */
 export interface Backend {
   readonly pid: number;
   readonly startedAt: string;
 }
 
-/** The end of this connection at the database. Rejects as the client does. */
+/** Resolves with the server process of this connection. Rejects as the client does. */
 export async function backendOf(client: Client): Promise<Backend> {
   const { rows } = await client.query(
     'select pid, backend_start::text as "startedAt" from pg_stat_activity where pid = pg_backend_pid()',
@@ -67,8 +67,8 @@ export async function backendOf(client: Client): Promise<Backend> {
 }
 
 /**
- * Ends what an earlier connection of this process has left at the database, which may not have noticed that it broke: it would
- * continue with its question, and keep its locks. Resolves with whether it is gone. Rejects as the client does.
+ * Ends the server process of an earlier connection. If the database has not noticed that the connection broke, it would
+ * continue with its query and keep its locks. Resolves with whether it is gone. Rejects as the client does.
  */
 export async function endBackend(client: Client, { pid, startedAt }: Backend): Promise<boolean> {
   const living = 'pg_stat_activity where pid = $1 and backend_start::text = $2';
@@ -81,7 +81,7 @@ export async function endBackend(client: Client, { pid, startedAt }: Backend): P
   return false;
 }
 
-/** Ends a connection by which a question was not answered: what is asked after it would wait behind it. */
+/** Ends a connection with an unanswered query, because later queries would wait behind it. */
 export function endUnanswered(client: Client, thrown: unknown): void {
   if (!isAnswer(thrown)) void client.end().catch(() => {});
 }

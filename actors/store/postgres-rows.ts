@@ -1,6 +1,6 @@
 /**
- * The rows that a group of commits touches, as tables in memory that the ledger applies the commits to, and what is to be
- * written of them afterwards. Indexes are columns in Postgres, so the ledger's own are left out.
+ * The rows that a group of commits touches, as tables in memory to which the ledger applies the commits, and the resulting
+ * writes. Indexes are columns in Postgres, so the ledger's own are empty here.
  * @see DUR-1 in docs/specification.md
  */
 
@@ -28,16 +28,16 @@ export interface ClaimRow {
   readonly expires_at: string;
 }
 
-/** Between the marks of one record; no mark holds it. */
+/** Separates the marks of a record; no mark contains it. */
 export const markEnd = '\u001f';
 
-/** A text that Postgres can hold: itself, or its digest. */
+/** The text if Postgres can store it, otherwise its digest. */
 export function storable(text: string): string {
   if (!text.includes('\0') && !text.includes(markEnd) && text.isWellFormed()) return text;
   return `utf16:${createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('hex')}`;
 }
 
-/** Whether a record can be under a key here. The keys of records that a sender names are made so that they can. */
+/** Whether Postgres can store the key. Keys that come from a sender are made storable before. */
 export function isRowKey(key: string): boolean {
   return isKey(key) && !key.includes('\0') && key.isWellFormed();
 }
@@ -84,13 +84,13 @@ function held(rows: Held, nameOf = (key: string) => key): Table {
 
 const collections = Object.keys(letters) as Collection[];
 
-/** An event, or what leads to one: hardly ever there before. */
+/** An event, or a claim for one: it hardly ever exists before. */
 function isNew(write: Write): boolean {
   if (write.kind === 'claim') return (write.event ?? write.keptWith) !== undefined;
   return write.kind === 'put' && write.collection === 'events' && write.expect === 'absent';
 }
 
-/** The names of the claims and the keys of the records that commits touch, without those that are taken for new. */
+/** The names of the claims and the keys of the records that commits touch, except those assumed to be new. */
 export function touchedBy(commits: readonly { readonly writes: readonly Write[] }[], takesForNew: boolean) {
   const names = new Set<string>();
   const records = new Map<string, readonly [letter: string, key: string]>();
@@ -103,8 +103,8 @@ export function touchedBy(commits: readonly { readonly writes: readonly Write[] 
 }
 
 /**
- * Applies commits, one after another, to the rows that stand, claims as those of a collection `claims`; returns their
- * verdicts and what is to be written.
+ * Applies commits in order to the present rows, with claims as rows of a collection `claims`; returns their verdicts and the
+ * rows to write.
  */
 export function applied(
   commits: readonly { readonly writes: readonly Write[]; readonly anew?: Anew | undefined }[],
@@ -137,7 +137,7 @@ export function applied(
     recentMarks: new Map(),
   } as Tables;
   const verdicts = commits.map((commit) => judge(tables, commit, nowMs));
-  /** The event that each claim is kept as long as. */
+  /** The event with which each claim is kept. */
   const keptWith = new Map<string, string | undefined>();
   for (const { judged, verdict } of verdicts) {
     if (verdict.kind !== 'committed') continue;
@@ -157,7 +157,7 @@ export function applied(
       list.push({ at, key, row: row ?? (earlier as Row) });
     }
   }
-  // Gateways that make the same records wait for each other in one order, as their locks of records that stand do.
+  // Sorted, so that gateways that insert the same records wait for each other in one order.
   made.sort(byPlace);
   return { verdicts, made, changed, removed, keptWith };
 }
@@ -173,10 +173,10 @@ export interface Change {
   readonly row: Row;
 }
 
-/** Each an array, or the texts of JSON that `string_to_array` takes apart. */
+/** Each is an array, or JSON texts that `string_to_array` splits. */
 export type Columns = readonly (readonly unknown[] | string)[];
 
-/** The columns of records, as the arrays that a statement unnests; the values, in which no control character stands as it is, as one text. */
+/** The columns of records, as arrays to unnest; the values are one text, because JSON contains no raw control character. */
 export function recordColumns(changes: readonly Change[]): Columns {
   const rows = changes
     .filter(({ at }) => at !== 'claims')
@@ -204,7 +204,7 @@ export function claimColumns(changes: readonly Change[], keptWith: ReadonlyMap<s
   ];
 }
 
-/** What an event leads to, and the run that a delivery belongs to. */
+/** The work of an event, or the run of a delivery. */
 function workOf(at: string, { value }: Row): string | null {
   const work = at === letters.events ? value?.work : at === letters.deliveries ? value?.runKey : undefined;
   return typeof work === 'string' ? storable(work) : null;
@@ -219,7 +219,7 @@ function marksOf(at: string, key: string, { value = {}, dueAtMs }: Row): string[
   return marksOfWork(value, dueAtMs !== undefined).shared.map(markName);
 }
 
-/** What the events of work show that is finished or gone: their marks, and whether those of a delivery yield to a run's. */
+/** The marks for the events of finished or deleted work, and whether they belong to a run, whose marks come first. */
 export function finishedColumns(
   changes: readonly Change[],
   removed: readonly Change[],

@@ -1,16 +1,16 @@
 /**
- * The tables of a journal in Postgres: makes them where they are missing, refuses those of another release, brings those of
- * an earlier one to this one when asked, and names what a database answers instead.
+ * The tables of a journal in Postgres: creates missing ones, refuses those of another release, migrates those of an earlier
+ * one on request, and translates the database's errors.
  * @see DUR-1 in docs/specification.md
  */
 
 import type { ClientBase } from 'pg';
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 
-/** Counts up with each change of the tables. */
+/** Incremented with each change of the tables. */
 export const schemaVersion = 5;
 
-/** Keys sort by their bytes. Values are text: Postgres's JSON types refuse some of what JSON can hold. */
+/** Keys sort bytewise. Values are text, because Postgres's JSON types refuse some valid JSON. */
 const tables = `
   create table if not exists agent_meta (name text primary key, value bigint not null);
   create table if not exists agent_record (
@@ -53,7 +53,7 @@ const tables = `
   insert into agent_meta values ('schema', ${schemaVersion})
     on conflict (name) do update set value = greatest(agent_meta.value, excluded.value)`;
 
-/** Carries the fault of tables that cannot be used through a rejection. */
+/** Carries the fault of unusable tables through a rejection. */
 export class InvalidSchema extends Error {
   readonly fault: Fault;
 
@@ -63,10 +63,10 @@ export class InvalidSchema extends Error {
   }
 }
 
-/** One statement list is one transaction: of two gateways that begin, one waits for the other. */
+/** One transaction: of two gateways that start at once, one waits for the other. */
 const make = `begin; select pg_advisory_xact_lock(hashtext('agent_schema')); ${tables}; commit`;
 
-/** 0: there are no tables. */
+/** Resolves with 0 if there are no tables. */
 export async function schemaVersionOf(client: ClientBase): Promise<number> {
   const { rows } = await client.query(`select to_regclass('agent_meta') is not null as made`);
   if (rows[0]?.made !== true) return 0;
@@ -74,7 +74,7 @@ export async function schemaVersionOf(client: ClientBase): Promise<number> {
   return Number(found.rows[0]?.value ?? 0);
 }
 
-/** Makes the tables where there are none; resolves with the fault that keeps the journal from using them. Rejects as the client does. */
+/** Creates the tables if there are none; resolves with a fault if they are of another version. Rejects as the client does. */
 export async function prepareSchema(client: ClientBase, place: string): Promise<Fault | undefined> {
   if ((await schemaVersionOf(client)) === 0) await client.query(make);
   const version = await schemaVersionOf(client);
@@ -92,7 +92,7 @@ function otherVersion(place: string, version: number): Fault {
   );
 }
 
-/** The database's place without the user and the password. */
+/** The database's URL without user and password. */
 export function placeOf(url: string): string {
   try {
     const { host, pathname, searchParams } = new URL(url);
@@ -109,8 +109,8 @@ export interface Migrated {
 }
 
 /**
- * Brings the tables of an earlier release to this one. Refused while a gateway lives there: it looks at their version only
- * when it connects.
+ * Migrates the tables of an earlier release to this one. Refused while a gateway uses them, because it checks their version
+ * only when it connects.
  */
 export async function migrateSchema(client: ClientBase, place: string): Promise<Result<Migrated>> {
   const from = await schemaVersionOf(client);
@@ -127,17 +127,17 @@ export async function migrateSchema(client: ClientBase, place: string): Promise<
       );
     }
   }
-  // What is missing is made too.
+  // Creates missing tables too.
   await client.query(make);
   return done({ from, to: schemaVersion });
 }
 
-/** What a database that only reads is refused with. */
+/** The error for a read-only database. */
 export function readOnly(): Error {
   return Object.assign(new Error('transactions are read-only'), { code: '25006' });
 }
 
-/** Names what kept the database from answering as a journal. Never holds the URL, whose password is a secret. */
+/** Translates an error of the database or the client. Never contains the URL, whose password is a secret. */
 export function postgresFault(place: string, thrown: unknown): Fault {
   if (thrown instanceof InvalidSchema) return thrown.fault;
   const cause = causeOf(thrown) || codeOf(thrown);
@@ -208,7 +208,7 @@ export function postgresFault(place: string, thrown: unknown): Fault {
   }
 }
 
-/** Node's codes for certificates, and what the client says of a server without TLS. */
+/** Node's codes for certificates, and the client's message for a server without TLS. */
 function isOfTls(code: string, cause: string): boolean {
   return /CERT|^ERR_TLS|^ERR_SSL|^UNABLE_TO_|^EPROTO$/.test(code) || /\bSSL connection/.test(cause);
 }

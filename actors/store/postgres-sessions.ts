@@ -1,7 +1,7 @@
 /**
- * The sessions of the gateways on one Postgres database. A session is a row with a time and an advisory lock of the
- * connection that listens for news: the lock of a process that dies is free at once, and the time of one that is stopped
- * or cut off runs out.
+ * The sessions of the gateways on one Postgres database. A session is a row with an expiry time and an advisory lock on the
+ * connection that listens for news: the lock of a killed process is released at once, and the session of a stopped or
+ * disconnected one expires.
  * @see SCA-2 in docs/specification.md
  */
 
@@ -13,20 +13,20 @@ import { storable } from './postgres-rows.ts';
 
 export interface PostgresSessions {
   open(owner: string, ttlMs: number): Promise<SessionId>;
-  /** Resolves with the database's time; undefined where the session has ended. */
+  /** Resolves with the database's time; undefined if the session has ended. */
   renew(session: SessionId, ttlMs: number): Promise<number | undefined>;
   end(session: SessionId): Promise<void>;
   reap(): Promise<number>;
   living(): Promise<LivingSession[]>;
-  /** Since when a session of this process is without its lock, as the milliseconds until now; 0 where each has it. */
+  /** Milliseconds for which a session of this process has been without its lock; 0 if each has it. */
   lostMs(): number;
-  /** What a session of this process holds is not known any more: each ends instead of being renewed. */
+  /** It is unknown what the sessions of this process hold: each ends instead of being renewed. */
   disown(): void;
   watch(heard: (news: News) => void): () => void;
   close(): Promise<void>;
 }
 
-/** A database that restarts cuts all connections: each gateway gets this long to come back. */
+/** A gateway whose lock is gone may come back within this time: a restart of the database cuts all connections. */
 const graceMs = 1_500;
 /**
  * After the connections to the database were cut, as by a restart or a failover, gateways come back one after another. A
@@ -36,7 +36,7 @@ const graceMs = 1_500;
 const quietMs = 5_000;
 const firstWaitMs = 100;
 const longestWaitMs = 1_000;
-/** The lock of a killed process goes with its connection, which the database notices within this time. */
+/** The database notices within this time that the connection of a killed process is gone, and releases its lock. */
 const handOverMs = 1_000;
 const handOverPauseMs = 50;
 const forgottenAfterMs = 86_400_000;
@@ -46,12 +46,12 @@ const lockClass = `hashtext('agent_session ' || current_schema)`;
 const holders = `select objid::bigint as number, pid from pg_locks where locktype = 'advisory' and granted
   and classid = ${lockClass}::oid and database = (select oid from pg_database where datname = current_database())`;
 
-/** What a transaction runs to let other gateways know. Its parameter is a list of texts. */
+/** Notifies the other gateways at the commit of a transaction. The parameter is a list of texts. */
 export const tellAll = `select pg_notify('agent', current_schema || ' ' || news) from unnest($1::text[]) n(news)`;
 
 const endedWord = 'ended/';
 
-/** One word, as keys hold no space. */
+/** A single word, because keys contain no space. */
 export const newsText = (news: News): string => (typeof news === 'string' ? news : `${endedWord}${news.ended}`);
 
 function newsFrom(text: string | undefined): News | undefined {
@@ -59,26 +59,26 @@ function newsFrom(text: string | undefined): News | undefined {
   return text?.startsWith(endedWord) ? { ended: text.slice(endedWord.length) } : undefined;
 }
 
-/** `connect` makes a connection whose tables are prepared; it rejects where the database cannot be reached. */
+/** @param connect connects to prepared tables; rejects if the database is unreachable */
 export function createSessions(connect: () => Promise<Client>): PostgresSessions {
   let connecting: Promise<Client> | undefined;
-  /** The connection that was made last, while it lives, and its end at the database. */
+  /** The latest connection while it is open, and its server process. */
   let standing: Client | undefined;
   let backend: Backend | undefined;
   let isComingBack = false;
-  /** The numbers of own sessions, and whether the connection has their locks. */
+  /** The numbers of this process's sessions, and whether the connection has their locks. */
   const own = new Map<number, boolean>();
   const disowned = new Set<number>();
   let isClosed = false;
-  /** When the connection with the locks was lost, by the clock that only rises; undefined where the sessions have them. */
+  /** When the connection with the locks was lost, by a clock that only rises; undefined while the sessions have them. */
   let lostAtMs: number | undefined;
-  /** By the engine's clock. */
+  /** When the connection was made, by the engine's clock. */
   let cameAtMs = Number.POSITIVE_INFINITY;
   /** The numbers, as the client reads a bigint, of the sessions whose locks have been seen since then. */
   const seen = new Set<string>();
   const listeners = new Set<(news: News) => void>();
 
-  /** A connection that breaks, or gives no answer, is made anew with the next question. */
+  /** A connection that breaks or gives no answer is replaced by the next query. */
   async function ask<Value>(work: (client: Client) => Promise<Value>): Promise<Value> {
     const client = await connected();
     try {
@@ -106,7 +106,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     client.on('error', lost);
     try {
       const isFirst = backend === undefined;
-      // It may have the locks of own sessions still.
+      // The earlier connection may still have the locks.
       if (backend !== undefined) await endBackend(client, backend);
       backend = await backendOf(client);
       const { rows } = await client.query(
@@ -140,7 +140,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     return connecting;
   }
 
-  /** Another process must not take own sessions for those of a dead one, so their locks are taken anew at once. */
+  /** Locks the sessions again at once, so that no other process considers them dead. */
   async function comeBack(): Promise<void> {
     if (isComingBack) return;
     isComingBack = true;
@@ -156,12 +156,12 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     }
   }
 
-  /** Takes the locks of own sessions, and has the loss forgotten where each still lives. */
+  /** Locks the sessions again; the loss is over if each of them still exists. */
   async function regain(client: Client): Promise<void> {
     if (lostAtMs === undefined) return;
     const numbers = [...own.keys()];
     for (const number of numbers) await lock(client, number);
-    // Another gateway that ends them because of the loss has done it before this statement, or does not do it any more.
+    // Another gateway ends them because of the loss before this statement, or not at all.
     const kept = await client.query('update agent_session set lost_at = null where number = any($1)', [numbers]);
     if (kept.rowCount === numbers.length && ![...own.values()].includes(false)) lostAtMs = undefined;
   }
@@ -181,7 +181,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     }
   }
 
-  /** Ends the earlier sessions of an owner, but for those of a living process of the same name. */
+  /** Ends the earlier sessions of an owner, except those of a live process with the same name. */
   async function endEarlier(client: Client, owner: string): Promise<boolean> {
     const { rows } = await client.query<{ number: string }>(
       `delete from agent_session s where expires_at + ${forgottenAfterMs} <= agent_now()

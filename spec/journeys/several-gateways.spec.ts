@@ -503,7 +503,7 @@ async function harm(t: Test, faults: readonly Fault[], { random = Math.random } 
     const median = sorted[sorted.length >> 1] ?? 0;
     const mostS = fault === 'SIGSTOP' ? 12 : fault === 'SIGKILL' ? 3 : 7;
     // A few could be chance on a busy machine.
-    if (sorted.length > 5) t.ok(median <= mostS, `${fault}: ${median} s are more than ${mostS}`);
+    if (sorted.length > 5) t.ok(median <= mostS, `${fault}: ${median} s of at most ${mostS}`);
     return `${fault}: median ${median} s, p95 ${sorted[Math.floor(sorted.length * 0.95)]} s`;
   });
   t.comment(

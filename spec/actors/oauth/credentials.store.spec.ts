@@ -163,6 +163,28 @@ t.test('OAU-1 · a renewal that the disk does not take counts until somebody wri
   t.equal(credentials.tokens('hub')?.accessToken, 'newer');
 });
 
+t.test('OAU-1 · a renewal that cannot be written yet keeps no other from being written', async (t) => {
+  const home = tokenStore(t).folder;
+  const rows = memoryRows();
+  let refused = /json$/;
+  const connect = async () => {
+    const store = await rows.connect();
+    const replace: typeof store.replace = async (changes) => {
+      if (changes.some(({ name }) => refused.test(name))) throw new Error('refused');
+      return store.replace(changes);
+    };
+    return { ...store, replace };
+  };
+  const log = { log: () => {}, warnOnce: () => {} };
+  const documents = createSharedDocuments({ home, place: 'postgres://host/db', connect, log });
+  await documents.open();
+  const credentials = createCredentials(join(home, 'mcp-tokens'), documents, log);
+  for (const server of ['a', 'b']) await t.rejects(credentials.saveTokens(server, tokens));
+  refused = /a[.]json$/;
+  await t.rejects(credentials.storeUnwritten(), /refused/);
+  t.ok(documents.at(join(home, 'mcp-tokens/b.json')).text());
+});
+
 t.test('OAU-4 · a refusal of the document is recorded beside the tokens, and forgotten', async (t) => {
   const { folder, credentials } = tokenStore(t);
   t.notOk(credentials.documentRefused('hub'));

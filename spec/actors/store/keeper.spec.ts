@@ -175,6 +175,17 @@ t.test('DUR-2 · keeping forgets history', async (t) => {
   t.equal(journal.local?.get('events', 'k'), undefined);
 });
 
+t.test('DUR-2 · SCA-1 · of the gateways on one journal the leader alone prunes it', async (t) => {
+  const { local, ...shared } = openMemoryJournal();
+  const [one, other] = [await openKeeper(shared, 'one'), await openKeeper(shared, 'other')].map(({ keeper }) => keeper);
+  await one?.commit(write);
+  t.ok(await one?.seekLead());
+  t.equal(await other?.keep({ ...history, keepAfterKey: 'z' }), undefined);
+  t.ok(local?.get('events', 'k'));
+  t.equal(await one?.keep({ ...history, keepAfterKey: 'z' }), undefined);
+  t.equal(local?.get('events', 'k'), undefined);
+});
+
 t.test('DUR-1 · closing ends the session first, so that the next gateway finds its work free', async (t) => {
   const { keeper, journal } = stage();
   await keeper.open();

@@ -170,7 +170,19 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       t.same(await starts(beganMs + 5_001), [0, 0, 1, 0, 0], 'one has lasted');
       await living.endSession(session);
       await living.close();
-      t.same(await starts(beganMs + 3_600_000), [0, 0, 0, 0, 1], 'nobody else is there');
+      t.same(await starts(beganMs + 3_600_000), [0, 0, 0, 0, 1], 'no other gateway is there');
+
+      await postgres.setClock(url, beganMs + 3_600_000);
+      const behind = await open(url);
+      got(await behind.openSession('behind', 60_000));
+      await postgres.run(url, `insert into agent_session values ('s98', 'dead', ${beganMs + 3_660_000}, 98)`);
+      const reaped: number[] = [];
+      for (const laterMs of [0, 5_000, 6_500]) {
+        await postgres.setClock(url, beganMs + laterMs);
+        reaped.push(got(await behind.reap()));
+      }
+      t.same(reaped, [0, 0, 1], 'a clock that is set back does not prolong it');
+      await behind.close();
     },
   );
 
