@@ -1,12 +1,12 @@
 /** `agent doctor`: finds what keeps the gateway from working, with the remedy. @see CLI-2 in docs/specification.md */
 
-import type { Told } from '../../runtime/doctor/examine.ts';
+import type { Reported } from '../../runtime/doctor/examine.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, type Output } from '../context.ts';
 import { dim, inColour, oneLine, printJson, wrapped } from '../terminal.ts';
 import { version } from '../version.ts';
 
-type Trouble = Exclude<Told, { readonly level: 'good' }>;
+type Trouble = Exclude<Reported, { readonly level: 'good' }>;
 
 const words = { good: 'ok', note: 'note', warning: 'warn', wrong: 'WRONG' } as const;
 const colours = { good: 'green', note: 'cyan', warning: 'yellow', wrong: 'red' } as const;
@@ -30,7 +30,7 @@ export async function runDoctor(context: CommandContext): Promise<ExitCode> {
   return left.some(({ level }) => level === 'wrong') ? 1 : 0;
 }
 
-function lineOf(out: Output, one: Told): string {
+function lineOf(out: Output, one: Reported): string {
   const isFixed = one.level !== 'good' && one.fixed === true;
   const word = isFixed ? 'fixed' : words[one.level];
   const head = `${inColour(out, isFixed ? 'green' : colours[one.level], word.padEnd(6))} ${one.area.padEnd(8)} `;
@@ -50,7 +50,7 @@ function lineOf(out: Output, one: Told): string {
   return `${[`${head}${first}`, ...[...rest, ...failed, ...lines].map((line) => `${margin}${line}`)].join('\n')}\n`;
 }
 
-function summary(found: readonly Told[], left: readonly Trouble[], mayFix: boolean): string {
+function summary(found: readonly Reported[], left: readonly Trouble[], mayFix: boolean): string {
   const count = (level: Trouble['level']): number => left.filter((one) => one.level === level).length;
   const wrong = count('wrong');
   const warnings = count('warning');
@@ -61,12 +61,12 @@ function summary(found: readonly Told[], left: readonly Trouble[], mayFix: boole
     ...(warnings > 0 ? [warnings === 1 ? '1 warning' : `${warnings} warnings`] : []),
     ...(done > 0 ? [`${done} fixed`] : []),
   ];
-  const told = parts.length === 0 ? 'Nothing is wrong.' : `${parts.join(', ')}.`;
-  return fixable > 0 && !mayFix ? `${told} \`agent doctor --fix\` fixes ${fixable} of them.` : told;
+  const text = parts.length === 0 ? 'Nothing is wrong.' : `${parts.join(', ')}.`;
+  return fixable > 0 && !mayFix ? `${text} \`agent doctor --fix\` fixes ${fixable} of them.` : text;
 }
 
 /** The row for scripts; a good finding has no code. */
-function rowOf(one: Told): Record<string, unknown> {
+function rowOf(one: Reported): Record<string, unknown> {
   if (one.level === 'good') return { level: one.level, area: one.area, what: one.what };
   const { level, area, code, place, what, cure, fix, fixed, fixFailed } = one;
   return {

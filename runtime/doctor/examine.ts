@@ -32,12 +32,12 @@ export interface ExamRequest {
 }
 
 /** A finding as it is reported: fixed, or with the reason why it could not be. */
-export type Told = Finding & { readonly fixed?: true; readonly fixFailed?: string };
+export type Reported = Finding & { readonly fixed?: true; readonly fixFailed?: string };
 
 /** A gateway that does not answer within this time is considered hung. */
 const answerMs = 5_000;
 
-export async function examineHome(request: ExamRequest): Promise<readonly Told[]> {
+export async function examineHome(request: ExamRequest): Promise<readonly Reported[]> {
   const paths = placedPaths(request.home, request.env);
   if (statSync(paths.home, { throwIfNoEntry: false })?.isDirectory() !== true) return [missingHome(paths.home)];
   const gateway = await findGateway(paths.socket);
@@ -62,14 +62,14 @@ export async function examineHome(request: ExamRequest): Promise<readonly Told[]
       checkTargets(examined),
     ])
   ).flat();
-  const told: Told[] = [];
+  const reported: Reported[] = [];
   for (const finding of found.sort((one, other) => areas.indexOf(one.area) - areas.indexOf(other.area))) {
-    told.push(request.fix ? await fixed(finding) : finding);
+    reported.push(request.fix ? await fixed(finding) : finding);
   }
-  return told;
+  return reported;
 }
 
-async function fixed(finding: Finding): Promise<Told> {
+async function fixed(finding: Finding): Promise<Reported> {
   if (finding.level === 'good' || finding.fix === undefined) return finding;
   try {
     await finding.fix();

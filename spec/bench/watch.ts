@@ -1,5 +1,5 @@
 /**
- * Measures what looking on costs a request: the same gateway without an inspector, with one that nobody looks at, with a
+ * Measures what looking on costs a request: the same gateway without an inspector, with one without a viewer, with a
  * page, and with a terminal that follows. The eyes are in this process, so that only what the daemon does for them counts.
  * @see INS-3 in docs/specification.md
  */
@@ -25,7 +25,7 @@ const path = '/webhooks/held';
 const words = ['gateway', 'memory', 'auto', '1'];
 const subjects: readonly Watched[] = [
   { name: 'no inspector', words: [...words, 'off'], path },
-  { name: 'nobody looks', words: [...words, 'on'], path },
+  { name: 'no viewer', words: [...words, 'on'], path },
   { name: 'a page looks', words: [...words, 'on'], path, look: openStream },
   { name: 'a terminal follows', words: [...words, 'on'], path, look: follow },
 ];
