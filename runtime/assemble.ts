@@ -202,7 +202,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     random: Math.random,
     log,
   });
-  const root = createActor(inspector.sinces.remembering(supervisor), {
+  const root = createActor(inspector.stateTimes.remembering(supervisor), {
     input: { listens: settings().webhook.enabled, blocked: ports.blocked },
     clock: createClock(),
   });

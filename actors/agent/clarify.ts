@@ -35,7 +35,7 @@ export function createClarify(ask: AskPerson): BuiltInTool {
     offer: {
       name: 'clarify',
       description:
-        'Asks a person one question and waits for the answer. Often no one is there: ask only what cannot be decided otherwise.',
+        'Asks a person one question and waits for the answer. Often no one is there to answer: ask only what cannot be decided otherwise.',
       inputSchema: {
         type: 'object',
         properties: {

@@ -57,7 +57,7 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
         }
         const found = resultsIn(await boundedText(response));
         if (found === undefined) return failure('the search endpoint answered with what is no list of results');
-        return { text: spell(found.slice(0, most)), isError: false };
+        return { text: formatResults(found.slice(0, most)), isError: false };
       } catch {
         // The error may quote the address, which may contain credentials.
         if (signal.aborted) return failure('the run was stopped');
@@ -106,7 +106,7 @@ function plain(value: Json | undefined): string {
   return typeof value === 'string' ? cut(stripTags(value).replace(/\s+/g, ' ').trim(), longestSnippet) : '';
 }
 
-function spell(results: readonly Found[]): string {
+function formatResults(results: readonly Found[]): string {
   if (results.length === 0) return 'Nothing was found.';
   return results
     .map(({ title, url, snippet }, index) => `${index + 1}. ${title}\n${url}${snippet === '' ? '' : `\n${snippet}`}`)

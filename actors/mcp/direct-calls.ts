@@ -134,7 +134,7 @@ export function createDirectCalls(transport: Transport, timeoutMs: number, calls
         .catch((thrown: unknown) => settled(id, { kind: 'failed', thrown }));
       return () => {
         if (!waiting.has(id)) return;
-        tellCancelled(id, 'the caller gave it up');
+        tellCancelled(id, 'the caller cancelled it');
         settled(id, { kind: 'cancelled' });
       };
     },

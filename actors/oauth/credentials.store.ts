@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { StoredClient } from '../../machines/oauth/client-identity.ts';
-import { readTokenRecord, spellTokenRecord, type TokenRecord } from '../../machines/oauth/token-record.ts';
+import { formatTokenRecord, readTokenRecord, type TokenRecord } from '../../machines/oauth/token-record.ts';
 import type { Documents } from '../documents.ts';
 import { privateFile } from '../files.ts';
 import type { Logger } from '../ports.ts';
@@ -166,10 +166,10 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
       const files = [
         {
           path: path(server, '.meta'),
-          text: spell({ issuer, authorization_server_url: authorizationServerUrl, resource, metadata }),
+          text: toText({ issuer, authorization_server_url: authorizationServerUrl, resource, metadata }),
         },
-        ...(client === undefined ? [] : [{ path: path(server, '.client'), text: spellClient(client) }]),
-        { path: tokensPath(server), text: spellTokenRecord(tokens) },
+        ...(client === undefined ? [] : [{ path: path(server, '.client'), text: formatClient(client) }]),
+        { path: tokensPath(server), text: formatTokenRecord(tokens) },
       ];
       await documents.write(files);
       demanded.delete(server);
@@ -179,7 +179,7 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
     },
     async saveTokens(server, tokens) {
       try {
-        await documents.write([{ path: tokensPath(server), text: spellTokenRecord(tokens) }]);
+        await documents.write([{ path: tokensPath(server), text: formatTokenRecord(tokens) }]);
         unwritten.delete(server);
       } catch (thrown) {
         unwritten.set(server, { tokens, over: documents.at(tokensPath(server)).stamp() });
@@ -190,7 +190,7 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
       const stored = [...unwritten].map(([server, { tokens, over }]) => {
         const path = tokensPath(server);
         return documents.locked(path, async () => {
-          if (documents.at(path).stamp() === over) await documents.write([{ path, text: spellTokenRecord(tokens) }]);
+          if (documents.at(path).stamp() === over) await documents.write([{ path, text: formatTokenRecord(tokens) }]);
           unwritten.delete(server);
         });
       });
@@ -214,9 +214,9 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
   };
 }
 
-function spellClient(client: StoredClient): string {
+function formatClient(client: StoredClient): string {
   const { issuer, clientId, clientSecret, authMethod, redirectUri, clientName, scope } = client;
-  return spell({
+  return toText({
     issuer,
     client_id: clientId,
     client_secret: clientSecret,
@@ -227,7 +227,7 @@ function spellClient(client: StoredClient): string {
   });
 }
 
-function spell(value: Record<string, unknown>): string {
+function toText(value: Record<string, unknown>): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 

@@ -7,7 +7,7 @@
 import { DiagLogLevel, diag, ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { BatchSpanProcessor, TracerProvider, type TracerProviderOptions } from '@opentelemetry/sdk-trace';
-import { readTraceparent, spellTraceparent } from '../../machines/base/traceparent.ts';
+import { formatTraceparent, readTraceparent } from '../../machines/base/traceparent.ts';
 import type { Logger } from '../ports.ts';
 
 export interface TracerSettings {
@@ -85,7 +85,7 @@ export function openTracer({ endpoint, serviceName, version, log, batchMs }: Tra
       const span = tracer.startSpan(name, { kind: kinds[kind], startTime: startMs }, context);
       const { traceId, spanId, traceFlags } = span.spanContext();
       return {
-        traceparent: spellTraceparent({ traceId, spanId, sampled: (traceFlags & TraceFlags.SAMPLED) !== 0 }),
+        traceparent: formatTraceparent({ traceId, spanId, sampled: (traceFlags & TraceFlags.SAMPLED) !== 0 }),
         end(attributes, endMs, failed) {
           for (const [key, value] of Object.entries(attributes)) {
             if (value !== undefined) span.setAttribute(key, value);

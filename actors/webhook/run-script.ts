@@ -7,7 +7,7 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
-import { type JsonObject, spell } from '../../machines/base/json.ts';
+import { type JsonObject, stringify } from '../../machines/base/json.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { ScriptResult } from '../../machines/webhook/script-outcome.ts';
 import { confined } from '../confine.ts';
@@ -50,7 +50,7 @@ export function createRunScript({ scripts, home }: ScriptSettings): RunScript {
       argv,
       cwd: home,
       env: scrubbedEnv({ AGENT_ROUTE: route.name, AGENT_PROFILE: route.profile }),
-      stdin: spell(payload),
+      stdin: stringify(payload),
       timeoutMs: route.scriptTimeoutMs,
       maxOutputBytes,
       signal,

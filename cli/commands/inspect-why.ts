@@ -44,7 +44,7 @@ export async function explainDelivery(context: CommandContext): Promise<ExitCode
 function chapterLines(context: CommandContext, { title, actor, began, ended, stairs }: Chapter): string[] {
   const { out } = context;
   const took =
-    ended === undefined ? `  for ${ago(new Date(began).toISOString(), Date.now())}` : `  ${spellSpan(ended - began)}`;
+    ended === undefined ? `  for ${ago(new Date(began).toISOString(), Date.now())}` : `  ${formatTook(ended - began)}`;
   const width = Math.max(0, ...stairs.map(({ state }) => stateWords(state).length));
   return [
     line(out, [
@@ -91,7 +91,7 @@ function textLines(context: CommandContext, { texts = [] }: Stair): string[] {
 }
 
 /** A duration, rounded for people. */
-function spellSpan(ms: number): string {
+function formatTook(ms: number): string {
   if (ms < 1_000) return `${ms} ms`;
   return ms < 60_000
     ? `${(ms / 1_000).toFixed(1)} s`

@@ -198,12 +198,12 @@ function printAnswer(context: CommandContext, answer: Result<'mcp.call'>): ExitC
     context.out.complain(`agent: ${oneLine(answer.error.message)} [${answer.error.code}]\n`);
     return 1;
   }
-  for (const block of answer.content) context.out.print(`${plain(spellBlock(block))}\n`);
+  for (const block of answer.content) context.out.print(`${plain(formatBlock(block))}\n`);
   return answer.isError ? 1 : 0;
 }
 
 /** A content block as text; other types are described. */
-function spellBlock(block: JsonObject): string {
+function formatBlock(block: JsonObject): string {
   if (block.type === 'text') return String(block.text);
   if (block.type === 'resource_link') return `[${String(block.name ?? 'resource')}] ${String(block.uri)}`;
   if (block.type === 'resource') {

@@ -38,15 +38,15 @@ export async function showRun(context: CommandContext): Promise<ExitCode> {
   const { transcript, ...run } = await context.ask('runs.show', params);
   if (hasFlag(context, 'json')) printJson(context, { ...run, ...(withTranscript ? { transcript } : {}) });
   else {
-    context.out.print(spellRun(context, run, withTranscript));
+    context.out.print(formatRun(context, run, withTranscript));
     for (const entry of (transcript ?? []) as readonly JsonObject[])
-      context.out.print(`\n${spellEntry(context, entry)}`);
+      context.out.print(`\n${formatEntry(context, entry)}`);
   }
   return 0;
 }
 
 /** What the transcript contains is not shown before it. */
-function spellRun({ out }: CommandContext, run: RunDetail, withTranscript: boolean): string {
+function formatRun({ out }: CommandContext, run: RunDetail, withTranscript: boolean): string {
   const nowMs = Date.now();
   const { started_at, ended_at, response, superseded, events } = run;
   const head = labelled(out, [
@@ -99,7 +99,7 @@ export async function cancelRun(context: CommandContext): Promise<ExitCode> {
 }
 
 /** One transcript entry: its author and text. */
-function spellEntry({ out }: CommandContext, entry: JsonObject): string {
+function formatEntry({ out }: CommandContext, entry: JsonObject): string {
   const { kind, text, tool } = entry;
   const head = { call: `call ${String(tool)}`, result: entry.is_error === true ? 'error' : 'result' }[String(kind)];
   return `${dim(out, oneLine(head ?? String(kind)))}\n${indented(String(text ?? entry.arguments ?? ''), '  ')}\n`;

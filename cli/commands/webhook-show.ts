@@ -14,12 +14,12 @@ export async function showWebhook(context: CommandContext): Promise<ExitCode> {
     ...(profile === undefined ? {} : { profile }),
   });
   if (hasFlag(context, 'json')) printJson(context, row);
-  else context.out.print(spellRoute(context.out, row));
+  else context.out.print(formatRoute(context.out, row));
   return 0;
 }
 
 /** What a route accepts, what it does and where the outcome is sent; settings at their default are left out. */
-function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): string {
+function formatRoute(out: Output, { definition: route, ...row }: RouteDetail): string {
   const { coalesce, createdAt, concurrency, prompt } = route;
   const since = createdAt === undefined ? '' : `, since ${moment(createdAt, Date.now())}`;
   const head = labelled(out, [
@@ -31,7 +31,7 @@ function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): st
     ['Events', row.events.join(', ') || 'all'],
     ['Filters', route.filters.map((condition) => JSON.stringify(condition)).join('\n')],
     ['Script', route.script && `${route.script}, for at most ${route.scriptTimeoutMs / 1_000} s`],
-    ['Batch', coalesce && spellBurst(coalesce)],
+    ['Batch', coalesce && formatBurst(coalesce)],
     ['Leads to', leadsTo(route)],
     ['At once', concurrency === undefined ? undefined : counted(concurrency, 'run')],
     ['Skills', route.skills.join(', ')],
@@ -39,17 +39,17 @@ function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): st
     [
       'Delivers',
       (route.deliverTo ?? [{ ...route, to: row.deliver, extra: route.deliverExtra, when: [] }])
-        .map(spellDelivery)
+        .map(formatDelivery)
         .join('\n'),
     ],
-    ['On failure', route.onFailure && spellPlace(route.onFailure, route.onFailureExtra ?? {})],
+    ['On failure', route.onFailure && formatPlace(route.onFailure, route.onFailureExtra ?? {})],
   ]);
   const title = route.deliverOnly ? 'Text' : 'Prompt';
   const text = prompt === undefined ? `\n${dim(out, title)}\nThe complete payload.\n` : titledText(out, title, prompt);
   return titled(out, row.name, row.enabled ? 'enabled' : 'disabled') + head + text;
 }
 
-function spellDelivery({
+function formatDelivery({
   to,
   extra,
   when,
@@ -58,7 +58,7 @@ function spellDelivery({
 }: NonNullable<RouteDetail['definition']['deliverTo']>[number]): string {
   const conditions = when.map((condition) => JSON.stringify(condition)).join(' and ');
   return [
-    spellPlace(to, extra),
+    formatPlace(to, extra),
     ...(conditions === '' ? [] : [`  when ${conditions}`]),
     ...(text === undefined ? [] : [`  text ${JSON.stringify(text)}`]),
     ...(on === undefined ? [] : [`  on ${on.join(', ')}`]),
@@ -70,15 +70,15 @@ function leadsTo({ cronJob, deliverOnly }: RouteDetail['definition']): string {
   return deliverOnly ? 'a delivery, without a run' : 'an agent run';
 }
 
-function spellBurst({ key, windowMs, maxWaitMs, mode }: NonNullable<RouteDetail['definition']['coalesce']>): string {
+function formatBurst({ key, windowMs, maxWaitMs, mode }: NonNullable<RouteDetail['definition']['coalesce']>): string {
   const texts = mode === 'batch' ? 'one with all texts' : 'one';
   return `${texts} for events alike in ${key}, once none has come for ${windowMs / 1_000} s or after ${maxWaitMs / 1_000} s`;
 }
 
-function spellPlace(target: string, extra: JsonObject): string {
-  return [target, ...Object.entries(extra).map(([key, value]) => `${key} ${spellJson(value)}`)].join(', ');
+function formatPlace(target: string, extra: JsonObject): string {
+  return [target, ...Object.entries(extra).map(([key, value]) => `${key} ${formatJson(value)}`)].join(', ');
 }
 
-function spellJson(value: Json): string {
+function formatJson(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

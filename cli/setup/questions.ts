@@ -181,7 +181,7 @@ async function askAgent(prompts: Prompts, standing: Standing): Promise<Answers> 
       return { runner };
     case 'command': {
       const words = standing('agent', 'command');
-      const shown = Array.isArray(words) ? words.map((word) => spelled(String(word))).join(' ') : '';
+      const shown = Array.isArray(words) ? words.map((word) => quotedWord(String(word))).join(' ') : '';
       const text = await prompts.text('Its command', shown, (given) =>
         wordsOf(given).length === 0 ? 'A program, and every quote its end' : undefined,
       );
@@ -209,7 +209,7 @@ async function askModel(prompts: Prompts, standing: Standing): Promise<ModelAnsw
 function summary({ enabled, host, port, inspectorPort, secret, routes = [], runner, command, model }: Answers): string {
   const listener = enabled === true ? `on, at ${host}:${port}` : 'off';
   const held = secret === undefined ? [] : ['secret    into .env'];
-  const how = model === undefined ? (command ?? []).map(spelled).join(' ') : `${model.name}, ${model.baseUrl}`;
+  const how = model === undefined ? (command ?? []).map(quotedWord).join(' ') : `${model.name}, ${model.baseUrl}`;
   return [
     `webhooks  ${listener}`,
     ...(inspectorPort === undefined ? [] : [`inspector at port ${inspectorPort}`]),
@@ -233,7 +233,7 @@ function textOf(value: Json | undefined): string | undefined {
 }
 
 /** Quotes a word if a shell would not read it as one. */
-function spelled(word: string): string {
+function quotedWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 }
 

@@ -9,12 +9,12 @@ import type { ShapedResult } from '../mcp/tool-result.ts';
 
 /** Structured content repeats the content for programs, so it is used only if there is no other text. */
 export function toolText({ content, structuredContent }: ShapedResult): string {
-  const texts = content.map(spell).filter((text) => text !== '');
+  const texts = content.map(formatBlock).filter((text) => text !== '');
   if (texts.length > 0) return texts.join('\n');
   return structuredContent === undefined ? '(no content)' : JSON.stringify(structuredContent);
 }
 
-function spell(block: JsonObject): string {
+function formatBlock(block: JsonObject): string {
   switch (block.type) {
     case 'text':
       return String(block.text);

@@ -73,7 +73,7 @@ export function compilePath(path: string): (root: Json) => Json | undefined {
   };
 }
 
-export interface Spelling {
+export interface StringifyOptions {
   /** Characters (Unicode code points) after which the text ends, without a marker. */
   readonly limit?: number;
   /** Spaces per level; 0 for a single line. */
@@ -84,19 +84,22 @@ export interface Spelling {
  * Formats a value like `JSON.stringify`, but stops at the limit and supports any depth that the parser allows: indentation
  * grows with the square of the depth, and recursion would exhaust the stack.
  */
-export function spell(value: Json, { limit = Number.POSITIVE_INFINITY, indent = 0 }: Spelling = {}): string {
+export function stringify(
+  value: Json,
+  { limit = Number.POSITIVE_INFINITY, indent = 0 }: StringifyOptions = {},
+): string {
   // A character takes at most two UTF-16 units, so twice the limit is enough.
   const enough = limit * 2;
   const open: OpenValue[] = [];
-  let spelled = '';
+  let text = '';
   let next: Json | undefined = value;
-  while (spelled.length < enough) {
+  while (text.length < enough) {
     if (next !== undefined) {
       const opened = openedOf(next);
-      if (opened === undefined) spelled += JSON.stringify(next);
-      else if (opened.size === 0) spelled += opened.keys === undefined ? '[]' : '{}';
+      if (opened === undefined) text += JSON.stringify(next);
+      else if (opened.size === 0) text += opened.keys === undefined ? '[]' : '{}';
       else {
-        spelled += opened.keys === undefined ? '[' : '{';
+        text += opened.keys === undefined ? '[' : '{';
         open.push(opened);
       }
       next = undefined;
@@ -106,16 +109,16 @@ export function spell(value: Json, { limit = Number.POSITIVE_INFINITY, indent = 
     if (at === undefined) break;
     if (at.next === at.size) {
       open.pop();
-      spelled += lineBreak(open.length, indent) + (at.keys === undefined ? ']' : '}');
+      text += lineBreak(open.length, indent) + (at.keys === undefined ? ']' : '}');
       continue;
     }
-    spelled += (at.next === 0 ? '' : ',') + lineBreak(open.length, indent);
+    text += (at.next === 0 ? '' : ',') + lineBreak(open.length, indent);
     const key = at.keys?.[at.next];
-    if (key !== undefined) spelled += JSON.stringify(key) + (indent === 0 ? ':' : ': ');
+    if (key !== undefined) text += JSON.stringify(key) + (indent === 0 ? ':' : ': ');
     next = key === undefined ? (at.held as readonly Json[])[at.next] : (at.held as JsonObject)[key];
     at.next += 1;
   }
-  return cut(spelled, limit);
+  return cut(text, limit);
 }
 
 /** A list or object whose members are being written. */

@@ -68,7 +68,7 @@ function holdsLongDigits(text: string): boolean {
 
 /** Puts quotes around integers that are not exact. The text is valid JSON, so strings and numbers end where they should. */
 function withDigitsAsText(text: string): string {
-  let spelled = '';
+  let written = '';
   let kept = 0;
   let at = 0;
   while (at < text.length) {
@@ -78,13 +78,13 @@ function withDigitsAsText(text: string): string {
     else {
       const end = afterNumber(text, at);
       if (end - at >= longDigits && isInexact(text.slice(at, end))) {
-        spelled += `${text.slice(kept, at)}"${text.slice(at, end)}"`;
+        written += `${text.slice(kept, at)}"${text.slice(at, end)}"`;
         kept = end;
       }
       at = end;
     }
   }
-  return spelled + text.slice(kept);
+  return written + text.slice(kept);
 }
 
 /** A number with a fraction or an exponent is an approximation anyway. */

@@ -22,12 +22,12 @@ export function readTraceparent(text: string | undefined): TraceParts | undefine
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
-export function spellTraceparent({ traceId, spanId, sampled }: TraceParts): string {
+export function formatTraceparent({ traceId, spanId, sampled }: TraceParts): string {
   return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
 }
 
 /** The header to pass on if no span is made; undefined if it is invalid. */
 export function carriedTraceparent(text: string | undefined): string | undefined {
   const parts = readTraceparent(text);
-  return parts === undefined ? undefined : spellTraceparent(parts);
+  return parts === undefined ? undefined : formatTraceparent(parts);
 }

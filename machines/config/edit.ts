@@ -128,9 +128,9 @@ function nested(path: ConfigPath, value: Json): Json {
 function replaceValue(text: string, pair: Pair, value: Json): string | undefined {
   const [from, to] = (pair.value as Node | null)?.range ?? [];
   if (!isScalar(pair.value) || from === undefined || to === undefined || isJsonObject(value)) return undefined;
-  const spelled = spell(value);
+  const written = formatValue(value);
   // A key without a value has an empty range right after its colon.
-  return `${text.slice(0, from)}${from === to && text[from - 1] === ':' ? ' ' : ''}${spelled}${text.slice(to)}`;
+  return `${text.slice(0, from)}${from === to && text[from - 1] === ':' ? ' ' : ''}${written}${text.slice(to)}`;
 }
 
 /** `key:` without a value, perhaps with a comment, gets its mapping on the next lines. */
@@ -146,7 +146,7 @@ function intoMap(text: string, map: YAMLMap, value: Json): string | undefined {
   const [start, end] = map.range ?? [];
   if (start === undefined || end === undefined) return undefined;
   if (map.flow === true) {
-    const inner = spell(value).replace(/^\{\s*|\s*\}$/g, '');
+    const inner = formatValue(value).replace(/^\{\s*|\s*\}$/g, '');
     if (last === undefined) return `${text.slice(0, start)}{ ${inner} }${text.slice(end)}`;
     const at = endOf(last);
     return at === undefined ? undefined : `${text.slice(0, at)}, ${inner}${text.slice(at)}`;
@@ -165,7 +165,7 @@ function intoSeq(text: string, list: YAMLSeq, value: Json): string | undefined {
   const first = items[0]?.range?.[0];
   const at = last && endOfValue(last);
   if (first === undefined || at === undefined) return undefined;
-  if (list.flow === true) return `${text.slice(0, at)}, ${spell(value)}${text.slice(at)}`;
+  if (list.flow === true) return `${text.slice(0, at)}, ${formatValue(value)}${text.slice(at)}`;
   const dash = lineStart(text, first);
   return /^ *- +$/.test(dash) ? insertLines(text, at, [value], dash.indexOf('-')) : undefined;
 }
@@ -184,6 +184,6 @@ function append(text: string, value: Json): string {
 }
 
 /** Formats a value on one line. */
-function spell(value: Json): string {
+function formatValue(value: Json): string {
   return stringify(value, { lineWidth: 0, collectionStyle: 'flow' }).trimEnd();
 }

@@ -106,11 +106,11 @@ function readFields(written: string): ScheduleReading {
     }
   }
   // Minutes and hours stay as written: on days with a clock change, a step is not the same as its list.
-  const spelled = readings.map(({ values, star }, index) => {
+  const normalized = readings.map(({ values, star }, index) => {
     if (star) return '*';
     return index < 2 ? (texts[index] ?? '*') : values.join(',');
   });
-  return { kind: 'read', schedule: { kind: 'fields', expression: spelled.join(' ') } };
+  return { kind: 'read', schedule: { kind: 'fields', expression: normalized.join(' ') } };
 }
 
 function readField(text: string, field: Field): FieldReading {

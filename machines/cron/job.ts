@@ -105,7 +105,7 @@ export function readJob(record: JsonObject): CronJob | undefined {
     deliverExtra: isJsonObject(extra) ? extra : {},
     ...(typeof onFailure === 'string' ? { onFailure } : {}),
     ...(isJsonObject(onFailureExtra) ? { onFailureExtra } : {}),
-    ...(schedule === undefined || schedule === null ? {} : { schedule: spelled(schedule) }),
+    ...(schedule === undefined || schedule === null ? {} : { schedule: formatSchedule(schedule) }),
     ...(typeof timezone === 'string' && timezone !== '' ? { timezone } : {}),
     ...(typeof grace === 'number' && grace >= 0 ? { graceMs: grace * 1_000 } : {}),
     ...timeOf('createdAtMs', record.created_at),
@@ -228,7 +228,7 @@ function shownJson(value: Json | undefined): string {
 }
 
 /** A number or object is not a schedule; the finding shows it as JSON. */
-function spelled(schedule: Json): string {
+function formatSchedule(schedule: Json): string {
   return typeof schedule === 'string' ? schedule : JSON.stringify(schedule);
 }
 

@@ -8,7 +8,7 @@ import { isJsonObject, type Json } from '../base/json.ts';
 import { inQuotes } from '../base/shown-json.ts';
 import { isReservedVariable } from '../config/program-variables.ts';
 import type { ForeignServer } from './foreign-files.ts';
-import { spelled } from './secret-places.ts';
+import { variableName } from './secret-places.ts';
 
 /** A variable that the entry refers to and a person must set. */
 export interface WantedVariable {
@@ -45,7 +45,7 @@ function ownReference(
 ): string {
   if (inner.startsWith('input:')) {
     const id = inner.slice('input:'.length);
-    const [prefix, own] = [spelled(server.name), spelled(id)];
+    const [prefix, own] = [variableName(server.name), variableName(id)];
     const named = own.startsWith(`${prefix}_`) ? own : `${prefix}_${own}`;
     const variable = isReservedVariable(named) ? `MCP_${named}` : named;
     wanted.push({ variable, why: inQuotes(server.inputs[id] ?? id) });

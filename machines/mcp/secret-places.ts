@@ -36,7 +36,7 @@ export function takeSecrets(
     secrets.push({ variable, value });
     return `\${${variable}}`;
   };
-  const prefix = spelled(server);
+  const prefix = variableName(server);
   const isTaken = (name: string, text: string): boolean => (takes === 'all' ? isLiteral(text) : isSecret(name, text));
   const taken: Record<string, Json> = { ...entry };
   if (isJsonObject(entry.env)) {
@@ -66,7 +66,7 @@ export function isSecret(name: string, text: string): boolean {
 }
 
 /** Formats a name with the letters, digits and underscores of a variable. */
-export function spelled(name: string): string {
+export function variableName(name: string): string {
   const letters = separated(name)
     .toUpperCase()
     .replace(/[^A-Z0-9]+/g, '_')
@@ -79,7 +79,7 @@ type Put = (wanted: string, value: string) => string;
 function headerOf(name: string, text: string, prefix: string, put: Put): string {
   const [, word, rest] = scheme.exec(text) ?? [];
   if (word !== undefined && rest !== undefined) return `${word} ${put(`${prefix}_TOKEN`, rest)}`;
-  return put(`${prefix}_${spelled(name)}`, text);
+  return put(`${prefix}_${variableName(name)}`, text);
 }
 
 /** `--token x`, `--token=x`, `--header "Authorization: Bearer x"`, and anything with the shape of a secret. */
@@ -99,13 +99,13 @@ function argumentsOf(args: readonly Json[], prefix: string, put: Put): Json[] {
       return `${name}${between}${kept.word}${put(`${prefix}_${nameOf(name, kept.word)}`, kept.value)}`;
     }
     const isNext = before !== '' && flag === '' && isSecret(before, text) && secretName.test(separated(before));
-    if (isNext) return put(`${prefix}_${spelled(before)}`, text);
+    if (isNext) return put(`${prefix}_${variableName(before)}`, text);
     return flag === '' && redactShapes(text) !== text ? put(`${prefix}_SECRET`, text) : argument;
   });
 }
 
 function nameOf(name: string, word: string): string {
-  return word === '' ? spelled(name) : 'TOKEN';
+  return word === '' ? variableName(name) : 'TOKEN';
 }
 
 /** The password in the URL, and the values of query parameters with secret-sounding names. */
@@ -116,13 +116,13 @@ function urlOf(url: string, prefix: string, put: Put): string {
       return `${before}${put(`${prefix}_PASSWORD`, password)}`;
     })
     .replace(/([?&])([^=&#]+)=([^&#]+)/g, (whole, mark: string, name: string, value: string) =>
-      isSecret(name, value) ? `${mark}${name}=${put(`${prefix}_${spelled(name)}`, value)}` : whole,
+      isSecret(name, value) ? `${mark}${name}=${put(`${prefix}_${variableName(name)}`, value)}` : whole,
     );
 }
 
 /** Keeps a name that is valid as a variable, so that it is recognizable. */
 function ownName(name: string, prefix: string): string {
-  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : `${prefix}_${spelled(name)}`;
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : `${prefix}_${variableName(name)}`;
 }
 
 function isLiteral(text: string): boolean {

@@ -5,7 +5,7 @@
  */
 
 import { isReservedVariable } from '../config/program-variables.ts';
-import { spelled } from './secret-places.ts';
+import { variableName } from './secret-places.ts';
 
 export interface Variables {
   /** The variables of `.env`, including planned ones. */
@@ -17,7 +17,7 @@ export interface Variables {
 
 /** Returns a name that only this server's entry refers to: neither the gateway nor another entry reads it. */
 export function ownVariable(wanted: string, server: string): string {
-  const prefix = spelled(server);
+  const prefix = variableName(server);
   return `MCP_${wanted.startsWith(`${prefix}_`) ? wanted : `${prefix}_${wanted}`}`;
 }
 

@@ -103,7 +103,7 @@ export function readTokenRecord(text: string): TokenRecord | undefined {
   };
 }
 
-export function spellTokenRecord(record: TokenRecord): string {
+export function formatTokenRecord(record: TokenRecord): string {
   const { accessToken, refreshToken, scope, expiresAtMs, issuedAtMs, url, issuer, clientId } = record;
   return `${JSON.stringify(
     {

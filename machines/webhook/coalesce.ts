@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import { cut } from '../base/json.ts';
-import { compileReading, compileTemplate, spellValue, type TemplateView } from './template.ts';
+import { compileReading, compileTemplate, formatValue, type TemplateView } from './template.ts';
 
 /** Events of one entity that are collected for one run. */
 export interface Burst {
@@ -73,7 +73,7 @@ export function compileCoalesceKey(key: string): (view: TemplateView) => string 
     const read = compileReading(key);
     return (view) => {
       const found = read(view);
-      return found === undefined || found === null || found === '' ? undefined : bounded(spellValue(found));
+      return found === undefined || found === null || found === '' ? undefined : bounded(formatValue(found));
     };
   }
   const template = compileTemplate(key, 'whole');

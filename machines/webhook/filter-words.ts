@@ -25,7 +25,7 @@ export function filterWords(condition: JsonObject): string {
     if (key === 'exists' || key === 'missing')
       return [(value === false) === (key === 'exists') ? 'is missing' : 'exists'];
     const words = Object.hasOwn(operators, key) ? operators[key] : undefined;
-    return words === undefined ? [] : [`${words} ${spelled(value)}`];
+    return words === undefined ? [] : [`${words} ${formatValue(value)}`];
   });
   return `${name} ${tests.join(' and ')}`.trim();
 }
@@ -34,7 +34,7 @@ function group(conditions: readonly Json[], word: string): string {
   return conditions.map((one) => (isJsonObject(one) ? `(${filterWords(one)})` : '')).join(` ${word} `);
 }
 
-function spelled(value: Json | undefined): string {
-  if (Array.isArray(value)) return value.map((one: Json) => spelled(one)).join(', ');
+function formatValue(value: Json | undefined): string {
+  if (Array.isArray(value)) return value.map((one: Json) => formatValue(one)).join(', ');
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -5,7 +5,7 @@
  * @see RTE-3 in docs/specification.md
  */
 
-import { cut, type Json, type JsonObject, spell } from '../base/json.ts';
+import { cut, type Json, type JsonObject, stringify } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
 import { readJson } from '../base/read-json.ts';
 import type { Route } from '../config/route.ts';
@@ -435,6 +435,6 @@ function triedText({ field, operator, operand, saw, undecided, because, inner }:
 
 /** A value may be as big and as deep as a body; only the shown part is formatted. */
 function shown(value: Json): string {
-  const text = spell(value, { limit: shownLimit + 1 });
+  const text = stringify(value, { limit: shownLimit + 1 });
   return text.length > shownLimit ? `${cut(text, shownLimit)}…` : text;
 }

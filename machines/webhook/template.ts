@@ -4,7 +4,7 @@
  * @see TPL-1 and TPL-2 in docs/specification.md
  */
 
-import { compilePath, isJsonObject, type Json, type JsonObject, spell } from '../base/json.ts';
+import { compilePath, isJsonObject, type Json, type JsonObject, stringify } from '../base/json.ts';
 import { templateToken } from '../config/route.ts';
 
 export interface TemplateView {
@@ -86,9 +86,9 @@ export function compileReading(token: string): (view: TemplateView) => Json | un
 }
 
 /** The text of a value: strings unchanged, lists and objects as JSON up to the limit, other values as JSON. */
-export function spellValue(value: Json, limit?: number): string {
+export function formatValue(value: Json, limit?: number): string {
   if (typeof value === 'string') return value;
-  if (typeof value === 'object' && value !== null) return spell(value, limit === undefined ? {} : { limit });
+  if (typeof value === 'object' && value !== null) return stringify(value, limit === undefined ? {} : { limit });
   return JSON.stringify(value);
 }
 
@@ -100,14 +100,14 @@ function wholeCharacters(text: string): string {
 function compileToken(token: string, values: 'cut' | 'whole'): (view: TemplateView) => string {
   if (token === '__raw__') {
     return values === 'whole'
-      ? (view) => spell(view.payload)
-      : (view) => spell(view.payload, { limit: rawLimit, indent: 2 });
+      ? (view) => stringify(view.payload)
+      : (view) => stringify(view.payload, { limit: rawLimit, indent: 2 });
   }
   const read = compileReading(token);
   const limit = values === 'whole' ? undefined : nestedLimit;
   return (view) => {
     const found = read(view);
-    return found === undefined ? `{${token}}` : spellValue(found, limit);
+    return found === undefined ? `{${token}}` : formatValue(found, limit);
   };
 }
 

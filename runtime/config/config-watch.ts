@@ -20,14 +20,14 @@ export interface WatchedConfig {
 
 /** Calls back after a change of any of the files, until the returned function is called. */
 export function watchConfig({ read, paths, changed }: WatchedConfig, every: Every): () => void {
-  const spelled = (stamp: (path: string) => string | undefined): string =>
+  const stamps = (stamp: (path: string) => string | undefined): string =>
     paths()
       .map((path) => stamp(path) ?? 'none')
       .join('\n');
-  let seen: string | undefined = spelled((path) => read.get(path));
+  let seen: string | undefined = stamps((path) => read.get(path));
   let last = seen;
   return every(() => {
-    const now = spelled(stampOf);
+    const now = stamps(stampOf);
     // An editor may empty a file before it writes, and an empty file is a valid configuration: wait until it is stable.
     const rests = now === last;
     last = now;

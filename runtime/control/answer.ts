@@ -9,7 +9,7 @@ import type { Json } from '../../machines/base/json.ts';
 import type { Asker } from './audit.ts';
 import { type CommandHost, type CommandPeer, refuse } from './command.ts';
 import { commands } from './commands.ts';
-import { type RpcRequest, rpcCodes, spellError, spellResult } from './protocol.ts';
+import { formatError, formatResult, type RpcRequest, rpcCodes } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 
 const noOtherNode = 'gateway.journal is not postgres, so this gateway has no others; leave --node out';
@@ -25,14 +25,14 @@ export async function answerRequest(
 ): Promise<() => string> {
   const { commandOf = (name) => commands.get(name) } = host;
   const command = commandOf(method);
-  if (command === undefined) return () => spellError(id, { code: rpcCodes.method, message: `no method "${method}"` });
+  if (command === undefined) return () => formatError(id, { code: rpcCodes.method, message: `no method "${method}"` });
   const failed = (thrown: unknown): string => {
     const refused = thrown instanceof Refusal ? thrown : undefined;
     const code = refused?.code === 'params-missing' ? rpcCodes.params : rpcCodes.refused;
     const { field } = refused ?? {};
     const data =
       refused === undefined ? {} : { data: { code: refused.code, ...(field === undefined ? {} : { field }) } };
-    return spellError(id, { code, message: peer.redact(causeOf(thrown)), ...data });
+    return formatError(id, { code, message: peer.redact(causeOf(thrown)), ...data });
   };
   try {
     const { node: _, ...own } = params;
@@ -43,7 +43,7 @@ export async function answerRequest(
     if (peer.asker !== undefined) host.audit?.add(peer.asker, { method, params });
     return () => {
       try {
-        return spellResult(id, result);
+        return formatResult(id, result);
       } catch (thrown) {
         return failed(thrown);
       }

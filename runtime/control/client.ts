@@ -9,7 +9,7 @@ import { connect, type Socket } from 'node:net';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Ask, Notices } from './contract.ts';
 import { createLineSplitter } from './lines.ts';
-import { type RpcError, readMessage, spellRequest } from './protocol.ts';
+import { formatRequest, type RpcError, readMessage } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
@@ -115,7 +115,7 @@ function clientOf(socket: Socket, always: JsonObject): ControlClient {
       const id = next;
       next += 1;
       waiting.set(id, { resolve, reject });
-      socket.write(spellRequest({ id, method, params: { ...params, ...always } }));
+      socket.write(formatRequest({ id, method, params: { ...params, ...always } }));
     });
   return {
     call,

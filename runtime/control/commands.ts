@@ -42,7 +42,7 @@ import type { Result, RunHistory } from './contract.ts';
 import { cronCommands } from './cron-commands.ts';
 import { databaseCommands } from './database-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
-import { choiceOf, queryOf, spellChoice } from './event-choice.ts';
+import { choiceOf, formatChoice, queryOf } from './event-choice.ts';
 import { eventCommands } from './event-commands.ts';
 import { askedRouteOf, profileOf, subscribe, unsubscribe } from './home-view.ts';
 import { importCommands } from './import-commands.ts';
@@ -141,7 +141,7 @@ const table: Commands = {
       found ??
       refuse(
         'delivery-unknown',
-        `no delivery ${spellChoice(id, choice)} is in the history; \`agent events\` lists them`,
+        `no delivery ${formatChoice(id, choice)} is in the history; \`agent events\` lists them`,
       )
     );
   }),

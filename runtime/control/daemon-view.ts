@@ -185,8 +185,8 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     ...createRunHistory({ ...ports, journal: keeper.journal }),
     cancelRun: ports.cancelRun,
     ...eventView,
-    tree: () => describeTree({ root, sinces: inspector.sinces, redact: ports.redactText }),
-    actor: (id) => spellActor(inspector.actor(id)),
+    tree: () => describeTree({ root, stateTimes: inspector.stateTimes, redact: ports.redactText }),
+    actor: (id) => formatActor(inspector.actor(id)),
     chart: inspector.chart,
     feed: inspector.feed,
     introduce: inspector.watcher.introduce,
@@ -197,7 +197,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
 }
 
 /** The details of an actor, with times as text. */
-function spellActor(details: ActorDetails | undefined): ActorShown | undefined {
+function formatActor(details: ActorDetails | undefined): ActorShown | undefined {
   if (details === undefined) return undefined;
   const { since, steps, events, timers, ...rest } = details;
   return {

@@ -28,7 +28,7 @@ export function queryOf(params: JsonObject): HistoryQuery {
 }
 
 /** The id with its filters, for messages. */
-export function spellChoice(id: string, { route, profile }: EventChoice): string {
+export function formatChoice(id: string, { route, profile }: EventChoice): string {
   const ofRoute = route === undefined ? '' : ` of route "${route}"`;
   return `"${id}"${ofRoute}${profile === undefined ? '' : ` of profile "${profile}"`}`;
 }

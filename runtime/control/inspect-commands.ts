@@ -11,7 +11,7 @@ import { createSessionFile, sessionsPath } from '../inspector/session-file.ts';
 import { createPageSessions, type EndedSessions } from '../inspector/sessions.ts';
 import { type Commands, daemonOf, ofDaemon, optionalText, textOf } from './command.ts';
 import type { FollowQuery } from './contract.ts';
-import { choiceOf, spellChoice } from './event-choice.ts';
+import { choiceOf, formatChoice } from './event-choice.ts';
 import { Refusal } from './refusal.ts';
 import { findingsOf } from './webhook-doctor.ts';
 
@@ -34,7 +34,7 @@ export const inspectCommands = {
       if (story !== undefined) return story;
       throw new Refusal(
         'delivery-unknown',
-        `no delivery ${spellChoice(id, choice)} is in the history; \`agent events\` lists them`,
+        `no delivery ${formatChoice(id, choice)} is in the history; \`agent events\` lists them`,
       );
     },
   },

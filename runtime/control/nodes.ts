@@ -13,7 +13,7 @@ import { answerRequest } from './answer.ts';
 import type { Asker } from './audit.ts';
 import { type CommandHost, daemonOf, refuse } from './command.ts';
 import type { ApprovalRow, GatewayStatus, NodeRow, Nodes } from './contract.ts';
-import { type RpcRequest, readMessage, rpcCodes, spellError, spellRequest } from './protocol.ts';
+import { formatError, formatRequest, type RpcRequest, readMessage, rpcCodes } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 
 export interface NodesPorts {
@@ -71,7 +71,7 @@ export function createNodes(ports: NodesPorts): Nodes {
     asker?: Asker,
   ): Promise<Json> {
     const waitMs = isElsewhere[method] === undefined && !ofLeader.has(method) ? lookMs : actMs;
-    const question = JSON.stringify({ request: spellRequest({ id: 1, method, params }), asker });
+    const question = JSON.stringify({ request: formatRequest({ id: 1, method, params }), asker });
     const beganMs = steadyMs();
     const answer = await asks.ask(session, question, waitMs);
     if (answer === undefined) {
@@ -235,10 +235,10 @@ export function createNodes(ports: NodesPorts): Nodes {
         asker: asked?.asker ?? unknownAsker,
       };
       if (!askable.has(method))
-        return spellError(request.id, { code: rpcCodes.method, message: `no method "${method}" for another gateway` });
+        return formatError(request.id, { code: rpcCodes.method, message: `no method "${method}" for another gateway` });
       // A rule for further calls is written into the home of this gateway.
       if (request.params.remember === 'always')
-        return spellError(request.id, {
+        return formatError(request.id, {
           code: rpcCodes.refused,
           message:
             'only this gateway itself may always allow a tool; answer for the call or the run, or at this gateway',

@@ -11,7 +11,7 @@ import type { EventRecord } from '../../machines/webhook/record.ts';
 import type { ReplayChanges } from '../webhook/replay.ts';
 import { type CommandHost, type Commands, daemonOf, ofDaemon, optionalText, refuse, textOf } from './command.ts';
 import type { EventChoice } from './contract.ts';
-import { choiceOf, spellChoice } from './event-choice.ts';
+import { choiceOf, formatChoice } from './event-choice.ts';
 import { type HomeDesk, knownRouteOf, profileOf, readDesk, routeUrl } from './home-view.ts';
 import { findingsOf } from './webhook-doctor.ts';
 
@@ -38,7 +38,7 @@ export const openedEventCommands = {
       const daemon = daemonOf(host);
       const record = (await daemon.delivery(id, choice))?.record;
       if (record === undefined || record.body === '') {
-        return refuse('delivery-unknown', `no delivery ${spellChoice(id, choice)} is in the history with its body`);
+        return refuse('delivery-unknown', `no delivery ${formatChoice(id, choice)} is in the history with its body`);
       }
       return { curl: curlOf(record, host) };
     },
@@ -49,7 +49,7 @@ export const openedEventCommands = {
     const choice = choiceOf(params);
     const answer = await daemon.replay(id, choice, changesOf(params));
     return (
-      answer ?? refuse('delivery-unknown', `no delivery ${spellChoice(id, choice)} is in the history with its body`)
+      answer ?? refuse('delivery-unknown', `no delivery ${formatChoice(id, choice)} is in the history with its body`)
     );
   }),
 } satisfies Partial<Commands>;
@@ -58,7 +58,7 @@ function unknownEvent(id: string, choice: EventChoice, host: CommandHost): never
   const days = Math.round((deskOf(host).home.main.settings.gateway.history.maxAgeMs ?? 0) / 86_400_000);
   return refuse(
     'delivery-unknown',
-    `event ${spellChoice(id, choice)} is no longer in the history (kept ${days} days); \`agent events\` lists the others`,
+    `event ${formatChoice(id, choice)} is no longer in the history (kept ${days} days); \`agent events\` lists the others`,
   );
 }
 

@@ -38,20 +38,20 @@ export const rpcCodes = {
 /** A longer request is refused. Answers have no such limit. */
 export const longestLine = 8 * 1_048_576;
 
-export function spellResult(id: RpcRequest['id'], result: Json): string {
+export function formatResult(id: RpcRequest['id'], result: Json): string {
   return `${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`;
 }
 
-export function spellError(id: RpcRequest['id'], error: RpcError): string {
+export function formatError(id: RpcRequest['id'], error: RpcError): string {
   return `${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`;
 }
 
-export function spellRequest({ id, method, params }: RpcRequest): string {
+export function formatRequest({ id, method, params }: RpcRequest): string {
   return `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
 }
 
 /** Params that are a string are already JSON. */
-export function spellNotification(method: string, params: object | string): string {
+export function formatNotification(method: string, params: object | string): string {
   return notificationParts(method, params).join('');
 }
 

@@ -17,7 +17,7 @@ import { type Asker, atTerminal } from './audit.ts';
 import type { CommandHost } from './command.ts';
 import { createLineSplitter } from './lines.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
-import { longestLine, notificationParts, readMessage, rpcCodes, spellError } from './protocol.ts';
+import { formatError, longestLine, notificationParts, readMessage, rpcCodes } from './protocol.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
 export interface ControlSettings {
@@ -158,11 +158,11 @@ export function serveConnection(
     longestLine,
     (line) => {
       const message = readMessage(line);
-      if (message.kind === 'malformed') outbox.expect()(() => spellError(message.id, message.error));
+      if (message.kind === 'malformed') outbox.expect()(() => formatError(message.id, message.error));
       else if (message.kind === 'request') void answerRequest(message.request, host, peer).then(outbox.expect());
     },
     () => {
-      outbox.expect()(() => spellError(null, { code: rpcCodes.request, message: 'the line is too long' }));
+      outbox.expect()(() => formatError(null, { code: rpcCodes.request, message: 'the line is too long' }));
       outbox.finish(lastWordsMs);
     },
   );

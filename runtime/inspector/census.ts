@@ -8,12 +8,12 @@ import type { AnyActorRef } from 'xstate';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
 import type { ActorNode } from '../control/contract.ts';
 import { machineOf } from './address.ts';
-import type { Sinces } from './sinces.ts';
 import { stateOf, viewOf } from './snapshot-view.ts';
+import type { StateTimes } from './state-times.ts';
 
 export interface CensusPorts {
   readonly root: AnyActorRef;
-  readonly sinces: Sinces;
+  readonly stateTimes: StateTimes;
   /** Redacts an address, which may contain a batch key from outside. */
   readonly redact: (text: string) => string;
 }
@@ -61,7 +61,7 @@ function nodeOf(living: Living, ports: CensusPorts): ActorNode {
     id: ports.redact(living.path),
     machine: machineOf(living.ref),
     state: stateOf(snapshot),
-    since: new Date(snapshot.since ?? ports.sinces.sinceOf(living.ref)).toISOString(),
+    since: new Date(snapshot.since ?? ports.stateTimes.sinceOf(living.ref)).toISOString(),
     children: listed,
     ...(more > 0 ? { more } : {}),
   };

@@ -12,8 +12,8 @@ import { timersOf } from '../system/timers.ts';
 import { labelOf } from './charts.ts';
 import type { History } from './history.ts';
 import type { Rows } from './rows.ts';
-import type { Sinces } from './sinces.ts';
 import { stateOf, viewOf } from './snapshot-view.ts';
+import type { StateTimes } from './state-times.ts';
 import type { Subjects } from './subjects.ts';
 import type { ActorDetails, StepRow, TimerRow } from './wire.ts';
 
@@ -22,7 +22,7 @@ export interface DetailPorts {
   readonly rows: Rows;
   readonly subjects: Subjects;
   readonly history: History;
-  readonly sinces: Sinces;
+  readonly stateTimes: StateTimes;
   readonly redactor: Redactor;
 }
 
@@ -53,9 +53,9 @@ export function describeActor(id: string, ports: DetailPorts): ActorDetails | un
 function stepsOf(
   ref: AnyActorRef,
   row: { readonly id: string; readonly machine: string },
-  { history, sinces }: DetailPorts,
+  { history, stateTimes }: DetailPorts,
 ): readonly StepRow[] {
-  const own = viewOf(ref).steps ?? sinces.stepsOf(ref);
+  const own = viewOf(ref).steps ?? stateTimes.stepsOf(ref);
   const seen = history.stepsOf(row.id);
   if (own.length <= seen.length) return seen;
   return own.map((step, index) => ({ seq: index, actor: row.id, machine: row.machine, ...step }));

@@ -35,16 +35,16 @@ export function stepOf(taken: Taken, event: string): JsonObject {
 export function createStepFormat(): (taken: Taken, event: string) => string {
   const known = new WeakMap<Taken, Map<string, string>>();
   return (taken, event) => {
-    let spelled = known.get(taken);
-    if (spelled === undefined) {
-      spelled = new Map();
-      known.set(taken, spelled);
+    let byEvent = known.get(taken);
+    if (byEvent === undefined) {
+      byEvent = new Map();
+      known.set(taken, byEvent);
     }
-    let step = spelled.get(event);
+    let step = byEvent.get(event);
     if (step === undefined) {
       step = JSON.stringify(stepOf(taken, event)).slice(1);
-      if (spelled.size >= mostEvents) spelled.clear();
-      spelled.set(event, step);
+      if (byEvent.size >= mostEvents) byEvent.clear();
+      byEvent.set(event, step);
     }
     return step;
   };

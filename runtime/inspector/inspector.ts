@@ -24,7 +24,7 @@ import type { InspectorServer } from './server.ts';
 import { createSessionFile, sessionsPath } from './session-file.ts';
 import { createPageSessions, type EndedSessions, type PageGuest } from './sessions.ts';
 import { mayStay } from './sign-in.ts';
-import { createSinces, type Sinces } from './sinces.ts';
+import { createStateTimes, type StateTimes } from './state-times.ts';
 import { createSubjects } from './subjects.ts';
 import { createTap } from './tap.ts';
 import { createWatcher, type Watcher } from './watcher.ts';
@@ -52,7 +52,7 @@ export interface ListenerState {
 export interface Inspector {
   readonly feed: Feed;
   readonly watcher: Watcher;
-  readonly sinces: Sinces;
+  readonly stateTimes: StateTimes;
   /** What is observed; no transition is recorded without a viewer. */
   watched(): Watched;
   /** Calls back whenever an actor takes a step, until the returned function is called. */
@@ -79,9 +79,9 @@ export function createInspector(ports: InspectorPorts): Inspector {
   const tap = createTap(root, (error) => {
     log.warnOnce('inspector', 'inspector: a record was left out', { error: String(error) });
   });
-  const sinces = createSinces(nowMs);
+  const stateTimes = createStateTimes(nowMs);
   const subjects = createSubjects({ redactor, deliveryOf: ports.deliveryOf });
-  const rows = createRows({ root, redactor, sinces, subjects });
+  const rows = createRows({ root, redactor, stateTimes, subjects });
   const history = createHistory();
   const feed = createFeed({
     tap,
@@ -101,7 +101,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
     createSessionFile(() => sessionsPath(ports.host().source.home), log),
   );
   const actor = (id: string): ActorDetails | undefined =>
-    describeActor(id, { find: (address) => findActor(address, root()), rows, subjects, history, sinces, redactor });
+    describeActor(id, { find: (address) => findActor(address, root()), rows, subjects, history, stateTimes, redactor });
 
   /** Listeners of the overview, which follow no actor. */
   const own = new Set<() => void>();
@@ -150,7 +150,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
   return {
     feed,
     watcher: createWatcher({ tap, rows, subjects, redactor, nowMs }),
-    sinces,
+    stateTimes,
     watched: tap.watched,
     onStep(listener) {
       const end = tap.listen('steps', listener);

@@ -11,12 +11,12 @@ import { answerRequest } from '../control/answer.ts';
 import { onlyReads } from '../control/audit.ts';
 import type { CommandHost } from '../control/command.ts';
 import {
+  formatError,
+  formatNotification,
   longestLine,
   type RpcRequest,
   readMessage,
   rpcCodes,
-  spellError,
-  spellNotification,
 } from '../control/protocol.ts';
 import { pageAccessOf } from './page-methods.ts';
 import { freshMs, type PageGuest } from './sessions.ts';
@@ -43,19 +43,19 @@ export async function answerPage(
   { host, redact, isFresh, guest }: PageRpcPorts & { readonly isFresh: () => boolean; readonly guest: PageGuest },
 ): Promise<void> {
   if (request.headers['content-type']?.split(';')[0] !== 'application/json') {
-    end(response, 415, spellError(null, { code: rpcCodes.request, message: 'the body must be application/json' }));
+    end(response, 415, formatError(null, { code: rpcCodes.request, message: 'the body must be application/json' }));
     return;
   }
   const body = await bodyOf(request, response, longestLine);
   if (body === undefined) {
-    end(response, 413, spellError(null, { code: rpcCodes.request, message: 'the body is too long' }));
+    end(response, 413, formatError(null, { code: rpcCodes.request, message: 'the body is too long' }));
     return;
   }
   const message = readMessage(body);
   if (message.kind !== 'request') {
     const error =
       message.kind === 'malformed' ? message.error : { code: rpcCodes.request, message: 'the message is no request' };
-    end(response, 400, spellError(message.kind === 'malformed' ? message.id : null, error));
+    end(response, 400, formatError(message.kind === 'malformed' ? message.id : null, error));
     return;
   }
   const asked = asFromPage(message.request);
@@ -66,7 +66,7 @@ export async function answerPage(
     const data = code === undefined ? {} : { data: { code } };
     if (guest.role === 'reader') host().audit?.addReader(asker, asked.method, new Error(why));
     else host().audit?.add(asker, asked, new Error(why));
-    end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: ${why}`, ...data }));
+    end(response, 200, formatError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: ${why}`, ...data }));
     return;
   }
   const streams = request.headers.accept?.includes(lines) === true;
@@ -79,7 +79,7 @@ export async function answerPage(
     redact,
     asker,
     notify: (name, params) => {
-      if (streams && !response.writableEnded) response.write(spellNotification(name, params));
+      if (streams && !response.writableEnded) response.write(formatNotification(name, params));
     },
     onEnd(one) {
       ends.add(one);

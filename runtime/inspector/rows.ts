@@ -8,8 +8,8 @@ import { isWard, wardHandle } from '../../machines/base/ward.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { machineOf, parentOf } from './address.ts';
 import { factsOf, reasonOf } from './facts.ts';
-import type { Sinces } from './sinces.ts';
 import { stateOf, viewOf } from './snapshot-view.ts';
+import type { StateTimes } from './state-times.ts';
 import type { Subjects } from './subjects.ts';
 import type { ActorFacts, ActorRow } from './wire.ts';
 
@@ -29,13 +29,13 @@ export interface Rows {
 export interface RowPorts {
   readonly root: () => AnyActorRef;
   readonly redactor: Redactor;
-  readonly sinces: Sinces;
+  readonly stateTimes: StateTimes;
   readonly subjects: Subjects;
 }
 
 export const effectMachine = 'effect';
 
-export function createRows({ root, redactor, sinces, subjects }: RowPorts): Rows {
+export function createRows({ root, redactor, stateTimes, subjects }: RowPorts): Rows {
   const { clean } = subjects;
 
   function facts(context: unknown): ActorFacts {
@@ -69,7 +69,7 @@ export function createRows({ root, redactor, sinces, subjects }: RowPorts): Rows
       parent: parent === undefined ? null : subjects.addressOf(parent),
       machine,
       state,
-      since: view.since ?? sinces.sinceOf(ref),
+      since: view.since ?? stateTimes.sinceOf(ref),
       tags: [...(view.tags ?? [])],
       ...(why === undefined ? {} : { why }),
       ...(Object.keys(meta).length === 0 ? {} : { meta }),

@@ -26,14 +26,14 @@ export function viewOf(ref: AnyActorRef): SnapshotView {
 
 /** Returns the state's value, dotted where states nest, regions separated by spaces; for an effect its status. */
 export function stateOf(snapshot: SnapshotView): string {
-  return snapshot.value === undefined ? snapshot.status : spell(snapshot.value);
+  return snapshot.value === undefined ? snapshot.status : formatValue(snapshot.value);
 }
 
-function spell(value: unknown): string {
+function formatValue(value: unknown): string {
   if (typeof value === 'string') return value;
   return Object.entries(value as Record<string, unknown>)
     .map(([outer, inner]) => {
-      const within = spell(inner);
+      const within = formatValue(inner);
       return within === '' ? outer : `${outer}.${within}`;
     })
     .join(' ');

@@ -55,7 +55,7 @@ export class Subject {
 
   /** The first members of a record's JSON, with a trailing comma; formatted once. */
   get members(): string {
-    this.#members ??= spelled([
+    this.#members ??= formatMembers([
       ['actor', this.actor],
       ['machine', this.machine],
       ['delivery_id', this.delivery],
@@ -133,7 +133,7 @@ export function createSubjects({ redactor, deliveryOf }: SubjectPorts): Subjects
 }
 
 /** Joins once: a string built by `+` is a tree, which every record that contains it would traverse again. */
-function spelled(members: readonly (readonly [name: string, text: string | undefined])[]): string {
+function formatMembers(members: readonly (readonly [name: string, text: string | undefined])[]): string {
   const parts: string[] = [];
   for (const [name, text] of members) if (text !== undefined) parts.push('"', name, '":', quoted(text), ',');
   return parts.join('');

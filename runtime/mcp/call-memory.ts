@@ -4,7 +4,7 @@
  * @see INS-2 and INS-4 in docs/specification.md
  */
 
-import { cut, type Json, spell } from '../../machines/base/json.ts';
+import { cut, type Json, stringify } from '../../machines/base/json.ts';
 import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { Redactor } from '../observe/redact.ts';
 import type { CallQuestion, LiveCall } from './calls.ts';
@@ -125,5 +125,5 @@ export function memoOf(
 }
 
 function shortJson(value: unknown): string {
-  return cut(spell(value as Json, { limit: longestShown }), longestShown);
+  return cut(stringify(value as Json, { limit: longestShown }), longestShown);
 }

@@ -82,16 +82,16 @@ export function createLog({ env, redactor, counted, sink }: LogSettings): Log {
 }
 
 let spelledMs = 0;
-let spelled = '';
+let isoText = '';
 
 /** Many lines share a millisecond, and formatting the time costs more than the rest of the line. */
 function timeNow(): string {
   const nowMs = Date.now();
   if (nowMs !== spelledMs) {
     spelledMs = nowMs;
-    spelled = new Date(nowMs).toISOString();
+    isoText = new Date(nowMs).toISOString();
   }
-  return spelled;
+  return isoText;
 }
 
 /** JSON escapes control characters, so that no value can forge a line; no field can replace the line's own fields. */

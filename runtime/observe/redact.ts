@@ -222,8 +222,8 @@ export function isSecretName(key: string): boolean {
  * rest.
  */
 function exactPattern(secrets: Iterable<string>): RegExp {
-  const spelled = [...secrets].flatMap((one) => [one, JSON.stringify(one).slice(1, -1), asUrl(one)]);
-  const sorted = [...new Set(spelled)].sort((one, other) => other.length - one.length);
+  const forms = [...secrets].flatMap((one) => [one, JSON.stringify(one).slice(1, -1), asUrl(one)]);
+  const sorted = [...new Set(forms)].sort((one, other) => other.length - one.length);
   return new RegExp(sorted.map((one) => one.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
 }
 

@@ -162,12 +162,13 @@ function pathOf({ sections = [] }: ElkExtendedEdge, offset: Point): string {
 function rounded(points: readonly Point[]): string {
   const [first, ...rest] = points;
   if (first === undefined) return '';
-  let path = `M${spell(first)}`;
+  let path = `M${formatPoint(first)}`;
   let before = first;
   for (const [at, point] of rest.entries()) {
     const after = rest[at + 1];
-    if (after === undefined) path += ` L${spell(point)}`;
-    else path += ` L${spell(towards(point, before))} Q${spell(point)} ${spell(towards(point, after))}`;
+    if (after === undefined) path += ` L${formatPoint(point)}`;
+    else
+      path += ` L${formatPoint(towards(point, before))} Q${formatPoint(point)} ${formatPoint(towards(point, after))}`;
     before = point;
   }
   return path;
@@ -180,7 +181,7 @@ function towards(corner: Point, other: Point): Point {
   return { x: corner.x + (other.x - corner.x) * part, y: corner.y + (other.y - corner.y) * part };
 }
 
-function spell({ x, y }: Point): string {
+function formatPoint({ x, y }: Point): string {
   return `${x.toFixed(1)} ${y.toFixed(1)}`;
 }
 

@@ -170,7 +170,7 @@ t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
   const followed: string[] = [];
   follower.onNotification((_, record) => followed.push(JSON.stringify(record)));
   await follower.call('inspect.follow', { full: true });
-  // Steps alone are spelled in another way.
+  // Steps alone are formatted in another way.
   const brief = await connectControl(`${home.path}/gateway.sock`);
   t.teardown(() => brief?.close());
   const briefly: string[] = [];

@@ -292,8 +292,8 @@ export function rateLimited(said: string, hints: WaitHints, nowMs: number, other
 
 /** Status and code. Nothing else of a platform's answer is kept, and the code only if it looks like one. */
 export function saying(status: number, code?: unknown): string {
-  const spelled = typeof code === 'number' ? String(code) : code;
-  const kept = typeof spelled === 'string' && /^[\w.-]{1,48}$/.test(spelled) ? ` ${spelled}` : '';
+  const word = typeof code === 'number' ? String(code) : code;
+  const kept = typeof word === 'string' && /^[\w.-]{1,48}$/.test(word) ? ` ${word}` : '';
   return `HTTP ${status}${kept}`;
 }
 

@@ -9,7 +9,7 @@ const read = (events: readonly object[]) => {
   return draft;
 };
 
-t.test('DIS-3 · CON-3 · a conversation is spelled as Anthropic’s endpoint wants it', (t) => {
+t.test('DIS-3 · CON-3 · a conversation is written as Anthropic’s endpoint wants it', (t) => {
   t.same(requestBody({ provider: 'anthropic', name: 'usual' }, question), {
     model: 'usual',
     stream: true,

@@ -14,7 +14,7 @@ const delta = (given: unknown, finish: string | null = null) => ({
   choices: [{ delta: given, finish_reason: finish }],
 });
 
-t.test('DIS-3 · CON-3 · a conversation is spelled as an OpenAI-compatible endpoint wants it', (t) => {
+t.test('DIS-3 · CON-3 · a conversation is written as an OpenAI-compatible endpoint wants it', (t) => {
   t.same(requestBody({ provider: 'openai-compatible', name: 'usual' }, question), {
     model: 'usual',
     stream: true,

@@ -3,7 +3,7 @@ import { toolText } from '../../../machines/agent/tool-text.ts';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import { fc } from '../../support/property.ts';
 
-t.test('DIS-3 · LIF-13 · a result is spelled as one text', (t) => {
+t.test('DIS-3 · LIF-13 · a result is written as one text', (t) => {
   const rows: readonly (readonly [Parameters<typeof toolText>[0], string])[] = [
     [{ content: [], isError: false }, '(no content)'],
     [{ content: [], structuredContent: { a: 1 }, isError: false }, '{"a":1}'],
@@ -43,9 +43,9 @@ t.test('DIS-3 · LIF-13 · whatever a server sends, there is one text, and each 
         isError: false,
         ...(structured === undefined ? {} : { structuredContent: structured as Json }),
       };
-      const spelled = toolText(result);
-      t.ok(spelled.length > 0);
-      for (const one of content) if (one.type === 'text' && 'text' in one) t.ok(spelled.includes(one.text));
+      const text = toolText(result);
+      t.ok(text.length > 0);
+      for (const one of content) if (one.type === 'text' && 'text' in one) t.ok(text.includes(one.text));
     }),
   );
   t.end();

@@ -24,7 +24,7 @@ t.test('DIS-3 · a transcript has so many entries at most', (t) => {
   t.end();
 });
 
-t.test('DIS-3 · CON-4 · its entries are spelled as all rows are', (t) => {
+t.test('DIS-3 · CON-4 · its entries are written as all rows are', (t) => {
   const rows = transcriptJson([
     { kind: 'prompt', text: 'p' },
     { kind: 'answer', text: 'a', inputTokens: 1, outputTokens: 2 },

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { cut, type Json, spell } from '../../../machines/base/json.ts';
+import { cut, type Json, stringify } from '../../../machines/base/json.ts';
 import { fc } from '../../support/property.ts';
 
 t.test('TPL-1 · a spelling is that of JSON, cut at the limit', (t) => {
@@ -11,18 +11,19 @@ t.test('TPL-1 · a spelling is that of JSON, cut at the limit', (t) => {
       (value, limit, indent) => {
         const whole = JSON.stringify(value, null, indent);
         return (
-          spell(value as Json, { indent }) === whole && spell(value as Json, { indent, limit }) === cut(whole, limit)
+          stringify(value as Json, { indent }) === whole &&
+          stringify(value as Json, { indent, limit }) === cut(whole, limit)
         );
       },
     ),
   );
   const odd = JSON.parse('{"__proto__":{"toJSON":1},"":[],"x":{},"n":1e999,"s":"\\ud800😀"}') as Json;
-  t.equal(spell(odd), JSON.stringify(odd));
+  t.equal(stringify(odd), JSON.stringify(odd));
   t.end();
 });
 
 t.test('TPL-1 · any depth that a parser gives is spelled', (t) => {
   const text = `${'{"a":['.repeat(100_000)}1${']}'.repeat(100_000)}`;
-  t.ok(spell(JSON.parse(text) as Json) === text);
+  t.ok(stringify(JSON.parse(text) as Json) === text);
   t.end();
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { carriedTraceparent, readTraceparent, spellTraceparent } from '../../../machines/base/traceparent.ts';
+import { carriedTraceparent, formatTraceparent, readTraceparent } from '../../../machines/base/traceparent.ts';
 import { fc } from '../../support/property.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
@@ -40,6 +40,6 @@ t.test('OBS-1 · what is passed on is of the one form, whatever came', (t) => {
     ),
   );
   const parts = { traceId, spanId, sampled: true };
-  t.same(readTraceparent(spellTraceparent(parts)), parts);
+  t.same(readTraceparent(formatTraceparent(parts)), parts);
   t.end();
 });

@@ -1,10 +1,10 @@
 import t from 'tap';
 import {
   chooseToken,
+  formatTokenRecord,
   isFor,
   readTokenRecord,
   recordOf,
-  spellTokenRecord,
   type TokenRecord,
 } from '../../../machines/oauth/token-record.ts';
 import { fc } from '../../support/property.ts';
@@ -90,7 +90,7 @@ t.test('OAU-2 · what is written is read back whole, and anything else is no rec
   );
   fc.assert(
     fc.property(record, (each) => {
-      t.same(readTokenRecord(spellTokenRecord(each)), each);
+      t.same(readTokenRecord(formatTokenRecord(each)), each);
     }),
     { numRuns: 50 },
   );

@@ -8,7 +8,7 @@ import { runAsSeen } from '../../../machines/webhook/interruption.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import type { RequestContext, RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
 import { createDaemonView, type ViewPorts } from '../../../runtime/control/daemon-view.ts';
-import { createSinces } from '../../../runtime/inspector/sinces.ts';
+import { createStateTimes } from '../../../runtime/inspector/state-times.ts';
 import { noWork } from '../../../runtime/inspector/story-calls.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import type { Wards } from '../../../runtime/system/wards.ts';
@@ -86,7 +86,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     home: '/home/me/.agent',
     version: '1.2.3',
     inspector: {
-      sinces: createSinces(() => 0),
+      stateTimes: createStateTimes(() => 0),
       watcher: {},
       listener: () => ({ enabled: false, url: null }),
     } as unknown as ViewPorts['inspector'],

@@ -5,7 +5,7 @@ import { createWard, type WardHandle, wardHandle } from '../../../machines/base/
 import { createFeed } from '../../../runtime/inspector/feed.ts';
 import { createHistory } from '../../../runtime/inspector/history.ts';
 import { createRows } from '../../../runtime/inspector/rows.ts';
-import { createSinces } from '../../../runtime/inspector/sinces.ts';
+import { createStateTimes } from '../../../runtime/inspector/state-times.ts';
 import { createSubjects } from '../../../runtime/inspector/subjects.ts';
 import { createTap } from '../../../runtime/inspector/tap.ts';
 import { createWatcher } from '../../../runtime/inspector/watcher.ts';
@@ -59,7 +59,7 @@ function assemble(t: Test) {
   const rows = createRows({
     root: () => root as unknown as AnyActorRef,
     redactor,
-    sinces: createSinces(() => 5),
+    stateTimes: createStateTimes(() => 5),
     subjects,
   });
   const history = createHistory();

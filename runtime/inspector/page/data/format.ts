@@ -47,22 +47,19 @@ export function formatClock(at: string | number, nowMs: number): string {
   return `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', ...year })} ${clock}`;
 }
 
-/** How long something took: "9 ms", "12.4 s", "3 m 20 s", "6 d 2 h". */
+/** How long something took, rounded down: "9 ms", "12.4 s", "3 m 20 s", "6 d 2 h". */
 export function formatTook(ms: number): string {
   const took = Math.max(0, ms);
-  if (took < secondMs) return `${Math.round(took)} ms`;
-  if (took < minuteMs) return `${(Math.floor(took / 100) / 10).toFixed(1)} s`;
-  const parts: readonly (readonly [number, string, number, string])[] = [
-    [hourMs, 'm', minuteMs, 's'],
-    [dayMs, 'h', hourMs, 'm'],
-    [Number.POSITIVE_INFINITY, 'd', dayMs, 'h'],
-  ];
-  for (const [end, unit, unitMs, lower] of parts) {
-    if (took >= end) continue;
-    const rest = Math.floor((took % unitMs) / (unitMs === minuteMs ? secondMs : unitMs === hourMs ? minuteMs : hourMs));
-    return `${Math.floor(took / unitMs)} ${unit}${rest === 0 ? '' : ` ${rest} ${lower}`}`;
-  }
-  return '';
+  if (took < secondMs) return `${Math.floor(took)} ms`;
+  if (took < minuteMs) return `${Math.floor(took / 100) / 10} s`;
+  const [unit, unitMs, lower, lowerMs] =
+    took < hourMs
+      ? (['m', minuteMs, 's', secondMs] as const)
+      : took < dayMs
+        ? (['h', hourMs, 'm', minuteMs] as const)
+        : (['d', dayMs, 'h', hourMs] as const);
+  const rest = Math.floor((took % unitMs) / lowerMs);
+  return `${Math.floor(took / unitMs)} ${unit}${rest === 0 ? '' : ` ${rest} ${lower}`}`;
 }
 
 /** The start of a time span on an axis: the time of day, with the day if spans are long. */
@@ -109,11 +106,4 @@ export function lastPart(id: string, parent: string | null): string {
 /** A count of things: "1 tool", "3 tools". */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
-}
-
-/** How long something took: "9 ms", "12.4 s", "3 m 20 s". */
-export function formatWait(spanMs: number): string {
-  if (spanMs < secondMs) return `${Math.round(spanMs)} ms`;
-  if (spanMs < minuteMs) return `${(spanMs / secondMs).toFixed(1)} s`;
-  return `${Math.floor(spanMs / minuteMs)} m ${Math.floor((spanMs % minuteMs) / secondMs)} s`;
 }

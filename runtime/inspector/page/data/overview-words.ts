@@ -34,19 +34,6 @@ export function rangeIn(text: string | undefined): Range {
   return ranges.find(([name]) => name === text)?.[0] ?? '1h';
 }
 
-/** `9 ms`, `12.4 s`, `3 m 20 s`, `6 d 2 h`. */
-export function durationWords(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < minuteMs) return `${tenths(ms / 1_000)} s`;
-  if (ms < hourMs) return parts(Math.floor(ms / minuteMs), 'm', Math.round((ms % minuteMs) / 1_000), 's');
-  if (ms < dayMs) return parts(Math.floor(ms / hourMs), 'h', Math.round((ms % hourMs) / minuteMs), 'm');
-  return parts(Math.floor(ms / dayMs), 'd', Math.round((ms % dayMs) / hourMs), 'h');
-}
-
-function parts(one: number, oneUnit: string, other: number, otherUnit: string): string {
-  return other === 0 ? `${one} ${oneUnit}` : `${one} ${oneUnit} ${other} ${otherUnit}`;
-}
-
 /** With one decimal below a hundred. */
 function tenths(value: number): string {
   return value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en');

@@ -5,6 +5,7 @@
  */
 
 import type { Span, SpanPart } from '../../event-wire.ts';
+import { formatTook } from './format.ts';
 
 export interface Axis {
   readonly from: number;
@@ -42,7 +43,7 @@ export function axisOf(spans: readonly Span[], nowMs: number, hidesWait: boolean
   const step = stepFor((end - from) / tickCount);
   const ticks = Array.from({ length: tickCount }, (_, at) => ({
     at: (at * 100) / tickCount,
-    words: at === 0 ? '0' : tookWords(at * step),
+    words: at === 0 ? '0' : formatTook(at * step),
   }));
   return { from, to: from + step * tickCount, ticks };
 }
@@ -69,25 +70,6 @@ export function tookOf({ kind, parts, start, end }: Span, nowMs: number): number
   const isWaiting = end === undefined && parts.every(({ how }) => how === 'person');
   if (kind !== 'call' || isWaiting) return (end ?? nowMs) - start;
   return parts.reduce((sum, part) => (part.how === 'person' ? sum : sum + (part.end ?? nowMs) - part.start), 0);
-}
-
-/** "9 ms", "12.4 s", "3 m 20 s", "6 d 2 h". */
-export function tookWords(ms: number): string {
-  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
-  const seconds = ms / 1_000;
-  if (seconds < 60)
-    return `${seconds < 10 ? Number(seconds.toFixed(1)) : Number(seconds.toFixed(seconds < 59.9 ? 1 : 0))} s`;
-  const pairs = [
-    [86_400, 'd', 3_600, 'h'],
-    [3_600, 'h', 60, 'm'],
-    [60, 'm', 1, 's'],
-  ] as const;
-  for (const [big, bigWord, small, smallWord] of pairs) {
-    if (seconds < big) continue;
-    const rest = Math.floor((seconds % big) / small);
-    return `${Math.floor(seconds / big)} ${bigWord}${rest === 0 ? '' : ` ${rest} ${smallWord}`}`;
-  }
-  return '';
 }
 
 function rangeOf(spans: readonly Span[], nowMs: number): { readonly from: number; readonly end: number } {

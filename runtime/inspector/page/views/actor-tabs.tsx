@@ -70,7 +70,7 @@ function Transitions({ steps }: { readonly steps: readonly StepRow[] }): JSX.Ele
 }
 
 function Received({ events }: { readonly events: readonly EventRow[] }): JSX.Element {
-  if (events.length === 0) return <Empty title="None was seen while somebody watched." />;
+  if (events.length === 0) return <Empty title="No events were seen while this page was open." />;
   return (
     <table class="fixed wrap-s steps" aria-label="Events received, newest first">
       <tbody>

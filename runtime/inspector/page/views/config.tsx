@@ -9,9 +9,9 @@ import { useEffect, useState } from 'preact/hooks';
 import type { ConfigSource } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
+import { differencesOf } from '../data/differences.ts';
 import { counted, formatClock } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';
-import { lineDifference } from '../data/line-difference.ts';
 import { link } from '../data/live.ts';
 import { goFiltered } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
@@ -20,6 +20,7 @@ import type { NavCount, ViewRow } from '../frame/view-row.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { Status, StatusMark } from '../parts/chip.tsx';
 import { Segmented } from '../parts/choice.tsx';
+import { Difference } from '../parts/difference.tsx';
 import { Body, Head } from '../parts/head.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Answer, Banner, Count, Empty, Panel } from '../parts/panel.tsx';
@@ -129,20 +130,9 @@ function Shown({
   if (version === 'disk') return <Source lines={disk} findings={findings} at={line} />;
   if (force === undefined) return <Empty title="No configuration is in force." />;
   if (version === 'force') return <Source lines={force.lines} findings={[]} at={0} />;
-  const lines = lineDifference(force.lines, disk);
+  const lines = differencesOf(force.lines.join('\n'), disk.join('\n'));
   if (lines.every(({ kind }) => kind === 'same')) return <Empty title="The file on disk is in force." />;
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form.
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.
-    <div class="diff pad" role="group" aria-label="From in force to on disk" tabIndex={0}>
-      {lines.map(({ kind, text }, at) => (
-        <div key={`${at} ${text}`} class={kind === 'added' ? 'add' : kind === 'removed' ? 'del' : ''}>
-          <i>{kind === 'added' ? '+' : kind === 'removed' ? '−' : ' '}</i>
-          <span>{text}</span>
-        </div>
-      ))}
-    </div>
-  );
+  return <Difference lines={lines} label="From in force to on disk" />;
 }
 
 /** Shows whether the file on disk is in force. */

@@ -5,9 +5,9 @@ import { useState } from 'preact/hooks';
 import type { DeliveryAttempt, OpenedDelivery, OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { formatReason } from '../data/event-words.ts';
+import { formatTook } from '../data/format.ts';
 import { follow } from '../data/progress.ts';
 import { call, wordsOf } from '../data/rpc.ts';
-import { tookWords } from '../data/timeline.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Clock } from '../parts/basics.tsx';
 import { Status } from '../parts/chip.tsx';
@@ -121,7 +121,7 @@ const columns: readonly Column<Row>[] = [
     title: 'Took',
     right: true,
     width: '88px',
-    cell: ({ attempt }) => <span class="muted">{attempt?.ms === undefined ? '' : tookWords(attempt.ms)}</span>,
+    cell: ({ attempt }) => <span class="muted">{attempt?.ms === undefined ? '' : formatTook(attempt.ms)}</span>,
   },
 ];
 

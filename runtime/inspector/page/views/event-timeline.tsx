@@ -3,9 +3,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Check, OpenedEvent, Span, SpanPart } from '../../event-wire.ts';
-import { counted } from '../data/format.ts';
+import { counted, formatTook } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
-import { type Axis, axisOf, lay, longestWait, tookOf, tookWords } from '../data/timeline.ts';
+import { type Axis, axisOf, lay, longestWait, tookOf } from '../data/timeline.ts';
 import { StatusMark } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
 import { FoldLine, Panel } from '../parts/panel.tsx';
@@ -34,7 +34,7 @@ export function EventTimeline({ event }: { readonly event: OpenedEvent }): JSX.E
   const lastShown = calls[mostCalls - 1]?.id;
   const hasLongWait = longestWait(spans, now) !== undefined;
   const axis = axisOf(spans, now, hidesWait && hasLongWait);
-  const total = tookWords((event.ended ?? now) - event.received);
+  const total = formatTook((event.ended ?? now) - event.received);
   return (
     <Panel
       title="Timeline"
@@ -82,7 +82,7 @@ export function EventTimeline({ event }: { readonly event: OpenedEvent }): JSX.E
             ))}
             {axis.cut === undefined ? null : (
               <span style={{ left: `${lay(axis.cut, axis).left + lay(axis.cut, axis).width / 2}%` }}>
-                {tookWords(axis.cut.end - axis.cut.start)}
+                {formatTook(axis.cut.end - axis.cut.start)}
               </span>
             )}
           </div>
@@ -146,7 +146,7 @@ function Row({ span, axis, now }: { readonly span: Span; readonly axis: Axis; re
           <i class="cutmark" style={{ left: `${lay(axis.cut, axis).left + lay(axis.cut, axis).width / 2}%` }} />
         )}
       </span>
-      <span class="took">{tookWords(tookOf(span, now))}</span>
+      <span class="took">{formatTook(tookOf(span, now))}</span>
     </>
   );
   return (
@@ -187,7 +187,7 @@ function Checks({ checks, tookMs }: { readonly checks: readonly Check[]; readonl
   const passed = checks.filter(({ result }) => result === 'passed');
   const skipped = checks.length - failed.length - passed.length;
   const title = `${counted(passed.length, 'check')} passed`;
-  const beside = `${tookMs > 0 ? `in ${tookWords(tookMs)} · ` : ''}${passed.map(({ name }) => name).join(', ')}${skipped > 0 ? `; ${skipped} skipped` : ''}`;
+  const beside = `${tookMs > 0 ? `in ${formatTook(tookMs)} · ` : ''}${passed.map(({ name }) => name).join(', ')}${skipped > 0 ? `; ${skipped} skipped` : ''}`;
   return (
     <>
       <FoldLine title={title} beside={beside}>
@@ -221,7 +221,7 @@ function CheckRow({ check: { name, result, detail, ms } }: { readonly check: Che
         {result === 'passed' ? '' : `${result}: `}
         {detail}
       </span>
-      <span class="muted num">{ms === undefined ? '' : tookWords(ms)}</span>
+      <span class="muted num">{ms === undefined ? '' : formatTook(ms)}</span>
     </li>
   );
 }
@@ -248,7 +248,7 @@ const partWords: Readonly<Record<SpanPart['how'], string>> = {
 };
 
 function titleOf(how: SpanPart['how'], start: number, end: number): string {
-  return `${partWords[how]}, ${tookWords(end - start)}`;
+  return `${partWords[how]}, ${formatTook(end - start)}`;
 }
 
 function checkMsOf([request]: readonly Span[]): number {

@@ -10,12 +10,12 @@ import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { useCommands } from '../data/commands.ts';
+import { formatTook } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { go, place } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { saveFile } from '../data/save-file.ts';
-import { tookWords } from '../data/timeline.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';
@@ -219,7 +219,7 @@ function Meta({ event }: { readonly event: OpenedEvent }): JSX.Element {
       </span>
       {event.ended === undefined ? null : (
         <span>
-          Took <b class="num">{tookWords(event.ended - event.received)}</b>
+          Took <b class="num">{formatTook(event.ended - event.received)}</b>
         </span>
       )}
       <span>

@@ -3,9 +3,9 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useNow } from '../data/clock.ts';
-import { counted, formatClock } from '../data/format.ts';
+import { counted, formatClock, formatTook } from '../data/format.ts';
 import type { Overview, Range } from '../data/overview.ts';
-import { durationWords, rangeWords, rateWords, tickWords } from '../data/overview-words.ts';
+import { rangeWords, rateWords, tickWords } from '../data/overview-words.ts';
 import { go } from '../data/place.ts';
 import { Panel } from '../parts/panel.tsx';
 import { Bars, Lines, totalOf } from '../parts/plot.tsx';
@@ -70,8 +70,8 @@ export function DurationChart({ events, range }: ChartProps): JSX.Element {
     <Panel title="Time from request to delivery" bare>
       <div class="pad figure">
         <p class="big num">
-          {has ? durationWords(median_ms) : '–'}{' '}
-          <small>{has ? `median · ${durationWords(p95_ms)} at the 95th percentile` : 'nothing was delivered'}</small>
+          {has ? formatTook(median_ms) : '–'}{' '}
+          <small>{has ? `median · ${formatTook(p95_ms)} at the 95th percentile` : 'nothing was delivered'}</small>
         </p>
         <Lines
           height={height}
@@ -80,10 +80,10 @@ export function DurationChart({ events, range }: ChartProps): JSX.Element {
             { name: 'median', values: buckets.map((bucket) => bucket.median_ms ?? null) },
             { name: '95th percentile', dashed: true, values: buckets.map((bucket) => bucket.p95_ms ?? null) },
           ]}
-          format={durationWords}
+          format={formatTook}
           sentence={
             has
-              ? `Time from request to delivery in the ${rangeWords(range)}: median ${durationWords(median_ms)}, 95th percentile ${durationWords(p95_ms)}`
+              ? `Time from request to delivery in the ${rangeWords(range)}: median ${formatTook(median_ms)}, 95th percentile ${formatTook(p95_ms)}`
               : `Nothing was delivered in the ${rangeWords(range)}`
           }
         />

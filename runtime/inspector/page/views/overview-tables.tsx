@@ -2,18 +2,10 @@
 
 import type { JSX } from 'preact';
 import { useNow } from '../data/clock.ts';
-import { formatClock } from '../data/format.ts';
+import { formatClock, formatTook } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import type { Overview, Range } from '../data/overview.ts';
-import {
-  durationWords,
-  markOf,
-  rangeWords,
-  routeState,
-  serverState,
-  shareWords,
-  targetState,
-} from '../data/overview-words.ts';
+import { markOf, rangeWords, routeState, serverState, shareWords, targetState } from '../data/overview-words.ts';
 import { useProfile } from '../data/profile.ts';
 import { type MarkName, Status, StatusMark } from '../parts/chip.tsx';
 import { Panel } from '../parts/panel.tsx';
@@ -204,7 +196,7 @@ function Counted({ count }: { readonly count: number }): JSX.Element {
 }
 
 function Median({ ms }: { readonly ms: number | undefined }): JSX.Element {
-  return <span class="muted">{ms === undefined ? '' : durationWords(ms)}</span>;
+  return <span class="muted">{ms === undefined ? '' : formatTook(ms)}</span>;
 }
 
 function Last({ at }: { readonly at: string | undefined }): JSX.Element {

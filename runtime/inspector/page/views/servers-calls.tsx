@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import type { ServerCall, ServerRow } from '../../../control/contract.ts';
-import { formatWait } from '../data/format.ts';
+import { formatTook } from '../data/format.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { ownToolName } from '../data/server-words.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -31,7 +31,7 @@ export function ServerCalls({ row: { name, profile } }: { readonly row: ServerRo
                 { title: 'Tool', cell: ({ tool }) => <code title={tool}>{ownToolName(tool, name)}</code> },
                 { title: 'Caller', width: '88px', wide: true, cell: ({ caller }) => caller },
                 { title: 'Outcome', cell: outcomeOf },
-                { title: 'Duration', width: '88px', right: true, cell: (one) => formatWait(one.milliseconds) },
+                { title: 'Duration', width: '88px', right: true, cell: (one) => formatTook(one.milliseconds) },
                 {
                   title: 'Time',
                   width: '104px',

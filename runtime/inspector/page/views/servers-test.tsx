@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ProbeReport } from '../../../control/contract.ts';
-import { counted, formatWait } from '../data/format.ts';
+import { counted, formatTook } from '../data/format.ts';
 import { Scrolled, withCode } from '../parts/basics.tsx';
 import { Status } from '../parts/chip.tsx';
 import { Tag } from '../parts/panel.tsx';
@@ -33,7 +33,7 @@ export function TestResult({
     <section class="panel" aria-label="Test result">
       <header>
         {report.ok ? (
-          <Status mark="delivered">Connected in {formatWait(report.milliseconds ?? 0)}</Status>
+          <Status mark="delivered">Connected in {formatTook(report.milliseconds ?? 0)}</Status>
         ) : report.needs_login === true ? (
           <Status mark="waiting">Reached; it needs a login</Status>
         ) : (

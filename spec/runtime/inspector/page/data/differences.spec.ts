@@ -32,6 +32,17 @@ t.test('INS-4 · a changed line is removed and added, with the part that differs
   t.end();
 });
 
+t.test('INS-4 · what is common stays, in order', (t) => {
+  const words = (before: string, after: string): string =>
+    differencesOf([...before].join('\n'), [...after].join('\n'))
+      .map(({ kind, text }) => `${kind === 'added' ? '+' : kind === 'removed' ? '-' : ''}${text}`)
+      .join(' ');
+  t.equal(words('abcde', 'abxde'), 'a b -c +x d e');
+  t.equal(words('abc', 'abc'), 'a b c');
+  t.equal(words('abcabba', 'cbabac'), '-a -b c -a b +a b a +c');
+  t.end();
+});
+
 t.test('INS-4 · JSON is compared by key, whatever its order; other text as it is', (t) => {
   t.equal(comparable('{"b":1,"a":{"d":2,"c":3}}'), comparable('{"a":{"c":3,"d":2},"b":1}'));
   t.equal(comparable('a=1&b=2'), 'a=1&b=2');

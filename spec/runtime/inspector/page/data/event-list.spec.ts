@@ -101,6 +101,8 @@ t.test('INS-4 · outcomes, ids and times are short and plain', (t) => {
   t.same([shortIdOf('72d3162e-cc78-11e3'), shortIdOf('order-7544')], ['72d3162e', 'order-7544']);
   const durations: readonly (readonly [number, string])[] = [
     [9, '9 ms'],
+    [999.7, '999 ms'],
+    [2_000, '2 s'],
     [12_449, '12.4 s'],
     [59_999, '59.9 s'],
     [200_000, '3 m 20 s'],

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createActor, setup } from 'xstate';
-import { createSinces } from '../../../runtime/inspector/sinces.ts';
+import { createStateTimes } from '../../../runtime/inspector/state-times.ts';
 
 const nested = setup({ types: { events: {} as { readonly type: 'begin' | 'rest' | 'nothing' } } }).createMachine({
   id: 'nested',
@@ -13,9 +13,9 @@ const nested = setup({ types: { events: {} as { readonly type: 'begin' | 'rest' 
 
 t.test('INS-1 · a long-lived chart’s steps are remembered with what led to them, states as dotted words', (t) => {
   let nowMs = 1_000;
-  const sinces = createSinces(() => nowMs);
-  const actor = createActor(sinces.remembering(nested)).start();
-  t.equal(sinces.sinceOf(actor), 1_000);
+  const stateTimes = createStateTimes(() => nowMs);
+  const actor = createActor(stateTimes.remembering(nested)).start();
+  t.equal(stateTimes.sinceOf(actor), 1_000);
 
   nowMs = 2_000;
   actor.send({ type: 'begin' });
@@ -24,11 +24,11 @@ t.test('INS-1 · a long-lived chart’s steps are remembered with what led to th
   actor.send({ type: 'rest' });
   actor.send({ type: 'nothing' });
 
-  t.same(sinces.stepsOf(actor), [
+  t.same(stateTimes.stepsOf(actor), [
     { at: 2_000, event: 'begin', from: 'booting', to: 'up.opening' },
     { at: 3_000, event: 'rest', from: 'up.opening', to: 'up.running' },
   ]);
-  t.equal(sinces.sinceOf(actor), 3_000, 'what changes nothing is no step');
+  t.equal(stateTimes.sinceOf(actor), 3_000, 'what changes nothing is no step');
   t.same(actor.logic.config, nested.config, 'the chart can be read as before');
   actor.stop();
   t.end();
@@ -41,11 +41,11 @@ t.test('INS-1 · the oldest steps make room', (t) => {
     states: { day: { on: { turn: 'night' } }, night: { on: { turn: 'day' } } },
   });
   let nowMs = 0;
-  const sinces = createSinces(() => nowMs);
-  const actor = createActor(sinces.remembering(turning)).start();
+  const stateTimes = createStateTimes(() => nowMs);
+  const actor = createActor(stateTimes.remembering(turning)).start();
   for (nowMs = 1; nowMs <= 60; nowMs += 1) actor.send({ type: 'turn' });
 
-  const steps = sinces.stepsOf(actor);
+  const steps = stateTimes.stepsOf(actor);
 
   t.equal(steps.length, 50);
   t.equal(steps[0]?.at, 11);

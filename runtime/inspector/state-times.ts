@@ -13,7 +13,7 @@ export interface Step {
   readonly to: string;
 }
 
-export interface Sinces {
+export interface StateTimes {
   /** Returns the same logic; the steps of its actors are recorded. */
   remembering<Logic extends AnyStateMachine>(logic: Logic): Logic;
   /** When the actor entered its state, in Unix milliseconds. */
@@ -23,7 +23,7 @@ export interface Sinces {
 
 const mostSteps = 50;
 
-export function createSinces(nowMs: () => number): Sinces {
+export function createStateTimes(nowMs: () => number): StateTimes {
   const seen = new WeakMap<AnyActorRef, { since: number; readonly steps: Step[] }>();
   const startedAtMs = nowMs();
 
