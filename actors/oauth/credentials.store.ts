@@ -187,9 +187,13 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
       }
     },
     async storeUnwritten() {
-      const stored = [...unwritten].map(([server, { tokens, over }]) => {
+      const stored = [...unwritten.keys()].map((server) => {
         const path = tokensPath(server);
         return documents.locked(path, async () => {
+          // A renewal that had the lock may have spent these tokens and left newer ones, or written them.
+          const waiting = unwritten.get(server);
+          if (waiting === undefined) return;
+          const { tokens, over } = waiting;
           if (documents.at(path).stamp() === over) await documents.write([{ path, text: formatTokenRecord(tokens) }]);
           unwritten.delete(server);
         });

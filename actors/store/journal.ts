@@ -248,9 +248,13 @@ export interface Journal {
    * finished ones until the store is at most `maxBytes`; and expired claims, except those kept with an event. Never
    * removed: due work, an event whose value names due work (`work`: the key of a run or delivery), and groups. Works in
    * pieces between commits.
+   * @param goesOn whether this gateway is still the one that prunes, asked before each piece of several gateways' engine
    * @returns how many records were removed
    */
-  prune(query: { readonly keepAfterKey: string; readonly maxBytes: number }): Promise<Result<number>>;
+  prune(
+    query: { readonly keepAfterKey: string; readonly maxBytes: number },
+    goesOn?: () => boolean,
+  ): Promise<Result<number>>;
 
   /**
    * Undefined while the engine can write; otherwise the fault that stops it. Tries a write, so the engine can recover.

@@ -55,7 +55,7 @@ export interface JournalKeeper {
   leads(): boolean;
   /** Becomes the leader if there is none. Resolves with whether it has just become the leader. */
   seekLead(): Promise<boolean>;
-  /** Lets another gateway become the leader, permanently. */
+  /** Stops being the leader, and never becomes it again. */
   giveLead(): Promise<void>;
   /** The number of live gateways and this one's position among them, from 0, as last read. */
   place(): { readonly of: number; readonly at: number };
@@ -278,7 +278,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       const ended = await renew(journal, session);
       // Of several gateways only the leader prunes: two that found the same excess would remove it twice.
       if (ended !== undefined || !leads()) return ended;
-      const pruned = await journal.prune(history);
+      const pruned = await journal.prune(history, leads);
       return pruned.ok ? undefined : pruned.fault;
     },
 

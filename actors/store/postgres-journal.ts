@@ -106,7 +106,7 @@ const writeParts = {
     'delete from agent_record r using unnest($1::text[], $2::text[]) g(c, k) where r.collection = c and r.key = k',
   gone_c: 'delete from agent_claim where name = any($1::text[])',
   new_r: `${insertRecords} on conflict do nothing returning 1`,
-  /** Keys of events are unique, so a conflict is an error: \`on conflict\` would cost more. */
+  /** Keys of events are unique, so a conflict is an error: `on conflict` would cost more. */
   event: insertRecords,
   new_c: `insert into agent_claim select * from unnest($1::text[], ${texts('$2')}, $3::bigint[], $4::text[])
     on conflict do nothing returning 1`,
@@ -658,10 +658,10 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
       }));
     },
     take,
-    async prune(query) {
+    async prune(query, goesOn) {
       if (closing !== undefined) return { ok: false, fault: closedFault };
       try {
-        return done(await pruneRows(pruning, query));
+        return done(await pruneRows(pruning, query, goesOn));
       } catch (thrown) {
         return { ok: false, fault: postgresFault(place, thrown) };
       }

@@ -66,9 +66,11 @@ export interface PruneConnections {
 export async function pruneRows(
   { write, read }: PruneConnections,
   { keepAfterKey, maxBytes }: Parameters<Journal['prune']>[0],
+  goesOn: () => boolean = () => true,
 ): Promise<number> {
   let removed = await removeAll(write, aged, [keepAfterKey]);
-  for (let excess = (await bytesOf(read)) - maxBytes; excess > 0; ) {
+  // The excess is weighed once. A gateway that leads no longer, as after it was stopped, would remove it a second time.
+  for (let excess = (await bytesOf(read)) - maxBytes; excess > 0 && goesOn(); ) {
     const [gone] = (await write(oldest, [excess])).rows;
     if (Number(gone?.records) === 0) break;
     removed += Number(gone?.records);

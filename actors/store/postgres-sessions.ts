@@ -30,8 +30,8 @@ export interface PostgresSessions {
 const graceMs = 1_500;
 /**
  * After the connections to the database were cut, as by a restart or a failover, gateways come back one after another. A
- * gateway that has just connected judges for so long only the sessions whose lock it has seen since, unless another
- * session's connection has lasted longer: then not all of them were cut.
+ * gateway that has just connected judges for so long only the sessions whose lock it has seen since. One that starts judges
+ * at once if another session's connection has lasted longer: then not all of them were cut.
  */
 const quietMs = 5_000;
 const firstWaitMs = 100;

@@ -27,10 +27,7 @@ const othersMs = 1_000;
 export const approvalCommands = {
   'approvals.list': {
     access: 'daemon',
-    run: async (_, host) => [
-      ...mcpOf(host).approvals(),
-      ...((await host.nodes?.ofOthers<ApprovalRow>('approvals.list')) ?? []),
-    ],
+    run: async (_, host) => [...mcpOf(host).approvals(), ...((await host.nodes?.askQuestionsOfOthers()) ?? [])],
   },
   'approvals.answered': ofServers((mcp) => mcp.answered()),
   'approvals.show': {
@@ -82,14 +79,17 @@ export const approvalCommands = {
 
 /** Returns the questions that wait at other gateways, and notifies the peer of later changes there. */
 async function watchOthers(nodes: Nodes, peer: CommandPeer): Promise<readonly ApprovalRow[]> {
-  const listed = async () => new Map((await nodes.questionsOfOthers()).map((row) => [row.id, row]));
+  const listed = async () => {
+    const rows = await nodes.questionsOfOthers();
+    return rows && new Map(rows.map((row) => [row.id, row]));
+  };
   let timer: NodeJS.Timeout | undefined;
   let hasLeft = false;
   peer.onEnd(() => {
     hasLeft = true;
     clearTimeout(timer);
   });
-  const first = await listed();
+  const first = (await listed()) ?? new Map<string, ApprovalRow>();
   let known: ReadonlyMap<string, ApprovalRow> = first;
   const later = (): void => {
     if (!hasLeft)
@@ -103,6 +103,7 @@ async function watchOthers(nodes: Nodes, peer: CommandPeer): Promise<readonly Ap
   };
   async function look(): Promise<void> {
     const now = await listed();
+    if (now === undefined) return;
     for (const [id, row] of now) if (!known.has(id)) peer.notify('approvals.asked', row);
     const gone = new Set([...known.keys()].filter((id) => !now.has(id)));
     known = now;

@@ -715,10 +715,13 @@ export interface Nodes {
   /** The rows of a list from every other gateway that answers, each with the name of its gateway. */
   ofOthers<Row extends object>(method: string): Promise<readonly (Row & { readonly node: string })[]>;
   /**
-   * Open questions at other gateways, at most ten seconds old, or a promise of them if they are not known; never rejects.
-   * Refreshes in the background. Returns the same array if nothing has changed; a silent gateway keeps its last answer.
+   * Open questions at other gateways. A silent gateway keeps its last answer for ten seconds. If the gateways have not been
+   * known for ten seconds, as while the database is away, returns a promise, which resolves with undefined if they still are
+   * not; never rejects. Refreshes in the background. Returns the same array if nothing has changed.
    */
-  questionsOfOthers(): readonly ApprovalRow[] | Promise<readonly ApprovalRow[]>;
+  questionsOfOthers(): readonly ApprovalRow[] | Promise<readonly ApprovalRow[] | undefined>;
+  /** Asks for them now; a silent gateway keeps its last answer likewise. Never rejects; undefined if they are not known. */
+  askQuestionsOfOthers(): Promise<readonly ApprovalRow[] | undefined>;
   /** Answers a question of another gateway; never rejects. */
   answer(question: string): Promise<string>;
 }

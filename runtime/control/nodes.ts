@@ -4,7 +4,6 @@
  * @see SCA-3 and CLI-3 in docs/specification.md
  */
 
-import { isDeepStrictEqual } from 'node:util';
 import type { Neighbour, Neighbours } from '../../actors/store/postgres-neighbours.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
@@ -14,6 +13,7 @@ import type { Asker } from './audit.ts';
 import { type CommandHost, daemonOf, refuse } from './command.ts';
 import type { ApprovalRow, GatewayStatus, NodeRow, Nodes } from './contract.ts';
 import { formatError, formatRequest, type RpcRequest, readMessage, rpcCodes } from './protocol.ts';
+import { createQuestionsElsewhere } from './questions-elsewhere.ts';
 import { Refusal } from './refusal.ts';
 
 export interface NodesPorts {
@@ -41,9 +41,6 @@ const isElsewhere: Readonly<Record<string, string>> = {
 };
 const unknownAsker: Asker = { who: 'another gateway', from: 'terminal' };
 const lookMs = 3_000;
-/** The age at which known questions are requested again, and the age from which they are not shown any more. */
-const questionsMs = 2_000;
-const outdatedMs = 10_000;
 /** An action may take long, for example on all dead letters of a history; a gateway that ends is not waited for. */
 const actMs = 600_000;
 
@@ -128,36 +125,19 @@ export function createNodes(ports: NodesPorts): Nodes {
     const found = await Promise.all(
       nodes.map(async (one) => {
         const rows = asks && (await askOne(asks, one, { method, params: {} }).catch(() => []));
-        return Array.isArray(rows) ? rowsOf<Row>(one, rows) : [];
+        return rows === undefined ? [] : rowsOf<Row>(one, rows);
       }),
     );
     return found.flat();
   }
 
-  /** The last answer of each living gateway: one that is silent for a moment keeps its questions. */
-  const questionsBy = new Map<string, readonly ApprovalRow[]>();
-  let questions: readonly ApprovalRow[] = [];
-  let questionsAtMs = Number.NEGATIVE_INFINITY;
-  let asking: Promise<readonly ApprovalRow[]> | undefined;
-
-  function setQuestions(session: string, rows: readonly ApprovalRow[] | undefined): void {
-    if (rows === undefined) questionsBy.delete(session);
-    else questionsBy.set(session, rows);
-    const all = [...questionsBy.values()].flat();
-    if (!isDeepStrictEqual(all, questions)) questions = all;
-  }
-
-  async function askQuestions(): Promise<void> {
+  const questions = createQuestionsElsewhere(async () => {
     const { asks, nodes } = await others();
-    const sessions = new Set(nodes.map(({ session }) => session));
-    for (const session of questionsBy.keys()) if (!sessions.has(session)) setQuestions(session, undefined);
-    await Promise.all(
-      nodes.map(async (one) => {
-        const rows = await askOne(asks, one, { method: 'approvals.list', params: {} }).catch(() => undefined);
-        if (Array.isArray(rows)) setQuestions(one.session, rowsOf<ApprovalRow>(one, rows));
-      }),
-    );
-  }
+    return nodes.map((one) => ({
+      session: one.session,
+      ask: async () => rowsOf<ApprovalRow>(one, await askOne(asks, one, { method: 'approvals.list', params: {} })),
+    }));
+  }, steadyMs);
 
   return {
     async list() {
@@ -194,8 +174,7 @@ export function createNodes(ports: NodesPorts): Nodes {
         for (const one of nodes) {
           try {
             const answer = await askOne(asks, one, request, asker);
-            const left = questionsBy.get(one.session)?.filter(({ id }) => id !== params.id);
-            if (method === 'approvals.answer' && left !== undefined) setQuestions(one.session, left);
+            if (method === 'approvals.answer') questions.answered(one.session, String(params.id));
             return answer;
           } catch (refused) {
             if (!(refused instanceof Refusal && refused.code === thrown.code)) failure = refused;
@@ -207,19 +186,8 @@ export function createNodes(ports: NodesPorts): Nodes {
 
     ofOthers,
 
-    questionsOfOthers() {
-      const ageMs = steadyMs() - questionsAtMs;
-      if (ageMs > questionsMs) {
-        asking ??= askQuestions()
-          .catch(() => {})
-          .then(() => {
-            asking = undefined;
-            questionsAtMs = steadyMs();
-            return questions;
-          });
-      }
-      return ageMs > outdatedMs && asking !== undefined ? asking : questions;
-    },
+    questionsOfOthers: questions.known,
+    askQuestionsOfOthers: questions.ask,
 
     async answer(question) {
       const asked = readJson(question) as { readonly request?: unknown; readonly asker?: Asker } | undefined;
@@ -250,6 +218,7 @@ export function createNodes(ports: NodesPorts): Nodes {
 }
 
 /** The rows that a gateway answered, each with its name. They are trusted to have the contract's type. */
-function rowsOf<Row extends object>({ node }: Neighbour, rows: readonly Json[]): (Row & { readonly node: string })[] {
+function rowsOf<Row extends object>({ node }: Neighbour, answer: Json): (Row & { readonly node: string })[] {
+  const rows = Array.isArray(answer) ? answer : [];
   return rows.map((row) => ({ ...(row as object), node }) as Row & { node: string });
 }

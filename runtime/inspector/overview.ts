@@ -13,7 +13,7 @@ import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
 import type { RunContext } from '../../machines/webhook/agent-run.machine.ts';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { type CommandHost, daemonOf } from '../control/command.ts';
-import type { OpenCounts, Overview, OverviewChoice, OverviewService } from '../control/contract.ts';
+import type { ApprovalRow, OpenCounts, Overview, OverviewChoice, OverviewService } from '../control/contract.ts';
 import type { HomeDesk } from '../control/home-view.ts';
 import type { DaemonView } from '../control/view.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
@@ -42,6 +42,7 @@ export interface OverviewPorts {
 }
 
 const mostNeeds = 7;
+const nothing: readonly ApprovalRow[] = [];
 const beatMs = 250;
 /** A change that no step or commit reports, such as the end of a pause, is seen after this time. */
 const longestRestMs = 5_000;
@@ -62,7 +63,9 @@ interface Watched {
 export function createOverview(ports: OverviewPorts): OverviewService {
   const { nowMs } = ports;
   const all = new Map<string, Watched>();
-  let live: { readonly failures: OpenFailures; readonly close: () => void } | undefined;
+  let live:
+    | { readonly failures: OpenFailures; elsewhere: readonly ApprovalRow[]; readonly close: () => void }
+    | undefined;
   const sources = new LRUCache<string, { readonly route: string; readonly event: string }>({ max: 1_000 });
 
   /** The route and the event of a run, which never change. */
@@ -74,7 +77,12 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     return sources.get(key);
   }
 
-  async function gather({ range, profile }: OverviewChoice, failures: OpenFailures): Promise<Overview> {
+  /** @param elsewhere the open questions of other gateways */
+  async function gather(
+    { range, profile }: OverviewChoice,
+    failures: OpenFailures,
+    elsewhere: readonly ApprovalRow[],
+  ): Promise<Overview> {
     const ofProfile = <Row extends { readonly profile: string }>(rows: readonly Row[]): readonly Row[] =>
       profile === undefined ? rows : rows.filter((row) => row.profile === profile);
     const host = ports.host();
@@ -89,7 +97,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const groups = await failures.groups(profile);
     const needs = needsOf({
       approvals: await Promise.all(
-        ofProfile([...daemon.mcp.approvals(), ...((await host.nodes?.questionsOfOthers()) ?? [])]).map(async (row) => ({
+        ofProfile([...daemon.mcp.approvals(), ...elsewhere]).map(async (row) => ({
           ...row,
           ...(row.run === undefined ? {} : await sourceOf(row.run, daemon)),
         })),
@@ -138,7 +146,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     watched.isReading = true;
     const beganMs = performance.now();
     try {
-      const overview = await gather(watched.choice, live.failures);
+      const overview = await gather(watched.choice, live.failures, live.elsewhere);
       watched.latest = overview;
       // The history is read in pieces; the next beat continues.
       if (overview.events.counted_from !== undefined) watched.isDirty = true;
@@ -161,12 +169,13 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const failures = openFailures(ports.keeper, nowMs);
     const forgetCommits = ports.keeper.watch(markAll);
     const forgetSteps = ports.onStep(markAll);
-    let questions: unknown;
     const beat = setInterval(() => {
       const atMs = performance.now();
-      const asked = ports.host().nodes?.questionsOfOthers();
-      if (asked !== questions) markAll();
-      questions = asked;
+      const elsewhere = knownElsewhere(ports.host());
+      if (live !== undefined && elsewhere !== live.elsewhere) {
+        live.elsewhere = elsewhere;
+        markAll();
+      }
       for (const watched of all.values()) {
         if (watched.isReading || atMs < watched.nextMs) continue;
         if (watched.isDirty || atMs > watched.nextMs + longestRestMs) void refresh(watched);
@@ -178,14 +187,16 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       forgetSteps();
       failures.close();
     };
-    live = { failures, close };
+    // Asked already here, they are known at the first beat.
+    live = { failures, elsewhere: knownElsewhere(ports.host()), close };
   }
 
   return {
     async read(choice) {
-      if (live !== undefined) return gather(choice, live.failures);
+      const elsewhere = (await ports.host().nodes?.questionsOfOthers()) ?? nothing;
+      if (live !== undefined) return gather(choice, live.failures, elsewhere);
       const failures = openFailures(ports.keeper, nowMs);
-      return gather(choice, failures).finally(failures.close);
+      return gather(choice, failures, elsewhere).finally(failures.close);
     },
     watch(choice, heard) {
       if (live === undefined) begin();
@@ -211,6 +222,12 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       };
     },
   };
+}
+
+/** The open questions of other gateways; none while they are not known. */
+function knownElsewhere({ nodes }: CommandHost): readonly ApprovalRow[] {
+  const known = nodes?.questionsOfOthers() ?? nothing;
+  return 'then' in known ? nothing : known;
 }
 
 /** How many deliveries to a target wait for a person. */

@@ -87,7 +87,7 @@ async function startQueue(appendonly: 'yes' | 'no'): Promise<Standing | string> 
   const port = await freePort();
   const kept = ['--dir', ownFolder(), '--save', '', '--appendonly', appendonly, '--appendfsync', 'always'];
   const redis = await standing(
-    spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', ...kept], { stdio: 'ignore' }),
+    ending(spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', ...kept], { stdio: 'ignore' })),
     port,
   );
   if (typeof redis === 'string') return redis;
@@ -114,7 +114,7 @@ async function startRestate(): Promise<Standing | string> {
     RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${admin}`,
   };
   const own = ['--listen-mode=tcp', '--bind-ip=127.0.0.1', `--bind-port=${fabric}`, `--base-dir=${ownFolder()}`];
-  const child = spawn(program, own, { env, stdio: 'ignore' });
+  const child = ending(spawn(program, own, { env, stdio: 'ignore' }));
   const { port: offered } = endpoint.address() as { port: number };
   const deployment = JSON.stringify({ uri: `http://127.0.0.1:${offered}` });
   const started = await taking(child, admin, '/deployments', deployment);
@@ -125,7 +125,7 @@ async function startRestate(): Promise<Standing | string> {
 /** An event waits in memory for the agent's next heartbeat, for which no model is needed. */
 async function startOpenClaw(): Promise<Standing | string> {
   const program = join(peers, 'openclaw/openclaw.mjs');
-  if (!existsSync(program)) return fetched;
+  if (!existsSync(program) || !existsSync(newerNode)) return fetched;
   const port = await freePort();
   const folder = ownFolder();
   const mapping = {
@@ -140,14 +140,14 @@ async function startOpenClaw(): Promise<Standing | string> {
   };
   writeFileSync(join(folder, 'openclaw.json'), JSON.stringify(config));
   const env = { ...process.env, HOME: folder, OPENCLAW_STATE_DIR: folder };
-  const child = spawn(newerNode, [program, 'gateway', 'run'], { env, stdio: 'ignore' });
+  const child = ending(spawn(newerNode, [program, 'gateway', 'run'], { env, stdio: 'ignore' }));
   return taking(child, port, '/hooks/held', '{"action":"opened"}');
 }
 
 /** A workflow of a Webhook node alone that answers at once; its run is kept, as it is from the start. */
 async function startN8n(): Promise<Standing | string> {
   const program = join(peers, 'n8n/bin/n8n');
-  if (!existsSync(program)) return fetched;
+  if (!existsSync(program) || !existsSync(newerNode)) return fetched;
   const [port, broker] = await Promise.all([freePort(), freePort()]);
   const folder = ownFolder();
   const token = { id: 'token', name: 'token', type: 'httpHeaderAuth' };
@@ -177,7 +177,7 @@ async function startN8n(): Promise<Standing | string> {
     N8N_RUNNERS_BROKER_PORT: String(broker),
     N8N_DIAGNOSTICS_ENABLED: 'false',
     N8N_VERSION_NOTIFICATIONS_ENABLED: 'false',
-    // Its own choice makes a V8 isolate for each event, which costs about four times as much.
+    // Its own choice makes a V8 isolate for each event, which costs more.
     N8N_EXPRESSION_ENGINE: 'legacy',
   };
   const words = [
@@ -186,7 +186,9 @@ async function startN8n(): Promise<Standing | string> {
     'publish:workflow --id=held',
   ];
   const steps = [...words.map((step) => `"$0" "$1" ${step}`), 'exec "$0" "$1" start'];
-  const child = spawn('sh', ['-c', steps.join(' && '), newerNode, program], { cwd: folder, env, stdio: 'ignore' });
+  const child = ending(
+    spawn('sh', ['-c', steps.join(' && '), newerNode, program], { cwd: folder, env, stdio: 'ignore' }),
+  );
   return taking(child, port, '/webhook/held', '{}');
 }
 
@@ -226,26 +228,32 @@ async function startWebhook(does: 'runs' | 'passes'): Promise<Standing | string>
   ];
   const file = join(ownFolder(), 'hooks.json');
   writeFileSync(file, JSON.stringify(hooks));
-  const child = spawn(
-    'webhook',
-    ['-hooks', file, '-ip', '127.0.0.1', '-port', String(port), '-urlprefix', 'webhooks'],
-    {
-      stdio: 'ignore',
-    },
-  );
+  const words = ['-hooks', file, '-ip', '127.0.0.1', '-port', String(port), '-urlprefix', 'webhooks'];
+  const child = ending(spawn('webhook', words, { stdio: 'ignore' }));
   return standing(child, port);
 }
 
-/** What a peer writes, up to a gigabyte of events, goes with the bench. */
+/** What a peer leaves, itself and up to a gigabyte of events, goes with the bench. */
+const left: (() => void)[] = [];
+process.once('exit', () => {
+  for (const remove of left) remove();
+});
+
+function ending(child: ChildProcess): ChildProcess {
+  left.unshift(() => child.kill('SIGKILL'));
+  return child;
+}
+
 function ownFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'agent-bench-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  left.push(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
 async function standing(child: ChildProcess, port: number): Promise<Standing | string> {
   while (!(await answers(port))) {
-    if (child.exitCode !== null) return `it ended with ${child.exitCode}`;
+    if (child.exitCode !== null || child.signalCode !== null)
+      return `it ended with ${child.exitCode ?? child.signalCode}`;
     await wait(20);
   }
   return { child, port };

@@ -44,6 +44,9 @@ const parts: Readonly<Record<string, () => unknown>> = {
 if (only !== undefined && parts[only] === undefined) {
   throw new Error(`--only knows no "${only}"; it knows ${Object.keys(parts).join(', ')}`);
 }
+// What the parts start ends with the process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
 for (const [name, measure] of Object.entries(parts)) if (only === undefined || only === name) await measure();
 
 async function receiver(): Promise<void> {

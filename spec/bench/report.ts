@@ -47,7 +47,7 @@ runs a command where both are met. The queue is a fastify handler that checks th
 the event in Redis, in memory or (durable) synced to disk; the time of both processes counts, and no worker takes events out.
 Restate's ingress checks nothing: it answers once it has written a call of a service that is to begin later. OpenClaw's hooks and
 n8n's webhook check a token, no signature: OpenClaw keeps the event in memory for the next heartbeat of its agent, n8n runs a
-workflow of that one node and keeps the run. n8n's expressions run by its older engine; its default one costs about four times as much. OpenClaw and n8n run on Node 24, which they need.
+workflow of that one node and keeps the run. n8n's expressions run by its older engine, which costs less than its default one. OpenClaw and n8n run on Node 24, which they need.
 
 The gateway checks the HMAC, parses the JSON, finds the route, holds the event against filters, fills templates, claims the
 delivery id, writes the event and joins its batch, as a statechart that can be watched. A ratio is CPU time beside a bare handler
@@ -132,7 +132,7 @@ ${tableOf(
   ]),
 )}
 
-\`npm run bench -- --quick\` takes about a minute, \`--only receiver|journey|presets|watch|page|groups|nodes|mcp|start|scale\` a part of it. \`npm run bench:check\`
+\`npm run bench -- --quick\` takes about a minute, and longer with the peers, \`--only receiver|journey|presets|watch|page|groups|nodes|mcp|start|scale\` a part of it. \`npm run bench:check\`
 holds the ratios, and the bytes that a request allocates and leaves behind, against \`spec/bench/baseline.json\` and fails where one has grown;
 \`npm run bench:check -- --accept\` makes what it finds the baseline.
 `;

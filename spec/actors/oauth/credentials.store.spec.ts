@@ -185,6 +185,32 @@ t.test('OAU-1 · a renewal that cannot be written yet keeps no other from being 
   t.ok(documents.at(join(home, 'mcp-tokens/b.json')).text());
 });
 
+t.test('OAU-1 · tokens that wait to be written are never written over those that were renewed meanwhile', async (t) => {
+  const rows = memoryRows();
+  const home = tokenStore(t).folder;
+  const log = { log: () => {}, warnOnce: () => {} };
+  const documents = createSharedDocuments({ home, place: 'postgres://host/db', connect: () => rows.connect(), log });
+  await documents.open();
+  const credentials = createCredentials(join(home, 'mcp-tokens'), documents, log);
+  const saving = (accessToken: string) => credentials.saveTokens('hub', { ...tokens, accessToken });
+  rows.isAway = true;
+  await t.rejects(saving('first'));
+  rows.isAway = false;
+  let storing: Promise<void> | undefined;
+  await credentials.locked('hub', async () => {
+    storing = credentials.storeUnwritten();
+    // It has found the lock taken.
+    for (let turns = 0; turns < 20; turns += 1) await Promise.resolve();
+    rows.isAway = true;
+    await t.rejects(saving('second'), 'this renewal spends the first');
+    rows.isAway = false;
+  });
+  await storing;
+  await documents.refresh();
+  t.equal(credentials.tokens('hub')?.accessToken, 'second');
+  t.match(documents.at(join(home, 'mcp-tokens/hub.json')).text(), /second/);
+});
+
 t.test('OAU-4 · a refusal of the document is recorded beside the tokens, and forgotten', async (t) => {
   const { folder, credentials } = tokenStore(t);
   t.notOk(credentials.documentRefused('hub'));

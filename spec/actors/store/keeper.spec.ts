@@ -182,8 +182,19 @@ t.test('DUR-2 · SCA-1 · of the gateways on one journal the leader alone prunes
   t.ok(await one?.seekLead());
   t.equal(await other?.keep({ ...history, keepAfterKey: 'z' }), undefined);
   t.ok(local?.get('events', 'k'));
+  let goesOn: (() => boolean) | undefined;
+  const { prune } = shared;
+  Object.assign(shared, {
+    prune: (...[query, asked]: Parameters<typeof prune>) => {
+      goesOn = asked;
+      return prune(query);
+    },
+  });
   t.equal(await one?.keep({ ...history, keepAfterKey: 'z' }), undefined);
   t.equal(local?.get('events', 'k'), undefined);
+  t.ok(goesOn?.());
+  await one?.giveLead();
+  t.notOk(goesOn?.(), 'and stops when it leads no longer');
 });
 
 t.test('DUR-1 · closing ends the session first, so that the next gateway finds its work free', async (t) => {

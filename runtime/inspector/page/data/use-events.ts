@@ -104,7 +104,8 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
       } catch (error) {
         if (isOver()) return;
         if (!hasBegun) refuse(error);
-        if (hasBegun || wordsOf(error).code === unreachable)
+        // While the daemon is away, its return starts it again.
+        if (link.get() === 'live' && (hasBegun || wordsOf(error).code === unreachable))
           setTimeout(() => !isOver() && setAsked((times) => times + 1), againMs);
       }
     }

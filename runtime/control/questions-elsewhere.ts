@@ -1,0 +1,94 @@
+/**
+ * The open questions of the other gateways of one database, as each of them last answered.
+ * @see SCA-3 and TRU-3 in docs/specification.md
+ */
+
+import { isDeepStrictEqual } from 'node:util';
+import type { ApprovalRow } from './contract.ts';
+
+interface OtherGateway {
+  readonly session: string;
+  /** Its open questions; rejects if it does not answer. */
+  readonly ask: () => Promise<readonly ApprovalRow[]>;
+}
+
+export interface QuestionsElsewhere {
+  /** Returns what is known, or a promise of it; refreshes in the background. @see Nodes.questionsOfOthers */
+  known(): readonly ApprovalRow[] | Promise<readonly ApprovalRow[] | undefined>;
+  /** Asks now. Resolves with undefined if the gateways are not known; never rejects. */
+  ask(): Promise<readonly ApprovalRow[] | undefined>;
+  /** A question was answered from here, so it is not open any more. */
+  answered(session: string, id: string): void;
+}
+
+/** The age from which the gateways are asked again, and the age from which their answers are not shown any more. */
+const freshMs = 2_000;
+const outdatedMs = 10_000;
+
+export function createQuestionsElsewhere(
+  /** Rejects if the database cannot be queried. */
+  others: () => Promise<readonly OtherGateway[]>,
+  /** A clock that only rises. */
+  steadyMs: () => number,
+): QuestionsElsewhere {
+  const heard = new Map<string, { readonly rows: readonly ApprovalRow[]; readonly atMs: number }>();
+  /** What was answered since the gateways were last asked: an answer that was already on its way may still contain it. */
+  const answeredIds = new Map<string, Set<string>>();
+  let all: readonly ApprovalRow[] = [];
+  let triedAtMs = Number.NEGATIVE_INFINITY;
+  let listedAtMs = Number.NEGATIVE_INFINITY;
+  let asking: Promise<readonly ApprovalRow[] | undefined> | undefined;
+
+  function gathered(): readonly ApprovalRow[] | undefined {
+    const oldestMs = steadyMs() - outdatedMs;
+    if (listedAtMs < oldestMs) return undefined;
+    const rows = [...heard].flatMap(([session, one]) =>
+      one.atMs < oldestMs ? [] : one.rows.filter(({ id }) => !answeredIds.get(session)?.has(id)),
+    );
+    // The same list stays the same array, so that a reader sees at once that nothing changed.
+    if (!isDeepStrictEqual(rows, all)) all = rows;
+    return all;
+  }
+
+  async function askAll(): Promise<void> {
+    answeredIds.clear();
+    const living = await others();
+    listedAtMs = steadyMs();
+    for (const session of heard.keys()) if (!living.some((one) => one.session === session)) heard.delete(session);
+    await Promise.all(
+      living.map(async ({ session, ask }) => {
+        const rows = await ask().catch(() => undefined);
+        if (rows !== undefined) heard.set(session, { rows, atMs: steadyMs() });
+      }),
+    );
+  }
+
+  function begin(): Promise<readonly ApprovalRow[] | undefined> {
+    asking ??= askAll()
+      .catch(() => {})
+      .then(() => {
+        asking = undefined;
+        triedAtMs = steadyMs();
+        return gathered();
+      });
+    return asking;
+  }
+
+  return {
+    known() {
+      const current = gathered();
+      if (steadyMs() - triedAtMs <= freshMs) return current ?? Promise.resolve(undefined);
+      const later = begin();
+      return current ?? later;
+    },
+    async ask() {
+      // What is under way may have been asked before the latest question.
+      await asking;
+      return begin();
+    },
+    answered(session, id) {
+      const ids = answeredIds.get(session) ?? new Set();
+      answeredIds.set(session, ids.add(id));
+    },
+  };
+}
