@@ -3,6 +3,7 @@ import { createNextDue, hostZone, knowsZone } from '../../../actors/cron/next-du
 import { readSchedule } from '../../../machines/cron/expression.ts';
 import type { NextDue } from '../../../machines/cron/job.ts';
 import { whatIsDue } from '../../../machines/cron/missed-run.ts';
+import { inAllOnly } from '../../support/tier.ts';
 
 const nextDue: NextDue = createNextDue();
 
@@ -120,7 +121,10 @@ t.test('CRN-1 · in autumn a fixed time that comes twice fires the first time on
 });
 
 t.test('CRN-1 · over a year of changed clocks every day has its firing, and no moment has two', (t) => {
-  for (const zone of ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Casablanca', 'UTC']) {
+  // An hour and half an hour, north and south; the others take seconds.
+  const zones = ['Europe/Berlin', 'Australia/Lord_Howe'];
+  if (!inAllOnly) zones.push('America/New_York', 'Africa/Casablanca', 'UTC');
+  for (const zone of zones) {
     const reading = readSchedule('30 2 * * *');
     if (reading.kind === 'unfit') return t.fail(reading.problem);
     const timing = { kind: 'scheduled', schedule: reading.schedule, zone, print: '' } as const;

@@ -352,6 +352,8 @@ t.test('LIF-14 · whatever floods, one turn hands over no more than its share', 
     };
     const { transport } = peer(t, {
       plan: { kind: 'stdio', command: 'yes', args: [line], env: {} },
+      // It does not end by itself, and floods until it is ended.
+      graceMs: 10,
       onStderr: (chunk) => count(chunk.toString().split('\n').length - 1),
     });
     transport.onmessage = () => count(1);
