@@ -1,6 +1,6 @@
 /** Keeps rows as bytes, one after the other in large blocks outside the heap. A block without rows is reused. */
 
-import { codecs } from './record-bytes.ts';
+import { codecs, type Room, roomInScratch } from './record-bytes.ts';
 import type { Head, Row, TableName } from './tables.ts';
 
 /** How a table stores its rows. */
@@ -28,6 +28,8 @@ interface Place {
 
 /** A larger row has its own block. */
 const blockBytes = 1 << 20;
+/** Larger rows are formatted elsewhere and copied: the room for a row is up to three times what it takes. */
+const mostInPlace = 1 << 16;
 
 export function createByteStore(table: TableName): Keeping<Place> {
   const codec = codecs[table];
@@ -46,12 +48,21 @@ export function createByteStore(table: TableName): Keeping<Place> {
     if (emptied.bytes.length === blockBytes) spare.push(emptied);
   }
 
+  function roomFor(bytes: number): Room {
+    if (bytes > mostInPlace) return roomInScratch(bytes);
+    reserve(bytes);
+    return { bytes: block.bytes, at: used };
+  }
+
   const bytesAt = ({ block, at, end }: Place): Buffer => block.bytes.subarray(at, end);
   return {
     keep(row) {
-      const { bytes, end: length } = codec.draft(row);
-      reserve(length);
-      bytes.copy(block.bytes, used, 0, length);
+      const draft = codec.draft(row, roomFor);
+      const length = draft.end - draft.at;
+      if (draft.bytes !== block.bytes) {
+        reserve(length);
+        draft.bytes.copy(block.bytes, used, draft.at, draft.end);
+      }
       const at = used;
       used += length;
       block.rows += 1;

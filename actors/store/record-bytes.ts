@@ -1,21 +1,29 @@
 /**
- * Formats rows as bytes and parses them: a small head can be read without parsing the JSON behind it. All drafts share
- * one buffer, so the caller copies a draft to store it.
+ * Formats rows as bytes and parses them: a small head can be read without parsing the JSON behind it. A row is formatted in
+ * place if the caller has room, otherwise in a buffer that all drafts share.
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { Head, Row, TableName } from './tables.ts';
 
-/** Bytes to write: those before `end`. */
-export interface Draft {
+/** Where a row may be formatted. */
+export interface Room {
   readonly bytes: Buffer;
+  readonly at: number;
+}
+
+/** A formatted row: the bytes from `at` up to `end`. */
+export interface Draft extends Room {
   readonly end: number;
 }
 
 /** The byte format of one table's rows. */
 export interface Codec {
-  /** Formats a row; the draft is valid until the next one. */
-  draft(row: Row): Draft;
+  /**
+   * Formats a row; in the shared buffer it is valid until the next draft.
+   * @param roomFor returns a place for at most so many bytes; in the shared buffer unless given
+   */
+  draft(row: Row, roomFor?: (bytes: number) => Room): Draft;
   head(bytes: Buffer): Head;
   row(bytes: Buffer): Row;
 }
@@ -51,20 +59,21 @@ export function draftedBytes(): number {
  */
 function recordCodec(text?: string): Codec {
   return {
-    draft({ version, dueAtMs, heldBy, value }) {
+    draft({ version, dueAtMs, heldBy, value }, roomFor = roomInScratch) {
       const beside = text === undefined ? undefined : value?.[text];
       // A text that UTF-8 cannot encode stays in the JSON.
       const stands = typeof beside === 'string' && beside.isWellFormed();
       const json = JSON.stringify(stands ? without(value, text) : (value ?? {}));
-      reserve(holderAt + 3 * ((heldBy?.length ?? 0) + (stands ? beside.length : 0) + json.length));
-      const holderLength = heldBy === undefined ? 0 : scratch.write(heldBy, holderAt);
-      const textAt = holderAt + holderLength;
-      const textLength = stands ? scratch.write(beside, textAt) : 0;
-      scratch.writeUInt32LE(version, 0);
-      scratch.writeDoubleLE(dueAtMs ?? Number.NaN, dueAt);
-      scratch.writeUInt16LE(holderLength, holderLengthAt);
-      scratch.writeUInt32LE(stands ? textLength : noText, textLengthAt);
-      return drafted(textAt + textLength, json);
+      const most = holderAt + 3 * ((heldBy?.length ?? 0) + (stands ? beside.length : 0) + json.length);
+      const { bytes, at } = roomFor(most);
+      const holderLength = heldBy === undefined ? 0 : bytes.write(heldBy, at + holderAt);
+      const textAt = at + holderAt + holderLength;
+      const textLength = stands ? bytes.write(beside, textAt) : 0;
+      bytes.writeUInt32LE(version, at);
+      bytes.writeDoubleLE(dueAtMs ?? Number.NaN, at + dueAt);
+      bytes.writeUInt16LE(holderLength, at + holderLengthAt);
+      bytes.writeUInt32LE(stands ? textLength : noText, at + textLengthAt);
+      return drafted({ bytes, at }, textAt + textLength, json);
     },
     head: recordHead,
     row(bytes) {
@@ -88,11 +97,11 @@ function without(value: JsonObject | undefined, text: string | undefined): JsonO
 
 /** Contains the end of the claim and its value. */
 const claimCodec: Codec = {
-  draft({ dueAtMs, value }) {
+  draft({ dueAtMs, value }, roomFor = roomInScratch) {
     const json = JSON.stringify(value ?? {});
-    reserve(claimBodyAt + 3 * json.length);
-    scratch.writeDoubleLE(dueAtMs ?? 0, 0);
-    return drafted(claimBodyAt, json);
+    const room = roomFor(claimBodyAt + 3 * json.length);
+    room.bytes.writeDoubleLE(dueAtMs ?? 0, room.at);
+    return drafted(room, room.at + claimBodyAt, json);
   },
   head: claimHead,
   row: (bytes) => ({ ...claimHead(bytes), value: readJson(bytes, claimBodyAt) }),
@@ -102,16 +111,16 @@ const noHead: Head = { version: 0, dueAtMs: undefined, heldBy: undefined };
 
 /** Contains only the value. */
 const plainCodec: Codec = {
-  draft({ value }) {
+  draft({ value }, roomFor = roomInScratch) {
     const json = JSON.stringify(value ?? {});
-    reserve(3 * json.length);
-    return drafted(0, json);
+    const room = roomFor(3 * json.length);
+    return drafted(room, room.at, json);
   },
   head: () => noHead,
   row: (bytes) => ({ ...noHead, value: readJson(bytes, 0) }),
 };
 
-const nothing: Draft = { bytes: Buffer.alloc(0), end: 0 };
+const nothing: Draft = { bytes: Buffer.alloc(0), at: 0, end: 0 };
 
 /** Empty: the key is all there is. */
 const keyCodec: Codec = {
@@ -159,15 +168,17 @@ function readJson(bytes: Buffer, from: number): JsonObject | undefined {
   }
 }
 
-function drafted(bodyAt: number, json: string): Draft {
-  const end = bodyAt + scratch.write(json, bodyAt);
-  scratch.end = end;
-  allDrafted += end;
-  return { bytes: scratch, end };
+function drafted({ bytes, at }: Room, jsonAt: number, json: string): Draft {
+  const end = jsonAt + bytes.write(json, jsonAt);
+  if (bytes === scratch) scratch.end = end;
+  allDrafted += end - at;
+  return { bytes, at, end };
 }
 
-function reserve(bytes: number): void {
+/** A place in the shared buffer. */
+export function roomInScratch(bytes: number): Room {
   if (bytes > scratch.length || (scratch.length > keptCapacity && bytes <= firstCapacity)) {
     scratch = newScratch(Math.max(firstCapacity, 2 ** Math.ceil(Math.log2(bytes))));
   }
+  return { bytes: scratch, at: 0 };
 }

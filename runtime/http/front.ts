@@ -46,8 +46,8 @@ export interface Reply {
 export interface Exchange {
   readonly head: RequestHead;
   /**
-   * The address of the client, or of a proxy in between; absent if no client sent the request. Read it before the handler
-   * returns.
+   * The address of the client, or of a proxy in between; absent if no client sent the request, and mostly once the answer is
+   * written or the client has left. The native server takes long to tell it.
    */
   readonly address?: string | undefined;
   /**

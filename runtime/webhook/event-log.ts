@@ -15,7 +15,7 @@ import { statusOf } from '../../machines/webhook/reply.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { senderOf } from '../http/sender.ts';
 import { type AcceptedLinePorts, createAcceptedLines } from './accepted-lines.ts';
-import { fieldOf, type LiveRequest, replayed, textOf, toldOf } from './exchanges.ts';
+import { addressIn, fieldOf, type LiveRequest, replayed, textOf, toldOf } from './exchanges.ts';
 import { createLastRefusals, type LastRefusals, type RefusalPorts } from './last-refusals.ts';
 import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 
@@ -119,7 +119,7 @@ export function createDecisions(ports: DecisionPorts): Decisions {
 
 /** A proxy on this machine appends the sender last (as in RFC 7239 §7.4); earlier entries may be forged by the sender. */
 function addressOf(live: LiveRequest | undefined): string {
-  const address = live?.address ?? '';
+  const address = live === undefined ? '' : addressIn(live);
   if (senderOf(address) !== undefined) return address;
   return live?.headers['x-forwarded-for']?.split(',').at(-1)?.trim() || address;
 }

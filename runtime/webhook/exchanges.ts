@@ -17,8 +17,8 @@ import type { TracedSpan } from '../observe/tracing.ts';
 export interface LiveRequest {
   readonly exchange: Exchange;
   readonly headers: Readonly<Record<string, string>>;
-  /** The client's address, read while the exchange has it; empty if no client sent the request. */
-  readonly address: string;
+  /** The client's address, once it was asked for. @see addressIn */
+  address: string | undefined;
   body: Buffer;
   /** The decoded body, after the first use. */
   text: string | undefined;
@@ -64,7 +64,7 @@ export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequ
   return {
     exchange,
     headers: exchange.head.headers,
-    address: exchange.address ?? '',
+    address: undefined,
     body,
     text: undefined,
     parsed: undefined,
@@ -73,6 +73,12 @@ export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequ
     scriptMs: 0,
     span: undefined,
   };
+}
+
+/** The client's address; empty if no client sent the request, and if it was not asked for before the answer. */
+export function addressIn(live: LiveRequest): string {
+  live.address ??= live.exchange.address ?? '';
+  return live.address;
 }
 
 /** The annotation of an event's record; undefined if it would be empty. */

@@ -39,7 +39,7 @@ import {
 import type { BodyBudget } from '../http/body-budget.ts';
 import type { BodyOutcome } from '../http/front.ts';
 import type { Wards } from '../system/wards.ts';
-import { type Exchanges, fieldOf, type LiveRequest, replayed, textOf, toldOf } from './exchanges.ts';
+import { addressIn, type Exchanges, fieldOf, type LiveRequest, replayed, textOf, toldOf } from './exchanges.ts';
 import type { SplitBody } from './parts.ts';
 
 export interface RequestPorts {
@@ -136,7 +136,7 @@ export function wireRequest(ports: RequestPorts) {
         const live = exchanges.get(context.id);
         if (live === undefined) return;
         // A declared length beyond the budget is refused before any byte is read; arriving bytes are counted as they arrive.
-        const account = ports.bodies.open(live.address, context.declaredBytes);
+        const account = ports.bodies.open(() => addressIn(live), context.declaredBytes);
         if (account === undefined) {
           self.send({ type: 'body.crowded' });
           return;
@@ -186,6 +186,8 @@ export function wireRequest(ports: RequestPorts) {
       answer: ({ context }) => {
         const live = exchanges.get(context.id);
         if (live === undefined || context.outcome === undefined) return;
+        // Refused and repeated requests are recorded by their sender, who is not known after the answer.
+        if (context.outcome.kind !== 'accepted' && context.outcome.kind !== 'coalesced') addressIn(live);
         if (context.outcome.kind === 'handshake' && context.outcome.keyField !== undefined && context.route) {
           const { outcome, route } = context;
           const { query } = live.exchange.head;

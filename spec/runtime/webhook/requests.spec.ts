@@ -154,6 +154,9 @@ async function stage(
         head: { method: 'POST', path: '/webhooks/r', headers },
         readBody: (_, settled) => settled(body),
         reply: (reply) => void replies.push(reply),
+        get address() {
+          return replies.length === 0 ? '192.0.2.1' : undefined;
+        },
       },
       input.origin === 'replay' ? bytes : undefined,
     ),
@@ -255,6 +258,19 @@ t.test('DUR-1 · IDM-1 · what cannot be claimed is neither opened nor answered 
 
   t.same(full.opened, []);
 });
+
+t.test(
+  'SEC-8 · the sender of a request that is not accepted is known after the answer, of another it is not asked',
+  async (t) => {
+    const refused = await stage(t, { headers: { 'x-hub-signature-256': 'sha256=00' } });
+    t.match(refused.replies, [{ status: 401 }]);
+    t.equal(refused.exchanges.get('k1')?.address, '192.0.2.1');
+    const accepted = await stage(t);
+    await accepted.disk.land();
+    t.match(accepted.replies, [{ status: 202 }]);
+    t.equal(accepted.exchanges.get('k1')?.address, undefined);
+  },
+);
 
 t.test('SEC-6 · a signature is claimed for as long as its time is accepted', async (t) => {
   const signature: SignatureScheme = {
