@@ -19,7 +19,7 @@ export interface BodyAccount {
 export interface BodyBudget {
   /**
    * Returns undefined if the declared length does not fit into the rest of the budget.
-   * @param address called only while much of the budget is used: a native server takes long to tell an address
+   * @param address called only while much of the budget is used: on a native server it costs much
    */
   open(address: () => string, declaredBytes?: number): BodyAccount | undefined;
 }

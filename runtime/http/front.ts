@@ -47,7 +47,7 @@ export interface Exchange {
   readonly head: RequestHead;
   /**
    * The address of the client, or of a proxy in between; absent if no client sent the request, and mostly once the answer is
-   * written or the client has left. The native server takes long to tell it.
+   * written or the client has left. Costly on a native server.
    */
   readonly address?: string | undefined;
   /**
