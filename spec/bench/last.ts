@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { NodesCost } from './nodes.ts';
 import type { PresetCost } from './presets.ts';
 import type { Cost, HalfLoad } from './receiver.ts';
+import type { ScaleFinding } from './scale-parts.ts';
 import type { WardCost } from './wards.ts';
 import type { WatchCost } from './watch.ts';
 
@@ -21,6 +22,8 @@ export interface Results {
   readonly watch?: readonly WatchCost[];
   readonly groups?: readonly WardCost[];
   readonly nodes?: readonly NodesCost[];
+  /** Likewise. */
+  readonly scale?: { readonly machine: string; readonly found: readonly ScaleFinding[] };
 }
 
 const path = fileURLToPath(new URL('../../../.bench/last.json', import.meta.url));

@@ -34,6 +34,7 @@ function pageOf({
   groups = [],
   nodes = [],
   presets = [],
+  scale,
 }: Results): string {
   return `# Performance
 
@@ -130,6 +131,13 @@ ${tableOf(
     p50Ms.toFixed(2),
     p99Ms.toFixed(2),
   ]),
+)}
+
+What grows (${scale?.machine ?? 'not measured'}):
+
+${tableOf(
+  ['what', 'measured', 'target'],
+  (scale?.found ?? []).map(({ name, measured, target }) => [name, measured, target]),
 )}
 
 \`npm run bench -- --quick\` takes about a minute, and longer with the peers, \`--only receiver|journey|presets|watch|page|groups|nodes|mcp|start|scale\` a part of it. \`npm run bench:check\`

@@ -1,6 +1,6 @@
 /**
  * Measures what grows: routes, groups, remembered delivery ids, subscriptions, servers and history, each beside its own small
- * self or its target. Prints; judges nothing.
+ * self or its target. Prints and keeps what it found; judges nothing.
  *
  * `--full` keeps ten million events instead of two hundred thousand, which takes some minutes and ten gigabytes.
  */
@@ -10,39 +10,52 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { cpuMsOf, ended, homeWith, rssOf, started, untilStates, wait } from './daemon.ts';
+import { keepResults, machineNow } from './last.ts';
 import { sendLoad } from './load.ts';
 import type { ScaleFinding, ScaleOrder } from './scale-parts.ts';
 import { median, print } from './table.ts';
 
 export async function measureScale(quick: boolean, full: boolean): Promise<void> {
-  if (!quick) {
-    await measureBeside('routes', [
-      { name: '1', routes: 1, groups: 1 },
-      { name: '10,000', routes: 10_000, groups: 1 },
-    ]);
-    await measureBeside('groups alive', [
-      { name: '10', routes: 1, groups: 10 },
-      { name: '100,000', routes: 1, groups: 100_000 },
-    ]);
-  }
+  const found: ScaleFinding[] = [];
+  const add = (findings: readonly ScaleFinding[]): void => {
+    found.push(...findings);
+    for (const { name, measured, target } of findings) print([name, measured, target]);
+  };
   print(['scale', 'measured', 'target']);
-  if (!quick) for (const alive of [10, 100_000]) await tell({ kind: 'groups', alive });
-  await tell({ kind: 'claims', ids: quick ? 100_000 : 1_000_000 });
-  await tell({ kind: 'subscriptions', records: 10_000, rounds: quick ? 5 : 9 });
-  await tell({ kind: 'history', events: full ? 10_000_000 : quick ? 50_000 : 200_000 });
-  await measureServers(quick ? 100 : 500, quick ? 2_000 : 10_000);
+  if (!quick) {
+    add(
+      await measureBeside('routes', [
+        { routes: 1, groups: 1 },
+        { routes: 10_000, groups: 1 },
+      ]),
+    );
+    add(
+      await measureBeside('groups', [
+        { routes: 1, groups: 10 },
+        { routes: 1, groups: 100_000 },
+      ]),
+    );
+    for (const alive of [10, 100_000]) add(await foundBy({ kind: 'groups', alive }));
+  }
+  add(await foundBy({ kind: 'claims', ids: quick ? 100_000 : 1_000_000 }));
+  add(await foundBy({ kind: 'subscriptions', records: quick ? 10_000 : 20_000, rounds: quick ? 5 : 9 }));
+  add(await foundBy({ kind: 'history', events: full ? 10_000_000 : quick ? 50_000 : 200_000 }));
+  add(await measureServers(quick ? 100 : 500, quick ? 2_000 : 10_000));
+  if (!quick) keepResults({ scale: { machine: machineNow(), found } });
   process.stdout.write('\n');
 }
 
 /** One of two gateways that differ in how much there is of something. */
 interface Side {
-  readonly name: string;
   readonly routes: number;
   readonly groups: number;
 }
 
 /** What an event costs where there is little of something, and where there is much, in turn. */
-async function measureBeside(what: string, sides: readonly [few: Side, many: Side]): Promise<void> {
+async function measureBeside(
+  what: 'routes' | 'groups',
+  sides: readonly [few: Side, many: Side],
+): Promise<readonly ScaleFinding[]> {
   const rounds = 8;
   const requests = 20_000;
   const servers: {
@@ -78,25 +91,32 @@ async function measureBeside(what: string, sides: readonly [few: Side, many: Sid
     micros[1]?.push(many);
   }
   for (const { child } of servers) child.disconnect();
-  print([what, 'CPU µs', '× few']);
-  print([sides[0].name, median(micros[0] ?? [], Number).toFixed(1), '1.00']);
-  print([sides[1].name, median(micros[1] ?? [], Number).toFixed(1), median(ratios, Number).toFixed(2)]);
-  process.stdout.write('\n');
+  const [few, many] = sides.map((side) => `${side[what].toLocaleString('en')} ${what}`);
+  return [
+    {
+      name: `an event among ${many}, CPU beside ${few}`,
+      measured: `${median(ratios, Number).toFixed(2)} × (${micros
+        .map((one) => median(one, Number).toFixed(1))
+        .reverse()
+        .join(' beside ')} µs)`,
+      target: what === 'groups' ? '1.5 ×' : '',
+    },
+  ];
 }
 
 /** Has one part measured in a process whose memory is its own. */
-async function tell(order: ScaleOrder): Promise<void> {
+async function foundBy(order: ScaleOrder): Promise<readonly ScaleFinding[]> {
   const child = forked('scale-parts.js', [], ['--expose-gc']);
   child.send(order);
   const [found] = (await Promise.race([
     once(child, 'message'),
     once(child, 'exit').then(([code]) => Promise.reject(new Error(`${order.kind} ended with ${code}`))),
   ])) as [ScaleFinding[]];
-  for (const { name, measured, target } of found) print([name, measured, target]);
   if (child.connected) child.disconnect();
+  return found;
 }
 
-async function measureServers(servers: number, idleWindowMs: number): Promise<void> {
+async function measureServers(servers: number, idleWindowMs: number): Promise<readonly ScaleFinding[]> {
   const peer = forked('mcp-peer.js', []);
   const [url] = (await once(peer, 'message')) as [string];
   const home = homeWith(Object.fromEntries(Array.from({ length: servers }, (_, index) => [`peer-${index}`, { url }])));
@@ -110,12 +130,15 @@ async function measureServers(servers: number, idleWindowMs: number): Promise<vo
     const before = cpuMsOf(child);
     await wait(idleWindowMs);
     const spent = cpuMsOf(child) - before;
-    const name = `${servers} servers`;
-    print([`${name}: listening`, `${listeningMs.toFixed(0)} ms`, '']);
-    print([`${name}: all connected`, `${(connectedMs / 1_000).toFixed(1)} s`, '']);
-    print([`${name}: idle CPU`, `${((spent / idleWindowMs) * 100).toFixed(2)} %`, 'nil']);
-    print([`${name}: memory`, `${(rssOf(child) / 1_048_576).toFixed(0)} MiB`, '']);
+    const memory = rssOf(child) / 1_048_576;
     await ended(child, 'SIGTERM');
+    const name = `${servers} servers`;
+    return [
+      { name: `${name}: listening`, measured: `${listeningMs.toFixed(0)} ms`, target: '' },
+      { name: `${name}: all connected`, measured: `${(connectedMs / 1_000).toFixed(1)} s`, target: '' },
+      { name: `${name}: idle CPU`, measured: `${((spent / idleWindowMs) * 100).toFixed(2)} %`, target: '0.5 %' },
+      { name: `${name}: memory`, measured: `${memory.toFixed(0)} MiB`, target: '200 MB' },
+    ];
   } finally {
     peer.disconnect();
     rmSync(home, { recursive: true, force: true });
