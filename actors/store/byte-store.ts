@@ -1,6 +1,6 @@
 /** Keeps rows as bytes, one after the other in large blocks outside the heap. A block without rows is reused. */
 
-import { codecs, type Room, roomInScratch } from './record-bytes.ts';
+import { codecs, type Room } from './record-bytes.ts';
 import type { Head, Row, TableName } from './tables.ts';
 
 /** How a table stores its rows. */
@@ -28,7 +28,7 @@ interface Place {
 
 /** A larger row has its own block. */
 const blockBytes = 1 << 20;
-/** Larger rows are formatted elsewhere and copied: the room for a row is up to three times what it takes. */
+/** Larger rows are formatted elsewhere and copied: the room for a row is up to three times what it takes at last. */
 const mostInPlace = 1 << 16;
 
 export function createByteStore(table: TableName): Keeping<Place> {
@@ -49,7 +49,7 @@ export function createByteStore(table: TableName): Keeping<Place> {
   }
 
   function roomFor(bytes: number): Room {
-    if (bytes > mostInPlace) return roomInScratch(bytes);
+    if (bytes > mostInPlace) return { bytes: Buffer.allocUnsafeSlow(bytes), at: 0 };
     reserve(bytes);
     return { bytes: block.bytes, at: used };
   }

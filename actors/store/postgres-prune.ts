@@ -68,7 +68,7 @@ export async function pruneRows(
   { keepAfterKey, maxBytes }: Parameters<Journal['prune']>[0],
   goesOn: () => boolean = () => true,
 ): Promise<number> {
-  let removed = await removeAll(write, aged, [keepAfterKey]);
+  let removed = await removeAll(write, aged, [keepAfterKey], goesOn);
   // The excess is weighed once. A gateway that leads no longer, as after it was stopped, would remove it a second time.
   for (let excess = (await bytesOf(read)) - maxBytes; excess > 0 && goesOn(); ) {
     const [gone] = (await write(oldest, [excess])).rows;
@@ -76,7 +76,7 @@ export async function pruneRows(
     removed += Number(gone?.records);
     excess -= Number(gone?.bytes);
   }
-  await removeAll(write, expired, []);
+  await removeAll(write, expired, [], goesOn);
   return removed;
 }
 
@@ -90,10 +90,10 @@ async function removeAll(
   write: PruneConnections['write'],
   statement: string,
   values: readonly unknown[],
+  goesOn: () => boolean,
 ): Promise<number> {
-  for (let removed = 0; ; ) {
-    const count = Number((await write(statement, values)).rows[0]?.records);
-    removed += count;
-    if (count < pieceSize) return removed;
-  }
+  let removed = 0;
+  for (let count = pieceSize; count === pieceSize && goesOn(); removed += count)
+    count = Number((await write(statement, values)).rows[0]?.records);
+  return removed;
 }

@@ -175,8 +175,7 @@ function drafted({ bytes, at }: Room, jsonAt: number, json: string): Draft {
   return { bytes, at, end };
 }
 
-/** A place in the shared buffer. */
-export function roomInScratch(bytes: number): Room {
+function roomInScratch(bytes: number): Room {
   if (bytes > scratch.length || (scratch.length > keptCapacity && bytes <= firstCapacity)) {
     scratch = newScratch(Math.max(firstCapacity, 2 ** Math.ceil(Math.log2(bytes))));
   }

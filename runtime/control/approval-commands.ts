@@ -91,6 +91,8 @@ async function watchOthers(nodes: Nodes, peer: CommandPeer): Promise<readonly Ap
   });
   const first = (await listed()) ?? new Map<string, ApprovalRow>();
   let known: ReadonlyMap<string, ApprovalRow> = first;
+  /** A question of a gateway that was silent for long is not announced twice. */
+  const announced = new Set(first.keys());
   const later = (): void => {
     if (!hasLeft)
       timer = setTimeout(
@@ -104,7 +106,11 @@ async function watchOthers(nodes: Nodes, peer: CommandPeer): Promise<readonly Ap
   async function look(): Promise<void> {
     const now = await listed();
     if (now === undefined) return;
-    for (const [id, row] of now) if (!known.has(id)) peer.notify('approvals.asked', row);
+    for (const [id, row] of now) {
+      if (announced.has(id)) continue;
+      announced.add(id);
+      peer.notify('approvals.asked', row);
+    }
     const gone = new Set([...known.keys()].filter((id) => !now.has(id)));
     known = now;
     if (gone.size === 0) return;

@@ -42,9 +42,7 @@ export function createQuestionsElsewhere(
   function gathered(): readonly ApprovalRow[] | undefined {
     const oldestMs = steadyMs() - outdatedMs;
     if (listedAtMs < oldestMs) return undefined;
-    const rows = [...heard].flatMap(([session, one]) =>
-      one.atMs < oldestMs ? [] : one.rows.filter(({ id }) => !answeredIds.get(session)?.has(id)),
-    );
+    const rows = [...heard.values()].flatMap((one) => (one.atMs < oldestMs ? [] : one.rows));
     // The same list stays the same array, so that a reader sees at once that nothing changed.
     if (!isDeepStrictEqual(rows, all)) all = rows;
     return all;
@@ -53,14 +51,16 @@ export function createQuestionsElsewhere(
   async function askAll(): Promise<void> {
     answeredIds.clear();
     const living = await others();
-    listedAtMs = steadyMs();
     for (const session of heard.keys()) if (!living.some((one) => one.session === session)) heard.delete(session);
     await Promise.all(
       living.map(async ({ session, ask }) => {
         const rows = await ask().catch(() => undefined);
-        if (rows !== undefined) heard.set(session, { rows, atMs: steadyMs() });
+        if (rows === undefined) return;
+        const ids = answeredIds.get(session);
+        heard.set(session, { rows: rows.filter(({ id }) => !ids?.has(id)), atMs: steadyMs() });
       }),
     );
+    listedAtMs = steadyMs();
   }
 
   function begin(): Promise<readonly ApprovalRow[] | undefined> {
@@ -89,6 +89,8 @@ export function createQuestionsElsewhere(
     answered(session, id) {
       const ids = answeredIds.get(session) ?? new Set();
       answeredIds.set(session, ids.add(id));
+      const known = heard.get(session);
+      if (known !== undefined) heard.set(session, { ...known, rows: known.rows.filter((row) => row.id !== id) });
     },
   };
 }

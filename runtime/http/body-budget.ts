@@ -39,7 +39,7 @@ interface Holder {
 
 export function createBodyBudget(limitBytes: () => number): BodyBudget {
   const held = new Map<string, number>();
-  /** Open accounts whose address is not known yet: few, as what they hold is bounded. */
+  /** Open accounts whose address is not known yet. */
   const unasked = new Roster<Holder, true>();
   let all = 0;
 

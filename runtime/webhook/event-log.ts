@@ -11,7 +11,7 @@ import { cut } from '../../machines/base/json.ts';
 import type { Route } from '../../machines/config/route.ts';
 import { deliveryIdOf } from '../../machines/webhook/envelope.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
-import { statusOf } from '../../machines/webhook/reply.ts';
+import { type Outcome, statusOf } from '../../machines/webhook/reply.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { senderOf } from '../http/sender.ts';
 import { type AcceptedLinePorts, createAcceptedLines } from './accepted-lines.ts';
@@ -57,6 +57,11 @@ const journalled: ReadonlySet<string> = new Set([
   'deliveryFailed',
   'split',
 ]);
+/** Whether such a request is recorded, and counted, by its sender: refused and repeated ones are. */
+export function isRecordedBySender({ kind }: Outcome): boolean {
+  return kind === 'duplicate' || !(journalled.has(kind) || passedOver.has(kind));
+}
+
 /** Outcomes whose work runs later and logs its own end. */
 const accepted: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'split']);
 const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter', 'ignoredScript', 'duplicate']);

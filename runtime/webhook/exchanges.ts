@@ -75,7 +75,10 @@ export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequ
   };
 }
 
-/** The client's address; empty if no client sent the request, and if it was not asked for before the answer. */
+/**
+ * The client's address; empty if no client sent the request, and if it was not asked for before the answer or before the
+ * client left.
+ */
 export function addressIn(live: LiveRequest): string {
   live.address ??= live.exchange.address ?? '';
   return live.address;

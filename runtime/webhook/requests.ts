@@ -39,6 +39,7 @@ import {
 import type { BodyBudget } from '../http/body-budget.ts';
 import type { BodyOutcome } from '../http/front.ts';
 import type { Wards } from '../system/wards.ts';
+import { isRecordedBySender } from './event-log.ts';
 import { addressIn, type Exchanges, fieldOf, type LiveRequest, replayed, textOf, toldOf } from './exchanges.ts';
 import type { SplitBody } from './parts.ts';
 
@@ -85,16 +86,23 @@ export function wireRequest(ports: RequestPorts) {
       if (known.deliveryId === freshId) freshId = ports.newDeliveryId();
       return known;
     });
+  /** Its sender may leave while the request waits, and is not known any more then. */
+  const keepAddress = (id: string): void => {
+    const live = exchanges.get(id);
+    if (live !== undefined) addressIn(live);
+  };
   const withTime = (): RuleInput => ({ nowMs: nowMs(), freshId });
 
   return webhookRequestMachine.provide({
     actors: {
       fetchCertificate: fromPromise<void, RequestContext>(async ({ input }) => {
+        keepAddress(input.id);
         const url = missingCertificate(input, facts, nowMs());
         if (url !== undefined) await ports.certificates.fetch(url);
       }),
       confirmSubscription: fromPromise<Partial<RequestContext>, RequestContext>(
         async ({ input: { id, outcome, reason = '' } }) => {
+          keepAddress(id);
           const live = exchanges.get(id);
           if (live === undefined || live.checksOnly || outcome?.kind !== 'handshake') return { outcome, reason };
           const url = fieldOf(live, outcome.visitField ?? '');
@@ -105,6 +113,7 @@ export function wireRequest(ports: RequestPorts) {
         },
       ),
       runScript: fromPromise<ScriptResult, ScriptInput>(async ({ input, signal }) => {
+        keepAddress(input.id);
         // Like a script that returns the payload unchanged.
         if (exchanges.get(input.id)?.checksOnly === true)
           return { kind: 'exited', code: 0, stdout: JSON.stringify(input.payload) };
@@ -186,8 +195,7 @@ export function wireRequest(ports: RequestPorts) {
       answer: ({ context }) => {
         const live = exchanges.get(context.id);
         if (live === undefined || context.outcome === undefined) return;
-        // Refused and repeated requests are recorded by their sender, who is not known after the answer.
-        if (context.outcome.kind !== 'accepted' && context.outcome.kind !== 'coalesced') addressIn(live);
+        if (isRecordedBySender(context.outcome)) addressIn(live);
         if (context.outcome.kind === 'handshake' && context.outcome.keyField !== undefined && context.route) {
           const { outcome, route } = context;
           const { query } = live.exchange.head;

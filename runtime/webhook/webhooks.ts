@@ -57,7 +57,7 @@ import { wireJournal } from '../system/supervisor.ts';
 import type { Every } from '../system/ticks.ts';
 import { editSubscription } from './edit-subscription.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
-import { type Exchanges, type LiveRequest, parsedOf } from './exchanges.ts';
+import { addressIn, type Exchanges, type LiveRequest, parsedOf } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
 import { type OwnRequest, sendOwnRequest } from './own-request.ts';
 import { createParts } from './parts.ts';
@@ -351,6 +351,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         const live = exchanges.get(key);
         exchanges.delete(key);
         if (live === undefined) return;
+        addressIn(live);
         live.exchange.reply(internalError);
         live.part?.answered({ kind: 'internal' });
         const ended = crashedRequest(key, live, routes.find, nowMs());

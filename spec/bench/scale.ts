@@ -91,10 +91,10 @@ async function measureBeside(
     micros[1]?.push(many);
   }
   for (const { child } of servers) child.disconnect();
-  const [few, many] = sides.map((side) => `${side[what].toLocaleString('en')} ${what}`);
+  const [few, many] = sides.map((side) => side[what].toLocaleString('en'));
   return [
     {
-      name: `an event among ${many}, CPU beside ${few}`,
+      name: `CPU of an event among ${many} ${what}, beside ${few}`,
       measured: `${median(ratios, Number).toFixed(2)} × (${micros
         .map((one) => median(one, Number).toFixed(1))
         .reverse()
@@ -126,7 +126,8 @@ async function measureServers(servers: number, idleWindowMs: number): Promise<re
     const listeningMs = performance.now() - began;
     await untilStates(home, 'connected', servers);
     const connectedMs = performance.now() - began;
-    await wait(idleWindowMs / 2);
+    // What connecting left behind is collected once the daemon is idle for a while.
+    await wait(6 * idleWindowMs);
     const before = cpuMsOf(child);
     await wait(idleWindowMs);
     const spent = cpuMsOf(child) - before;

@@ -32,6 +32,21 @@ t.test('DUR-2 · gives every row back as it was kept, however many follow', asyn
   );
 });
 
+t.test('DUR-2 · rows of any letters go from block to block', (t) => {
+  const store = createByteStore('events');
+  const rows = Array.from({ length: 200 }, (_, at): Row => {
+    const value = { body: 'aä→😀'.repeat(100 + 10 * (at % 100)), n: at };
+    return { version: at, dueAtMs: undefined, heldBy: at % 2 === 0 ? 'ß' : undefined, value };
+  });
+  const kept = rows.map((row) => store.keep(row));
+  t.ok(new Set(kept.map(({ block }) => block)).size > 1);
+  t.same(
+    kept.map((place) => store.row(place)),
+    rows,
+  );
+  t.end();
+});
+
 t.test('DUR-2 · fills a block anew whose rows are gone, and none that holds one', (t) => {
   const store = createByteStore('events');
   const row = (text: string): Row => ({ version: 1, dueAtMs: undefined, heldBy: undefined, value: { body: text } });

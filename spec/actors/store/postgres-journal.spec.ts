@@ -565,7 +565,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     t.ok(before < 100, `${before} rows are read for ten`);
     const ended = await open(url);
     let asked = 0;
-    t.equal(got(await ended.prune({ keepAfterKey: '', maxBytes: 30_000_000 }, () => asked++ === 0)), 500, 'one piece');
+    t.equal(got(await ended.prune({ keepAfterKey: '', maxBytes: 30_000_000 }, () => asked++ < 2)), 500, 'one piece');
     await closed(ended);
     const kept = 40_000 - 10 - 500;
     const journal = await open(url);

@@ -194,6 +194,7 @@ t.test('SCA-3 · the open questions of the others are known for ten seconds, als
     return known();
   };
   t.ok(known() instanceof Promise, 'nothing is known yet');
+  t.ok(known() instanceof Promise, 'nor while they are asked');
   t.same(await known(), both);
   const asked = ran.length;
   const first = known();
@@ -224,9 +225,21 @@ t.test('SCA-3 · the open questions of the others are known for ten seconds, als
   arrive();
   now.delay = undefined;
   t.same(await after(0), [{ id: 'q4', node: 'b' }], 'nor does an answer that was on its way bring it back');
-
   now.silent = 'b';
-  for (let seconds = 0; seconds < 10; seconds += 2) await after(2_001);
+  await ask('a', 'approvals.answer', { id: 'q4' });
+  t.same(await after(2_001), [{ id: 'q4', node: 'b' }], 'one that could not be answered is open');
+  now.silent = undefined;
+  await ask('a', 'approvals.answer', { id: 'q4' });
+  now.silent = 'b';
+  t.same(await after(2_001), [], 'nor does the silence of its gateway');
+
+  now.silent = undefined;
+  answers['b approvals.list'] = [{ id: 'q4' }];
+  await after(2_001);
+  now.silent = 'b';
+  for (let seconds = 0; seconds < 8; seconds += 2) await after(2_001);
+  t.same(known(), [{ id: 'q4', node: 'b' }]);
+  await after(2_001);
   t.same(known(), [], 'one that stays silent has none after ten seconds');
   now.silent = undefined;
   answers['b approvals.list'] = [{ id: 'q5' }];

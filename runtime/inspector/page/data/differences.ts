@@ -14,8 +14,7 @@ export interface DifferenceLine {
 const mostLines = 2_000;
 
 export function differencesOf(before: string, after: string): readonly DifferenceLine[] {
-  const old = before.split('\n');
-  const fresh = after.split('\n');
+  const [old, fresh] = [linesOf(before), linesOf(after)];
   let start = 0;
   while (start < old.length && start < fresh.length && old[start] === fresh[start]) start += 1;
   let end = 0;
@@ -31,6 +30,11 @@ export function differencesOf(before: string, after: string): readonly Differenc
     ...withChanges(middleOf(old.slice(start, old.length - end), fresh.slice(start, fresh.length - end))),
     ...same(old.slice(old.length - end)),
   ];
+}
+
+/** An empty text has no line. */
+function linesOf(text: string): readonly string[] {
+  return text === '' ? [] : text.split('\n');
 }
 
 /** Returns how many lines were added, removed or changed; a changed line counts once. */

@@ -39,6 +39,7 @@ t.test('INS-4 · what is common stays, in order', (t) => {
       .join(' ');
   t.equal(words('abcde', 'abxde'), 'a b -c +x d e');
   t.equal(words('abc', 'abc'), 'a b c');
+  t.equal(words('', 'ab'), '+a +b');
   t.equal(words('abcabba', 'cbabac'), '-a -b c -a b +a b a +c');
   t.end();
 });
