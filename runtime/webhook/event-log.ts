@@ -57,14 +57,14 @@ const journalled: ReadonlySet<string> = new Set([
   'deliveryFailed',
   'split',
 ]);
+/** Outcomes whose work runs later and logs its own end. */
+const accepted: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'split']);
+const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter', 'ignoredScript', 'duplicate']);
+
 /** Whether such a request is recorded, and counted, by its sender: refused and repeated ones are. */
 export function isRecordedBySender({ kind }: Outcome): boolean {
   return kind === 'duplicate' || !(journalled.has(kind) || passedOver.has(kind));
 }
-
-/** Outcomes whose work runs later and logs its own end. */
-const accepted: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'split']);
-const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter', 'ignoredScript', 'duplicate']);
 
 export function createDecisions(ports: DecisionPorts): Decisions {
   const { log, keeper, keptHeaders, redact } = ports;

@@ -195,6 +195,7 @@ export function wireRequest(ports: RequestPorts) {
       answer: ({ context }) => {
         const live = exchanges.get(context.id);
         if (live === undefined || context.outcome === undefined) return;
+        // Not known any more after the answer.
         if (isRecordedBySender(context.outcome)) addressIn(live);
         if (context.outcome.kind === 'handshake' && context.outcome.keyField !== undefined && context.route) {
           const { outcome, route } = context;

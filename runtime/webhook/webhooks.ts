@@ -351,6 +351,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         const live = exchanges.get(key);
         exchanges.delete(key);
         if (live === undefined) return;
+        // Not known any more after the answer, and the record needs it.
         addressIn(live);
         live.exchange.reply(internalError);
         live.part?.answered({ kind: 'internal' });

@@ -152,6 +152,17 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     },
   );
 
+  t.test(`${name}: SEC-8 · the sender is known as long as nothing is answered, also after the body`, async (t) => {
+    const { front, next } = await open(t, openFront, { holds: true });
+    const arrived = next();
+    (await openRaw(front.port)).write(post(1, 'x'));
+    const { exchange, outcome } = await arrived;
+    await outcome;
+    await new Promise((resolve) => setImmediate(resolve));
+    t.match(exchange.address, /127\.0\.0\.1$/);
+    exchange.reply({ status: 200, body: '' });
+  });
+
   t.test(`${name}: RTE-3 · a connection is closed where the client asks for it, in a list too`, async (t) => {
     const { front } = await open(t, openFront);
     for (const asked of ['close', 'TE, Close']) {

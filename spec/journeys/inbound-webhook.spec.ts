@@ -184,27 +184,33 @@ for (const { front, skip } of fronts) {
       t.match(reasonOf('filtered-deep'), /^filter: a contains "x" saw \[{120}…$/);
     });
 
-    t.test('RTE-3 · DUR-2 · a request that fails within is answered 500 and leaves a row', async (t) => {
-      const home = makeHome(t, { 'config.yaml': config(front, '        gh: {}\n') });
-      const fails = `const own = Object.hasOwn; Object.hasOwn = (held, key) => { if (own(held, 'fail_here')) throw new Error('injected'); return own(held, key); };`;
-      const daemon = await startDaemon(t, home.path, {
-        NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(fails)}`,
-      });
+    t.test(
+      'RTE-3 · DUR-2 · SEC-8 · a request that fails within is answered 500, and leaves a row of its sender',
+      async (t) => {
+        const home = makeHome(t, { 'config.yaml': config(front, '        gh: {}\n') });
+        const fails = `const own = Object.hasOwn; Object.hasOwn = (held, key) => { if (own(held, 'fail_here')) throw new Error('injected'); return own(held, key); };`;
+        const daemon = await startDaemon(t, home.path, {
+          NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(fails)}`,
+        });
 
-      const answer = await postSigned(
-        `${daemon.url}/webhooks/gh`,
-        { fail_here: 1 },
-        { secret, event: '', id: 'broken' },
-      );
+        const answer = await postSigned(
+          `${daemon.url}/webhooks/gh`,
+          { fail_here: 1 },
+          { secret, event: '', id: 'broken' },
+        );
 
-      t.same([answer.status, answer.body], [500, { error: 'Internal error' }]);
-      const rows = await eventually(async () => {
-        const found = (await cliJson(home.path, 'webhook', 'deliveries')) as object[];
-        return found.length > 0 && found;
-      });
-      t.match(rows, [{ delivery_id: 'broken', route: 'gh', status: 'refused', reason: /^internal error/ }]);
-      t.equal((await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret })).status, 202, 'it still serves');
-    });
+        t.same([answer.status, answer.body], [500, { error: 'Internal error' }]);
+        const rows = await eventually(async () => {
+          const found = (await cliJson(home.path, 'webhook', 'deliveries')) as object[];
+          return found.length > 0 && found;
+        });
+        t.match(rows, [{ delivery_id: 'broken', route: 'gh', status: 'refused', reason: /^internal error/ }]);
+        const headers = { 'x-forwarded-for': '192.0.2.7' };
+        await postSigned(`${daemon.url}/webhooks/gh`, { fail_here: 1 }, { secret, event: '', id: 'other', headers });
+        await eventually(async () => ((await cliJson(home.path, 'webhook', 'deliveries')) as object[]).length === 2);
+        t.equal((await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret })).status, 202, 'it still serves');
+      },
+    );
 
     t.test('IDM-2 · EVT-1 · FIL-1 · SIG-2 · headers beyond ASCII are read as UTF-8 on every front', async (t) => {
       const token = 'geheißmnis-secret';
