@@ -14,6 +14,7 @@ import {
   isWaitedFor,
   releasesId,
   type Told,
+  type SignatureHolder,
 } from '../../machines/webhook/record.ts';
 import type { Journal, JournalReader, LocalReader, StoredRecord, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
@@ -113,10 +114,7 @@ function repeating({ event, run, delivery }: Held, key: string): Extract<Write, 
  * signature, if it is a direct delivery that may still fail, or if the journal is behind a network: then the commit
  * refuses it.
  */
-export function signatureHolder(
-  keeper: JournalKeeper,
-  name: string,
-): Pick<EventRecord, 'deliveryId' | 'route'> | undefined {
+export function signatureHolder(keeper: JournalKeeper, name: string): SignatureHolder | undefined {
   const local = keeper.journal()?.local;
   const holder = local?.claimed(name)?.eventKey;
   if (local === undefined || typeof holder !== 'string') return undefined;

@@ -200,7 +200,11 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   }
   for (const text of secret === undefined ? [] : textsOfSecret(secret)) {
     const strange = strangeSecret(text, signing);
-    if (strange !== undefined) refuse(own === undefined ? ['source'] : [secretKey], strange, 'secret-strange');
+    const path = own === undefined ? ['source'] : [secretKey];
+    if (strange?.isCertain === true) refuse(path, strange.why, 'secret-strange');
+    else if (strange !== undefined) {
+      warnings.push({ path, message: `route "${name}" ${strange.why}`, code: 'secret-strange' });
+    }
   }
   if (own !== undefined && signing.sender === undefined && signing.signature === undefined && !isHeaderSafe(own)) {
     warnings.push({ path: ['secret'], message: `route "${name}" ${unsafeSecret}`, code: 'secret-not-header-safe' });

@@ -26,7 +26,7 @@ export type Signing = Pick<Route, 'sender' | 'signature' | 'deliveryIdAt' | 'pub
 
 /** Prefixes of well-known API keys, none of which signs webhooks. */
 const apiKey =
-  /^(?:[spr]k_(?:live|test)_|sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abeprs]-|xapp-|lin_(?:api|oauth)_|shp(?:at|ca|pa|ss)_|key-|SG\.|AKIA|\d{6,12}:AA)/;
+  /^(?:[spr]k_(?:live|test)_|sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abeprs]-|xapp-|lin_(?:api|oauth)_|shp(?:at|ca|pa)_|SG\.|AKIA|\d{6,12}:AA)/;
 
 export function readSigning(
   written: JsonObject,
@@ -82,18 +82,31 @@ export function readSigning(
   };
 }
 
-/** Why a secret cannot belong to its source or scheme, as the predicate of a sentence; undefined if it may. */
-export function strangeSecret(secret: string, { sender, signature }: Signing): string | undefined {
+/** Why a secret does not fit its source or scheme, as the predicate of a sentence. */
+export interface StrangeSecret {
+  readonly why: string;
+  /** Whether it can verify nothing. Otherwise only its form is unusual, and a provider may change that. */
+  readonly isCertain: boolean;
+}
+
+export function strangeSecret(secret: string, { sender, signature }: Signing): StrangeSecret | undefined {
   const source = sourceOf(sender);
   const key = strangeKey(secret, signature === undefined ? (source?.schemes ?? []) : [signature]);
-  if (key !== undefined || source === undefined) return key;
-  const { title, secret: right } = source;
-  if (apiKey.test(secret)) return `has an API key as its secret; ${title} signs with ${right.is}`;
+  if (key !== undefined) return { why: key, isCertain: true };
+  if (source === undefined) return undefined;
+  const { title, secret: right, schemes } = source;
+  const isCertain = !schemes.some(({ algorithm }) => algorithm.startsWith('hmac-') || algorithm === 'token');
+  if (right.looks !== undefined && isCertain && !right.looks.test(secret))
+    return { why: `has a secret that ${title} does not make; it signs with ${right.is}`, isCertain };
+  if (apiKey.test(secret))
+    return { why: `has what looks like an API key as its secret; ${title} signs with ${right.is}`, isCertain: false };
   if (right.looks !== undefined && !right.looks.test(secret))
-    return `has a secret that ${title} does not make; it signs with ${right.is}`;
-  const isStandard = source.schemes.some(({ key }) => key === 'base64');
-  if (right.looks === undefined && !isStandard && secret.startsWith('whsec_'))
-    return `has a secret that begins with whsec_, as those of Stripe and Standard Webhooks do; ${title} signs with ${right.is}`;
+    return { why: `has a secret unlike those of ${title}, which signs with ${right.is}`, isCertain: false };
+  const isStandard = schemes.some(({ key }) => key === 'base64');
+  if (right.looks === undefined && !isStandard && secret.startsWith('whsec_')) {
+    const why = `has a secret that begins with whsec_, as those of Stripe and Standard Webhooks do; ${title} signs with ${right.is}`;
+    return { why, isCertain: false };
+  }
   return undefined;
 }
 

@@ -433,7 +433,7 @@ export const sources = {
     id: [field('event-data.id'), field('signature.token')],
     // Mailgun retries after every status other than 200 and 406.
     answer: ok,
-    secret: { is: 'the HTTP webhook signing key of the account, not an API key', looks: /^(?!key-)/ },
+    secret: { is: 'the HTTP webhook signing key of the account, not an API key' },
   },
   hubspot: {
     title: 'HubSpot',

@@ -497,7 +497,6 @@ const apiKeys: readonly (readonly [RegExp, string])[] = [
   [/^glpat-/, 'an access token of GitLab'],
   [/^xox[abprs]-|^xapp-/, 'a token of a Slack app'],
   [/^lin_(?:api|oauth)_/, 'an API key of Linear'],
-  [/^key-/, 'an API key of Mailgun'],
   [/^SG\./, 'an API key of SendGrid'],
   [/^re_/, 'an API key of Resend'],
   [/^sk-/, 'an API key of a model provider'],

@@ -305,21 +305,26 @@ export function claimNames({
   signatureDigest,
 }: Pick<EventRecord, 'profile' | 'route' | 'deliveryId' | 'signatureDigest'>): readonly string[] {
   const ofId = claimName(profile, route, deliveryId);
-  return signatureDigest === undefined ? [ofId] : [ofId, signatureClaim(profile, signatureDigest)];
+  return signatureDigest === undefined ? [ofId] : [ofId, signatureClaim(signatureDigest)];
 }
+
+/** The event that claimed a signature. */
+export type SignatureHolder = Pick<EventRecord, 'deliveryId' | 'route' | 'profile'>;
 
 /** Names the event that claimed the signature; undefined if it has the same id, which is explanation enough. */
 export function sameSignature(
-  holder: Pick<EventRecord, 'deliveryId' | 'route'>,
-  { deliveryId, route }: Pick<EventRecord, 'deliveryId' | 'route'>,
+  holder: SignatureHolder,
+  { deliveryId, route, profile }: SignatureHolder,
 ): string | undefined {
+  // What happens in a profile is shown in that profile alone (PRF-1).
+  if (holder.profile !== profile) return `same signature as a delivery of profile "${holder.profile}"`;
   if (holder.deliveryId === deliveryId && holder.route === route) return undefined;
   return `same signature as delivery ${holder.deliveryId}${holder.route === route ? '' : ` of route "${holder.route}"`}`;
 }
 
-/** The name under which a signature is claimed: for all routes of a profile, since some may share a secret. */
-export function signatureClaim(profile: string, digest: string): string {
-  return ['signature', escaped(profile), digest].join('/');
+/** The name under which a signature is claimed, for all routes of all profiles: they may share a secret. */
+export function signatureClaim(digest: string): string {
+  return `signature/${digest}`;
 }
 
 /**

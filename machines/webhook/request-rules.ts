@@ -16,7 +16,7 @@ import { isPing } from './envelope.ts';
 import type { FilterView, ListMembership, Tried } from './filter.ts';
 import type { Greeting, Handshake } from './handshake.ts';
 import { isCredentialHeader } from './kept-headers.ts';
-import { type EventRecord, sameSignature } from './record.ts';
+import { type SignatureHolder, sameSignature } from './record.ts';
 import type { FollowedPlace } from './responses.ts';
 import { readScriptOutcome, type ScriptResult } from './script-outcome.ts';
 import type { SignedRequest } from './signature.ts';
@@ -47,7 +47,7 @@ export interface RequestFacts {
   /** Seconds until the route's allowance of handshakes is available again, if none is left. */
   readonly secondsUntilGreeting: (route: Route, nowMs: number) => number | undefined;
   /** The event that has claimed a signature: another request with it is a duplicate of that event. */
-  readonly signatureHolder: (profile: ProfileName, digest: string) => SignatureHolder | undefined;
+  readonly signatureHolder: (digest: string) => SignatureHolder | undefined;
   readonly list: (profile: ProfileName, file: string) => ListMembership | undefined;
 }
 
@@ -67,8 +67,6 @@ export interface Part {
   readonly scheme: string | undefined;
   readonly signatureDigest: string | undefined;
 }
-
-export type SignatureHolder = Pick<EventRecord, 'deliveryId' | 'route'>;
 
 type Known = Partial<RequestContext>;
 const nothing: Known = {};
@@ -177,7 +175,7 @@ export function verifySignature(context: RequestContext, facts: RequestFacts, in
   const digest = signed && claimedBy(signed.digest, request.headers);
   const holder = digest === undefined ? undefined : holderOf(digest, context, facts);
   // A route that allows identical bodies runs its own again, but not those of other routes.
-  if (holder !== undefined && (isOnce || holder.route !== route.name))
+  if (holder !== undefined && (isOnce || holder.route !== route.name || holder.profile !== route.profile))
     return { scheme, ...repeated(context, holder, facts, input) };
   if (turnedAway.outcome !== undefined) return turnedAway;
   return { scheme, takes: 'slot', ...(isOnce ? { signatureDigest: digest } : {}) };
@@ -210,13 +208,13 @@ function holderOf(digest: string, context: RequestContext, facts: RequestFacts):
   const { route, id } = context;
   if (route === undefined) return undefined;
   const { body } = facts.compiled(route);
-  if (body.shape !== 'each') return facts.signatureHolder(route.profile, digest);
+  if (body.shape !== 'each') return facts.signatureHolder(digest);
   const parsed = facts.parsed(id, body);
   const split = parsed.ok ? splitItems(parsed, body.items) : undefined;
-  if (split?.ok !== true) return facts.signatureHolder(route.profile, digest);
+  if (split?.ok !== true) return facts.signatureHolder(digest);
   let first: SignatureHolder | undefined;
   for (const index of split.items.keys()) {
-    const holder = facts.signatureHolder(route.profile, partDigest(digest, index));
+    const holder = facts.signatureHolder(partDigest(digest, index));
     if (holder === undefined) return undefined;
     first ??= holder;
   }
@@ -257,10 +255,14 @@ function widened({ id, method, path, route }: RequestContext, facts: RequestFact
   };
 }
 
+function placeOf({ name, profile }: Route): Pick<SignatureHolder, 'route' | 'profile'> {
+  return { route: name, profile };
+}
+
 function repeated(context: RequestContext, holder: SignatureHolder, facts: RequestFacts, input: RuleInput): Known {
   const read = parsePayload(context, facts, input);
   const deliveryId = read.deliveryId ?? '';
-  const reason = sameSignature(holder, { deliveryId, route: context.route?.name ?? '' });
+  const reason = context.route && sameSignature(holder, { deliveryId, ...placeOf(context.route) });
   return { ...read, outcome: { kind: 'duplicate', deliveryId }, ...(reason === undefined ? {} : { reason }) };
 }
 
@@ -309,9 +311,9 @@ function parsePart({ id, route }: RequestContext, facts: RequestFacts): Known {
   const deliveryId = idOf({}, parsed.value, facts.body(id), false) ?? `${part.deliveryId}#${index + 1}`;
   const known = { scheme, deliveryId, payload: parsed.value, event: eventType(headers, parsed.value) };
   if (signatureDigest === undefined) return known;
-  const holder = facts.signatureHolder(route.profile, signatureDigest);
+  const holder = facts.signatureHolder(signatureDigest);
   if (holder === undefined) return { ...known, signatureDigest };
-  const reason = sameSignature(holder, { deliveryId, route: route.name });
+  const reason = sameSignature(holder, { deliveryId, ...placeOf(route) });
   return { ...known, outcome: { kind: 'duplicate', deliveryId }, ...(reason === undefined ? {} : { reason }) };
 }
 

@@ -225,7 +225,7 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<
   const verdict = verify({ headers, body: Buffer.from(body), nowMs: Date.now(), path, query, payload });
   if (verdict.kind === 'genuine' && verdict.signed !== undefined) {
     const digest = claimedBy(verdict.signed.digest, headers);
-    await daemon.forgetSignature(route.profile, rule.shape === 'each' ? partDigest(digest, 0) : digest);
+    await daemon.forgetSignature(rule.shape === 'each' ? partDigest(digest, 0) : digest);
   }
   const response = await fetch(`${base}${path}${query === undefined ? '' : `?${query}`}`, {
     method: 'POST',

@@ -181,7 +181,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       return { status, body };
     },
     refusals: decisions.lastRefused,
-    forgetSignature: (profile, digest) => keeper.commit([{ kind: 'release', name: signatureClaim(profile, digest) }]),
+    forgetSignature: (digest) => keeper.commit([{ kind: 'release', name: signatureClaim(digest) }]),
     ...createRunHistory({ ...ports, journal: keeper.journal }),
     cancelRun: ports.cancelRun,
     ...eventView,

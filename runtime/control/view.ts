@@ -86,7 +86,7 @@ export interface DaemonView extends RunHistory, EventView {
   /** The last refused requests of a route, newest first, each with a different reason. */
   refusals(profile: string, route: string): readonly RefusedRequest[];
   /** Releases the claim of a signature's digest, so that the next request with it can run. */
-  forgetSignature(profile: string, digest: string): Promise<unknown>;
+  forgetSignature(digest: string): Promise<unknown>;
   /** Ends a run that has not answered yet. */
   cancelRun(id: string, by: string): Promise<CancelVerdict>;
   tree(): ActorNode;

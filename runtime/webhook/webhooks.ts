@@ -287,7 +287,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       parsed: (id, rule) => parsedOf(exchanges.get(id), rule),
       secondsUntilFree: windows.secondsUntilFree,
       secondsUntilGreeting: greetings.secondsUntilFree,
-      signatureHolder: (profile, digest) => signatureHolder(keeper, signatureClaim(profile, digest)),
+      signatureHolder: (digest) => signatureHolder(keeper, signatureClaim(digest)),
       list: (profile, file) => deskOf(profile)?.lists.list(file),
     },
     nowMs,

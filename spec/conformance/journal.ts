@@ -602,7 +602,7 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
 
       const left = async () => (await journal.claims({ limit: 99 })).map(({ value }) => value.eventKey).sort();
       t.same(await left(), ['a2', 'a2', 'a3', 'a3', 'b1', 'b1']);
-      t.match(await journal.commit([claim(signatureClaim('default', 'a2'))]), {
+      t.match(await journal.commit([claim(signatureClaim('a2'))]), {
         kind: 'claimed',
         holder: { eventKey: 'a2' },
       });
@@ -612,7 +612,7 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
       // An earlier time shows what is still in the store.
       await clock.set(0);
       t.same(await left(), ['b1', 'b1']);
-      t.equal((await journal.commit([claim(signatureClaim('default', 'a3'))])).kind, 'committed');
+      t.equal((await journal.commit([claim(signatureClaim('a3'))])).kind, 'committed');
     },
   );
 

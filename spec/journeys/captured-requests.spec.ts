@@ -153,6 +153,21 @@ t.test(
   },
 );
 
+t.test('SEC-6 · PRF-1 · a captured request runs in no other profile that has the same secret', async (t) => {
+  const work = '        theirs: {prompt: x, profile: work}\n';
+  const home = makeHome(t, {
+    'config.yaml': `gateway: {multiplex_profiles: true}\n${config}${work}`,
+    'profiles/work/config.yaml': 'platforms: {webhook: {extra: {routes: {own: {prompt: x}}}}}',
+  });
+  const daemon = await startDaemon(t, home.path);
+  const headers = signGithub(shared, text);
+  t.match(await send(daemon, { route: 'gh', id: 'first', headers }), accepted);
+  for (const route of ['theirs', 'own']) {
+    const response = await fetch(`${daemon.url}/p/work/webhooks/${route}`, { method: 'POST', body: text, headers });
+    t.match([response.status, await response.json()], [200, { status: 'duplicate' }], route);
+  }
+});
+
 t.test('SEC-6 · what is signed anew, or not at all, or ignored, is no repetition', async (t) => {
   const { daemon } = await start(t);
   const seconds = nowSeconds();

@@ -258,7 +258,7 @@ t.test(
       [signed, 1_000, { kind: 'duplicate' }],
       [{ ...again, route: 'other' }, 1_000, { kind: 'duplicate', reason: `${reason} of route "r"` }],
       [{ ...signed, route: 'other' }, 1_000, { kind: 'duplicate', reason: `${reason} of route "r"` }],
-      [{ ...again, profile: 'work' }, 1_000, { kind: 'granted' }],
+      [{ ...again, profile: 'work' }, 1_000, { kind: 'duplicate', reason: 'same signature as a delivery of profile' }],
       [{ ...again, signatureDigest: 's2' }, 1_000, { kind: 'granted' }],
       [{ deliveryId: 'd2' }, 1_000, { kind: 'granted' }],
       [again, 1_000 + claimLifeMs, { kind: 'granted' }],
@@ -295,7 +295,7 @@ t.test('SEC-6 · DUR-1 · an event that the disk refuses leaves no signature beh
     const asked = claim(ask('k1', plan, { signatureDigest: 's1' }));
     await stage.refuse();
     t.match(await asked, { kind: 'unavailable' });
-    t.equal(journal.local?.claimed(signatureClaim('default', 's1')), undefined);
+    t.equal(journal.local?.claimed(signatureClaim('s1')), undefined);
     const again = claim(ask('k2', plan, { signatureDigest: 's1' }));
     await stage.settle();
     t.match(await again, { kind: 'granted', work: 'k2' }, `${plan.kind}: the sender tries again`);
@@ -325,7 +325,7 @@ t.test('SEC-6 · DUR-2 · the claim of a signature is kept as long as its event,
   const long = 'd'.repeat(600);
   await claim(ask('0k1', { kind: 'run' }, { signatureDigest: 's1', deliveryId: long }));
   await keeper.commit([{ kind: 'put', collection: 'runs', key: '0k1', value: { status: 'delivered' } }]);
-  const name = signatureClaim('default', 's1');
+  const name = signatureClaim('s1');
   const found = () => journal.local?.marked('events', { marks: [idMark(long)], limit: 2 }).map(({ key }) => key);
   t.same(found(), ['0k1'], 'an id whose claim lies under a digest has its mark');
 

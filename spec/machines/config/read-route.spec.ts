@@ -106,6 +106,20 @@ t.test('SRC-1 · SRC-2 · a public key is the secret of what verifies by it alon
   t.end();
 });
 
+t.test('SRC-1 · a secret of an unusual form is warned of and used, since a provider may change that form', (t) => {
+  const shared = (source: string, secret: string) => {
+    const found = read({ source, secret, events: ['x'] });
+    return found.ok ? found.warnings.map(({ code }) => code) : ['refused'];
+  };
+  // https://shopify.dev/changelog/app-secret-key-length-has-increased
+  t.same(shared('shopify', `shpss_${'0a1b2c3d'.repeat(4)}`), []);
+  t.same(shared('mailgun', `key-${'0a1b2c3d'.repeat(4)}`), []);
+  t.same(shared('shopify', `shpat_${'0a1b2c3d'.repeat(4)}`), ['secret-strange']);
+  t.same(shared('slack', 'a-signing-secret-of-tomorrow'), ['secret-strange']);
+  t.same(shared('discord', 'no-public-key-of-any-form'), ['refused'], 'nothing could be verified by it');
+  t.end();
+});
+
 t.test('SRC-1 · SRC-2 · signature stands beside a source only to name the headers that its owner chose', (t) => {
   const named = { header: 'X-Ours', timestamp: { header: 'X-Time' } };
   const grafana = (signature: object) => read({ source: 'grafana', secret, signature } as JsonObject);

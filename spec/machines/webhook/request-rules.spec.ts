@@ -1,13 +1,14 @@
 import { createHmac } from 'node:crypto';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { defaultProfile } from '../../../machines/base/names.ts';
+import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
 import type { Route, RouteSecret } from '../../../machines/config/route.ts';
 import { parseBody } from '../../../machines/webhook/body.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import * as rules from '../../../machines/webhook/request-rules.ts';
 import { isDeprecated } from '../../../machines/webhook/signature.ts';
 import type { RequestContext } from '../../../machines/webhook/webhook-request.machine.ts';
+import type { SignatureHolder } from '../../../machines/webhook/record.ts';
 import { plainRoute } from '../../support/records.ts';
 
 const { checkSize, matchEvent, readScript, renderTexts } = rules;
@@ -42,7 +43,7 @@ interface Stage {
   /** Answers of the window, one for each time it is asked. */
   readonly windows?: readonly (number | undefined)[];
   readonly known?: Partial<RequestContext>;
-  readonly holder?: rules.SignatureHolder;
+  readonly holder?: SignatureHolder;
   readonly part?: rules.Part;
   /** Digests that are held; unless given all are, where there is a holder. */
   readonly held?: (digest: string) => boolean;
@@ -86,8 +87,8 @@ function stage({
       return windows[asked - 1];
     },
     secondsUntilGreeting: () => greetings.shift(),
-    signatureHolder: (profile, digest) => {
-      sought.push(`${profile} ${digest.length}`);
+    signatureHolder: (digest) => {
+      sought.push(digest);
       return held(digest) ? holder : undefined;
     },
     list: (profile, file) => {
@@ -177,7 +178,7 @@ t.test('LIM-2 · a full window answers before the signature, and again where it 
 t.test(
   'SEC-6 · LIM-2 · one whose signature an event keeps is a duplicate: it takes no slot and goes no further',
   (t) => {
-    const holder = { deliveryId: 'd1', route: 'r' };
+    const holder = { deliveryId: 'd1', route: 'r', profile: defaultProfile };
     const headers = { ...signed('{"n":1}'), 'x-request-id': 'mine' };
     const captured = stage({ body: '{"n":1}', headers, windows: [12], holder });
     t.match(verifySignature(captured.context, captured.desk), {
@@ -186,18 +187,24 @@ t.test(
       outcome: { kind: 'duplicate', deliveryId: 'mine' },
       reason: 'same signature as delivery d1',
     });
-    t.same([captured.done, captured.sought], [[], ['default 22']]);
+    t.equal(captured.sought.length, 1);
+    t.same(captured.done, []);
 
-    const again = stage({ body: '{"n":1}', headers, holder: { deliveryId: 'mine', route: 'r' } });
+    const again = stage({ body: '{"n":1}', headers, holder: { ...holder, deliveryId: 'mine' } });
     t.equal(verifySignature(again.context, again.desk).reason, undefined, 'the same id says it');
 
     const relaxed = { body: '{"n":1}', headers, route: { allowIdenticalBodies: true } };
     const own = stage({ ...relaxed, holder });
     t.same(verifySignature(own.context, own.desk), { scheme: 'generic-v1' }, 'of its own route it may come again');
-    const neighbours = stage({ ...relaxed, holder: { deliveryId: 'd1', route: 'other' } });
+    const neighbours = stage({ ...relaxed, holder: { ...holder, route: 'other' } });
     t.match(verifySignature(neighbours.context, neighbours.desk), {
       outcome: { kind: 'duplicate' },
       reason: 'same signature as delivery d1 of route "other"',
+    });
+    const others = stage({ ...relaxed, holder: { ...holder, profile: 'work' as ProfileName } });
+    t.match(verifySignature(others.context, others.desk), {
+      outcome: { kind: 'duplicate' },
+      reason: 'same signature as a delivery of profile "work"',
     });
     t.end();
   },
@@ -606,7 +613,7 @@ t.test(
       const numbered = stage({ route: more, headers, part, known });
       t.match(parsePayload(numbered.context, numbered.desk), { deliveryId: 'd#3' });
     }
-    const holder = { deliveryId: 'first', route: plain.name };
+    const holder = { deliveryId: 'first', route: plain.name, profile: plain.profile };
     const repeated = stage({ route, part, known, holder });
     t.match(parsePayload(repeated.context, repeated.desk), {
       outcome: { kind: 'duplicate' },

@@ -214,7 +214,7 @@ t.test('IDM-2 · SEC-6 · only a direct delivery that did not succeed releases i
   const { keeper } = await openKeeper();
   const event = { deliveryId: 'd1', profile: 'default', route: 'r', signatureDigest: 's1' };
   await keeper.commit([{ kind: 'put', collection: 'events', key: 'k', value: event }]);
-  const names = [name, signatureClaim('default', 's1')];
+  const names = [name, signatureClaim('s1')];
   for (const [given, frees] of [
     [{ ...direct, status: 'failed' }, true],
     [{ ...direct, status: 'unknown' }, true],
