@@ -89,6 +89,8 @@ export interface DeliveryRequest {
 export interface DeliveryTarget {
   /** Where a text with this `deliver_extra` goes, in readable form; undefined if there is no place, or none is named. */
   placeOf(extra: JsonObject): string | undefined;
+  /** Only texts of the same event keep an order: what reports another waits for none of them. */
+  readonly isOrderedByEvent?: true;
   /**
    * How long a repeated delivery arrives only once, by its place; 0 if it never does. A delivery with an unknown outcome
    * is repeated only within this time. `begunAt` is as in the request.

@@ -103,7 +103,8 @@ export function scrubbedEnv(given: Readonly<Record<string, string>> = {}): Recor
   for (const [name, value] of Object.entries(process.env)) {
     if (value !== undefined && isBasicVariable(name)) env[name] = value;
   }
-  return { ...env, ...given };
+  // The pipes of a child are sockets. Without a shell's level, bash takes that for a remote login and reads ~/.bashrc.
+  return { ...env, SHLVL: '1', ...given };
 }
 
 /** Resolves with the outcome of the command; never rejects. */

@@ -17,6 +17,7 @@ import { confined, leadsOut } from '../confine.ts';
 import { createJobsStore } from '../cron/jobs.store.ts';
 import type { Documents } from '../documents.ts';
 import { findCommand } from '../process-group.ts';
+import { isBrokenList } from '../webhook/read-lists.ts';
 
 export interface ProfileOfRoutes {
   readonly paths: ProfilePaths;
@@ -61,7 +62,10 @@ function worldOf(
     script: (name) => standingOf(paths.scripts, name),
     // Resolved as at its start: from the profile's home.
     hasProgram: (command) => findCommand(command, searchPath, paths.home) !== undefined,
-    list: (name) => standingOf(paths.home, name),
+    list(name) {
+      const standing = standingOf(paths.home, name);
+      return standing === 'there' && isBrokenList(resolve(paths.home, name)) ? 'broken' : standing;
+    },
     listsOf(filters) {
       // A list outside the home is an error of the route.
       const compiled = compileFilters(filters, (file) => leadsOut(paths.home, file));

@@ -22,6 +22,8 @@ export interface Lane {
    */
   hold(chat: string, name: string, untilMs?: number): void;
   release(name: string): void;
+  /** The delivery for which a chat is reserved, and until when by the steady clock; undefined if it is free. */
+  heldFor(chat: string): { readonly name: string; readonly untilMs: number } | undefined;
   /** Grants nothing before a time of the steady clock, as the platform asked. */
   pause(untilMs: number): void;
   /** Ends a pause. */
@@ -270,6 +272,10 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
       if (chat === undefined) return;
       endHold(chat, Number.POSITIVE_INFINITY);
       pump();
+    },
+    heldFor(name) {
+      const { heldFor, heldUntilMs = 0 } = chats.get(name) ?? {};
+      return heldFor === undefined || heldUntilMs <= steadyMs() ? undefined : { name: heldFor, untilMs: heldUntilMs };
     },
     next(name, granted) {
       const chat = chatOf(name);

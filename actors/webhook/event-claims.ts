@@ -13,8 +13,8 @@ import {
   isOver,
   isWaitedFor,
   releasesId,
-  type Told,
   type SignatureHolder,
+  type Told,
 } from '../../machines/webhook/record.ts';
 import type { Journal, JournalReader, LocalReader, StoredRecord, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';

@@ -7,13 +7,13 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
-import type { ListMembership } from '../../machines/webhook/filter.ts';
+import { type ListMembership, sameJson } from '../../machines/webhook/filter.ts';
 import { confined } from '../confine.ts';
 import { isExhausted } from '../exhaustion.ts';
 import { stampOf } from '../files.ts';
 
 export interface ListReader {
-  /** The current list; undefined if it cannot be read, and one without answers if no descriptor is left. */
+  /** The current list; undefined if there is none, and one without answers if its file cannot be read now or is broken. */
   list(name: string): ListMembership | undefined;
 }
 
@@ -23,7 +23,9 @@ interface Cached {
 }
 
 /** Used even if an older state of the list is cached: an outdated list must not decide an event. */
-const unread: ListMembership = { has: () => undefined };
+const unread: ListMembership = { has: () => 'the system has no descriptors left to read the list' };
+/** An editor may still be writing it. Read as lines, it would keep out other values than its author meant. */
+const broken: ListMembership = { has: () => 'the list is JSON with a syntax error' };
 
 export function createListReader({ home }: { readonly home: string }): ListReader {
   const cache = new Map<string, Cached>();
@@ -54,24 +56,39 @@ function readList(file: string): ListMembership | undefined {
   try {
     // Reading a pipe would block the gateway until another program writes to it.
     if (!statSync(file).isFile()) return undefined;
-    return membership(readFileSync(file, 'utf8'));
+    return membership(readFileSync(file, 'utf8'), file);
   } catch (thrown) {
     if (isExhausted(thrown)) throw thrown;
     return undefined;
   }
 }
 
+/** Whether the file of a list begins as JSON and is not; false where it cannot be read. */
+export function isBrokenList(file: string): boolean {
+  try {
+    return readList(file) === broken;
+  } catch {
+    return false;
+  }
+}
+
 /** Values of a JSON array are compared as they are; lines and keys are text, which a number matches by its digits. */
-function membership(text: string): ListMembership {
-  const start = text.trimStart()[0];
-  if (start === '[' || start === '{') {
+function membership(text: string, file: string): ListMembership {
+  if (/^\s*[[{]/.test(text)) {
     const value = readJson(text);
-    if (Array.isArray(value)) return new Set<Json>(value);
+    if (Array.isArray(value)) return items(value);
     if (isJsonObject(value)) return texts(Object.keys(value));
-    // Not JSON: a text whose first line begins with a bracket.
+    // Other lines may begin with a bracket too.
+    if (file.endsWith('.json') || /^\s*[[{]\s*"/.test(text)) return broken;
   }
   const lines = text.split('\n').map((line) => line.trim());
   return texts(lines.filter((line) => line !== ''));
+}
+
+function items(found: readonly Json[]): ListMembership {
+  const plain = new Set(found);
+  const composed = found.filter((item) => typeof item === 'object');
+  return { has: (value) => plain.has(value) || composed.some((item) => sameJson(item, value)) };
 }
 
 function texts(found: readonly string[]): ListMembership {

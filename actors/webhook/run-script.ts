@@ -12,7 +12,7 @@ import type { Route } from '../../machines/config/route.ts';
 import type { ScriptResult } from '../../machines/webhook/script-outcome.ts';
 import { confined } from '../confine.ts';
 import { isExhausted } from '../exhaustion.ts';
-import { runCommand, scrubbedEnv } from '../process-group.ts';
+import { endOf, runCommand, scrubbedEnv } from '../process-group.ts';
 
 export interface ScriptSettings {
   /** The profile's scripts folder. */
@@ -27,6 +27,8 @@ export type RunScript = (
 ) => Promise<ScriptResult>;
 
 const maxOutputBytes = 1_048_576;
+/** Characters of standard error that a reason quotes. */
+const keptError = 500;
 
 /**
  * Node 22 strips types with this flag, later versions by default. An older Node lacks the flag and fails on a typed
@@ -55,7 +57,10 @@ export function createRunScript({ scripts, home }: ScriptSettings): RunScript {
       maxOutputBytes,
       signal,
     });
-    if (result.kind === 'exited') return { kind: 'exited', code: result.code, stdout: result.stdout };
+    if (result.kind === 'exited') {
+      return { kind: 'exited', code: result.code, stdout: result.stdout, stderr: endOf(result.stderr, keptError) };
+    }
+    if (result.kind === 'timedOut') return { kind: 'timedOut', stderr: endOf(result.stderr, keptError) };
     if (result.kind === 'notBegun') return { kind: 'notBegun', why: result.cause };
     if (result.kind !== 'missing') return { kind: result.kind };
     return { kind: 'missing', why: result.cause ?? `its interpreter "${argv[0]}" is not there or may not be executed` };

@@ -28,7 +28,7 @@ export interface RouteWorld {
   readonly script: (name: string) => FileStanding;
   /** Whether a command's name or path is a program that the profile may run. */
   readonly hasProgram: (command: string) => boolean;
-  readonly list: (name: string) => FileStanding;
+  readonly list: (name: string) => FileStanding | 'broken';
   /** The lists that conditions name, with their paths; injected, because machines/webhook/ reads conditions. */
   readonly listsOf: (
     filters: readonly ConditionSource[],
@@ -124,6 +124,10 @@ function looseLists({ filters, deliverTo = [] }: Route, { list, listsOf }: Route
   return named.flatMap(({ path, file }) => {
     const standing = list(file);
     if (standing === 'there') return [];
+    if (standing === 'broken') {
+      const message = `looks into the list "${file}", which is JSON with a syntax error, so that its events are answered 503; correct it, or write a value per line`;
+      return [{ path, message, code: 'list-broken' }];
+    }
     const why =
       standing === 'missing' ? 'which is not there' : "which lies outside of the profile's home, and is not read";
     const message = `looks into the list "${file}", ${why}, so that nothing is in it; put it into the profile's home`;

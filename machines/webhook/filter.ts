@@ -14,8 +14,8 @@ import { headerText } from './envelope.ts';
 import { compilePattern } from './pattern.ts';
 
 export interface ListMembership {
-  /** Undefined if the system had no file descriptor to read the list; it may be readable later. */
-  has(value: Json): boolean | undefined;
+  /** A text says why the list decides nothing now; it may do so later. */
+  has(value: Json): boolean | string;
 }
 
 export interface FilterView {
@@ -102,7 +102,6 @@ interface Gathered {
 
 const matched: FilterVerdict = { kind: 'matched' };
 const unreadableList = { because: 'the list cannot be read' } as const;
-const unreadList = { undecided: 'the system has no descriptors left to read the list', mayDecideLater: true } as const;
 /** Placeholder for an unusable condition; never used for matching, because its finding rejects all of them. */
 const always: Test = { judge: () => undefined };
 /** Steps to the innermost condition: far more than a person writes, and few enough for recursion. */
@@ -255,7 +254,9 @@ function compileOperator(operator: Operator, operand: Json, path: Path, gathered
       return (saw, view) => {
         if (saw === undefined) return false;
         const list = view.list(operand);
-        return list === undefined ? unreadableList : (list.has(saw) ?? unreadList);
+        if (list === undefined) return unreadableList;
+        const has = list.has(saw);
+        return typeof has === 'string' ? { undecided: has, mayDecideLater: true } : has;
       };
     }
     case 'regex': {
@@ -350,7 +351,7 @@ function flawed(gathered: Gathered, path: Path, code: FilterProblem['code'], mes
 }
 
 /** Equality of JSON values: no coercion, keys in any order. */
-function sameJson(one: Json, other: Json): boolean {
+export function sameJson(one: Json, other: Json): boolean {
   if (one === other) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
   if (Array.isArray(one) || Array.isArray(other)) {

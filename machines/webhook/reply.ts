@@ -28,7 +28,7 @@ export type Outcome =
   | { readonly kind: 'unknownRoute' | 'routeDisabled' | 'methodNotAllowed' | 'badSignature' | 'badBody' }
   | { readonly kind: 'rateLimited'; readonly retryAfterSeconds: number }
   | { readonly kind: 'ignoredEvent'; readonly event: string }
-  | { readonly kind: 'ignoredFilter' | 'ignoredScript'; readonly route: string }
+  | { readonly kind: 'ignoredFilter' | 'ignoredScript' | 'ignoredScriptFailed'; readonly route: string }
   | { readonly kind: 'duplicate'; readonly deliveryId: string }
   | ({ readonly kind: 'accepted' | 'coalesced' | 'cron' } & Named)
   | { readonly kind: 'delivered'; readonly route: string; readonly target: string; readonly deliveryId: string }
@@ -87,6 +87,7 @@ export function replyTo(outcome: Outcome): TableReply {
     case 'ignoredFilter':
       return json(statusOf(outcome), { status: 'ignored', reason: 'filter', route: outcome.route });
     case 'ignoredScript':
+    case 'ignoredScriptFailed':
       return json(statusOf(outcome), { status: 'ignored', reason: 'script', route: outcome.route });
     case 'duplicate':
       return json(statusOf(outcome), { status: 'duplicate', delivery_id: outcome.deliveryId });
@@ -116,6 +117,7 @@ export function statusOf(outcome: Outcome): number {
     case 'ignoredEvent':
     case 'ignoredFilter':
     case 'ignoredScript':
+    case 'ignoredScriptFailed':
     case 'duplicate':
     case 'delivered':
       return 200;

@@ -348,8 +348,9 @@ export function readScript(context: RequestContext, result: ScriptResult): Known
   if (verdict.kind === 'notBegun') {
     return { outcome: { kind: 'unavailable' }, reason: `script: could not be started: ${verdict.why}` };
   }
-  if (verdict.kind === 'ignored') {
-    return { outcome: { kind: 'ignoredScript', route: context.route?.name ?? '' }, reason: `script: ${verdict.why}` };
+  if (verdict.kind === 'ignored' || verdict.kind === 'failed') {
+    const kind = verdict.kind === 'failed' ? 'ignoredScriptFailed' : 'ignoredScript';
+    return { outcome: { kind, route: context.route?.name ?? '' }, reason: `script: ${verdict.why}` };
   }
   return { payload: verdict.payload, script: verdict.kind };
 }

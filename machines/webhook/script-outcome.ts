@@ -7,8 +7,8 @@ import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { readJson } from '../base/read-json.ts';
 
 export type ScriptResult =
-  | { readonly kind: 'exited'; readonly code: number | null; readonly stdout: string }
-  | { readonly kind: 'timedOut' }
+  | { readonly kind: 'exited'; readonly code: number | null; readonly stdout: string; readonly stderr?: string }
+  | { readonly kind: 'timedOut'; readonly stderr?: string }
   /** Nothing ran; without a reason, the file does not exist. */
   | { readonly kind: 'missing'; readonly why?: string }
   /** File descriptors, processes or memory were missing to start it. */
@@ -20,25 +20,34 @@ export type ScriptVerdict =
   | { readonly kind: 'replaced'; readonly payload: JsonObject }
   | { readonly kind: 'annotated'; readonly payload: JsonObject }
   | { readonly kind: 'ignored'; readonly why: string }
+  /** It could not decide about the event, which is ignored as well. */
+  | { readonly kind: 'failed'; readonly why: string }
   /** The sender has to send the event again. */
   | { readonly kind: 'notBegun'; readonly why: string };
 
 export function readScriptOutcome(result: ScriptResult, payload: JsonObject): ScriptVerdict {
   switch (result.kind) {
     case 'timedOut':
-      return { kind: 'ignored', why: 'timed out' };
+      return { kind: 'failed', why: `timed out${saying(result.stderr)}` };
     case 'missing':
-      return { kind: 'ignored', why: result.why ?? 'not found in the scripts folder' };
+      return { kind: 'failed', why: result.why ?? 'not found in the scripts folder' };
     case 'notBegun':
       return result;
     case 'flooded':
-      return { kind: 'ignored', why: 'printed more than the output cap' };
+      return { kind: 'failed', why: 'printed more than the output cap' };
     case 'aborted':
-      return { kind: 'ignored', why: 'stopped' };
+      return { kind: 'failed', why: 'stopped' };
     case 'exited':
-      if (result.code !== 0) return { kind: 'ignored', why: `exited with ${result.code ?? 'a signal'}` };
+      if (result.code !== 0) {
+        return { kind: 'failed', why: `exited with ${result.code ?? 'a signal'}${saying(result.stderr)}` };
+      }
       return readOutput(result.stdout.trim(), payload);
   }
+}
+
+/** What the script wrote to standard error before it failed: the end of it, which names the cause. */
+function saying(stderr = ''): string {
+  return stderr === '' ? '' : `: ${stderr}`;
 }
 
 function readOutput(text: string, payload: JsonObject): ScriptVerdict {

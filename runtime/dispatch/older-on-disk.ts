@@ -12,7 +12,7 @@ import { type DeliveryRecord, isWaitedFor, orderOf } from '../../machines/webhoo
 import type { Platforms } from './platforms.ts';
 
 export interface OlderOnDiskPorts {
-  readonly platforms: Pick<Platforms, 'ask' | 'hold' | 'orderHoldMs' | 'placeOf'>;
+  readonly platforms: Pick<Platforms, 'ask' | 'hold' | 'orderHoldMs' | 'chatOf'>;
   /** Whether a delivery is still to be recovered from the journal. */
   readonly isOnDisk: (key: string) => Promise<boolean>;
   /** Milliseconds that only rise. */
@@ -56,7 +56,7 @@ export function createOlderOnDisk({ platforms, isOnDisk, steadyMs }: OlderOnDisk
   /** Undefined if the target has no places, and so no order. */
   function chatOf(record: DeliveryRecord): string | undefined {
     const { profile, target } = record;
-    const place = platforms.placeOf(record);
+    const place = platforms.chatOf(record);
     return place === undefined ? undefined : `${inProfile(canonicalTarget(target) ?? target, profile)} ${place}`;
   }
 

@@ -45,7 +45,9 @@ export interface Platforms
   deduplicatesForMs(record: DeliveryRecord): number;
   /** Its destination: its own place, else the home channel; undefined if its target does not exist or has no places. */
   placeOf(record: DeliveryRecord): string | undefined;
-  /** The pause requested by its platform that a delivery waits for; undefined without one. */
+  /** Identifies the texts that keep an order with this one; undefined like its place. */
+  chatOf(record: DeliveryRecord): string | undefined;
+  /** What a delivery waits for: the pause that its platform requested, or an earlier text; undefined for neither. */
   pauseOf(record: DeliveryRecord): PlatformPause | undefined;
 }
 
@@ -70,6 +72,12 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
 
   function placeOf(record: DeliveryRecord): string | undefined {
     return goesOnAt(record) ?? find(record.profile, record.target)?.made.placeOf(record.extra);
+  }
+
+  function chatOf(record: DeliveryRecord): string | undefined {
+    const place = placeOf(record);
+    const isOrderedByEvent = find(record.profile, record.target)?.made.isOrderedByEvent === true;
+    return place !== undefined && isOrderedByEvent ? `${place} ${record.eventKey}` : place;
   }
 
   function deduplicatesForMs(record: DeliveryRecord): number {
@@ -139,7 +147,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
       },
       ...(sent === undefined ? {} : { sent }),
       ...(begunAt === undefined ? {} : { begunAt }),
-      ...(entry.lane === undefined ? {} : { pace: entry.lane.pieces(placeOf(record) ?? '') }),
+      ...(entry.lane === undefined ? {} : { pace: entry.lane.pieces(chatOf(record) ?? '') }),
     };
     const begunAtMs = steadyMs();
     const outcome = await entry.made.deliver(request, signal);
@@ -179,7 +187,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     // A wall clock that was set back extends no wait.
     const leftMs = Math.min(boundMs, (failedSinceMs ?? nowMs()) + boundMs - nowMs());
     const untilMs = sent === undefined || where === 'onDisk' ? steadyMs() + leftMs : Number.POSITIVE_INFINITY;
-    entry?.lane?.hold(placeOf(record) ?? '', nameOf(record), untilMs);
+    entry?.lane?.hold(chatOf(record) ?? '', nameOf(record), untilMs);
   }
 
   return {
@@ -234,7 +242,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
         leave();
       };
       const leave = entry.lane.ask(
-        placeOf(record) ?? '',
+        chatOf(record) ?? '',
         () => {
           awaited.delete(record);
           if (verifyingFor(record) === undefined) {
@@ -265,9 +273,11 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     },
     deduplicatesForMs,
     placeOf,
+    chatOf,
     pauseOf(record) {
       if (isOver(record) || record.status === 'sending') return undefined;
-      return find(record.profile, record.target)?.lane?.pauseNow();
+      const lane = find(record.profile, record.target)?.lane;
+      return lane?.pauseNow() ?? lane?.waitOf(chatOf(record) ?? '', nameOf(record));
     },
   };
 }

@@ -12,11 +12,15 @@ export interface PlatformPause {
   /** Unix milliseconds. */
   readonly untilMs: number;
   readonly reason: string;
+  /** The delivery of the same chat that goes first; absent if the platform asked for the pause. */
+  readonly behind?: string;
 }
 
 export interface TargetLane extends Omit<Lane, 'pause' | 'resume' | 'next' | 'pausedUntilMs'> {
   pauseFor(ms: number, reason: string): void;
   pauseNow(): PlatformPause | undefined;
+  /** The wait of a delivery for another of its chat, which is tried again first; undefined without one. */
+  waitOf(chat: string, name: string): PlatformPause | undefined;
   /**
    * Reports the arrival of a text that was begun at this time by the steady clock; if that was after the request for the
    * pause, the pause ends.
@@ -51,6 +55,14 @@ export function createTargetLane(pace: Pace, ports: TargetLanePorts): TargetLane
     pauseNow() {
       const atMs = pausedUntilMs();
       return atMs === undefined ? undefined : { untilMs: Math.ceil(nowMs() + atMs - steadyMs()), reason };
+    },
+    waitOf(chat, name) {
+      const held = lane.heldFor(chat);
+      if (held === undefined || held.name === name) return undefined;
+      // A hold that only the end of its delivery ends may end at any moment.
+      const leftMs = Number.isFinite(held.untilMs) ? held.untilMs - steadyMs() : 0;
+      const untilMs = Math.ceil(nowMs() + leftMs);
+      return { untilMs, reason: `delivery ${held.name} of the same chat is tried again first`, behind: held.name };
     },
     arrived(begunAtMs) {
       // A message that was sent before the request does not end the pause.

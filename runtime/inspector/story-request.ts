@@ -38,6 +38,7 @@ const decidedIn: Partial<Record<OutcomeKind, StateName>> = {
   ignoredEvent: 'matching',
   ignoredFilter: 'matching',
   ignoredScript: 'transforming',
+  ignoredScriptFailed: 'transforming',
   duplicate: 'claiming',
   pending: 'claiming',
   unavailable: 'claiming',

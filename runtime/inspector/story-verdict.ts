@@ -48,6 +48,10 @@ export const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cu
     'Ignored: the route’s script said so.',
     'Run the script with this payload to see why; `agent webhook show <route>` names the script.',
   ],
+  ignoredScriptFailed: [
+    'Ignored: the route’s script failed.',
+    'Correct the script, which `agent webhook show <route>` names; then replay the event.',
+  ],
   duplicate: ['Passed over: this delivery id or signature came before, within the hour.', ''],
   handshake: ['Answered: the provider asked who listens here, before it sends events.', ''],
   pending: [
@@ -96,7 +100,9 @@ function statusWords(sources: StorySources, delivery: StorySources['delivery'], 
       if (delivery === undefined) return 'Accepted: its run waits for a place.';
       return delivery.pause === undefined
         ? `On its way to ${target}: it waits for its turn.`
-        : `On its way to ${target}, which asks for a pause: ${delivery.pause.reason}.`;
+        : delivery.pause.behind === undefined
+          ? `On its way to ${target}, which asks for a pause: ${delivery.pause.reason}.`
+          : `On its way to ${target}: ${delivery.pause.reason}.`;
     case 'running':
       return `Accepted: its run ${underWay(sources)}.`;
     case 'sending':
@@ -162,7 +168,9 @@ export function cureFor(sources: StorySources): string {
     case 'waitingToRetry':
       return delivery?.pause === undefined
         ? ''
-        : `\`agent deliveries retry ${delivery.key}\` lets it go in spite of the pause.`;
+        : delivery.pause.behind === undefined
+          ? `\`agent deliveries retry ${delivery.key}\` lets it go in spite of the pause.`
+          : `\`agent deliveries drop ${delivery.pause.behind}\` lets it go.`;
     case 'failed':
     case 'deadLettered':
       return delivery === undefined

@@ -246,6 +246,7 @@ function nextTry(dueAtMs: number | undefined, pausedUntilMs = 0): string {
   return dueAtMs === undefined ? '' : `; tried again at ${iso(Math.max(dueAtMs, pausedUntilMs))}`;
 }
 
-function pauseWords(target: string, { untilMs, reason }: PlatformPause): string {
+function pauseWords(target: string, { untilMs, reason, behind }: PlatformPause): string {
+  if (behind !== undefined) return reason;
   return `${target} asks for a pause until ${iso(untilMs)}: ${reason}`;
 }

@@ -59,7 +59,13 @@ const journalled: ReadonlySet<string> = new Set([
 ]);
 /** Outcomes whose work runs later and logs its own end. */
 const accepted: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'split']);
-const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter', 'ignoredScript', 'duplicate']);
+const passedOver: ReadonlySet<string> = new Set([
+  'ignoredEvent',
+  'ignoredFilter',
+  'ignoredScript',
+  'ignoredScriptFailed',
+  'duplicate',
+]);
 
 /** Whether such a request is recorded, and counted, by its sender: refused and repeated ones are. */
 export function isRecordedBySender({ kind }: Outcome): boolean {
@@ -197,6 +203,7 @@ function levelOf(context: RequestContext): LogLevel {
     case 'rateLimited':
     case 'badBody':
     case 'tooLarge':
+    case 'ignoredScriptFailed':
       return 'warn';
     default:
       return 'info';

@@ -94,8 +94,9 @@ t.test('FIL-3 · lists are arrays, keys or lines, re-read when changed, and only
   });
   symlinkSync('/etc/passwd', `${home.path}/link.txt`);
   const reader = createListReader({ home: home.path });
-  const has = (file: string, value: Json): boolean | undefined => reader.list(file)?.has(value);
+  const has = (file: string, value: Json): boolean | string | undefined => reader.list(file)?.has(value);
   t.same([has('a.json', 'x'), has('a.json', 7), has('a.json', '7'), has('a.json', 'no')], [true, true, false, false]);
+  t.same([has('a.json', { no: 1 }), has('a.json', { no: 2 })], [true, false]);
   t.same([has('o.json', 'k'), has('o.json', '1')], [true, false]);
   t.same([has('l.txt', 'one'), has('l.txt', 'two'), has('l.txt', '')], [true, true, false]);
   t.equal(has('odd.txt', '[not json'), true);

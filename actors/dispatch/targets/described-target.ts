@@ -55,6 +55,7 @@ export interface Description
   /** Required settings; no call is made without them. `url` is the complete address and may contain a secret. */
   readonly needs: readonly string[];
   readonly places: Places;
+  readonly isOrderedByEvent?: true;
   /** Headers of every call. */
   headers?(context: Context): Readonly<Record<string, string>>;
   call(message: Message, context: Context): Call | Promise<Call>;

@@ -20,6 +20,8 @@ export interface HttpCall {
   /** At most one of `json` and `form`. */
   readonly json?: unknown;
   readonly form?: Readonly<Record<string, string>>;
+  /** Only the status counts. A body that has not come with it is not waited for: it may never end. */
+  readonly ignoresBody?: true;
   readonly timeoutMs: number;
 }
 
@@ -76,7 +78,10 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
     const route = await throughProxy(call.url);
     if (route.kind === 'unusable') return { kind: 'unsendable', reason: route.why };
     const response = await progress.run(mine, () => fetch(request, { ...route.init, signal: stop.signal }));
-    return await readAnswer(response);
+    if (call.ignoresBody !== true) return await readAnswer(response);
+    // What cannot be cancelled has ended.
+    response.body?.cancel().catch(() => {});
+    return { kind: 'answered', status: response.status, headers: response.headers, json: undefined, text: '' };
   } catch (thrown) {
     if (isClosedPort(thrown))
       return { kind: 'unsendable', reason: `no HTTP client speaks to port ${new URL(call.url).port}; check api_base` };

@@ -28,6 +28,7 @@ export const http: Description = {
   // Longer than the day in which the last attempt is made.
   deduplicatesForMs: 172_800_000,
   places: { only: 'platforms.http.url' },
+  isOrderedByEvent: true,
   async call({ text, report }, { option, settings, nowMs }) {
     const { id, type, timestamp, data } = await report();
     const json = { type, timestamp, data: { ...data, text } };
@@ -37,6 +38,7 @@ export const http: Description = {
     return {
       path: '',
       json,
+      ignoresBody: true,
       headers: {
         ...Object.fromEntries(Object.entries(own).map(([name, value]) => [name.toLowerCase(), scalarText(value)])),
         ...sealed?.headers,

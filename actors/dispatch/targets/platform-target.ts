@@ -66,6 +66,8 @@ export interface Wire {
   readonly problem?: string | undefined;
   /** The name of the place, if the credentials lead to only one. */
   readonly onlyPlace?: string;
+  /** As of the target. */
+  readonly isOrderedByEvent?: true;
   /** Keys of `deliver_extra` that together name the place, instead of `chat_id`. */
   readonly placeKeys?: readonly string[];
   /** The place that those keys name, in the form of a `chat_id`; called if one of them is set. */
@@ -143,6 +145,7 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
 
   return {
     placeOf: (extra) => placeOf(extra),
+    ...(wire.isOrderedByEvent && { isOrderedByEvent: true }),
     deduplicatesForMs(extra, begunAt) {
       const chat = placeOf(extra, begunAt) ?? '';
       const known = wire.knowsAgain?.({ chat, extra }) ?? true;

@@ -64,7 +64,12 @@ t.test('CFG-2 · jobs that cannot be read are not said to be missing', (t) => {
 });
 
 t.test('FIL-2 · FIL-3 · a list outside of the home of its profile is one error, however it is written', (t) => {
-  const home = makeHome(t, { 'vip.txt': '', 'profiles/work/own.txt': '', 'profiles/work/config.yaml': '' });
+  const home = makeHome(t, {
+    'vip.txt': '',
+    'half.json': '["a",',
+    'profiles/work/own.txt': '',
+    'profiles/work/config.yaml': '',
+  });
   symlinkSync('/etc/passwd', `${home.path}/leaves.txt`);
   const rows: readonly (readonly [file: string, profile: string, found: readonly string[]])[] = [
     ['vip.txt', 'default', []],
@@ -76,6 +81,7 @@ t.test('FIL-2 · FIL-3 · a list outside of the home of its profile is one error
     ['../../vip.txt', 'work', ['error filter-list-outside']],
     [`${home.path}/vip.txt`, 'work', ['error filter-list-outside']],
     ['gone.txt', 'default', ['warning list-missing']],
+    ['half.json', 'default', ['warning list-broken']],
     ['leaves.txt', 'default', ['warning list-missing']],
   ];
   for (const [file, profile, expected] of rows) {

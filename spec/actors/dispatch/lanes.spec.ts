@@ -88,6 +88,8 @@ t.test('DLV-4 · a chat that is kept for one has no turn for another before it i
   it.ask('a2', 'a');
   it.lane.hold('a', 'a1');
   it.leave('a1');
+  t.match(it.lane.heldFor('a'), { name: 'a1' });
+  t.equal(it.lane.heldFor('b'), undefined);
   it.ask('b1', 'b');
   t.same(it.granted, ['a1', 'b1'], 'the other chats go on');
   it.ask('a1', 'a');
@@ -95,6 +97,7 @@ t.test('DLV-4 · a chat that is kept for one has no turn for another before it i
   it.leave('a1');
   t.same(it.granted.length, 3);
   it.lane.release('a1');
+  t.equal(it.lane.heldFor('a'), undefined);
   t.same(it.granted, ['a1', 'b1', 'a1', 'a2']);
   it.lane.release('nobody');
   t.end();

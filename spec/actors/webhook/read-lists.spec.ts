@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import t from 'tap';
-import { createListReader } from '../../../actors/webhook/read-lists.ts';
+import { createListReader, isBrokenList } from '../../../actors/webhook/read-lists.ts';
 import type { ListMembership } from '../../../machines/webhook/filter.ts';
 import { makeHome } from '../../support/home.ts';
 import { fc } from '../../support/property.ts';
@@ -54,6 +54,27 @@ t.test('FIL-5 · FIL-3 · a JSON list is compared without coercion, lines and ke
   t.same(found('list'), [1, true, '2', null]);
   t.same(found('lines'), [1, '1', 'true']);
   t.same(found('keys'), [1, '1', 'true']);
+  t.end();
+});
+
+t.test('FIL-3 · a list that begins as JSON and is not decides nothing', (t) => {
+  const home = makeHome(t);
+  const reader = createListReader({ home: home.path });
+  for (const [name, text, decides] of [
+    ['a.json', '[\n "mallory",\n "eve",\n]', false],
+    ['b.json', '["mallory', false],
+    ['c.json', '{mallory: 1}', false],
+    ['d.txt', '[\n "mallory",\n', false],
+    ['e.txt', '{ "mallory": 1, }', false],
+    ['f.txt', '[bot]\nmallory', true],
+    ['g.json', 'mallory\neve', true],
+    ['h.json', '["mallory"]', true],
+  ] as const) {
+    home.write(name, text);
+    t.match(reader.list(name)?.has('mallory'), decides ? true : 'the list is JSON with a syntax error', name);
+    t.equal(isBrokenList(`${home.path}/${name}`), !decides, name);
+  }
+  t.notOk(isBrokenList(`${home.path}/none`));
   t.end();
 });
 

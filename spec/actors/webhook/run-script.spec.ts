@@ -40,10 +40,10 @@ t.test('SCR-1 · the extension chooses the interpreter, and the payload is on st
   home.write('scripts/empty', '');
   home.write('scripts/nobody', '#!/no/such/interpreter\n');
 
-  t.same(await run(home, 'a.sh'), { kind: 'exited', code: 0, stdout: 'deploys default\n' });
+  t.match(await run(home, 'a.sh'), { kind: 'exited', code: 0, stdout: 'deploys default\n' });
   t.match(await run(home, 'a.bash'), { kind: 'exited', code: 0, stdout: /bash/ });
   for (const script of ['a.js', 'a.mjs', 'deep/a.py', 'bare', './deep/../a.js', `${home.path}/scripts/a.js`]) {
-    t.same(await run(home, script), { kind: 'exited', code: 0, stdout: `${payload.title}\n` }, script);
+    t.match(await run(home, script), { kind: 'exited', code: 0, stdout: `${payload.title}\n` }, script);
   }
   t.match(await run(home, 'closed.rb'), { kind: 'exited', code: 0, stdout: 'from sh\n' }, 'by its first line alone');
   t.match(await run(home, 'argued'), { kind: 'exited', code: 1, stdout: '' }, 'an interpreter takes one argument');
@@ -70,6 +70,11 @@ t.test('SCR-1 · nothing outside the scripts folder runs, whatever the links', a
     t.same(await run(home, script), { kind: 'missing' }, JSON.stringify(script));
   }
   t.match(await run(home, 'stays.sh'), { kind: 'exited', code: 0, stdout: 'in\n' });
+});
+
+t.test('SCR-2 · OBS-1 · a script that fails leaves the end of what it wrote to standard error', async (t) => {
+  const home = makeHome(t, { 'scripts/fails.sh': 'echo "jq: command not found" >&2; exit 3' });
+  t.same(await run(home, 'fails.sh'), { kind: 'exited', code: 3, stdout: '', stderr: 'jq: command not found' });
 });
 
 t.test('SCR-2 · a script cannot hang, flood or outlive the request', async (t) => {

@@ -337,7 +337,7 @@ t.test('LIM-5 · FIL-3 · a list that could not be looked at decides nothing tha
   const held = { ...payload, long: 'a'.repeat(stepBudget + 1) };
   for (const [condition, expected] of rows) {
     const compiled = compileFilters([condition]);
-    const list = () => ({ has: () => undefined });
+    const list = () => ({ has: () => 'the list cannot be read now' });
     if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join());
     const verdict = compiled.value.match({ payload: held, event: '', headers: {}, list });
     const kind = verdict.kind === 'unmatched' && verdict.mayDecideLater ? 'later' : verdict.kind;

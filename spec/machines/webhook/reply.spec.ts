@@ -15,6 +15,7 @@ t.test('DIS-1 · DIS-2 · IDM-1 · RTE-2 · the table of replies', (t) => {
     [{ kind: 'ignoredEvent', event: 'e' }, 200, { status: 'ignored', event: 'e' }],
     [{ kind: 'ignoredFilter', route: 'r' }, 200, { status: 'ignored', reason: 'filter', route: 'r' }],
     [{ kind: 'ignoredScript', route: 'r' }, 200, { status: 'ignored', reason: 'script', route: 'r' }],
+    [{ kind: 'ignoredScriptFailed', route: 'r' }, 200, { status: 'ignored', reason: 'script', route: 'r' }],
     [{ kind: 'duplicate', deliveryId: 'd' }, 200, { status: 'duplicate', delivery_id: 'd' }],
     [{ kind: 'accepted', ...named }, 202, { status: 'accepted', ...all }],
     [

@@ -5,10 +5,10 @@ import { defaultProfile, type ProfileName } from '../../../machines/base/names.t
 import type { Route, RouteSecret } from '../../../machines/config/route.ts';
 import { parseBody } from '../../../machines/webhook/body.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
+import type { SignatureHolder } from '../../../machines/webhook/record.ts';
 import * as rules from '../../../machines/webhook/request-rules.ts';
 import { isDeprecated } from '../../../machines/webhook/signature.ts';
 import type { RequestContext } from '../../../machines/webhook/webhook-request.machine.ts';
-import type { SignatureHolder } from '../../../machines/webhook/record.ts';
 import { plainRoute } from '../../support/records.ts';
 
 const { checkSize, matchEvent, readScript, renderTexts } = rules;
@@ -92,7 +92,7 @@ function stage({
       return held(digest) ? holder : undefined;
     },
     list: (profile, file) => {
-      if (file === 'unread.txt') return { has: () => undefined };
+      if (file === 'unread.txt') return { has: () => 'the system has no descriptors left to read the list' };
       return profile === defaultProfile && file === 'vip.txt' ? new Set(['mona']) : undefined;
     },
   };
@@ -515,7 +515,7 @@ t.test('SCR-2 · a script replaces, adds or ignores, and the reason says that it
     script: 'annotated',
   });
   t.same(readScript(context, { kind: 'timedOut' }), {
-    outcome: { kind: 'ignoredScript', route: 'r' },
+    outcome: { kind: 'ignoredScriptFailed', route: 'r' },
     reason: 'script: timed out',
   });
   t.end();

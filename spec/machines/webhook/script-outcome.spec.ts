@@ -16,10 +16,10 @@ t.test('SCR-2 · every row of the outcome table', (t) => {
     [exited('[SILENT] not'), 'annotated', { a: 1, script_output: '[SILENT] not' }],
     [exited('{"__agent_ignore__": true}'), 'ignored'],
     [exited('{"__agent_ignore__": false}'), 'replaced', { __agent_ignore__: false }],
-    [exited('{"b":2}', 1), 'ignored'],
-    [{ kind: 'timedOut' }, 'ignored'],
-    [{ kind: 'missing' }, 'ignored'],
-    [{ kind: 'flooded' }, 'ignored'],
+    [exited('{"b":2}', 1), 'failed'],
+    [{ kind: 'timedOut' }, 'failed'],
+    [{ kind: 'missing' }, 'failed'],
+    [{ kind: 'flooded' }, 'failed'],
     [{ kind: 'notBegun', why: 'EMFILE' }, 'notBegun'],
   ];
   for (const [result, kind, payload] of rows) {
@@ -33,7 +33,7 @@ t.test('SCR-2 · every row of the outcome table', (t) => {
 t.test('SCR-1 · SCR-2 · an ignored request says why', (t) => {
   const why = (result: ScriptResult): string | undefined => {
     const verdict = readScriptOutcome(result, {});
-    return verdict.kind === 'ignored' ? verdict.why : undefined;
+    return 'why' in verdict ? verdict.why : undefined;
   };
   const exited = (code: number | null, stdout = ''): string | undefined => why({ kind: 'exited', code, stdout });
   t.equal(exited(3, '{"b":2}'), 'exited with 3');
@@ -42,7 +42,9 @@ t.test('SCR-1 · SCR-2 · an ignored request says why', (t) => {
   t.equal(exited(0, '[SILENT]'), 'printed [SILENT]');
   t.equal(exited(0, '{"__agent_ignore__": true}'), 'asked to be ignored');
   t.equal(exited(0, '{"__agent_ignore__": true, "a": 1}'), undefined, 'an object with more in it is a payload');
+  t.equal(why({ kind: 'exited', code: 127, stdout: '', stderr: 'jq: not found' }), 'exited with 127: jq: not found');
   t.equal(why({ kind: 'timedOut' }), 'timed out');
+  t.equal(why({ kind: 'timedOut', stderr: 'waiting for the lock' }), 'timed out: waiting for the lock');
   t.equal(why({ kind: 'flooded' }), 'printed more than the output cap');
   t.equal(why({ kind: 'aborted' }), 'stopped');
   t.equal(why({ kind: 'missing' }), 'not found in the scripts folder');

@@ -18,7 +18,7 @@ function openOrder() {
       },
       hold: (record, where) => void held.push(`${textOf(record)} ${where}`),
       orderHoldMs: () => 1_000,
-      placeOf: ({ target, extra }) => (target === 'log' ? undefined : String(extra.chat_id)),
+      chatOf: ({ target, extra }) => (target === 'log' ? undefined : String(extra.chat_id)),
     },
     isOnDisk: async (key) => onDisk.has(key),
     steadyMs: () => clock.ms,

@@ -2,6 +2,7 @@ import t from 'tap';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
 import { openPlatforms } from '../../support/live-platforms.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
+import { httpApi } from '../../support/platforms/described.ts';
 import { discordApi } from '../../support/platforms/discord.ts';
 import { startPlatform } from '../../support/platforms/fake-platform.ts';
 import { slackApi, slackError } from '../../support/platforms/slack.ts';
@@ -221,6 +222,28 @@ t.test(
   },
 );
 
+t.test('DLV-4 · DLV-6 · a report that is tried again holds up those of its event alone', async (t) => {
+  const it = await openPlatforms(t);
+  const server = await startPlatform(httpApi);
+  t.teardown(() => server.close());
+  it.configure({}, { http: { enabled: true, ...httpApi.options, url: server.base } });
+  await it.platforms.reconcile();
+  const record = (runKey: string, eventKey: string): DeliveryRecord =>
+    ({
+      ...{ target: 'http', runKey, eventKey, profile: 'default', text: 'x', status: 'queued', extra: {} },
+    }) as unknown as DeliveryRecord;
+  it.platforms.hold(record('r1', 'e1'));
+  const granted: string[] = [];
+  for (const [run, event] of [
+    ['r2', 'e1'],
+    ['r3', 'e2'],
+  ] as const)
+    it.platforms.ask(record(run, event), () => void granted.push(run));
+  await eventually(() => granted.length > 0 || undefined);
+  t.same(granted, ['r3']);
+  t.match(it.platforms.pauseOf(record('r2', 'e1')), { behind: 'r1' });
+});
+
 t.test('CON-2 · DUR-1 · who has a turn and waits for the check is left to the next start, too', async (t) => {
   const it = await openPlatforms(t);
   const granted: string[] = [];
@@ -290,9 +313,14 @@ t.test('DLV-4 · later texts of a chat wait for the one that is tried again, as 
   t.match(await it.send(record('first')), { outcome: { kind: 'transient' } });
   leave();
 
+  const waiting = record('second', { status: 'queued' });
+  const untilMs = it.ports.nowMs() + 60_000;
+  t.match(it.platforms.pauseOf(waiting), { behind: 'first', untilMs, reason: /^delivery first of the same chat/ });
+  t.equal(it.platforms.pauseOf(record('first', { status: 'waitingToRetry' })), undefined, 'it waits for no other');
   pass(59_999);
   t.same(granted, ['first']);
   pass(1);
+  t.equal(it.platforms.pauseOf(waiting), undefined);
   t.same(granted, ['first', 'second']);
 
   // After a restart: half of its time is over, also of one that has arrived in part and may find no room in memory.

@@ -100,6 +100,7 @@ t.test('INS-2 · a story ends in the state that decided it, with its reason', (t
     ['ignoredEvent', 'event x is not among y', 'matching'],
     ['ignoredFilter', 'filter: x equals 1 saw 2', 'matching'],
     ['ignoredScript', 'script: printed nothing', 'transforming'],
+    ['ignoredScriptFailed', 'script: exited with 127: jq: not found', 'transforming'],
     ['duplicate', 'duplicate', 'claiming'],
     ['pending', 'an earlier request with this id is still being delivered', 'claiming'],
     ['unavailable', 'the disk is full', 'claiming'],

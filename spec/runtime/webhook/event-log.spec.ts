@@ -64,6 +64,7 @@ const rows: readonly (readonly [Outcome, string, number, 'journalled' | 'row' | 
   [{ kind: 'ignoredEvent', event: 'push' }, 'info', 200, 'row'],
   [{ kind: 'ignoredFilter', route: 'r' }, 'info', 200, 'row'],
   [{ kind: 'ignoredScript', route: 'r' }, 'info', 200, 'row'],
+  [{ kind: 'ignoredScriptFailed', route: 'r' }, 'warn', 200, 'row'],
   [{ kind: 'duplicate', deliveryId: 'd1' }, 'warn', 200, 'row'],
   [{ kind: 'tooLarge' }, 'warn', 413, 'refusal'],
   [{ kind: 'unknownRoute' }, 'warn', 404, 'refusal'],

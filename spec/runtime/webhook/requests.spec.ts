@@ -245,7 +245,7 @@ t.test('SRC-1 · LIM-3 · a body is read once, for its signature, a handshake an
 t.test('DLV-7 · DUR-1 · where it cannot be judged now who gets the response, nothing is accepted', async (t) => {
   const when = [{ field: 'n', in_file: 'list.txt' }];
   const more = { deliverTo: [{ to: 'slack', extra: {}, when }] };
-  const { replies, opened, disk } = await stage(t, { more, list: { has: () => undefined } });
+  const { replies, opened, disk } = await stage(t, { more, list: { has: () => 'the list cannot be read now' } });
   t.match(replies, [{ status: 503, headers: { 'retry-after': /^\d+$/ } }]);
   t.same([opened, disk.waiting()], [[], 0]);
 });

@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer } from 'node:net';
 import t from 'tap';
 import { openBench } from '../../../conformance/target.ts';
 import { httpApi } from '../../../support/platforms/described.ts';
@@ -28,6 +29,24 @@ t.test('DLV-6 · headers of the configuration are sent, and none of them replace
   t.match(await more.deliver('Done.'), { kind: 'delivered' });
 
   t.match(bench.platform.requests[0]?.headers, { authorization: 'Bearer sec-more', 'x-number': '7' });
+});
+
+t.test('DLV-6 · any 2xx is a delivery, whatever comes of its body', async (t) => {
+  const bench = await openBench(t, httpApi);
+  const heads: string[] = [];
+  const endless = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      heads.push('200');
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nx');
+    });
+  });
+  await new Promise<void>((resolve) => endless.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => endless.close());
+  const more = bench.with({ apiBase: `http://127.0.0.1:${(endless.address() as AddressInfo).port}` });
+
+  t.match(await more.deliver('Done.'), { kind: 'delivered' });
+  t.same(heads, ['200']);
 });
 
 t.test('DLV-6 · a redirect is not followed', async (t) => {
