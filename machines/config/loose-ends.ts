@@ -44,6 +44,9 @@ const githubExtras = [
 /** A template token (TPL-1) without its closing brace. */
 const openToken = /\{[A-Za-z0-9_.]+(?=[^{}]*(?:\{|$))/;
 
+/** A name of a field that no token may hold. */
+const hyphenToken = /\{[A-Za-z0-9_.]+-[A-Za-z0-9_.-]*\}/;
+
 /** Findings whose messages continue from the route's name. A disabled route is not checked. */
 export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld): readonly EntryFinding[] {
   if (!route.enabled) return [];
@@ -67,7 +70,7 @@ function looseName({ name, source }: Route): EntryFinding[] {
   return [{ path: [], message, code: 'route-name' }];
 }
 
-/** A token without its closing brace is sent as text. Extras are templates at any depth (TPL-2). */
+/** A token without its closing brace, or with a hyphen, is sent as text. Extras are templates at any depth (TPL-2). */
 function looseBraces({ prompt = '', deliverExtra, deliverTo, onFailureExtra = {} }: Route): EntryFinding[] {
   return [
     ...openIn(prompt, ['prompt']),
@@ -84,10 +87,16 @@ function openIn(held: Json, path: ConfigPath): EntryFinding[] {
   if (typeof held === 'object' && held !== null) {
     return Object.entries(held).flatMap(([key, one]) => openIn(one as Json, [...path, key]));
   }
-  const open = typeof held === 'string' ? openToken.exec(held)?.[0] : undefined;
-  if (open === undefined) return [];
-  const message = `has ${path.join('.')} with "${open}", which no brace closes; write "${open}}"`;
-  return [{ path, message, code: 'template-open' }];
+  if (typeof held !== 'string') return [];
+  const [open] = openToken.exec(held) ?? [];
+  if (open !== undefined) {
+    const message = `has ${path.join('.')} with "${open}", which no brace closes; write "${open}}"`;
+    return [{ path, message, code: 'template-open' }];
+  }
+  const [token] = hyphenToken.exec(held) ?? [];
+  if (token === undefined) return [];
+  const message = `has ${path.join('.')} with "${token}", which stays as it is: a token has letters, digits, "_" and "."; let a script rename the field`;
+  return [{ path, message, code: 'template-hyphen' }];
 }
 
 /** Otherwise anyone who reaches the port could use an agent whose calls need no approval. */

@@ -21,7 +21,7 @@ import {
 import { parseBody } from './body.ts';
 import { compileRoute } from './compile-route.ts';
 import type { Outcome } from './reply.ts';
-import { placeText, readerOf, statedTimeMs } from './scheme.ts';
+import { placeText, readerOf, statedTime, statedTimeMs } from './scheme.ts';
 import type { SignedRequest } from './signature.ts';
 
 export interface RefusedRequest {
@@ -268,13 +268,11 @@ function skewFinding(
   return [{ code: 'clock-skew', text }];
 }
 
-function timestampText({ timestamp, at }: SignatureScheme, request: SignedRequest): string {
+function timestampText(scheme: SignatureScheme, request: SignedRequest): string {
+  const { timestamp, at } = scheme;
   if (timestamp === undefined) return '';
-  const isPart = 'part' in timestamp.at;
   const where = 'part' in timestamp.at ? `the part ${timestamp.at.part}= of ${placeText(at)}` : placeText(timestamp.at);
-  if (isPart) return `${capital(where)} is missing or no number; the signature covers it.`;
-  if (readerOf(timestamp.at as Place)(request) === undefined)
-    return `${capital(where)} is missing; the signature covers it.`;
+  if (statedTime(scheme, request) === undefined) return `${capital(where)} is missing; the signature covers it.`;
   const unit = { s: 'Unix seconds without a fraction', ms: 'Unix milliseconds', iso: 'the form of RFC 3339' }[
     timestamp.unit
   ];

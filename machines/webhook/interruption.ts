@@ -73,7 +73,11 @@ export function interruptedDelivery(
   if (isWaitedFor(record) && record.status === 'queued' && record.attempts === undefined)
     return nowMs < (record.answerByMs ?? 0) ? record : notSentInTime(record);
   if (isWaitedFor(record) && record.status !== 'sending' && record.unsureSinceMs === undefined)
-    return { ...record, status: 'failed', reason: 'cut off by a crash before it was sent again' };
+    return {
+      ...record,
+      status: 'failed',
+      reason: 'the gateway stopped before it was sent again; its sender was not answered 2xx',
+    };
   if (record.status !== 'sending' && !isWaitedFor(record)) return record;
   const unsureSinceMs = record.unsureSinceMs ?? record.startedAtMs ?? record.queuedAtMs;
   if (!isWaitedFor(record) && isKnownAgain(unsureSinceMs, { nowMs, deduplicatesForMs }))

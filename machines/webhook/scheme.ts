@@ -163,7 +163,12 @@ function formOf({ part, prefix, list }: SignatureScheme): string {
 }
 
 /** The signatures in a header's value, without their prefixes. */
-function candidatesOf({ part, list, prefix = '' }: SignatureScheme): (given: string) => readonly string[] {
+function candidatesOf({ algorithm, part, list, prefix = '' }: SignatureScheme): (given: string) => readonly string[] {
+  if (part === undefined && algorithm === 'token') {
+    // The name of an authentication scheme has no case (RFC 9110 §11.1).
+    const name = prefix.toLowerCase();
+    return (given) => (given.slice(0, name.length).toLowerCase() === name ? [given.slice(name.length)] : []);
+  }
   if (part === undefined) {
     return (given) => (given.startsWith(prefix) ? [given.slice(prefix.length)] : []);
   }
@@ -178,6 +183,11 @@ function partsOf(given: string, list: SignatureScheme['list']): readonly string[
   return given.split(list === 'spaces' ? / +/ : /, */, mostSignatures);
 }
 
+/** The text of a request's time, whatever its unit; undefined if it is missing. */
+export function statedTime({ at, timestamp }: SignatureScheme, request: SignedRequest): string | undefined {
+  return timestamp && timeOf(timestamp, readerOf(at)(request) ?? '', request);
+}
+
 function timeOf({ at }: Timestamp, given: string, request: SignedRequest): string | undefined {
   if (!('part' in at)) return readerOf(at)(request);
   const label = `${at.part}=`;
@@ -187,8 +197,9 @@ function timeOf({ at }: Timestamp, given: string, request: SignedRequest): strin
 }
 
 /** The request's time in milliseconds; undefined if there is none in the scheme's unit. */
-export function statedTimeMs({ at, timestamp }: SignatureScheme, request: SignedRequest): number | undefined {
-  const time = timestamp && timeOf(timestamp, readerOf(at)(request) ?? '', request);
+export function statedTimeMs(scheme: SignatureScheme, request: SignedRequest): number | undefined {
+  const { timestamp } = scheme;
+  const time = statedTime(scheme, request);
   if (timestamp === undefined || time === undefined || !whole[timestamp.unit].test(time)) return undefined;
   const ms = timeMs(timestamp.unit, time);
   return Number.isNaN(ms) ? undefined : ms;

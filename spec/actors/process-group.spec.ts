@@ -230,6 +230,14 @@ t.test('SCR-2 · words reach the command untouched by any shell', async (t) => {
   t.same(result.kind === 'exited' ? JSON.parse(result.stdout) : result, words);
 });
 
+t.test('LIF-10 · SEC-4 · bash reads no ~/.bashrc for a child, although its pipes are sockets', async (t) => {
+  const home = makeHome(t, { '.bashrc': 'echo from bashrc; export LEAKED=secret' });
+  const env = scrubbedEnv({ HOME: home.path });
+  const script = 'read -r line; echo "$line ${LEAKED-none}"';
+  const argv = ['bash', '-c', script];
+  t.match(await sh('', { argv, env, stdin: 'in\n' }), { kind: 'exited', code: 0, stdout: 'in none\n' });
+});
+
 t.test('LIF-9 · a command sees no descriptor of ours and few variables', async (t) => {
   process.env.SPEC_SECRET = 'x';
   process.env.LC_SPEC = 'y';

@@ -98,5 +98,13 @@ t.test('CFG-7 · TPL-1 · a name that no subscription may have and a brace that 
     const extra = { deliver_extra: { blocks: [{ text }] } };
     t.same(loose(extra), isOpen ? ['deliver_extra.blocks.0.text template-open'] : [], text);
   }
+  for (const [text, found] of [
+    ['Mail {event-data.event}', ['prompt template-hyphen']],
+    ['{a-b', ['prompt template-open']],
+    ['{a.b} - {c}', []],
+    ['{-}', []],
+    ['{"a-b": 1}', []],
+  ] as const)
+    t.same(loose({ prompt: text }), found, text);
   t.end();
 });

@@ -306,6 +306,14 @@ t.test('SRC-5 · repeated headers, times in another unit and long bodies are nam
   t.same(codes(diagnoseRefusal(refusedOf(comma), sourceRoute('telegram'))), ['differs'], 'a token may have a comma');
   const inMs = { ...slack, headers: { ...slack.headers, 'x-slack-request-timestamp': '17000000000000' } };
   t.match(diagnoseRefusal(refusedOf(inMs), route), [{ code: 'timestamp-unfit', text: /not in Unix seconds/ }]);
+  for (const [time, text] of [
+    ['t=1700000000000,', /not in Unix seconds/],
+    ['', /the part t= of .* is missing/i],
+  ] as const) {
+    const stamp = (stripe.headers['stripe-signature'] ?? '').replace(/t=\d+,/, time);
+    const given = { ...stripe, headers: { 'stripe-signature': stamp } };
+    t.match(diagnoseRefusal(refusedOf(given), sourceRoute('stripe')), [{ code: 'timestamp-unfit', text }]);
+  }
   t.same(codes(diagnoseRefusal(refusedOf(slack, { body: undefined }), route)), ['body-not-kept']);
   t.same(codes(diagnoseRefusal(refusedOf(slack, { kind: 'rateLimited' }), route)), ['other-refusal']);
   t.end();

@@ -106,6 +106,12 @@ t.test('DUR-1 · DLV-4 · a sending that was cut off goes again only while the p
       99_999,
       { status: 'failed', reason: 'no gateway could send it while its sender waited' },
     ],
+    [
+      'its sender waited, and it was to be sent again',
+      { ...delivery, ...waited, status: 'waitingToRetry', attempts: 1, dueAtMs: 9_500 },
+      99_999,
+      { status: 'failed', reason: 'the gateway stopped before it was sent again; its sender was not answered 2xx' },
+    ],
     ['its sender waits, and another gateway left it', { ...delivery, answerByMs: 10_001 }, 0, {}],
     [
       'its sender waited, and it may have gone',

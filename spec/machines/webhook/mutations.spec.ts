@@ -158,7 +158,13 @@ function character(by: number): string {
 }
 
 /** Whether a changed place still has the genuine signature in one of its parts, and the genuine time beside it. */
-function isSame({ part, list, prefix = '', encoding, timestamp }: SignatureScheme, was: string, is: string): boolean {
+function isSame(scheme: SignatureScheme, was: string, is: string): boolean {
+  const { algorithm, part, list, prefix = '', encoding, timestamp } = scheme;
+  // Of a token, only the name of its authentication scheme has no case.
+  if (algorithm === 'token') {
+    const name = is.slice(0, prefix.length).toLowerCase();
+    return name === prefix.toLowerCase() && is.slice(prefix.length) === was.slice(prefix.length);
+  }
   const label = `${part === undefined ? '' : `${part}${list === 'spaces' ? ',' : '='}`}${prefix}`;
   const piecesOf = (text: string) => (part === undefined ? [text] : text.split(list === 'spaces' ? / +/ : /, */));
   const bytesOf = (text: string) =>

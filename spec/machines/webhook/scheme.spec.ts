@@ -482,6 +482,18 @@ t.test('SRC-2 · SEC-6 · a secret that is not encoded is its own key, and no pa
   t.equal(verdictOf(encoded, signedBy(Buffer.from(key, 'base64'))).kind, 'genuine');
 });
 
+t.test('SRC-1 · the name of the authentication scheme before a token has no case (RFC 9110 §11.1)', async (t) => {
+  const route = routeOf({ source: 'cloudevents', secret: plain });
+  for (const [authorization, kind] of [
+    [`Bearer ${plain}`, 'genuine'],
+    [`bearer ${plain}`, 'genuine'],
+    [`Bearer ${plain.toUpperCase()}`, 'refused'],
+    [`Basic ${plain}`, 'refused'],
+    [plain, 'refused'],
+  ] as const)
+    t.equal(verdictOf(route, { headers: { authorization }, body: '{}' }).kind, kind, authorization);
+});
+
 t.test('SRC-2 · of several secrets each fits, and the verdict says which', async (t) => {
   const body = '{}';
   const signed = (secret: string) => ({ headers: { 'x-hub-signature-256': `sha256=${hex(body, secret)}` }, body });
