@@ -54,7 +54,7 @@ function wayOf(name: SourceName, [secret, sent, more]: Genuine): Way {
 }
 
 function targetsOf(name: SourceName, scheme: SignatureScheme, sent: Sent): readonly Target[] {
-  const { at, id, timestamp, signed, form, algorithm } = scheme;
+  const { at, id, timestamp, signed, form, algorithm, prefix } = scheme;
   const coversBody = algorithm !== 'token' && (form === 'paypal' || form === 'twilio' || signed.includes('{body}'));
   const fields = name === 'aws-sns' ? snsFieldsOf(sent).map((field) => ({ field })) : [];
   const headers = name === 'paypal' ? paypalHeaders.map((header) => ({ header })) : [];
@@ -67,7 +67,7 @@ function targetsOf(name: SourceName, scheme: SignatureScheme, sent: Sent): reado
     ...headers,
   ];
   return [
-    { ...targetAt(at, sent), isSignature: algorithm !== 'token' },
+    { ...targetAt(at, sent), ...(algorithm === 'token' ? withoutCase(prefix) : { isSignature: true }) },
     ...places.map((place) => targetAt(place, sent)),
     ...(coversBody
       ? [{ name: 'body', text: sent.body, put: (body: string) => ({ ...sent, body }), said: saidBy(sent) }]
@@ -80,6 +80,12 @@ function targetsOf(name: SourceName, scheme: SignatureScheme, sent: Sent): reado
       : []),
     ...(form === 'twilio' && sent.query !== undefined ? [targetAt({ query: 'bodySHA256' }, sent)] : []),
   ];
+}
+
+/** The name of the authentication scheme before a token has no case (RFC 9110 §11.1). */
+function withoutCase(prefix = ''): Partial<Target> {
+  if (prefix === '') return {};
+  return { said: (text) => text.slice(0, prefix.length).toLowerCase() + text.slice(prefix.length) };
 }
 
 function snsFieldsOf({ body }: Sent): readonly string[] {
@@ -158,13 +164,7 @@ function character(by: number): string {
 }
 
 /** Whether a changed place still has the genuine signature in one of its parts, and the genuine time beside it. */
-function isSame(scheme: SignatureScheme, was: string, is: string): boolean {
-  const { algorithm, part, list, prefix = '', encoding, timestamp } = scheme;
-  // Of a token, only the name of its authentication scheme has no case.
-  if (algorithm === 'token') {
-    const name = is.slice(0, prefix.length).toLowerCase();
-    return name === prefix.toLowerCase() && is.slice(prefix.length) === was.slice(prefix.length);
-  }
+function isSame({ part, list, prefix = '', encoding, timestamp }: SignatureScheme, was: string, is: string): boolean {
   const label = `${part === undefined ? '' : `${part}${list === 'spaces' ? ',' : '='}`}${prefix}`;
   const piecesOf = (text: string) => (part === undefined ? [text] : text.split(list === 'spaces' ? / +/ : /, */));
   const bytesOf = (text: string) =>
