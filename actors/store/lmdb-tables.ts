@@ -1,5 +1,5 @@
 /**
- * Opens an LMDB environment and provides it as tables. The only file that imports the `lmdb` package.
+ * Opens an LMDB environment and provides it as tables.
  *
  * From its sources (3.5.6) and experiments:
  * - By default (`overlappingSync`) a commit resolves before its fsync. Switched off here, so the thread that commits
@@ -12,8 +12,9 @@
  * - Reading from a closed environment makes a timer throw later. The tables therefore read as empty once closed.
  */
 
-import { type Database, open, type RootDatabase } from 'lmdb';
+import type { Database, RootDatabase } from 'lmdb';
 import { createHeldTable, type HeldTable } from './held-table.ts';
+import { loadLmdb } from './load-lmdb.ts';
 import { type Codec, codecs } from './record-bytes.ts';
 import { type KeyRange, type Table, type TableName, type Tables, tableNames } from './tables.ts';
 
@@ -47,7 +48,7 @@ export function openEnvironment(
   access: 'read' | 'write' = 'write',
 ): Environment {
   const readOnly = access === 'read';
-  const root: Root = open<Buffer, string>({ ...rootOptions(directory), readOnly });
+  const root: Root = loadLmdb().open<Buffer, string>({ ...rootOptions(directory), readOnly });
   let closed = false;
   const isClosed = () => closed;
   const databases = new Map<TableName, Bytes>();

@@ -24,7 +24,10 @@ export async function checkEngine({ home }: Examined, node = process.versions.no
       cure: 'install a newer Node',
     });
   }
-  const lmdb = journal !== 'lmdb' ? undefined : await obstacle(() => import('../../actors/store/lmdb-tables.ts'));
+  const lmdb =
+    journal !== 'lmdb'
+      ? undefined
+      : await obstacle(async () => (await import('../../actors/store/load-lmdb.ts')).loadLmdb());
   if (lmdb !== undefined) {
     findings.push({
       level: 'wrong',

@@ -4,11 +4,10 @@
  * @see RTE-4 and SEC-9 in docs/specification.md; where the binaries come from is in docs/decisions/0006
  */
 
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
+import { checkPinned } from '../../actors/pinned-binary.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Front, OpenFront } from './front.ts';
 import { maxHeaderBytes } from './refusals.ts';
@@ -40,14 +39,13 @@ const pinned: Readonly<Record<string, string>> = {
 const require = createRequire(import.meta.url);
 
 /** Loads the library; throws if its binary is absent, is not the pinned one or cannot load. */
-export function loadUws(read: (path: string) => Buffer = readFileSync): typeof import('uWebSockets.js') {
+export function loadUws(read?: (path: string) => Buffer): typeof import('uWebSockets.js') {
   const { modules } = process.versions;
   const build = `${process.platform}_${process.arch}_${modules}`;
   const pin = pinned[build];
   if (pin === undefined) throw new Error(`it has no binary for ${build}`);
   const path = join(dirname(require.resolve('uWebSockets.js')), `uws_${build}.node`);
-  const found = createHash('sha256').update(read(path)).digest('hex');
-  if (found !== pin) throw new Error(`${path} is not the pinned binary: its SHA-256 is ${found}, not ${pin}`);
+  checkPinned(path, pin, read);
   // The library reads its limit for heads that arrive in pieces from this variable once, when it is loaded.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(maxHeaderBytes);
   // Not by `import`: on Node 20 a binary that cannot load ends the process then, even if the error is caught.

@@ -111,7 +111,7 @@ const rooms: readonly Room[] = [
 const doors: readonly (readonly [string, RegExp])[] = [
   ['uWebSockets.js', /^runtime\/http\/(uws|native)\.ts$/],
   ['re2js', /^machines\/webhook\/pattern\.ts$/],
-  ['lmdb', /^actors\/store\/lmdb-tables\.ts$/],
+  ['lmdb', /^actors\/store\/(?:lmdb-tables|load-lmdb)\.ts$/],
   ['p-queue', /^actors\/(dispatch\/places|mcp\/call-lanes)\.ts$/],
   ['undici', /^actors\/(mcp\/http-fetch|proxy-agent)\.ts$/],
   ['@modelcontextprotocol/client', /^actors\/(mcp|oauth)\//],

@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';
 import { openEnvironment } from '../../../actors/store/lmdb-tables.ts';
+import { loadLmdb } from '../../../actors/store/load-lmdb.ts';
 import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
 import type { Row, Table } from '../../../actors/store/tables.ts';
 
@@ -22,6 +24,26 @@ t.test('DUR-1 · lands nothing of a transaction whose body throws halfway', asyn
   t.equal(recentMarks.size, 0, 'its marks are to be written anew');
   await environment.transact(() => events.write('b', row('2')));
   t.same(events.keys({ limit: 9 }), ['b']);
+});
+
+t.test('SEC-9 · only the pinned binary of LMDB is loaded, and no other native module', (t) => {
+  t.throws(() => loadLmdb(() => Buffer.from('another build')), {
+    message: /\.node is not the pinned binary: its SHA-256 is [0-9a-f]{64}, not [0-9a-f]{64}$/,
+  });
+  const url = new URL('../../../actors/store/load-lmdb.js', import.meta.url).href;
+  const loads = `const { loadLmdb } = await import('${url}');
+    try { loadLmdb(); } catch ({ message }) { console.log(message); }
+    const { sharedObjects } = process.report.getReport();
+    for (const path of sharedObjects) if (path.endsWith('.node')) console.log(path);`;
+  const print = (env: NodeJS.ProcessEnv = {}) =>
+    execFileSync(process.execPath, ['--input-type=module', '-e', loads], {
+      encoding: 'utf8',
+      env: { ...process.env, ...env },
+    });
+  t.match(print(), /^\S+\/@lmdb\/lmdb-[\w-]+\/node\.[\w.]+\.node\n$/);
+  const folder = t.testdir({ build: { Release: { 'node.abi115.node': 'another' } } });
+  t.match(print({ LMDB_PREBUILD: folder }), /^lmdb has no pinned binary for \S+: \S+node\.abi115\.node\n$/);
+  t.end();
 });
 
 t.test('DUR-1 · leaves alone what `admit` turns away, and can be opened after that', async (t) => {
