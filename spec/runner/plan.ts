@@ -20,10 +20,14 @@ export interface Choice {
   readonly groups: number;
 }
 
+/** Views of the page; the others run in each test. */
+const furtherPages = /\/journeys\/inspector-(care|nodes|seams|servers|thief)\./;
+
 /** Files that only `npm run test:all` runs; docs/contributing.md says what belongs here. */
 export const onlyInAll: readonly RegExp[] = [
   /\/conformance\/mcp\//,
   /\/journeys\/(container|server-chaos|child-chaos|leaks|hostile-server)\./,
+  furtherPages,
 ];
 
 /** Files of the native HTTP server: they start with what lets it load, where that is at hand. */
@@ -40,7 +44,7 @@ const alone: readonly RegExp[] = [
   /\/stop-signal\./,
   /\/mcp\/(?:tool-calls|validate-arguments)\./,
   ofNative,
-  ...onlyInAll,
+  ...onlyInAll.filter((pattern) => pattern !== furtherPages),
 ];
 
 /** Journeys that log in: most count on the same ports of this machine, so that two processes would wait for each other. */
@@ -95,7 +99,7 @@ function divided(files: readonly string[], groups: number): readonly Unit[] {
   return Array.from({ length: groups }, (_, group) => files.filter((_, index) => index % groups === group));
 }
 
-const statement = /^\s*(?:import|export)\b[^'";]*?(?:\bfrom\s*)?['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]/gm;
+const statement = /^\s*(?:import|export)\b[^'";]*?(?:\bfrom\s*)?['"]([^'"\n]+)['"]|\b(?:import|require(?:\.resolve)?)\(\s*['"]([^'"\n]+)['"]/gm;
 
 /** Every package and built-in that a built file imports, by way of others included. */
 export function importsOf(entry: string): readonly string[] {

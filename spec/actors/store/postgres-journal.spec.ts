@@ -22,7 +22,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await postgres.lendClock(owned);
       return { journal, clock: { set: (nowMs) => postgres.setClock(owned, nowMs) } };
     },
-    histories: runs(30, 15),
+    histories: runs(30, 10),
   });
   eventCountsContract(t, 'Postgres', { open: async () => open(await postgres.url()), histories: runs(10, 2) });
 
@@ -34,7 +34,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await postgres.lendClock(url);
       return { journals, clock: { set: (nowMs) => postgres.setClock(url, nowMs) } };
     },
-    histories: runs(8),
+    histories: runs(8, 5),
   });
 
   t.test('SCA-2 · a database that restarts ends the session of no gateway that comes back', async (t) => {
