@@ -99,7 +99,8 @@ function divided(files: readonly string[], groups: number): readonly Unit[] {
   return Array.from({ length: groups }, (_, group) => files.filter((_, index) => index % groups === group));
 }
 
-const statement = /^\s*(?:import|export)\b[^'";]*?(?:\bfrom\s*)?['"]([^'"\n]+)['"]|\b(?:import|require(?:\.resolve)?)\(\s*['"]([^'"\n]+)['"]/gm;
+const statement =
+  /^\s*(?:import|export)\b[^'";]*?(?:\bfrom\s*)?['"]([^'"\n]+)['"]|\b(?:import|require(?:\.resolve)?)\(\s*['"]([^'"\n]+)['"]/gm;
 
 /** Every package and built-in that a built file imports, by way of others included. */
 export function importsOf(entry: string): readonly string[] {
