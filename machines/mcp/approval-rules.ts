@@ -22,6 +22,8 @@ export interface RuledCall {
   readonly args: JsonObject;
   /** The server marks the tool as destructive. */
   readonly destructive: boolean;
+  /** The tool as its server lists it. */
+  readonly definition: JsonObject;
 }
 
 export type RuleVerdict =
@@ -33,7 +35,7 @@ export function isCovered(rules: readonly ApprovalRule[], call: RuledCall): bool
   return rules.some(({ tool, arguments: limits = {} }) => {
     const entries = Object.entries(limits);
     if (tool !== call.tool || (call.destructive && entries.length === 0)) return false;
-    return entries.every(([path, value]) => argumentAt(call.args, path) === value);
+    return entries.every(([path, value]) => argumentAt(call, path) === value);
   });
 }
 
@@ -41,10 +43,11 @@ export function isCovered(rules: readonly ApprovalRule[], call: RuledCall): bool
  * Returns the rule for a tool, limited to the arguments of `where`, which must equal those of the call.
  * @param where values by path; a string also matches the number or boolean that it serializes
  */
-export function ruleOf({ tool, args, destructive }: RuledCall, where: JsonObject): RuleVerdict {
+export function ruleOf(call: RuledCall, where: JsonObject): RuleVerdict {
+  const { tool, destructive } = call;
   const limits: Record<string, string | number | boolean> = {};
   for (const [path, given] of Object.entries(where)) {
-    const actual = argumentAt(args, path);
+    const actual = argumentAt(call, path);
     if (typeof actual !== 'string' && typeof actual !== 'number' && typeof actual !== 'boolean') {
       return unfit(`the call has no text, number or word ${JSON.stringify(path)} among its arguments`);
     }
@@ -65,10 +68,18 @@ function unfit(why: string): RuleVerdict {
   return { kind: 'unfit', why };
 }
 
-/** The value at a path; a key that contains the dots itself takes precedence. */
-function argumentAt(args: JsonObject, path: string): Json | undefined {
-  if (Object.hasOwn(args, path)) return args[path];
-  let at: Json | undefined = args;
-  for (const step of path.split('.')) at = isJsonObject(at) && Object.hasOwn(at, step) ? at[step] : undefined;
+/**
+ * The value at a path. A key that contains the dots itself counts only if the tool declares it and nothing on the path, so
+ * that a key which the tool ignores cannot satisfy a rule on the value that it reads. Undefined if the call has both.
+ */
+function argumentAt({ args, definition }: RuledCall, path: string): Json | undefined {
+  const [first = '', ...rest] = path.split('.');
+  let at: Json | undefined = Object.hasOwn(args, first) ? args[first] : undefined;
+  if (rest.length > 0 && Object.hasOwn(args, path)) {
+    const { properties } = isJsonObject(definition.inputSchema) ? definition.inputSchema : {};
+    const declares = (key: string): boolean => isJsonObject(properties) && Object.hasOwn(properties, key);
+    return at === undefined && declares(path) && !declares(first) ? args[path] : undefined;
+  }
+  for (const step of rest) at = isJsonObject(at) && Object.hasOwn(at, step) ? at[step] : undefined;
   return at;
 }

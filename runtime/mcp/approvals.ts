@@ -29,7 +29,6 @@ export interface Question extends Omit<ApprovalInput, 'id' | 'askedAtMs'> {
 
 /** A call that waits for a person, as it would be sent. */
 export interface AskedCall extends RuledCall {
-  readonly definition: object;
   /** The model's text with the call. */
   readonly said?: string;
 }

@@ -1,8 +1,11 @@
 import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
 import { type ApprovalRule, isCovered, ruleOf } from '../../../machines/mcp/approval-rules.ts';
+import { fc } from '../../support/property.ts';
 
 const args = { repo: 'acme/web', number: 481, squash: true, head: { ref: 'main' }, 'a.b': 'dotted', list: [1] };
-const call = { tool: 'merge', args, destructive: false };
+const definition = { inputSchema: { type: 'object', properties: { 'a.b': {}, head: {} } } };
+const call = { tool: 'merge', args, destructive: false, definition };
 const destructive = { ...call, destructive: true };
 
 t.test(
@@ -44,5 +47,30 @@ t.test('TRU-3 · a rule is made of arguments that the call has, each as the call
   for (const [where, why] of rows) t.match(ruleOf(call, where), { kind: 'unfit', why });
   t.match(ruleOf(destructive, {}), { kind: 'unfit', why: /marks the tool as destructive; limit the rule/ });
   t.match(ruleOf({ ...call, args: { key: '${SECRET}' } }, { key: '${SECRET}' }), { kind: 'unfit', why: /cannot keep/ });
+  t.end();
+});
+
+t.test('TRU-3 · TRU-1 · a literal dotted key never counts as the value at the path of a rule', (t) => {
+  const rule = { tool: 'merge', arguments: { 'head.ref': 'ok' } };
+  const covers = (args: JsonObject, keys: readonly string[] = []): boolean =>
+    isCovered([rule], {
+      ...call,
+      args,
+      definition: { inputSchema: { properties: Object.fromEntries(keys.map((key) => [key, {}])) } },
+    });
+  t.equal(covers({ head: { ref: 'ok' } }), true);
+  t.equal(covers({ 'head.ref': 'ok' }, ['head.ref']), true, 'the tool declares the key');
+  t.equal(covers({ 'head.ref': 'ok' }), false, 'the tool reads its default at the path');
+  t.equal(covers({ 'head.ref': 'ok' }, ['head', 'head.ref']), false, 'it may read either');
+  const json = fc.jsonValue() as fc.Arbitrary<JsonObject[string]>;
+  const value = fc.oneof(fc.constant('ok'), json);
+  const head = fc.oneof(fc.record({ ref: value }), json);
+  fc.assert(
+    fc.property(head, value, fc.subarray(['head', 'head.ref']), (head, literal, keys) => {
+      const args = { head, 'head.ref': literal };
+      t.notOk(covers(args, keys), JSON.stringify(args));
+      t.match(ruleOf({ ...call, args }, { 'head.ref': 'ok' }), { kind: 'unfit' });
+    }),
+  );
   t.end();
 });
