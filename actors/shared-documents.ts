@@ -66,10 +66,10 @@ const leaseMs = 20_000;
 const leasePollMs = 100;
 const leasePatienceMs = 25_000;
 const cure = 'see that the database answers';
-const credentialFile = /\.(json|meta|client|cimd-off)$/;
+const credentialFile = /\.(json|meta|client|scope|cimd-off)$/;
 /** Only these names are written into a home, because other programs may write to the database. */
 const documentName =
-  /^(profiles\/[A-Za-z0-9][A-Za-z0-9._-]{0,63}\/)?(webhook_subscriptions\.json|cron\/jobs\.json|mcp-tokens\/[^/]+\.(json|meta|client|cimd-off))$/;
+  /^(profiles\/[A-Za-z0-9][A-Za-z0-9._-]{0,63}\/)?(webhook_subscriptions\.json|cron\/jobs\.json|mcp-tokens\/[^/]+\.(json|meta|client|scope|cimd-off))$/;
 
 export function createSharedDocuments({ home, place, connect, log }: SharedDocumentsSettings): SharedDocuments {
   const rows = new Map<string, DocumentRow>();

@@ -6,6 +6,7 @@
  */
 
 import {
+  InsufficientScopeError,
   ProtocolError,
   SdkError,
   SdkErrorCode,
@@ -129,6 +130,9 @@ export function readConnectError(thrown: unknown, context: ReadingContext): Conn
   if (thrown instanceof StoreFailure) return { kind: 'store', message: thrown.message };
   if (thrown instanceof NotMcpFailure) return { kind: 'notMcp', contentType: thrown.contentType };
   if (thrown instanceof UnauthorizedError) return { kind: 'http', status: 401, message: thrown.message };
+  if (thrown instanceof InsufficientScopeError) {
+    return { kind: 'http', status: 403, message: thrown.message, scope: thrown.requiredScope ?? '' };
+  }
   if (thrown instanceof SseError) return readSse(thrown);
   if (thrown instanceof OversizedFailure) return { kind: 'oversized', message: thrown.message };
   if (thrown instanceof ProtocolError) return { kind: 'rpc', code: thrown.code, message: thrown.message };

@@ -1,6 +1,6 @@
 /**
- * The credentials of a profile's servers in `mcp-tokens/`: tokens, registration, metadata and the mark of a refused
- * document, each file 0600 and replaced atomically. An unreadable file counts as missing, is reported, and is never
+ * The credentials of a profile's servers in `mcp-tokens/`: tokens, registration, metadata, demanded scopes and the mark of
+ * a refused document, each file 0600 and replaced atomically. An unreadable file counts as missing, is reported, and is never
  * overwritten by reading. Renewed tokens that cannot be written are kept in memory, because the previous refresh token is
  * spent.
  * @see OAU-2, OAU-4 and HOME-3 in docs/specification.md
@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { StoredClient } from '../../machines/oauth/client-identity.ts';
+import { widerScope } from '../../machines/oauth/scope.ts';
 import { formatTokenRecord, readTokenRecord, type TokenRecord } from '../../machines/oauth/token-record.ts';
 import type { Documents } from '../documents.ts';
 import { privateFile } from '../files.ts';
@@ -63,9 +64,12 @@ export interface Credentials {
   clientDoubted(server: string): boolean;
   /** Rejects if credentials could not be written now, before a login spends a code for them. */
   tryWriting(server: string): Promise<void>;
-  /** The scope that a call lacked; the next login requests it too. Kept in memory only. */
-  demandScope(server: string, scope: string): void;
-  demandedScope(server: string): string | undefined;
+  /**
+   * Adds a scope that the server at the URL demanded; logins request it too until one succeeds. Null forgets all of them.
+   * Never rejects: what cannot be written is kept in memory.
+   */
+  demandScope(server: string, url: string, scope: string | null): Promise<void>;
+  demandedScope(server: string, url: string): string | undefined;
   /** Does work while no other process refreshes or logs in to the same server. Rejects if the lock is not obtained. */
   locked<Value>(server: string, work: () => Promise<Value>): Promise<Value>;
 }
@@ -80,7 +84,8 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
   const path = (server: string, ending: string): string => join(folder, `${safeName(server)}${ending}`);
   const tokensPath = (server: string): string => tokensPathOf(folder, server);
 
-  const demanded = new Map<string, string>();
+  /** Demanded scopes that could not be written. */
+  const demanded = new Map<string, { readonly url: string; readonly scope: string }>();
   const refusals = new Map<string, string>();
   const doubted = new Set<string>();
   /** Tokens that could not be written, and the stamp of the file that they replace. */
@@ -121,6 +126,11 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
       metadata: isJsonObject(found.metadata) ? found.metadata : {},
       ...(typeof found.resource === 'string' ? { resource: found.resource } : {}),
     };
+  }
+
+  function demandedOf(server: string, url: string): string | undefined {
+    const found = demanded.get(server) ?? readObject(path(server, '.scope'));
+    return found?.url === url && typeof found.scope === 'string' ? found.scope : undefined;
   }
 
   return {
@@ -169,6 +179,7 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
           text: toText({ issuer, authorization_server_url: authorizationServerUrl, resource, metadata }),
         },
         ...(client === undefined ? [] : [{ path: path(server, '.client'), text: formatClient(client) }]),
+        { path: path(server, '.scope'), text: undefined },
         { path: tokensPath(server), text: formatTokenRecord(tokens) },
       ];
       await documents.write(files);
@@ -212,8 +223,17 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
       await documents.write([{ path: trial, text: ' '.repeat(trialBytes) }]);
       await documents.write([{ path: trial, text: undefined }]);
     },
-    demandScope: (server, scope) => void demanded.set(server, scope),
-    demandedScope: (server) => demanded.get(server),
+    async demandScope(server, url, scope) {
+      const before = demandedOf(server, url);
+      const wider = scope === null ? undefined : widerScope(before, scope);
+      if (scope !== null && wider === before) return;
+      demanded.delete(server);
+      const text = wider === undefined ? undefined : toText({ url, scope: wider });
+      await documents.write([{ path: path(server, '.scope'), text }]).catch(() => {
+        if (wider !== undefined) demanded.set(server, { url, scope: wider });
+      });
+    },
+    demandedScope: demandedOf,
     locked: (server, work) => documents.locked(tokensPath(server), work),
   };
 }

@@ -20,6 +20,8 @@ export type ConnectFailure =
       readonly message: string;
       readonly rpcCode?: number;
       readonly ledTo?: string;
+      /** The scope that the token lacks (RFC 6750 `insufficient_scope`); empty if the server names none. */
+      readonly scope?: string;
     }
   /** A redirect that is not followed; the message says which, why, and the remedy. */
   | { readonly kind: 'redirect'; readonly message: string }
@@ -59,9 +61,17 @@ const spawnCodes: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'ENOTDIR', 
  * otherwise it is permanent only if every failure is, because a busy server may refuse one era and not support the other.
  */
 export function afterFailures(failures: readonly ConnectFailure[], oauth: boolean): AfterFailure {
-  if (oauth && failures.some((failure) => statusOf(failure) === 401)) return 'needsLogin';
+  if (oauth && failures.some((failure) => statusOf(failure) === 401 || lackedScope([failure]) !== undefined))
+    return 'needsLogin';
   if (failures.some(isAuthRefusal)) return 'failed';
   return failures.length > 0 && failures.every(isPermanent) ? 'failed' : 'retry';
+}
+
+/** The scope that a server demanded; undefined if it demanded none. */
+export function lackedScope(failures: readonly ConnectFailure[]): string | undefined {
+  return failures
+    .map((failure) => (failure.kind === 'http' ? failure.scope : undefined))
+    .find((scope) => scope !== undefined);
 }
 
 /** Whether a retry without changes cannot help. */

@@ -15,8 +15,10 @@ import {
   type ConnectFailure,
   describeFailure,
   type FailurePlace,
+  lackedScope,
 } from '../../machines/mcp/connect-failure.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { describeLoginNeed } from '../../machines/oauth/login-hint.ts';
 
 export interface AccessPorts {
@@ -40,16 +42,20 @@ export function authorised(
   return { wrapFetch: createAuthorizedFetch({ server, url, settings, credentials, open, version, nowMs, log }) };
 }
 
-/** The next state after failed attempts, and the line with the reason. */
+/** The next state after failed attempts, and the line with the reason. A demanded scope is recorded for the next login. */
 export function readFailures(
   { name: server, transport }: ServerSettings,
   failures: readonly ConnectFailure[],
   { credentials, ...place }: FailurePlace & { readonly credentials: Credentials },
 ): { readonly after: AfterFailure; readonly why: string } {
   const after = afterFailures(failures, transport.kind !== 'stdio' && transport.oauth !== null);
+  const scope = after === 'needsLogin' ? lackedScope(failures) : undefined;
+  if (scope && transport.kind !== 'stdio') void credentials.demandScope(server, transport.url, scope);
+  const named = scope ? `the scope ${JSON.stringify(strangersWords(scope))}` : 'a scope that the server does not name';
+  const lacks = scope === undefined ? undefined : `its token lacks ${named}`;
   const why =
     after === 'needsLogin'
-      ? describeLoginNeed(server, place.profile, credentials.problem(server))
+      ? describeLoginNeed(server, place.profile, lacks ?? credentials.problem(server))
       : describeFailure(server, failures, place);
   return { after, why };
 }

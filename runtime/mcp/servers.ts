@@ -230,7 +230,11 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
           settings,
           rules: reconcile.rules,
           connections,
-          demandScope: (profile, server, scope) => credentials(profile).demandScope(server, scope),
+          demandScope(profile, server, scope) {
+            const transport = settings(profile, server)?.transport;
+            if (transport === undefined || transport.kind === 'stdio') return;
+            void credentials(profile).demandScope(server, transport.url, scope);
+          },
           redactor,
           nowMs,
           steadyMs,

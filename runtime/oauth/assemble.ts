@@ -69,6 +69,8 @@ export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports
   const ends = {
     onDone(key: string, { profile, server, why }: LoginEnd): void {
       if (why !== null) {
+        // The authorization server does not grant what the server demands: the next login does without it.
+        if (why.includes('invalid_scope')) void credentials(profile).demandScope(server, '', null);
         logins.ended(key, { kind: 'stopped', why });
         return;
       }

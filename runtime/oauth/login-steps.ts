@@ -56,13 +56,13 @@ export async function discover(
   if (verdict.kind === 'failed') return { kind: 'failed', why: aboutServer(server, verdict.why) };
   const chosen = asksOwnScope ? row.settings.scope : undefined;
   const discovery = chosen === undefined ? verdict.discovery : { ...verdict.discovery, scope: chosen };
-  row.discovery = withDemanded(discovery, credentials(profile), server);
+  row.discovery = withDemanded(discovery, credentials(profile), server, row.url);
   return stepDone;
 }
 
-/** After a call that was refused for its scope, the next login requests the granted scopes and the missing one. */
-function withDemanded(discovery: Discovery, credentials: Credentials, server: string): Discovery {
-  const demanded = credentials.demandedScope(server);
+/** After a refusal for a missing scope, the next login requests the granted scopes and the missing one. */
+function withDemanded(discovery: Discovery, credentials: Credentials, server: string, url: string): Discovery {
+  const demanded = credentials.demandedScope(server, url);
   if (demanded === undefined) return discovery;
   const granted = widerScope(credentials.tokens(server)?.scope, discovery.scope);
   const scope = widerScope(granted, demanded);

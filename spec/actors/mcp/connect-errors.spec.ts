@@ -1,4 +1,5 @@
 import {
+  InsufficientScopeError,
   ProtocolError,
   SdkError,
   SdkErrorCode,
@@ -31,6 +32,11 @@ t.test('LIF-7 · every error is read into one failure', (t) => {
     [new SettingFailure('no', 'proxy-invalid'), { kind: 'setting', message: 'no [proxy-invalid]' }],
     [new NotMcpFailure('no', 'text/html'), { kind: 'notMcp', contentType: 'text/html' }],
     [new UnauthorizedError('who'), { kind: 'http', status: 401, message: 'who' }],
+    [new InsufficientScopeError({ requiredScope: 'a b' }), { kind: 'http', status: 403, scope: 'a b' }],
+    [
+      sdk(SdkErrorCode.EraNegotiationFailed, {}, new InsufficientScopeError({})),
+      { kind: 'http', status: 403, scope: '' },
+    ],
     [new ProtocolError(-32601, 'unknown'), { kind: 'rpc', code: -32601, message: 'unknown' }],
     [
       new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'x', { status: 404, text: 'Session not found' }),

@@ -94,6 +94,20 @@ t.test('ERA-2 · two refusals are told in the order of the attempts', async (t) 
   });
 });
 
+t.test('OAU-1 · a scope that a server demands during the connect is read from its refusal', async (t) => {
+  for (const [protocol, kind] of [
+    ['auto', 'http'],
+    ['legacy', 'http'],
+    ['stateless', 'modern'],
+  ] as const) {
+    const peer = await started(t, { kind });
+    const challenge = 'Bearer error="insufficient_scope", scope="files:write"';
+    peer.set({ kind: 'answer', status: 403, headers: { 'www-authenticate': challenge }, on: 'POST' });
+    const { verdict } = await open(t, { url: peer.url, protocol });
+    t.match(verdict, { kind: 'failed', failures: [{ kind: 'http', status: 403, scope: 'files:write' }] }, protocol);
+  }
+});
+
 t.test('ERA-2 · requests of the stateless era carry their revision, method and client', async (t) => {
   const peer = await started(t, { kind: 'modern' });
   const { session } = await opened(t, { url: peer.url, protocol: 'stateless' });

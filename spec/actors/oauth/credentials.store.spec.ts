@@ -222,18 +222,25 @@ t.test('OAU-4 · a refusal of the document is recorded beside the tokens, and fo
   t.notOk(credentials.documentRefused('hub'));
 });
 
-t.test('OAU-8 · a refused renewal and a demanded scope are known until the next login', async (t) => {
-  const { credentials } = tokenStore(t);
+t.test('OAU-8 · OAU-1 · a refused renewal and a demanded scope are known until the next login', async (t) => {
+  const { folder, credentials } = tokenStore(t);
+  const url = 'https://mcp.example/mcp';
   await credentials.save('hub', whole);
   credentials.noteRefusal('hub', 'spent');
-  credentials.demandScope('hub', 'mcp:write');
+  await credentials.demandScope('hub', url, 'mcp:write');
+  await credentials.demandScope('hub', url, 'mcp:read mcp:write');
   t.equal(credentials.problem('hub'), 'spent');
-  t.equal(credentials.demandedScope('hub'), 'mcp:write');
+  const next = createCredentials(folder, fileDocuments);
+  t.equal(next.demandedScope('hub', url), 'mcp:write mcp:read', 'also for the next process');
+  t.equal(next.demandedScope('hub', 'https://other.example/mcp'), undefined, 'not for another server of that name');
 
   await credentials.save('hub', whole);
 
   t.equal(credentials.problem('hub'), undefined);
-  t.equal(credentials.demandedScope('hub'), undefined);
+  t.equal(next.demandedScope('hub', url), undefined);
+  await credentials.demandScope('hub', url, 'mcp:admin');
+  await credentials.demandScope('hub', '', null);
+  t.equal(credentials.demandedScope('hub', url), undefined, 'a scope that is not granted is forgotten');
 });
 
 t.test('OAU-1 · one holder of the lock of a server at a time; another server is free', async (t) => {

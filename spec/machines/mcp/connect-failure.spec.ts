@@ -49,11 +49,14 @@ t.test('LIF-7 · a permanent error burns no retries, a passing one is tried agai
   t.end();
 });
 
-t.test('LIF-7 · 401 needs a login where OAuth is asked for, and nowhere else', (t) => {
+t.test('LIF-7 · 401 and a lacking scope need a login where OAuth is asked for, and nowhere else', (t) => {
   const rows: readonly (readonly [readonly ConnectFailure[], boolean, string])[] = [
     [[http(401)], true, 'needsLogin'],
     [[http(401)], false, 'failed'],
     [[http(403)], true, 'failed'],
+    [[{ ...http(403), scope: 'a' } as ConnectFailure], true, 'needsLogin'],
+    [[{ ...http(403), scope: '' } as ConnectFailure], true, 'needsLogin'],
+    [[{ ...http(403), scope: 'a' } as ConnectFailure], false, 'failed'],
     [[http(400), http(401)], true, 'needsLogin'],
     [[http(400), http(401)], false, 'failed'],
   ];

@@ -1,10 +1,11 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ConnectFailure } from '../../../machines/mcp/connect-failure.ts';
 import { authorised, readFailures } from '../../../runtime/mcp/oauth-access.ts';
 import { settingsOf } from '../../support/mcp/open-session.ts';
 import { tokenStore } from '../../support/oauth/token-store.ts';
+import { until } from '../../support/processes.ts';
 
 const url = 'https://mcp.example/mcp';
 const withLogin: JsonObject = { url, auth: 'oauth' };
@@ -59,6 +60,16 @@ t.test(
       t.equal(after, 'failed', what);
       t.notMatch(why, /needs a login/, what);
     }
+
+    const lacks: ConnectFailure = { kind: 'http', status: 403, message: 'no', scope: 'files:write' };
+    t.match(read(withLogin, [lacks]), {
+      after: 'needsLogin',
+      why: 'mcp server "hub": needs a login: its token lacks the scope "files:write"; run `agent mcp login hub --profile work`',
+    });
+    t.equal(read(without[1]?.[1] ?? {}, [lacks]).after, 'failed');
+    await until(() => existsSync(`${folder}/hub.scope`));
+    t.equal(credentials.demandedScope('hub', url), 'files:write', 'the next login requests it');
+    t.match(read(withLogin, [{ ...lacks, scope: '' }]).why, /its token lacks a scope that the server does not name;/);
 
     await logIn();
     t.match(read(withLogin, [refused]).why, need, 'credentials that nothing is known to be wrong with');

@@ -5,7 +5,7 @@ import { loginStage } from '../../support/oauth/login-stage.ts';
 import { paths } from '../../support/oauth/scripted-server.ts';
 
 t.test('OAU-1 · after a call was refused for its scope, everything there was and that is asked for', async (t) => {
-  const { authority, begin, credentials } = await loginStage(t);
+  const { authority, begin, credentials, serverUrl } = await loginStage(t);
   const scopes = async (login: ReturnType<typeof begin>): Promise<string[]> =>
     (new URL(await login.url()).searchParams.get('scope') ?? '').split(' ').sort();
   const first = begin();
@@ -13,7 +13,7 @@ t.test('OAU-1 · after a call was refused for its scope, everything there was an
   await createBrowser().visit(await first.url());
   await first.outcome;
 
-  credentials.demandScope('hub', 'files:write');
+  await credentials.demandScope('hub', serverUrl, 'files:write');
 
   const login = begin();
   t.same(await scopes(login), ['files:write', 'mcp:tools', 'offline_access']);
@@ -29,7 +29,7 @@ t.test('OAU-1 · after a call was refused for its scope, everything there was an
 t.test(
   'DEV-3 · OAU-1 · a scope of the entry is registered and asked for, with what a call demanded since',
   async (t) => {
-    const { authority, begin, credentials } = await loginStage(t);
+    const { authority, begin, credentials, serverUrl } = await loginStage(t);
     const asked = async (): Promise<readonly unknown[]> => {
       const device = begin('device', { scope: 'mcp:tools files:read' });
       await device.code();
@@ -40,7 +40,7 @@ t.test(
     };
     t.same(await asked(), ['mcp:tools files:read', 'mcp:tools files:read']);
 
-    credentials.demandScope('hub', 'files:write');
+    await credentials.demandScope('hub', serverUrl, 'files:write');
 
     t.same(await asked(), ['mcp:tools files:read files:write', 'mcp:tools files:read files:write']);
     const browser = begin('browser', { scope: 'files:read' });
