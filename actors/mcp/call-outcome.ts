@@ -23,6 +23,8 @@ export type CallOutcome =
   | { readonly kind: 'unauthorized' }
   /** The token lacks a scope: only a login with more scopes helps. */
   | { readonly kind: 'needsScope'; readonly scope: string | undefined }
+  /** Not sent, or refused before any work, because the token could not be renewed now; the session continues. */
+  | { readonly kind: 'unsent'; readonly why: string }
   /** The server no longer has the session. */
   | { readonly kind: 'expired' }
   /**
@@ -103,6 +105,8 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
     case 'redirect':
     case 'tls':
       return lost(!isUnsent(thrown), whyClosed ?? failure.message);
+    case 'token':
+      return { kind: 'unsent', why: clean(failure.message) };
     case 'malformed':
       return unusable(failure.message);
     case 'oversized':
@@ -110,7 +114,6 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
     case 'setting':
     case 'revision':
     case 'spawn':
-    case 'store':
     case 'tlsFile':
       return lost(false, causeOf(thrown));
   }

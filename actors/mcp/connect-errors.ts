@@ -79,11 +79,11 @@ export class NotMcpFailure extends Error {
   }
 }
 
-/** A local file could not be written; the message names it and the fix. */
-export class StoreFailure extends Error {
+/** The access token could not be renewed now, so the server did nothing; the message names the cause and the fix. */
+export class TokenFailure extends Error {
   constructor(message: string) {
     super(message);
-    this.name = 'StoreFailure';
+    this.name = 'TokenFailure';
   }
 }
 
@@ -127,7 +127,7 @@ const deepestCause = 8;
 export function readConnectError(thrown: unknown, context: ReadingContext): ConnectFailure {
   if (thrown instanceof SpawnFailure) return { kind: 'spawn', code: thrown.code, command: thrown.command };
   if (thrown instanceof SettingFailure) return readSetting(thrown);
-  if (thrown instanceof StoreFailure) return { kind: 'store', message: thrown.message };
+  if (thrown instanceof TokenFailure) return { kind: 'token', message: thrown.message };
   if (thrown instanceof NotMcpFailure) return { kind: 'notMcp', contentType: thrown.contentType };
   if (thrown instanceof UnauthorizedError) return { kind: 'http', status: 401, message: thrown.message };
   if (thrown instanceof InsufficientScopeError) {

@@ -11,7 +11,7 @@ import { writableCure } from '../files.ts';
 import { type Renewal, type RenewalSettings, recordFor, renewTokens } from './renewal.ts';
 
 export function createAuthorizedFetch(options: RenewalSettings): (fetch: FetchLike) => FetchLike {
-  const { server, url: serverUrl, nowMs } = options;
+  const { url: serverUrl, nowMs } = options;
   const own = new URL(serverUrl);
 
   return (fetch) => {
@@ -19,7 +19,7 @@ export function createAuthorizedFetch(options: RenewalSettings): (fetch: FetchLi
     const current = async (): Promise<string | undefined> => {
       const use = chooseToken(recordFor(options), nowMs());
       if (use.kind === 'use') return use.accessToken;
-      return use.kind === 'refresh' ? await tokenOf(await renewTokens(options, undefined), server) : undefined;
+      return use.kind === 'refresh' ? await tokenOf(await renewTokens(options, undefined), options) : undefined;
     };
 
     return async (url, init) => {
@@ -31,7 +31,7 @@ export function createAuthorizedFetch(options: RenewalSettings): (fetch: FetchLi
       if (answer.status !== 401 || sent === undefined) return answer;
       const now = recordFor(options)?.accessToken;
       // Another request renewed it while this one was open.
-      const fresh = now !== undefined && now !== sent ? now : await tokenOf(await renewTokens(options, sent), server);
+      const fresh = now !== undefined && now !== sent ? now : await tokenOf(await renewTokens(options, sent), options);
       if (fresh === undefined) return answer;
       await answer.body?.cancel();
       return fetch(url, withToken(init, fresh));
@@ -39,15 +39,14 @@ export function createAuthorizedFetch(options: RenewalSettings): (fetch: FetchLi
   };
 }
 
-/** An unreachable token endpoint is a network problem: the connection is retried, without a login. */
-async function tokenOf(renewal: Renewal, server: string): Promise<string | undefined> {
+/** An unreachable token endpoint is a temporary problem: the connection is retried, without a login. */
+async function tokenOf(renewal: Renewal, options: RenewalSettings): Promise<string | undefined> {
   if (renewal.kind === 'unreachable') {
     const what = `its access token cannot be renewed now: ${renewal.why}`;
     // Imported on demand, because it loads the protocol's client, which a daemon without connections does not need.
-    const { StoreFailure } = await import('../mcp/connect-errors.ts');
-    throw renewal.disk === true
-      ? new StoreFailure(aboutServer(server, `${what}; ${writableCure}`))
-      : new Error(aboutServer(server, what));
+    const { TokenFailure } = await import('../mcp/connect-errors.ts');
+    const authority = `see that its authorization server ${recordFor(options)?.issuer ?? ''} answers`;
+    throw new TokenFailure(aboutServer(options.server, `${what}; ${renewal.disk === true ? writableCure : authority}`));
   }
   return renewal.kind === 'renewed' ? renewal.accessToken : undefined;
 }

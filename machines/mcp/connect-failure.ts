@@ -42,8 +42,8 @@ export type ConnectFailure =
   | { readonly kind: 'tls'; readonly message: string }
   /** A setting is unusable until a person fixes it; the message says which, and how. */
   | { readonly kind: 'setting'; readonly message: string }
-  /** A file on this machine could not be written; a retry may help, and the message says what to do. */
-  | { readonly kind: 'store'; readonly message: string }
+  /** The access token could not be renewed now; a retry may help, and the message says what to do. */
+  | { readonly kind: 'token'; readonly message: string }
   /** A file of the TLS options is missing; `key` is the entry's key. */
   | { readonly kind: 'tlsFile'; readonly key: string; readonly path: string; readonly resolved: string };
 
@@ -95,7 +95,7 @@ export function isPermanent(failure: ConnectFailure): boolean {
     case 'network':
     case 'exited':
     case 'tls':
-    case 'store':
+    case 'token':
       return false;
   }
 }
@@ -152,7 +152,7 @@ function whatOf(failure: ConnectFailure): string {
     case 'redirect':
     case 'oversized':
     case 'setting':
-    case 'store':
+    case 'token':
       return strangersWords(failure.message);
     case 'tlsFile':
       return `${failure.key} file not found: ${failure.path} (resolved ${failure.resolved})`;
@@ -188,7 +188,7 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       return 'check ssl_verify and client_cert';
     case 'redirect':
     case 'setting':
-    case 'store':
+    case 'token':
       // Its message includes the remedy.
       return '';
     case 'tlsFile':

@@ -41,7 +41,7 @@ import {
 import type { Utility } from '../../machines/mcp/tool-name.ts';
 import { shapeResult } from '../../machines/mcp/tool-result.ts';
 import { needsApproval } from '../../machines/mcp/trust.ts';
-import { loginCommand } from '../../machines/oauth/login-hint.ts';
+import { aboutServer, loginCommand } from '../../machines/oauth/login-hint.ts';
 import type { Redactor } from '../observe/redact.ts';
 import type { Approvals, AskedCall } from './approvals.ts';
 import type { CallRequest, Calls, LiveCall } from './calls.ts';
@@ -386,6 +386,10 @@ function verdictWithout(outcome: Exclude<CallOutcome, { readonly kind: 'result' 
       const message = `${place}: ${context.name} needs the scope ${JSON.stringify(outcome.scope ?? '')}; run \`${command}\``;
       return { kind: 'failed', fault: { code: 'needs_login', message } };
     }
+    case 'unsent': {
+      const why = aboutServer(context.server ?? '', `${context.name} was not run: ${outcome.why}`);
+      return { kind: 'failed', fault: unavailable(why) };
+    }
     case 'timedOut': {
       const message = `${place}: ${context.name} had no answer in ${outcome.afterMs / 1_000} s and was cancelled; raise timeout`;
       return { kind: 'failed', fault: { code: 'timed_out', message } };
@@ -418,6 +422,7 @@ function readingOf(outcome: CallOutcome, session: Session, { counted, steadyMs }
       if (outcome.closedHere || counted.has(session)) return null;
       counted.add(session);
       return { kind: 'transportFailed', nowMs: steadyMs() };
+    case 'unsent':
     case 'timedOut':
     case 'cancelled':
       return null;

@@ -1,7 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import t from 'tap';
 import { type CallCircumstances, type CallOutcome, readCallError } from '../../../actors/mcp/call-outcome.ts';
-import { SettingFailure } from '../../../actors/mcp/connect-errors.ts';
+import { SettingFailure, TokenFailure } from '../../../actors/mcp/connect-errors.ts';
 
 const usual: CallCircumstances = { timeoutMs: 700, hadSession: true, exitStatus: undefined, whyClosed: undefined };
 const read = (thrown: unknown, more: Partial<CallCircumstances> = {}): CallOutcome =>
@@ -37,6 +37,17 @@ t.test('OAU-1 · credentials that are refused are told as such, with a session a
   t.same(read(http(401, ''), { hadSession: false }), { kind: 'unauthorized' });
   t.end();
 });
+
+t.test(
+  'TRU-2 · TRU-4 · OAU-1 · a call whose token cannot be renewed now was not sent, and its session continues',
+  (t) => {
+    const thrown = new TokenFailure('mcp server "hub": its access token cannot be renewed now');
+    const unsent = { kind: 'unsent', why: thrown.message };
+    t.same(read(thrown), unsent);
+    t.same(read(sdk(SdkErrorCode.SendFailed, thrown)), unsent);
+    t.end();
+  },
+);
 
 t.test('TRU-2 · a session that the server forgot is expired, and only where there was one', (t) => {
   t.same(read(http(404, 'Session not found')), { kind: 'expired' });

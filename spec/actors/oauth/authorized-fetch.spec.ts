@@ -149,13 +149,20 @@ t.test(
     const before = files();
     for (const answer of [{ kind: 'reset' }, oauthError('temporarily_unavailable', 503)] as const) {
       authority.on(paths.token, answer);
-      await t.rejects(carry(url), /mcp server "hub": its access token cannot be renewed now: the token endpoint/);
+      await t.rejects(carry(url), {
+        name: 'TokenFailure',
+        message:
+          /^mcp server "hub": its access token cannot be renewed now: the token endpoint.*; see that its authorization server http.* answers$/,
+      });
     }
     t.same(files(), before);
     t.equal(store.credentials.problem('hub'), undefined, 'nobody is sent to log in');
     t.same(shown, [], 'and the old token is not shown');
     authority.on(paths.token, undefined);
     t.equal((await carry(url)).status, 200, 'the refresh token is good still');
+    takeBack(authority);
+    authority.on(paths.token, oauthError('temporarily_unavailable', 503));
+    await t.rejects(carry(url), { name: 'TokenFailure' }, 'the same after a refusal by the server');
   },
 );
 

@@ -175,7 +175,7 @@ t.test('LIF-7 · the cure names the profile, and no log where nothing is kept', 
 
 t.test('OAU-2 · LIF-7 · a disk that takes no token is no trouble of the network, and may pass', (t) => {
   const failure = {
-    kind: 'store',
+    kind: 'token',
     message: 'mcp server "hub": mcp server "hub": it cannot be written; free some room',
   } as const;
   t.notOk(isPermanent(failure));

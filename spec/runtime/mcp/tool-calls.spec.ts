@@ -259,6 +259,13 @@ t.test(
         closed,
         [['scope', 'work', 's', 'files:write']],
       ],
+      [
+        { kind: 'unsent', why: 'mcp server "s": its access token cannot be renewed now' },
+        'server_unavailable',
+        /^mcp server "s": mcp__s__write was not run: its access token cannot be renewed now$/,
+        null,
+        [],
+      ],
       [{ kind: 'needsScope', scope: undefined }, 'needs_login', /needs the scope ""/, closed, []],
       [
         { kind: 'expired' },
