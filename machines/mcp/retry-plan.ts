@@ -29,7 +29,8 @@ export type BreakerEvent =
 
 const reconnect = { baseDelayMs: 1_000, longestDelayMs: 60_000 };
 const attemptsInARow = 5;
-const selfProbeMs = 300_000;
+/** How often a parked server is tried. */
+export const selfProbeMs = 300_000;
 
 export const closedBreaker: BreakerState = { kind: 'closed', failures: 0 };
 

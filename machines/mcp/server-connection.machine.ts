@@ -9,7 +9,14 @@ import { effect, promiseHole } from '../base/declare.ts';
 import { longestTimerMs } from '../base/timer.ts';
 import type { AfterFailure } from './connect-failure.ts';
 import type { Era } from './era.ts';
-import { type BreakerEvent, type BreakerState, breakerStep, closedBreaker, planRetry } from './retry-plan.ts';
+import {
+  type BreakerEvent,
+  type BreakerState,
+  breakerStep,
+  closedBreaker,
+  planRetry,
+  selfProbeMs,
+} from './retry-plan.ts';
 import type { ServerSettings, TransportPlan } from './server-settings.ts';
 
 export interface ConnectionInput {
@@ -37,6 +44,8 @@ export interface ConnectionContext extends ConnectionInput {
   readonly retryMs: number;
   /** Calls in progress. */
   readonly inFlight: number;
+  /** Whether a session of this entry was ever connected, so that a permanent error may be an outage. */
+  readonly proven: boolean;
   /** Whether a call was answered in this session. */
   readonly answered: boolean;
   /** The lifetime is over; the end of the last call in progress closes the session. */
@@ -103,7 +112,12 @@ export const serverConnectionMachine = setup({
       retiring: false,
       closing: null,
     })),
-    rememberSession: assign((_, params: { era: Era; tools: number }) => ({ ...params, why: null, answered: false })),
+    rememberSession: assign((_, params: { era: Era; tools: number }) => ({
+      ...params,
+      why: null,
+      proven: true,
+      answered: false,
+    })),
     rememberTools: assign((_, params: { tools: number }) => ({ tools: params.tools })),
     rememberFailure: assign(({ context }, params: { why: string; chance: number }) => ({
       why: params.why,
@@ -115,6 +129,8 @@ export const serverConnectionMachine = setup({
       why: params.why,
       retryMs: waitAfter(1, params.chance),
     })),
+    /** A permanent error of a proven entry: only the slow probe and calls try again. */
+    rememberOutage: assign((_, params: { why: string }) => ({ why: params.why, retryMs: selfProbeMs })),
     rememberWhy: assign((_, params: { why: string }) => ({ why: params.why })),
     forgetFailures: assign({ failures: 0 }),
     /** A person's request overrides the counted failures. */
@@ -150,7 +166,8 @@ export const serverConnectionMachine = setup({
     beginsFailed: ({ context }) => context.begin === 'failed',
     isConnected: (_, verdict: ConnectVerdict) => verdict.kind === 'connected',
     needsLogin: (_, verdict: ConnectVerdict) => verdict.kind === 'refused' && verdict.after === 'needsLogin',
-    isPermanent: (_, verdict: ConnectVerdict) => verdict.kind === 'refused' && verdict.after === 'failed',
+    isPermanent: ({ context }, verdict: ConnectVerdict) => isPermanent(verdict) && !context.proven,
+    isOutage: (_, verdict: ConnectVerdict) => isPermanent(verdict),
     hasBudget: ({ context }) => planRetry(context.failures + 1, 0).kind === 'retry',
     isLostByCall: ({ context }, params: { session: number }) =>
       params.session === context.session && context.inFlight > 0 && context.answered,
@@ -186,6 +203,8 @@ export const serverConnectionMachine = setup({
     failures: 0,
     retryMs: 0,
     inFlight: 0,
+    // The tools of a lazy entry come from a session with the same settings.
+    proven: input.begin === 'lazy',
     answered: false,
     retiring: false,
     wanted: false,
@@ -253,6 +272,11 @@ export const serverConnectionMachine = setup({
             guard: { type: 'isPermanent', params: ({ event }) => event.output },
             target: 'failed',
             actions: { type: 'rememberWhy', params: ({ event }) => refusedPart(event.output) },
+          },
+          {
+            guard: { type: 'isOutage', params: ({ event }) => event.output },
+            target: 'parked',
+            actions: { type: 'rememberOutage', params: ({ event }) => refusedPart(event.output) },
           },
           {
             guard: 'hasBudget',
@@ -362,7 +386,8 @@ export const serverConnectionMachine = setup({
       after: { retry: { target: 'connecting' } },
     },
     parked: {
-      description: 'No attempts are left: it is tried from time to time, and once for each call.',
+      description:
+        'No attempts are left, or a server that was connected answers with a permanent error: it is tried from time to time, and once for each call.',
       meta: { rule: 'LIF-7' },
       tags: ['resting', 'failed'],
       entry: 'tellUnreachable',
@@ -385,7 +410,8 @@ export const serverConnectionMachine = setup({
       },
     },
     failed: {
-      description: 'Trying again as it is cannot help: the entry, a file or the credentials must change.',
+      description:
+        'Never connected, and trying again as it is cannot help: the entry, a file or the credentials must change.',
       meta: { rule: 'LIF-7' },
       tags: ['resting', 'needsUser', 'failed'],
       entry: 'tellUnreachable',
@@ -420,6 +446,10 @@ export const serverConnectionMachine = setup({
     },
   },
 });
+
+function isPermanent(verdict: ConnectVerdict): boolean {
+  return verdict.kind === 'refused' && verdict.after === 'failed';
+}
 
 function heeded({ breaker, breakerLimits }: ConnectionContext, reading: BreakerEvent | null): BreakerState {
   return reading === null ? breaker : breakerStep(breaker, reading, breakerLimits);

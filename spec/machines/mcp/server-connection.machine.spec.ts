@@ -258,6 +258,27 @@ t.test('LIF-7 · OAU-8 · what needs a person is not tried again by time or by c
   }
 });
 
+t.test(
+  'LIF-7 · a permanent error after a session parks the server: a slow probe, and an attempt for each call',
+  async (t) => {
+    const gone: ConnectVerdict = { kind: 'refused', after: 'failed', why: 'HTTP 404', chance: 0 };
+    const attempts = (server: Watched) => server.told.filter((word) => word === 'connect').length;
+    for (const begin of ['connecting', 'lazy'] as const) {
+      const server = await connection({ begin }, ...(begin === 'lazy' ? [] : [well]), gone, gone, well);
+      if (begin === 'connecting') server.send({ type: 'session.expired', session: 1 });
+      else server.send({ type: 'server.wake' });
+      await server.pass(0);
+      const first = attempts(server);
+      t.same([server.state(), server.context().why, server.context().failures], ['parked', 'HTTP 404', 0], begin);
+      server.send({ type: 'server.wake' });
+      await server.pass(0);
+      t.same([server.state(), attempts(server)], ['parked', first + 1], 'one attempt for the call');
+      await server.pass(300_000);
+      t.equal(server.state(), 'connected', 'the probe finds it again');
+    }
+  },
+);
+
 t.test('LIF-1 · LIF-9 · a stop closes the session and ends, whatever was due', async (t) => {
   const server = await connection({ keepaliveMs: 5_000, idleTimeoutMs: 5_000, maxLifetimeMs: 5_000 });
   server.send({ type: 'server.stop', why: 'the gateway stops' });
