@@ -13,12 +13,14 @@ export const anthropicEndpoint: Endpoint = { bodyOf, readEvent, readWhole };
 /** The endpoint requires a limit; every model that it offers today allows this one. */
 const usualMaxTokens = 8_192;
 
-function bodyOf({ name, maxTokens }: Asked, { system, turns, tools, temperature }: Question): JsonObject {
+function bodyOf({ name, maxTokens }: Asked, question: Question): JsonObject {
+  const { system, turns, tools, temperature, stopSequences } = question;
   return {
     model: name,
     stream: true,
     max_tokens: maxTokens ?? usualMaxTokens,
     ...(temperature === undefined ? {} : { temperature }),
+    ...(stopSequences === undefined ? {} : { stop_sequences: stopSequences }),
     ...(system === '' ? {} : { system }),
     messages: turns.map(messageOf),
     ...(tools.length === 0

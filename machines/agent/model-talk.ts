@@ -42,6 +42,8 @@ export interface Question {
   readonly tools: readonly ToolOffer[];
   /** Absent: the endpoint's default. */
   readonly temperature?: number;
+  /** Texts that end the answer where the model writes them. */
+  readonly stopSequences?: readonly string[];
 }
 
 export interface Tokens {

@@ -13,7 +13,8 @@ export const openAiEndpoint: Endpoint = { bodyOf, readEvent, readWhole };
 /** OpenAI's own endpoints: their reasoning models reject `max_tokens`, the only name sure to work elsewhere. */
 const openAiHost = /^https:\/\/(?:[\w-]+\.)*openai\.(?:com|azure\.com)(?::\d+)?(?:\/|$)/i;
 
-function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, { system, turns, tools, temperature }: Question): JsonObject {
+function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, question: Question): JsonObject {
+  const { system, turns, tools, temperature, stopSequences } = question;
   return {
     model: name,
     stream: true,
@@ -21,6 +22,7 @@ function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, { system, turns, tools
       ? {}
       : { [openAiHost.test(baseUrl) ? 'max_completion_tokens' : 'max_tokens']: maxTokens }),
     ...(temperature === undefined ? {} : { temperature }),
+    ...(stopSequences === undefined ? {} : { stop: stopSequences }),
     stream_options: { include_usage: true },
     messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...turns.flatMap(messagesOf)],
     ...(tools.length === 0

@@ -156,7 +156,12 @@ export const serverEntrySchema = {
       properties: {
         enabled: { type: 'boolean', default: true, description: 'false refuses them all.' },
         model: { ...text, description: 'The model to use, whatever the server prefers.' },
-        allowed_models: { type: 'array', items: text, default: [], description: 'Others that it may ask for.' },
+        allowed_models: {
+          type: 'array',
+          items: text,
+          default: [],
+          description: 'Models that it may choose among; empty: only that of agent.model.',
+        },
         max_tokens_cap: { type: 'integer', minimum: 1, default: 4096, description: 'Tokens of one answer.' },
         timeout: { ...timed, default: 30, description: 'For one answer, in seconds.' },
         max_rpm: { type: 'integer', minimum: 0, default: 10, description: 'Requests per minute.' },

@@ -12,7 +12,7 @@ import { mapStrings, stripTags } from './strip-tags.ts';
 export type SamplingVerdict =
   | {
       readonly kind: 'admitted';
-      /** Undefined: the agent's own choice. */
+      /** Undefined: that of `agent.model`. */
       readonly model?: string;
       readonly maxTokens: number;
     }
@@ -56,8 +56,9 @@ export function admitSampling(
   }
   const rounds = toolRounds(request.messages);
   if (rounds > policy.maxToolRounds) return refuse(`more than ${policy.maxToolRounds} rounds of tool use`);
-  const strange = mediaOf(request.messages);
+  const strange = otherThanText(request.messages);
   if (strange !== undefined) return refuse(`the model is given text only, and a message holds ${strange}`);
+  if (Array.isArray(request.tools) && request.tools.length > 0) return refuse('the model is given no tools');
   const choice = chooseModel(policy, hintsOf(request.modelPreferences));
   if (choice.kind === 'none') return refuse(`model not allowed: ${choice.asked.join(', ')}`);
   return {
@@ -118,12 +119,10 @@ type ModelChoice =
 /** The configured model takes precedence. A hint may be part of a name; hints are in the server's order of preference. */
 function chooseModel({ model, allowedModels }: SamplingPolicy, hints: readonly string[]): ModelChoice {
   if (model !== undefined) return { kind: 'chosen', model };
-  const [firstHint] = hints;
   const [firstAllowed] = allowedModels;
-  if (firstAllowed === undefined)
-    return firstHint === undefined ? { kind: 'chosen' } : { kind: 'chosen', model: firstHint };
+  if (firstAllowed === undefined) return { kind: 'chosen' };
   // The agent's own choice need not be on the list, so the list decides if the server has no preference.
-  if (firstHint === undefined) return { kind: 'chosen', model: firstAllowed };
+  if (hints.length === 0) return { kind: 'chosen', model: firstAllowed };
   for (const hint of hints) {
     const match = allowedModels.find((name) => name === hint) ?? allowedModels.find((name) => name.includes(hint));
     if (match !== undefined) return { kind: 'chosen', model: match };
@@ -151,15 +150,15 @@ function toolRounds(messages: Json | undefined): number {
   ).length;
 }
 
-/** Content of a message that cannot be passed on; leaving it out would change the request. */
-function mediaOf(messages: Json | undefined): string | undefined {
+/** The kind of a content block that cannot be passed on; leaving it out would change the request. */
+function otherThanText(messages: Json | undefined): string | undefined {
   if (!Array.isArray(messages)) return undefined;
-  const kinds = (messages as readonly Json[]).flatMap((message) =>
-    isJsonObject(message)
-      ? blocksOf(message.content ?? null).map((block) => (isJsonObject(block) ? block.type : null))
-      : [],
+  const blocks = (messages as readonly Json[]).flatMap((message) =>
+    isJsonObject(message) ? blocksOf(message.content ?? null) : [],
   );
-  return ['image', 'audio'].find((kind) => kinds.includes(kind));
+  const other = blocks.find((block) => !isJsonObject(block) || block.type !== 'text');
+  if (other === undefined) return undefined;
+  return (isJsonObject(other) && strangersText(scalarText(other.type)).slice(0, 32)) || 'no content block';
 }
 
 function usesTool(content: Json): boolean {

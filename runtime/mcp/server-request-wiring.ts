@@ -159,12 +159,13 @@ async function runModel(
 }
 
 /** The model may only produce text: it gets no tools. */
-function questionOf({ systemPrompt, temperature, messages }: JsonObject): ModelQuestion {
+function questionOf({ systemPrompt, temperature, stopSequences, messages }: JsonObject): ModelQuestion {
   return {
     system: typeof systemPrompt === 'string' ? stripTags(systemPrompt) : '',
     turns: turnsOf(messages),
     tools: [],
     ...(typeof temperature === 'number' ? { temperature } : {}),
+    ...(Array.isArray(stopSequences) && stopSequences.length > 0 ? { stopSequences: stopSequences.map(String) } : {}),
   };
 }
 

@@ -3,15 +3,25 @@ import { answerOf, emptyDraft } from '../../../machines/agent/model-draft.ts';
 import { type Provider, readEvent, requestBody } from '../../../machines/agent/model-wire.ts';
 import { isLinear } from '../../support/linear.ts';
 
-t.test('SRV-2 · CON-3 · an empty system text is left out, a temperature and a token limit are passed on', (t) => {
-  for (const provider of ['openai-compatible', 'anthropic'] as const) {
-    const asked = { system: '', turns: [{ role: 'user', text: 'Go' }], tools: [], temperature: 0.5 } as const;
-    const body = requestBody({ provider, name: 'usual', maxTokens: 64 }, asked);
-    t.match(body, { temperature: 0.5, max_tokens: 64, messages: [{ role: 'user' }] }, provider);
-    t.notOk('system' in body || JSON.stringify(body).includes('"system"'), provider);
-  }
-  t.end();
-});
+t.test(
+  'SRV-2 · CON-3 · an empty system text is left out, a temperature, a token limit and the texts that end an answer are passed on',
+  (t) => {
+    for (const provider of ['openai-compatible', 'anthropic'] as const) {
+      const asked = {
+        system: '',
+        turns: [{ role: 'user', text: 'Go' }],
+        tools: [],
+        temperature: 0.5,
+        stopSequences: ['END'],
+      } as const;
+      const body = requestBody({ provider, name: 'usual', maxTokens: 64 }, asked);
+      t.match(body, { temperature: 0.5, max_tokens: 64, messages: [{ role: 'user' }] }, provider);
+      t.same(body[provider === 'anthropic' ? 'stop_sequences' : 'stop'], ['END'], provider);
+      t.notOk('system' in body || JSON.stringify(body).includes('"system"'), provider);
+    }
+    t.end();
+  },
+);
 
 t.test('DIS-3 · rubbish in a stream is passed over, an error is told by its type alone', (t) => {
   for (const provider of ['openai-compatible', 'anthropic'] as const) {

@@ -47,34 +47,37 @@ t.test('SRV-2 · sampling that is disabled is refused', (t) => {
   t.end();
 });
 
-t.test('SRV-2 · the configured model wins, then the hints within the list, then the list', (t) => {
-  const list = ['claude-sonnet-4', 'gpt-5', 'gpt-5-mini'];
-  const rows: readonly (readonly [Partial<SamplingPolicy>, JsonObject, string | undefined | false])[] = [
-    [{}, {}, undefined],
-    [{}, hints('a', 'b'), 'a'],
-    [{}, hints('', 'b'), 'b'],
-    [{ model: 'own' }, hints('a'), 'own'],
-    [{ model: 'own', allowedModels: list }, hints('gpt-5'), 'own'],
-    [{ allowedModels: list }, {}, 'claude-sonnet-4'],
-    [{ allowedModels: list }, hints('gpt-5'), 'gpt-5'],
-    [{ allowedModels: list }, hints('mini'), 'gpt-5-mini'],
-    [{ allowedModels: list }, hints('opus', 'sonnet'), 'claude-sonnet-4'],
-    [{ allowedModels: list }, hints('gpt-5-mini', 'sonnet'), 'gpt-5-mini'],
-    [{ allowedModels: list }, hints('opus', 'llama'), false],
-    [{ allowedModels: list }, hints('gpt-5-mini-2'), false],
-    [{ allowedModels: list }, { modelPreferences: { hints: [{}, 'gpt-5', null] } }, 'claude-sonnet-4'],
-    [{ allowedModels: list }, { modelPreferences: 'gpt-5' }, 'claude-sonnet-4'],
-  ];
-  for (const [given, request, expected] of rows) {
-    const verdict = admitSampling(policy(given), request, [], 0);
-    t.equal(verdict.kind === 'admitted' ? verdict.model : false, expected, JSON.stringify([given, request]));
-  }
-  t.same(admitSampling(policy({ allowedModels: list }), hints('opus', 'llama'), [], 0), {
-    kind: 'refused',
-    reason: 'model not allowed: opus, llama',
-  });
-  t.end();
-});
+t.test(
+  'SRV-2 · the configured model wins, then the hints within the list, then the list; without a list that of the agent',
+  (t) => {
+    const list = ['claude-sonnet-4', 'gpt-5', 'gpt-5-mini'];
+    const rows: readonly (readonly [Partial<SamplingPolicy>, JsonObject, string | undefined | false])[] = [
+      [{}, {}, undefined],
+      [{}, hints('a', 'b'), undefined],
+      [{}, hints('', 'b'), undefined],
+      [{ model: 'own' }, hints('a'), 'own'],
+      [{ model: 'own', allowedModels: list }, hints('gpt-5'), 'own'],
+      [{ allowedModels: list }, {}, 'claude-sonnet-4'],
+      [{ allowedModels: list }, hints('gpt-5'), 'gpt-5'],
+      [{ allowedModels: list }, hints('mini'), 'gpt-5-mini'],
+      [{ allowedModels: list }, hints('opus', 'sonnet'), 'claude-sonnet-4'],
+      [{ allowedModels: list }, hints('gpt-5-mini', 'sonnet'), 'gpt-5-mini'],
+      [{ allowedModels: list }, hints('opus', 'llama'), false],
+      [{ allowedModels: list }, hints('gpt-5-mini-2'), false],
+      [{ allowedModels: list }, { modelPreferences: { hints: [{}, 'gpt-5', null] } }, 'claude-sonnet-4'],
+      [{ allowedModels: list }, { modelPreferences: 'gpt-5' }, 'claude-sonnet-4'],
+    ];
+    for (const [given, request, expected] of rows) {
+      const verdict = admitSampling(policy(given), request, [], 0);
+      t.equal(verdict.kind === 'admitted' ? verdict.model : false, expected, JSON.stringify([given, request]));
+    }
+    t.same(admitSampling(policy({ allowedModels: list }), hints('opus', 'llama'), [], 0), {
+      kind: 'refused',
+      reason: 'model not allowed: opus, llama',
+    });
+    t.end();
+  },
+);
 
 t.test('SRV-2 · a model from a list is on it, whatever is asked', (t) => {
   const name = fc.string({ unit: fc.constantFrom('a', 'b', '-'), minLength: 1, maxLength: 4 });
@@ -129,10 +132,9 @@ t.test('SRV-2 · no more requests than the limit are admitted within any minute'
   t.end();
 });
 
-t.test('SRV-2 · as many rounds of tools as are allowed, and not one more', (t) => {
+t.test('SRV-2 · no round of tools is passed on, and more than are allowed are refused as such', (t) => {
   const two = policy({ maxToolRounds: 2 });
-  t.match(admitSampling(two, rounds(1), [], 0), { kind: 'admitted' });
-  t.match(admitSampling(two, rounds(2), [], 0), { kind: 'admitted' });
+  t.match(admitSampling(two, rounds(2), [], 0), { kind: 'refused', reason: /text only, and a message holds tool_use/ });
   t.match(admitSampling(two, rounds(3), [], 0), { kind: 'refused', reason: 'more than 2 rounds of tool use' });
   t.match(admitSampling(policy({ maxToolRounds: 0 }), {}, [], 0), { kind: 'admitted' });
   const talk = { messages: Array.from({ length: 9 }, () => ({ role: 'assistant', content: { type: 'text' } })) };
@@ -145,7 +147,7 @@ t.test('SRV-2 · as many rounds of tools as are allowed, and not one more', (t) 
       'x',
     ],
   };
-  t.match(admitSampling(policy({ maxToolRounds: 1 }), single, [], 0), { kind: 'admitted' });
+  t.match(admitSampling(policy({ maxToolRounds: 1 }), single, [], 0), { reason: /holds tool_use/ });
   t.end();
 });
 
@@ -191,7 +193,7 @@ t.test('SRV-1 · ten forms of a server may wait for a person, and one more is de
 });
 
 t.test('SRV-2 · a message that holds more than text is refused, and not passed on without it', (t) => {
-  for (const kind of ['image', 'audio']) {
+  for (const kind of ['image', 'audio', 'tool_use', 'tool_result', 'resource']) {
     const media = { type: kind, data: 'AAAA', mimeType: 'x/y' };
     for (const content of [media, [{ type: 'text', text: 'What is this?' }, media]]) {
       t.same(admitSampling(defaults.sampling, { messages: [{ role: 'user', content }] }, [], 0), {
@@ -200,6 +202,9 @@ t.test('SRV-2 · a message that holds more than text is refused, and not passed 
       });
     }
   }
+  t.match(admitSampling(defaults.sampling, { messages: [{ role: 'user' }] }, [], 0), { reason: /no content block/ });
+  t.match(admitSampling(defaults.sampling, { tools: [{ name: 'x' }] }, [], 0), { reason: /is given no tools/ });
+  t.match(admitSampling(defaults.sampling, { tools: [] }, [], 0), { kind: 'admitted' });
   t.end();
 });
 

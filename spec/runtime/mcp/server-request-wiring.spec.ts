@@ -263,10 +263,15 @@ t.test('SRV-2 · the model is lent for its words alone, within the bounds of the
         { type: 'text', text: 'd' },
       ],
     },
-    { role: 'tool', content: { type: 'resource', uri: 'file:///x' } },
     'no message',
   ];
-  const answer = await sample({ messages, systemPrompt: 'Be brief\u{e0042}', temperature: 0.5, maxTokens: 5_000 });
+  const answer = await sample({
+    messages,
+    systemPrompt: 'Be brief\u{e0042}',
+    temperature: 0.5,
+    stopSequences: ['END'],
+    maxTokens: 5_000,
+  });
 
   t.same(answer, {
     kind: 'answered',
@@ -283,10 +288,10 @@ t.test('SRV-2 · the model is lent for its words alone, within the bounds of the
     turns: [
       { role: 'user', text: 'ab' },
       { role: 'assistant', text: 'cd', calls: [] },
-      { role: 'user', text: '' },
     ],
     tools: [],
     temperature: 0.5,
+    stopSequences: ['END'],
   });
 
   const plain = stage(t);
