@@ -36,23 +36,50 @@ export function shapeResult(given: Json, cap: number): Shaping {
   const source = isJsonObject(given) ? given : {};
   const isError = source.isError === true;
   const change: Change = isError ? (text) => redactShapes(stripTags(text)) : stripTags;
-  const allowance: Allowance = { left: cap, lost: 0 };
-  const content: JsonObject[] = [];
+  const blocks: JsonObject[] = [];
   const notes: string[] = [];
   for (const given of Array.isArray(source.content) ? (source.content as readonly Json[]) : []) {
     const block = readBlock(given, change);
-    if (block === undefined) {
-      notes.push(`dropped a content block of type ${typeName(given)}`);
-      continue;
-    }
-    const fitted = fit(block, allowance);
-    if (fitted !== undefined) content.push(fitted);
+    if (block === undefined) notes.push(`dropped a content block of type ${typeName(given)}`);
+    else blocks.push(block);
   }
-  const structured = source.structuredContent;
-  const kept = structured === undefined ? undefined : fitWhole(mapStrings(structured, change), allowance);
-  if (allowance.lost > 0) content.push({ type: 'text', text: leftOut(allowance.lost, cap) });
-  const result = { content, ...(kept === undefined ? {} : { structuredContent: kept }), isError };
-  return { result, notes };
+  const structured = source.structuredContent === undefined ? undefined : mapStrings(source.structuredContent, change);
+  const textFirst = fitAll(blocks, structured, { cap, isError });
+  // The text of a twin is in the structure, too, which is useful only if it is complete.
+  const isTwin = textFirst.structuredContent === undefined && blocks.some((block) => isTwinOf(block, structured));
+  return { result: isTwin ? fitAll(blocks, structured, { cap, isError, structureFirst: true }) : textFirst, notes };
+}
+
+interface Fitting {
+  readonly cap: number;
+  readonly isError: boolean;
+  readonly structureFirst?: boolean;
+}
+
+function fitAll(
+  blocks: readonly JsonObject[],
+  structured: Json | undefined,
+  { cap, isError, structureFirst = false }: Fitting,
+): ShapedResult {
+  const allowance: Allowance = { left: cap, lost: 0 };
+  const structure = () => (structured === undefined ? undefined : fitWhole(structured, allowance));
+  const first = structureFirst ? structure() : undefined;
+  const content = blocks.map((block) => fit(block, allowance)).filter((block) => block !== undefined);
+  const kept = structureFirst ? first : structure();
+  const isDropped = structured !== undefined && kept === undefined;
+  if (allowance.lost > 0) content.push({ type: 'text', text: leftOut(allowance.lost, cap, isDropped) });
+  // A client refuses a result without the structure that the tool's schema promises, unless it is an error.
+  return { content, ...(kept === undefined ? {} : { structuredContent: kept }), isError: isError || isDropped };
+}
+
+/** Whether a text block has the structured content as JSON. */
+function isTwinOf({ type, text }: JsonObject, structured: Json | undefined): boolean {
+  if (type !== 'text' || structured === undefined) return false;
+  try {
+    return JSON.stringify(JSON.parse(String(text))) === JSON.stringify(structured);
+  } catch {
+    return false;
+  }
 }
 
 /** A valid block of a known type; undefined for any other. */
@@ -124,8 +151,9 @@ export function fitWhole<Value extends Json>(value: Value, allowance: Allowance)
   return value;
 }
 
-function leftOut(lost: number, cap: number): string {
-  return `[${lost} characters left out: a result may hold ${cap}; raise max_result_chars to have more]`;
+function leftOut(lost: number, cap: number, isStructureDropped: boolean): string {
+  const what = isStructureDropped ? ', with the structured content' : '';
+  return `[${lost} characters left out${what}: a result may hold ${cap}; raise max_result_chars to have more]`;
 }
 
 /** The number of code points, as `cut` counts them: an unpaired high surrogate takes the next unit with it. */

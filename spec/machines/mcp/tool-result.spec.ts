@@ -105,11 +105,36 @@ t.test('LIF-13 · structured content that does not fit beside the text is left o
 
   t.same(shapeResult(given, 10).result, { ...given, isError: false });
   t.same(shapeResult(given, 9).result, {
-    content: [text('abc'), text('[7 characters left out: a result may hold 9; raise max_result_chars to have more]')],
-    isError: false,
+    content: [text('abc'), dropped(7, 9)],
+    isError: true,
   });
   t.end();
 });
+
+const dropped = (lost: number, held: number): Json =>
+  text(
+    `[${lost} characters left out, with the structured content: a result may hold ${held}; raise max_result_chars to have more]`,
+  );
+
+t.test(
+  'LIF-13 · a text that repeats the structure is cut before it, and a structure that is dropped is an error',
+  (t) => {
+    const structuredContent = { rows: [1, 2, 3] };
+    const twin = JSON.stringify(structuredContent, null, 1);
+    const size = JSON.stringify(structuredContent).length;
+    const given = { content: [text(twin), text('more')], structuredContent };
+
+    t.same(shapeResult(given, size + twin.length + 4).result, { ...given, isError: false });
+    const cutText = shapeResult(given, size + 5).result;
+    t.match(cutText, { structuredContent, isError: false });
+    t.match(cutText.content, [text(twin.slice(0, 5)), { text: /^\[\d+ characters left out: a result may hold/ }]);
+    t.same(shapeResult(given, size - 1).result, {
+      content: [text(twin.slice(0, size - 1)), dropped(twin.length + 4 + 1, size - 1)],
+      isError: true,
+    });
+    t.end();
+  },
+);
 
 t.test('LIF-13 · no text is held beyond the cap, and all that is left out is counted', (t) => {
   const texts = fc.array(fc.string({ unit: 'binary' }).filter((each) => !/[\u{E0000}-\u{E007F}]/u.test(each)));
