@@ -155,8 +155,8 @@ export function refusal(
       };
 }
 
-export function unavailable(why: string): CallFault {
-  return { code: 'server_unavailable', message: why };
+export function unavailable(why: string, code: CallFault['code'] = 'server_unavailable'): CallFault {
+  return { code, message: why };
 }
 
 /** The call was not read. */

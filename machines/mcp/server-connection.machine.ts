@@ -5,8 +5,9 @@
  */
 
 import { assign, cancel, raise, setup } from 'xstate';
-import { effect, promiseHole } from '../base/declare.ts';
+import { effect, effectOf, promiseHole } from '../base/declare.ts';
 import { longestTimerMs } from '../base/timer.ts';
+import type { CallFault } from './call-faults.ts';
 import type { AfterFailure } from './connect-failure.ts';
 import type { Era } from './era.ts';
 import {
@@ -91,6 +92,9 @@ export interface CloseInput extends ConnectInput {
   readonly why: string | null;
 }
 
+/** The code for the waiting calls; absent: `server_unavailable`. */
+export type Unreached = Pick<CallFault, 'code'>;
+
 /** A session that lasts this long resets the failures. */
 const stableMs = 30_000;
 
@@ -105,7 +109,7 @@ export const serverConnectionMachine = setup({
     ping: effect('ping'),
     /** Notifies the waiting calls. */
     tellReached: effect('tellReached'),
-    tellUnreachable: effect('tellUnreachable'),
+    tellUnreachable: effectOf<Unreached | undefined>('tellUnreachable'),
     countSession: assign(({ context }) => ({
       session: context.session + 1,
       wanted: false,
@@ -402,9 +406,9 @@ export const serverConnectionMachine = setup({
       description: 'The server wants credentials that are not there; only a person can log in.',
       meta: { rule: 'OAU-8' },
       tags: ['resting', 'needsUser'],
-      entry: 'tellUnreachable',
+      entry: { type: 'tellUnreachable', params: { code: 'needs_login' } },
       on: {
-        'server.wake': { actions: 'tellUnreachable' },
+        'server.wake': { actions: { type: 'tellUnreachable', params: { code: 'needs_login' } } },
         'server.connect': { target: 'connecting', actions: 'forgive' },
         'credentials.changed': 'connecting',
       },

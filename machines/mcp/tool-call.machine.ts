@@ -89,7 +89,7 @@ export type CallEvent =
       readonly note?: string | undefined;
     }
   | { readonly type: 'server.reached' }
-  | { readonly type: 'server.unreachable'; readonly why: string }
+  | { readonly type: 'server.unreachable'; readonly why: string; readonly code?: CallFault['code'] }
   /** The server's entry was changed or removed before the call was sent. */
   | { readonly type: 'server.retired'; readonly how: 'changed' | 'removed' }
   /** The outcome of an attempt, sent once for each. */
@@ -222,7 +222,7 @@ export const toolCallMachine = setup({
         'server.reached': { target: 'resolving', actions: 'rememberReached' },
         'server.unreachable': {
           target: 'settled',
-          actions: { type: 'rememberFault', params: ({ event }) => ({ fault: unavailable(event.why) }) },
+          actions: { type: 'rememberFault', params: ({ event }) => ({ fault: unavailable(event.why, event.code) }) },
         },
         'call.cancel': { target: 'settled', actions: { type: 'rememberFault', params: { fault: cancelled() } } },
         'server.retired': {

@@ -55,11 +55,11 @@ export function wireConnection({ sessions, reach, log }: ConnectionPorts) {
         say(self, context, '');
         reach.reached(keyOf(context));
       },
-      tellUnreachable: ({ context, self }) => {
+      tellUnreachable: ({ context, self }, unreached) => {
         if (context.why !== null) say(self, context, context.why);
         const { why, closing, server } = context;
         const closed = `mcp server "${server}": ${closing ?? 'stopped'}`;
-        reach.unreachable(keyOf(context), closing === null ? (why ?? closed) : closed);
+        reach.unreachable(keyOf(context), closing === null ? (why ?? closed) : closed, unreached?.code);
       },
     },
   });

@@ -6,6 +6,7 @@
 
 import type { ServerTool } from '../../machines/agent/toolset.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
+import type { CallFault } from '../../machines/mcp/call-faults.ts';
 import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { CallInput } from '../../machines/mcp/tool-call.machine.ts';
@@ -24,7 +25,8 @@ export interface Reach {
   /** Whether a call waits for a connection. */
   isAwaited(key: string): boolean;
   reached(key: string): void;
-  unreachable(key: string, why: string): void;
+  /** @param code `server_unavailable` unless given */
+  unreachable(key: string, why: string, code?: CallFault['code']): void;
 }
 
 export interface AbsentServer {
@@ -32,6 +34,7 @@ export interface AbsentServer {
   /** It is connecting for the first time. */
   readonly comes: boolean;
   readonly why: string;
+  readonly code?: CallFault['code'];
 }
 
 export interface WaitingCall {
@@ -102,13 +105,17 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
         if (context.profile !== profile || context.tools > 0 || !absent.has(value)) return true;
         if (!name.startsWith(toolPrefix(context.server)) || !allows({ server: context.server, name })) return true;
         const why = context.why ?? `mcp server "${context.server}" is not connected`;
-        found = { server: context.server, comes: value === 'connecting', why };
+        const needsLogin = value === 'needsLogin' ? ({ code: 'needs_login' } as const) : {};
+        found = { server: context.server, comes: value === 'connecting', why, ...needsLogin };
         return !found.comes;
       });
       return found;
     },
     isAwaited: (key) => waiting.has(key),
     reached: (key) => tellAll(key, { type: 'server.reached' }),
-    unreachable: (key, why) => tellAll(key, { type: 'server.unreachable', why } as { readonly type: string }),
+    unreachable(key, why, code) {
+      const event = { type: 'server.unreachable', why, ...(code === undefined ? {} : { code }) };
+      tellAll(key, event);
+    },
   };
 }

@@ -189,7 +189,7 @@ function findLater(context: CallContext, ports: ToolCallPorts): Resolution {
   }
   const connectTimeoutMs = ports.settings(profile, absent.server)?.connectTimeoutMs ?? 0;
   if (absent.comes) return { kind: 'awaited', server: absent.server, reachMs: connectTimeoutMs + reachSlackMs };
-  return { kind: 'refused', fault: unavailable(`no tool is named "${name}" yet: ${absent.why}`) };
+  return { kind: 'refused', fault: unavailable(`no tool is named "${name}" yet: ${absent.why}`, absent.code) };
 }
 
 /** Whether a person has already allowed such a call: for its run, or by a rule of the server's entry. */

@@ -26,7 +26,7 @@ function start(t: Test, given: Partial<ConnectionInput>, verdicts: readonly Conn
     } as unknown as Sessions,
     reach: {
       reached: (key: string) => void told.push(`reached ${key}`),
-      unreachable: (key: string, why: string) => void told.push(`${key}: ${why}`),
+      unreachable: (key: string, why: string, code = '') => void told.push(`${key}: ${code}${why}`),
     } as unknown as Reach,
     log: { log: (...line) => void lines.push(line), warnOnce: () => {} },
   });
@@ -83,4 +83,12 @@ t.test('OBS-1 · CFG-3 · a broken entry is told once, however often somebody ca
   t.match(lines, [['warn', 'mcp server "s": no url', fields]]);
   t.equal(lines.length, 1);
   t.equal(told.length, 4);
+});
+
+t.test('OAU-8 · the calls of a server that needs a login get that as their code', async (t) => {
+  const refused: ConnectVerdict = { kind: 'refused', after: 'needsLogin', why: 'log in', chance: 0 };
+  const { told, later, send } = start(t, {}, [refused]);
+  await later(0);
+  send({ type: 'server.wake' });
+  t.same(told, Array(2).fill('s@work: needs_loginlog in'));
 });

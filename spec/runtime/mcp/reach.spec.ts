@@ -103,6 +103,10 @@ t.test('LIF-6 · LIF-7 · a name without a tool is of a server that has listed n
       { value: 'parked', why: 'it is down' },
       { server: 's', comes: false, why: 'it is down' },
     ],
+    [
+      { value: 'needsLogin', why: 'log in' },
+      { server: 's', comes: false, why: 'log in', code: 'needs_login' },
+    ],
     [{ value: 'connecting', tools: 2 }, undefined],
     [{ value: 'connected' }, undefined],
     [{ value: 'disabled' }, undefined],

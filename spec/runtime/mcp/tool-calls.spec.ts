@@ -567,6 +567,13 @@ t.test('LIF-6 · FLT-4 · SEC-4 · a name is waited for while its server connect
   const unreached = calls.start(request);
   reach.unreachable('s@work', 'mcp server "s": cannot be reached');
   t.match(await unreached, { fault: { code: 'server_unavailable', message: /cannot be reached/ } });
+  const loggedOut = calls.start(request);
+  reach.unreachable('s@work', 'mcp server "s": needs a login', 'needs_login');
+  t.match(await loggedOut, { fault: { code: 'needs_login', message: /needs a login/ } });
+  connections.move('s@work', 'needsLogin');
+  t.match(await calls.start(request), {
+    fault: { code: 'needs_login', message: /no tool is named "mcp__s__write" yet: mcp server "s"/ },
+  });
   connections.move('s@work', 'parked');
   t.match(await calls.start(request), {
     fault: { code: 'server_unavailable', message: /no tool is named "mcp__s__write" yet: mcp server "s"/ },
