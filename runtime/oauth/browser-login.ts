@@ -38,10 +38,7 @@ export function wireBrowserLogin(ports: LoginPorts) {
   return browserLoginMachine.provide({
     actors: {
       discover: fromPromise<StepVerdict, BrowserLoginContext>(({ input }) =>
-        discover(ports, input, {
-          load: async () => (await import('../../actors/oauth/discover.ts')).discoverForBrowser,
-          asksOwnScope: false,
-        }),
+        discover(ports, input, async () => (await import('../../actors/oauth/discover.ts')).discoverForBrowser),
       ),
       bindPort: fromPromise<StepVerdict, BrowserLoginContext>(({ input }) => bindPort(ports, input)),
       identifyClient: fromPromise<IdentifyVerdict, BrowserLoginContext>(({ input }) => identify(ports, input)),

@@ -27,10 +27,7 @@ export function wireDeviceLogin(ports: LoginPorts) {
   return deviceLoginMachine.provide({
     actors: {
       discover: fromPromise<StepVerdict, DeviceLoginContext>(({ input }) =>
-        discover(ports, input, {
-          load: async () => (await import('../../actors/oauth/discover.ts')).discoverForDevice,
-          asksOwnScope: true,
-        }),
+        discover(ports, input, async () => (await import('../../actors/oauth/discover.ts')).discoverForDevice),
       ),
       identifyClient: fromPromise<StepVerdict, DeviceLoginContext>(({ input }) => identifyDevice(logins.get(input.id))),
       requestCode: fromPromise<CodeVerdict, DeviceLoginContext>(({ input }) => requestCode(logins.get(input.id))),

@@ -7,6 +7,7 @@
 import { writableCure } from '../../actors/files.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import type { Discovery, DiscoveryVerdict } from '../../actors/oauth/discover.ts';
+import { recordFor } from '../../actors/oauth/renewal.ts';
 import type { TokenEndpoint } from '../../actors/oauth/token-request.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
@@ -30,18 +31,16 @@ type Context = BrowserLoginContext | DeviceLoginContext;
 export const loginIsGone = { kind: 'failed', why: 'the login is gone' } as const;
 export const stepDone: StepVerdict = { kind: 'done' };
 
-interface DiscoveryHow {
-  /** Loads the discovery of the grant's endpoints. */
-  readonly load: () => Promise<(url: LiveLogin['url'], oauth: LiveLogin['oauth']) => Promise<DiscoveryVerdict>>;
-  /** Whether to request the entry's `oauth.scope` (DEV-3). */
-  readonly asksOwnScope: boolean;
-}
+type Look = (url: LiveLogin['url'], oauth: LiveLogin['oauth']) => Promise<DiscoveryVerdict>;
 
-/** Checks that credentials can be stored, then discovers the authorization server and the scope to request. */
+/**
+ * Checks that credentials can be stored, then discovers the authorization server and the scope to request.
+ * @param load loads the discovery of the grant's endpoints
+ */
 export async function discover(
   { logins, credentials }: LoginPorts,
   { id, profile, server }: Context,
-  { load, asksOwnScope }: DiscoveryHow,
+  load: () => Promise<Look>,
 ): Promise<StepVerdict> {
   const row = logins.get(id);
   if (row === undefined) return loginIsGone;
@@ -54,18 +53,21 @@ export async function discover(
   const look = await load();
   const verdict = await look(row.url, row.oauth);
   if (verdict.kind === 'failed') return { kind: 'failed', why: aboutServer(server, verdict.why) };
-  const chosen = asksOwnScope ? row.settings.scope : undefined;
-  const discovery = chosen === undefined ? verdict.discovery : { ...verdict.discovery, scope: chosen };
-  row.discovery = withDemanded(discovery, credentials(profile), server, row.url);
+  row.discovery = withScope(verdict.discovery, row, credentials(profile), server);
   return stepDone;
 }
 
-/** After a refusal for a missing scope, the next login requests the granted scopes and the missing one. */
-function withDemanded(discovery: Discovery, credentials: Credentials, server: string, url: string): Discovery {
-  const demanded = credentials.demandedScope(server, url);
-  if (demanded === undefined) return discovery;
-  const granted = widerScope(credentials.tokens(server)?.scope, discovery.scope);
-  const scope = widerScope(granted, demanded);
+/** Requests the scope of the entry, else of the server, and what was granted before and has been demanded since. */
+function withScope(
+  discovery: Discovery,
+  { url, settings }: LiveLogin,
+  credentials: Credentials,
+  server: string,
+): Discovery {
+  const before = recordFor({ server, url, credentials });
+  const granted = before?.issuer === discovery.issuer ? before.scope : undefined;
+  const kept = widerScope(settings.scope ?? discovery.scope, granted);
+  const scope = widerScope(kept, credentials.demandedScope(server, url));
   return scope === undefined ? discovery : { ...discovery, scope };
 }
 
@@ -107,7 +109,8 @@ export async function storeCredentials(
   try {
     await known.locked(server, () =>
       known.save(server, {
-        tokens,
+        // An answer without a scope grants the requested one (RFC 6749 §5.1).
+        tokens: { ...(discovery.scope === undefined ? {} : { scope: discovery.scope }), ...tokens },
         server: { issuer, authorizationServerUrl, metadata, ...(resource === undefined ? {} : { resource }) },
         ...(registration === undefined ? {} : { client: registration }),
       }),

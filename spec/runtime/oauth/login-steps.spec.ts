@@ -27,7 +27,7 @@ t.test('OAU-1 · after a call was refused for its scope, everything there was an
 });
 
 t.test(
-  'DEV-3 · OAU-1 · a scope of the entry is registered and asked for, with what a call demanded since',
+  'DEV-3 · OAU-3 · OAU-1 · a scope of the entry is registered and asked for, with what a call demanded since',
   async (t) => {
     const { authority, begin, credentials, serverUrl } = await loginStage(t);
     const asked = async (): Promise<readonly unknown[]> => {
@@ -45,13 +45,35 @@ t.test(
     t.same(await asked(), ['mcp:tools files:read files:write', 'mcp:tools files:read files:write']);
     const browser = begin('browser', { scope: 'files:read' });
     const { searchParams } = new URL(await browser.url());
-    t.equal(
-      searchParams.get('scope'),
-      'mcp:tools offline_access files:write',
-      'a browser login asks for no scope of the entry',
-    );
+    t.equal(searchParams.get('scope'), 'files:read files:write', 'in both flows');
     browser.cancel();
     await browser.outcome;
+  },
+);
+
+t.test(
+  'OAU-3 · OAU-1 · a later login keeps the scope that was granted before, from the same authorization server',
+  async (t) => {
+    const { begin, credentials, serverUrl } = await loginStage(t);
+    const scope = async (): Promise<string | null> => {
+      const login = begin('browser', { scope: 'files:read' });
+      const { searchParams } = new URL(await login.url());
+      login.cancel();
+      await login.outcome;
+      return searchParams.get('scope');
+    };
+    await credentials.demandScope('hub', serverUrl, 'files:write');
+    const stepUp = begin('browser', { scope: 'files:read' });
+    await createBrowser().visit(await stepUp.url());
+    await stepUp.outcome;
+    t.equal(await scope(), 'files:read mcp:tools', 'what the authorization server says that it granted');
+
+    const tokens = credentials.tokens('hub');
+    if (tokens === undefined) return t.fail('no tokens');
+    await credentials.saveTokens('hub', { ...tokens, scope: 'files:write' });
+    t.equal(await scope(), 'files:read files:write');
+    await credentials.saveTokens('hub', { ...tokens, issuer: 'https://other.example' });
+    t.equal(await scope(), 'files:read');
   },
 );
 
