@@ -85,6 +85,7 @@ async function attemptOnce(
 ): Promise<Attempt> {
   let opened: OpenTransport | undefined;
   let lastStatus: number | undefined;
+  let namesOauth = false;
   let streamEnded = (): boolean => false;
   const stream = settings.transport.kind === 'http' ? createStandingStream() : undefined;
   const wrapFetch = (fetch: FetchLike): FetchLike => {
@@ -93,6 +94,7 @@ async function attemptOnce(
     return async (url, init) => {
       const answer = await inner(url, init);
       lastStatus = answer.status;
+      namesOauth = /\bresource_metadata\s*=/i.test(answer.headers.get('www-authenticate') ?? '');
       return answer;
     };
   };
@@ -115,7 +117,8 @@ async function attemptOnce(
       ? { kind: 'timeout', afterMs: settings.connectTimeoutMs }
       : readConnectError(thrown, { timeoutMs: settings.connectTimeoutMs, exitStatus: opened?.exitStatus() });
     const answer = { status: lastStatus, streamEnded: streamEnded() };
-    const told = withTarget(withLastWords(withAnswer(failure, thrown, answer), opened), opened);
+    const read = withTarget(withLastWords(withAnswer(failure, thrown, answer), opened), opened);
+    const told = namesOauth && read.kind === 'http' ? ({ ...read, namesOauth } as const) : read;
     await opened?.close();
     return { kind: 'failed', failure: told };
   }

@@ -293,13 +293,17 @@ export function checkServerEntry(entry: JsonObject): readonly EntryFinding[] {
   return findings;
 }
 
-/** Warnings about an interpolated entry: unset variables, unknown words for `trust`, rules that match nothing. */
+/** Warnings about an interpolated entry: unset variables, unknown words for `trust`, rules that match nothing, unused settings of a login. */
 export function doubtsOf(entry: JsonObject): readonly EntryFinding[] {
   const { trust } = entry;
   const doubts = unsetIn(entry, []);
   if (typeof trust === 'string' && !(trustWords as readonly string[]).includes(trust)) {
     const message = `has trust "${trust}", which counts as untrusted; write full or untrusted`;
     doubts.push({ path: ['trust'], message, code: 'trust-unknown' });
+  }
+  if (isJsonObject(entry.oauth) && typeof entry.url === 'string' && entry.auth !== 'oauth') {
+    const message = 'has oauth, which does nothing without auth: oauth; set it, or drop oauth';
+    doubts.push({ path: ['oauth'], message, code: 'oauth-unused' });
   }
   return [...doubts, ...idleRules(entry)];
 }

@@ -22,6 +22,8 @@ export type ConnectFailure =
       readonly ledTo?: string;
       /** The scope that the token lacks (RFC 6750 `insufficient_scope`); empty if the server names none. */
       readonly scope?: string;
+      /** Its challenge names resource metadata (RFC 9728): the server logs in by OAuth. */
+      readonly namesOauth?: true;
     }
   /** A redirect that is not followed; the message says which, why, and the remedy. */
   | { readonly kind: 'redirect'; readonly message: string }
@@ -113,6 +115,8 @@ export interface FailurePlace {
   readonly profile: string;
   /** Whether the server's output is logged; a test outside of the connections has no log. */
   readonly hasLog: boolean;
+  /** Whether the entry has `auth: oauth`; without it no login is possible. */
+  readonly oauth?: boolean;
 }
 
 /** One line: the server, the failures in the order of the attempts, and the remedy. */
@@ -165,7 +169,7 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       return hopelessCodes.has(failure.code) ? 'check protocol' : readWords(place);
     case 'http':
       if (failure.ledTo !== undefined) return 'put that address in url';
-      if (isAuthRefusal(failure)) return `check headers, or run ${loginCommand(place.server, place.profile)}`;
+      if (isAuthRefusal(failure)) return refusalCure(place, failure.namesOauth);
       if (isWrongEra(failure)) return 'check protocol';
       return notMcpStatuses.has(failure.status) ? 'check url and transport' : 'ask the operator of the server';
     case 'notMcp':
@@ -194,6 +198,16 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
     case 'tlsFile':
       return `check ${failure.key} [tls-file-missing]`;
   }
+}
+
+/** The remedy for refused credentials. */
+export function refusalCure(
+  { server, profile, oauth }: Pick<FailurePlace, 'profile' | 'oauth'> & { readonly server: string },
+  namesOauth = false,
+): string {
+  const login = `run \`${loginCommand(server, profile)}\``;
+  if (oauth === true) return `check headers, or ${login}`;
+  return namesOauth ? `it logs in by OAuth: set auth: oauth in its entry, then ${login}` : 'check headers';
 }
 
 function readWords({ server, profile, hasLog }: FailurePlace & { readonly server: string }): string {

@@ -48,7 +48,8 @@ export function readFailures(
   failures: readonly ConnectFailure[],
   { credentials, ...place }: FailurePlace & { readonly credentials: Credentials },
 ): { readonly after: AfterFailure; readonly why: string } {
-  const after = afterFailures(failures, transport.kind !== 'stdio' && transport.oauth !== null);
+  const oauth = transport.kind !== 'stdio' && transport.oauth !== null;
+  const after = afterFailures(failures, oauth);
   const scope = after === 'needsLogin' ? lackedScope(failures) : undefined;
   if (scope && transport.kind !== 'stdio') void credentials.demandScope(server, transport.url, scope);
   const named = scope ? `the scope ${JSON.stringify(strangersWords(scope))}` : 'a scope that the server does not name';
@@ -56,6 +57,6 @@ export function readFailures(
   const why =
     after === 'needsLogin'
       ? describeLoginNeed(server, place.profile, lacks ?? credentials.problem(server))
-      : describeFailure(server, failures, place);
+      : describeFailure(server, failures, { ...place, oauth });
   return { after, why };
 }

@@ -26,6 +26,7 @@ import {
   uncheckedArguments,
   unclear,
 } from '../../machines/mcp/call-faults.ts';
+import { refusalCure } from '../../machines/mcp/connect-failure.ts';
 import { shapeOffer } from '../../machines/mcp/offer-result.ts';
 import { isOfferList } from '../../machines/mcp/offers.ts';
 import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
@@ -295,7 +296,7 @@ function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdic
   const parallel = settings.parallel || isOfferList(row.request.method);
   row.abandon = ports.lanes.run({ server: key, parallel }, work, (outcome) => {
     if (outcome.kind === 'outdated') tell(outcome);
-    else tell(verdictOf(outcome, { context, cap: settings.resultCap, row, log: ports.log }));
+    else tell(verdictOf(outcome, { context, settings, row, log: ports.log }));
   });
 }
 
@@ -330,7 +331,7 @@ function tellLoss(
 
 interface Answered {
   readonly context: CallContext;
-  readonly cap: number;
+  readonly settings: ServerSettings;
   readonly row: LiveCall;
   readonly log: Logger;
 }
@@ -338,7 +339,7 @@ interface Answered {
 /** Never throws, because the caller waits for a verdict. */
 function verdictOf(outcome: CallOutcome, answered: Answered): CallVerdict {
   const { context } = answered;
-  if (outcome.kind !== 'result') return verdictWithout(outcome, context);
+  if (outcome.kind !== 'result') return verdictWithout(outcome, context, answered.settings);
   try {
     keepResult(outcome.result, answered);
     return { kind: 'answered' };
@@ -357,7 +358,7 @@ function fieldsOf({ server, profile, run, id }: CallContext): Record<string, unk
   return { server, profile, run, actor: `calls/${id}` };
 }
 
-function keepResult(given: Json, { context, cap, row, log }: Answered): void {
+function keepResult(given: Json, { context, settings: { resultCap: cap }, row, log }: Answered): void {
   const { method } = row.request;
   const { result, notes } = method === undefined ? shapeResult(given, cap) : shapeOffer(method, given, cap);
   for (const note of notes) {
@@ -366,7 +367,11 @@ function keepResult(given: Json, { context, cap, row, log }: Answered): void {
   row.result = result;
 }
 
-function verdictWithout(outcome: Exclude<CallOutcome, { readonly kind: 'result' }>, context: CallContext): CallVerdict {
+function verdictWithout(
+  outcome: Exclude<CallOutcome, { readonly kind: 'result' }>,
+  context: CallContext,
+  { transport }: ServerSettings,
+): CallVerdict {
   const place = `mcp server "${context.server}"`;
   const command = loginCommand(context.server ?? '', context.profile);
   switch (outcome.kind) {
@@ -379,7 +384,9 @@ function verdictWithout(outcome: Exclude<CallOutcome, { readonly kind: 'result' 
       return { kind: 'failed', fault };
     }
     case 'unauthorized': {
-      const message = `${place}: the server refuses the credentials; run \`${command}\`, or check headers`;
+      const oauth = transport.kind !== 'stdio' && transport.oauth !== null;
+      const cure = refusalCure({ server: context.server ?? '', profile: context.profile, oauth });
+      const message = `${place}: the server refuses the credentials; ${cure}`;
       return { kind: 'failed', fault: { code: 'needs_login', message } };
     }
     case 'needsScope': {

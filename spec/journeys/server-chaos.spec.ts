@@ -19,7 +19,7 @@ t.test(
   async (t) => {
     const retried = ['backingOff', 'connecting', 'parked'];
     const rows: readonly (readonly [string, Fault, readonly string[], RegExp])[] = [
-      ['401', faults.unauthorized, ['failed'], /HTTP 401.*check headers, or run agent mcp login/],
+      ['401', faults.unauthorized, ['failed'], /HTTP 401.*check headers$/],
       ['403', faults.forbidden, ['failed'], /HTTP 403.*check headers/],
       ['404', faults.notFound, ['failed'], /HTTP 404.*check url/],
       ['429', faults.tooMany, retried, /HTTP 429/],

@@ -1,6 +1,11 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { checkServerEntry, normaliseServerEntry, serverEntrySchema } from '../../../machines/config/server-entry.ts';
+import {
+  checkServerEntry,
+  doubtsOf,
+  normaliseServerEntry,
+  serverEntrySchema,
+} from '../../../machines/config/server-entry.ts';
 import { validate } from '../../../machines/config/validate.ts';
 
 const stdio: JsonObject = { command: 'npx' };
@@ -211,6 +216,8 @@ t.test('OAU-1 · auth and oauth are keys of url servers', (t) => {
   t.same(codes({ command: 'x', auth: 'oauth' }), ['server-key-transport']);
   t.same(codes({ command: 'x', oauth: {} }), ['server-key-transport']);
   t.same(codes({ ...http, auth: 'basic' }), ['wrong-value']);
+  t.match(doubtsOf({ ...http, oauth: { scope: 'a' } }), [{ path: ['oauth'], code: 'oauth-unused' }]);
+  t.same(doubtsOf(withOauth({ scope: 'a' })), []);
   t.end();
 });
 

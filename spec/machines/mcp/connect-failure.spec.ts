@@ -93,7 +93,11 @@ t.test('TRU-2 · a session that was in use has run out at 404, and at 400 with w
 
 t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
   const rows: readonly (readonly [readonly ConnectFailure[], string])[] = [
-    [[http(401, 'Unauthorized')], 'answered HTTP 401: Unauthorized; check headers, or run agent mcp login hub'],
+    [[http(401, 'Unauthorized')], 'answered HTTP 401: Unauthorized; check headers'],
+    [
+      [{ kind: 'http', status: 401, message: '', namesOauth: true }],
+      'answered HTTP 401; it logs in by OAuth: set auth: oauth in its entry, then run `agent mcp login hub`',
+    ],
     [[http(404)], 'answered HTTP 404; check url and transport'],
     [[http(503, 'busy')], 'answered HTTP 503: busy; ask the operator of the server'],
     [[{ kind: 'http', status: 400, message: 'x', rpcCode: -32022 }], 'answered HTTP 400: x; check protocol'],
@@ -167,7 +171,11 @@ t.test('LIF-7 · the cure names the profile, and no log where nothing is kept', 
     [exited, { profile: 'default', hasLog: true }, 'read `agent mcp logs hub`'],
     [exited, { profile: 'work', hasLog: true }, 'read `agent mcp logs hub --profile work`'],
     [exited, { profile: 'work', hasLog: false }, 'try its command in a terminal'],
-    [http(401), { profile: 'work', hasLog: true }, 'check headers, or run agent mcp login hub --profile work'],
+    [
+      http(403),
+      { profile: 'work', hasLog: true, oauth: true },
+      'check headers, or run `agent mcp login hub --profile work`',
+    ],
   ] as const;
   for (const [failure, place, cure] of rows) t.ok(describeFailure('hub', [failure], place).endsWith(cure), cure);
   t.end();

@@ -43,7 +43,7 @@ t.test('CLI-5 · LIF-7 · a server that cannot be reached is told in one line wi
   peer.set({ ...faults.forbidden });
   t.match(await probeServer(settingsOf({ url: peer.url }), ports(t)), {
     ok: false,
-    error: /^mcp server "peer": .*403.*check headers, or run agent mcp login peer --profile work$/,
+    error: /^mcp server "peer": .*403.*check headers$/,
   });
   t.match(await probeServer(settingsOf({ command: 'no-such-command-here' }), ports(t)), {
     ok: false,
@@ -65,6 +65,12 @@ t.test(
       needs_login: true,
       error: /^mcp server "hub": needs a login; run `agent mcp login hub --profile work`$/,
     });
+    for (const transport of ['http', 'sse'])
+      t.match(await probeServer(settingsOf({ url: peer.url, transport }, 'hub'), ports(t)), {
+        ok: false,
+        needs_login: undefined,
+        error: /; it logs in by OAuth: set auth: oauth in its entry, then run `agent mcp login hub --profile work`$/,
+      });
 
     const { credentials } = tokenStore(t);
     const issuer = 'https://a.example';

@@ -248,7 +248,7 @@ t.test(
       [
         { kind: 'unauthorized' },
         'needs_login',
-        /refuses the credentials; run `agent mcp login s --profile work`/,
+        /refuses the credentials; check headers$/,
         closed,
         [['lost', 's@work', { kind: 'broken', why: 'its credentials are refused' }, true]],
       ],
