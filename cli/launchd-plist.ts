@@ -6,8 +6,6 @@
 import { graceSeconds, type UnitInput } from './systemd-unit.ts';
 
 export interface PlistInput extends Omit<UnitInput, 'scope' | 'socketInHome'> {
-  /** Where to look for the programs of MCP servers: launchd itself searches only system folders. */
-  readonly path: string;
   /** An absolute path, in an existing folder. */
   readonly log: string;
 }

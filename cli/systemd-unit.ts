@@ -10,6 +10,8 @@ export interface UnitInput {
   readonly node: string;
   readonly program: string;
   readonly home: string;
+  /** Where to look for the programs of agents and MCP servers: service managers search only system folders. */
+  readonly path: string;
   /** Whether the socket is in the home; otherwise /tmp must not be private. */
   readonly socketInHome: boolean;
   readonly drainSeconds: number;
@@ -65,6 +67,7 @@ function service(input: UnitInput): readonly string[] {
     // systemd reads the rest of this line as the path, including quotes. A user's home may be created by the first start.
     `WorkingDirectory=${scope === 'user' ? '-' : ''}${home.replaceAll('%', '%%')}`,
     `Environment=${quoted(`AGENT_HOME=${home}`)}`,
+    ...(input.path === '' ? [] : [`Environment=${quoted(`PATH=${input.path}`)}`]),
     `ExecStart=${[node, program].map((word) => quoted(word).replaceAll('$', '$$$$')).join(' ')} gateway run`,
     'ExecReload=/bin/kill -HUP $MAINPID',
     'Restart=on-failure',

@@ -223,6 +223,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     daemon: createDaemonView({
       root,
       home,
+      path: source.env.PATH ?? '',
       version,
       inspector,
       keeper: webhooks.keeper,

@@ -119,6 +119,6 @@ function tail(stderr: string): string {
 
 function notStarted(cause: string | undefined): string {
   return cause === undefined
-    ? 'was not found or cannot be executed; install it, or give its full path'
+    ? "was not found in the gateway's PATH or cannot be executed; install it, or give its full path"
     : `could not be started: ${cause}`;
 }

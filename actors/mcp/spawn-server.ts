@@ -28,7 +28,7 @@ export function spawnServer({ server, plan, cwd }: SpawnRequest): ChildProcess {
   if (command === undefined) {
     const file = resolve(cwd, plan.command);
     if (plan.command.includes('/') && existsSync(file)) throw notStarted(server, plan.command, whyNot(file));
-    const message = `mcp server "${server}": command not found: ${plan.command}; install it, or give its full path in command`;
+    const message = `mcp server "${server}": command not found in the gateway's PATH: ${plan.command}; install it, or give its full path in command`;
     throw new SpawnFailure(message, 'ENOENT', plan.command);
   }
   try {

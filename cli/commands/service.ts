@@ -24,11 +24,12 @@ export async function printService(context: CommandContext): Promise<ExitCode> {
     node: process.execPath,
     program: realpathSync(process.argv[1] ?? ''),
     home,
+    path: context.env.PATH ?? '',
     drainSeconds: await drainSecondsOf(home),
   };
   if (flag === 'launchd' || (flag === undefined && process.platform === 'darwin')) {
     const log = `${paths.logs}/gateway.log`;
-    context.out.print(launchdPlist({ ...common, path: context.env.PATH ?? '', log }));
+    context.out.print(launchdPlist({ ...common, log }));
     return 0;
   }
   context.out.print(systemdUnit({ ...common, scope, socketInHome: paths.socket.startsWith(`${home}/`) }));

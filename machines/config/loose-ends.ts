@@ -200,7 +200,7 @@ function looseAt(
   const client = clientOf(platform);
   const loose: EntryFinding[] = [];
   if (!hasProgram(client)) {
-    const message = `${use}, whose program "${client}" is not found or cannot be executed; install it and run \`${client} auth login\` as the gateway's user, or set platforms.${platform?.name ?? name}.command to its path`;
+    const message = `${use}, whose program "${client}" is not in the gateway's PATH or cannot be executed; install it and run \`${client} auth login\` as the gateway's user, or set platforms.${platform?.name ?? name}.command to its path`;
     loose.push({ path, message, code: 'target-program-missing' });
   }
   const missing = githubExtras.filter(([extraName]) => isBlank(extra[extraName]));

@@ -635,6 +635,8 @@ export interface GatewayStatus {
   readonly version: string;
   readonly uptime_seconds: number;
   readonly home: string;
+  /** The PATH of its process, where it looks for programs. Absent from a gateway of an earlier version. */
+  readonly path?: string;
   readonly state: string;
   readonly config: { readonly in_force: boolean; readonly fault?: string };
   readonly webhook: ListenerStatus;

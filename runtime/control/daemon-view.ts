@@ -53,6 +53,8 @@ import type { DaemonView } from './view.ts';
 export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'> {
   readonly root: AnyActorRef;
   readonly home: string;
+  /** The PATH of this process. */
+  readonly path: string;
   readonly version: string;
   readonly inspector: Inspector;
   readonly keeper: JournalKeeper;
@@ -121,6 +123,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       version: ports.version,
       uptime_seconds: Math.floor((ports.nowMs() - ports.startedAtMs) / 1_000),
       home: ports.home,
+      path: ports.path,
       state: stateOf(viewOf(root)),
       config: { in_force: ports.configFault() === undefined, ...faultOf(ports.configFault()) },
       webhook: { enabled: ports.webhookEnabled(), url: ports.url() ?? null, ...faultOf(ports.webhookFault()) },

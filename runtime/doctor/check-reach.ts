@@ -40,8 +40,8 @@ export function checkAgent({ home }: Examined): readonly Finding[] {
       .filter(([word]) => word !== '' && !isThere(word))
       .map(([word, what]): Finding => {
         const place = inProfile(word, name);
-        const said = `${what} is not to be found or executed`;
-        const cure = 'install it, or give its full path';
+        const said = `${what} is not in the gateway's PATH or cannot be executed`;
+        const cure = 'install it, give its full path, or start the gateway with a PATH that has it';
         return { level: 'wrong', area: 'agent', code: 'command-missing', place, what: said, cure };
       });
   });

@@ -41,7 +41,9 @@ export async function examineHome(request: ExamRequest): Promise<readonly Report
   const paths = placedPaths(request.home, request.env);
   if (statSync(paths.home, { throwIfNoEntry: false })?.isDirectory() !== true) return [missingHome(paths.home)];
   const gateway = await findGateway(paths.socket);
-  const { env, version, offline } = request;
+  const { version, offline } = request;
+  // A service has another PATH than the shell of this command.
+  const env = { ...request.env, ...(typeof gateway?.status.path === 'string' ? { PATH: gateway.status.path } : {}) };
   // Reading shared documents could write to the database, and an examination changes nothing.
   const documents = createDocumentsInForce({ home: request.home, log: { log: () => {}, warnOnce: () => {} } });
   const home = loadHome({ home: request.home, env, documents: documents.choose });

@@ -38,6 +38,22 @@ t.test('CLI-2 · doctor finds nothing wrong with a home as setup makes it, with 
   }
 });
 
+t.test('CLI-2 · LIF-1 · doctor looks for programs in the PATH of the gateway that runs, not in its own', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': `${config}agent: {runner: command, command: [my-agent]}\n`,
+    '.env': env,
+    'scripts/my-agent': '#!/bin/sh\n',
+  });
+  chmodSync(`${home.path}/scripts/my-agent`, 0o755);
+  const agentOf = async () => {
+    const rows = JSON.parse((await askCli(['doctor', '--offline', '--json'], home.path)).stdout) as readonly Row[];
+    return rows.find(({ area }) => area === 'agent');
+  };
+  t.match(await agentOf(), { code: 'command-missing', what: /not in the gateway's PATH/ });
+  await startDaemon(t, home.path, { PATH: `${home.path}/scripts:${process.env.PATH}` });
+  t.match(await agentOf(), { level: 'good' });
+});
+
 t.test('CLI-2 · HOME-2 · doctor --fix mends what is safe to mend, and says what is left', async (t) => {
   const home = makeHome(t, {
     'config.yaml': `${config}mcp_servers: {gone: {command: /nowhere/mcp}}\n`,

@@ -10,6 +10,7 @@ const input: UnitInput = {
   node: process.execPath,
   program: '/opt/agent gateway/100%/main.js',
   home: '/var/lib/agent-gateway',
+  path: '/usr/bin',
   socketInHome: true,
   drainSeconds: 30,
 };
@@ -35,6 +36,11 @@ t.test('CLI-2 · CON-2 · the unit drains on stop, reloads on HUP, and quotes wh
   t.match(systemdUnit({ ...input, scope: 'user', home: '/srv/$x y' }), 'Environment="AGENT_HOME=/srv/$x y"');
   t.match(systemdUnit({ ...input, scope: 'user', home: '/srv/5% x' }), '\nWorkingDirectory=-/srv/5%% x\n');
   t.match(systemdUnit({ ...input, program: '/opt/$x/main.js' }), ' /opt/$$x/main.js gateway run');
+  t.match(
+    systemdUnit({ ...input, path: '/opt/100%/my bin:/usr/bin' }),
+    '\nEnvironment="PATH=/opt/100%%/my bin:/usr/bin"\n',
+  );
+  t.notMatch(systemdUnit({ ...input, path: '' }), 'PATH=');
   t.match(systemdUnit({ ...input, home: '/srv/agent' }), /\nReadWritePaths=\/srv\/agent\n/);
   t.end();
 });
@@ -45,6 +51,7 @@ t.test('CLI-2 · systemd finds nothing wrong with what the command prints', { sk
     const { code, stdout, stderr } = await runCli(['gateway', 'service', ...flags], home.path);
     t.equal(code, 0, stderr);
     t.match(stdout, `AGENT_HOME=${home.path}`);
+    t.match(stdout, `\nEnvironment=PATH=${process.env.PATH}\n`);
     t.match(stdout, /TimeoutStopSec=110/);
     const file = `${home.path}/agent-gateway.service`;
     writeFileSync(file, stdout);

@@ -180,7 +180,7 @@ function runClient(
 function missingClient(command: string, cause: string | undefined): SendOutcome {
   if (cause !== undefined) return refused(`"${command}" could not be started: ${cause}`);
   return refused(
-    `"${command}" was not found; install it on the gateway's host and log in with \`${command} auth login\``,
+    `"${command}" was not found in the gateway's PATH; install it there and log in with \`${command} auth login\``,
   );
 }
 

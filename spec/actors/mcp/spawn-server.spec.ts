@@ -26,7 +26,7 @@ t.test('LIF-7 · a command that cannot be is told with its server and the way ou
     [
       'no-such-command-at-all',
       path,
-      /^mcp server "s": command not found: no-such-command-at-all; install it, or/,
+      /^mcp server "s": command not found in the gateway's PATH: no-such-command-at-all; install it, or/,
       'ENOENT',
     ],
     [plain, path, /does not start its command \(EACCES\)/, 'EACCES'],

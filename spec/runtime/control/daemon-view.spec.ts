@@ -84,6 +84,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     sendOwn: () => Promise.reject(new Error('nothing is sent')),
     root: idle,
     home: '/home/me/.agent',
+    path: '/usr/bin',
     version: '1.2.3',
     inspector: {
       stateTimes: createStateTimes(() => 0),
@@ -153,6 +154,7 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
     version: '1.2.3',
     uptime_seconds: 61,
     home: '/home/me/.agent',
+    path: '/usr/bin',
     state: 'up',
     config: { in_force: true },
     webhook: { enabled: true, url: 'http://127.0.0.1:1' },

@@ -201,7 +201,7 @@ t.test('DLV-3 · a client that is not installed is named with its cure', async (
   });
   t.match(await target.deliver(requestOf('x', pull), never), {
     kind: 'refused',
-    reason: /"no-such-client" was not found; install it/,
+    reason: /"no-such-client" was not found in the gateway's PATH; install it/,
   });
 });
 
@@ -216,7 +216,7 @@ t.test('DLV-4 · the client is asked for its login, and one that is not there is
 
   t.match(await targetOf(undefined).verify(never), {
     kind: 'refused',
-    reason: /was not found; install it.*auth login/,
+    reason: /was not found in the gateway's PATH; install it.*auth login/,
   });
   t.same(await targetOf('echo "  Logged in to github.com account ops (GH_TOKEN)" >&2').verify(never), {
     kind: 'verified',
