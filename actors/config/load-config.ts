@@ -44,7 +44,7 @@ export interface LoadedProfile {
   readonly text: string;
   /** The PATH for the profile's programs: from its `.env`, else from the process. */
   readonly searchPath: string;
-  /** Whether its `config.yaml` exists and is empty, as after an interrupted write. */
+  /** Whether its `config.yaml` is empty, as after an interrupted write, or does not exist. */
   readonly isEmpty: boolean;
 }
 
@@ -174,7 +174,7 @@ function loadProfile(
     profile: {
       ...{ name, paths, settings: read.settings, scope, text },
       searchPath: scope.get('PATH') ?? env.PATH ?? '',
-      isEmpty: text.trim() === '' && stamps.get(paths.config) !== undefined,
+      isEmpty: text.trim() === '' && !unread.some(({ file }) => file === paths.config),
     },
     diagnostics: [...unread, ...read.diagnostics],
     drafts: read.drafts,
@@ -193,19 +193,15 @@ function textOf(path: string, unread: Diagnostic[]): string {
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') {
       const message = `cannot be read: ${causeOf(thrown)}; check its owner and permissions`;
-      unread.push({
-        file: path,
-        line: 0,
-        column: 0,
-        message,
-        code: 'file-unreadable',
-        severity: 'error',
-        scope: { kind: 'home' },
-        sourceLine: '',
-      });
+      unread.push(findingOfFile(path, { message, code: 'file-unreadable' }));
     }
     return '';
   }
+}
+
+/** An error that stops the home and is about no line of its file. */
+export function findingOfFile(file: string, { message, code }: Pick<Diagnostic, 'message' | 'code'>): Diagnostic {
+  return { file, line: 0, column: 0, message, code, severity: 'error', scope: { kind: 'home' }, sourceLine: '' };
 }
 
 function profilesOf(home: string): ProfileName[] {

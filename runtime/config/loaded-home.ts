@@ -4,7 +4,7 @@
  * @see CFG-3 in docs/specification.md
  */
 
-import { type HomeSource, type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
+import { findingOfFile, type HomeSource, type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
 import { stampOf } from '../../actors/files.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
@@ -93,21 +93,31 @@ export function adapterBlock({ webhookBlocked, main }: LoadedHome): AdapterBlock
   if (webhookBlocked.length === 0 || (!isHome && !main.settings.webhook.enabled)) return { kind: 'free' };
   const [first] = webhookBlocked.map((found) => printDiagnostic({ ...found, sourceLine: '' }));
   const others = webhookBlocked.length - 1;
-  const fault = `the webhook configuration has findings: ${first ?? ''}${others > 0 ? `; and ${others} more` : ''} (see \`agent config check\`)`;
+  const fault = `the ${isHome ? '' : 'webhook '}configuration has findings: ${first ?? ''}${others > 0 ? `; and ${others} more` : ''} (see \`agent config check\`)`;
   return { kind: isHome ? 'home' : 'adapter', fault };
 }
 
 /**
- * Why a reload is refused although the files have no finding: a `config.yaml` that was not empty and now is empty is
- * treated as a truncated write, for example on a full disk. Undefined if no file is.
+ * The home that was read, with a finding for each `config.yaml` that was not empty and now is, or is gone: an interrupted
+ * write, a full disk or a moved file, not the intention to configure nothing.
  */
-export function emptiedFault(next: LoadedHome, standing: LoadedHome): string | undefined {
-  for (const [name, { isEmpty, paths }] of next.profiles) {
-    const before = standing.profiles.get(name);
-    if (!isEmpty || before === undefined || before.isEmpty) continue;
-    return `${paths.config} is empty, as a write that was cut off leaves it; write {} where nothing is to be configured`;
-  }
-  return undefined;
+export function withLostFiles(next: LoadedHome, standing: LoadedHome | undefined): LoadedHome {
+  const lost = [...next.profiles].flatMap(([name, { isEmpty, paths }]) => {
+    if (!isEmpty || standing?.profiles.get(name)?.isEmpty !== false) return [];
+    const cure = 'write {} into it where nothing is to be configured';
+    return next.stamps.get(paths.config) === undefined
+      ? findingOfFile(paths.config, { code: 'file-gone', message: `is gone; put it back, or ${cure}` })
+      : findingOfFile(paths.config, {
+          code: 'file-emptied',
+          message: `is empty, as a write that was cut off leaves it; write it again, or ${cure}`,
+        });
+  });
+  if (lost.length === 0) return next;
+  return {
+    ...next,
+    diagnostics: [...lost, ...next.diagnostics],
+    webhookBlocked: [...lost, ...next.webhookBlocked],
+  };
 }
 
 /** The paths to watch: the files of every profile and, if profiles are served, their folder. */

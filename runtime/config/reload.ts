@@ -17,7 +17,7 @@ import {
 } from '../../machines/reload.machine.ts';
 import { Refusal } from '../control/refusal.ts';
 import type { Redactor } from '../observe/redact.ts';
-import { adapterBlock, createProblemDesk, emptiedFault, learnSecrets, reportDiagnostics } from './loaded-home.ts';
+import { adapterBlock, createProblemDesk, learnSecrets, reportDiagnostics, withLostFiles } from './loaded-home.ts';
 
 export interface Homes {
   inForce(): LoadedHome;
@@ -45,7 +45,7 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
     inForce: () => inForce,
     wanted: () => wanted,
     read() {
-      wanted = loadHome(source);
+      wanted = withLostFiles(loadHome(source), inForce);
       problems.seen(wanted);
       report(wanted);
       return wanted;
@@ -76,13 +76,10 @@ export interface ReloadPorts {
 export function wireReload({ homes, begun, listensAs, apply, refused, redact, log }: ReloadPorts) {
   function read(wasBlocked: boolean): ReadVerdict {
     begun();
-    const inForce = homes.inForce();
     const next = homes.read();
     const found = adapterBlock(next);
-    const isBlocked = found.kind === 'home' || (found.kind === 'adapter' && !wasBlocked);
-    const fault = emptiedFault(next, inForce) ?? (isBlocked ? found.fault : undefined);
-    if (fault !== undefined) {
-      const why = redact(fault);
+    if (found.kind === 'home' || (found.kind === 'adapter' && !wasBlocked)) {
+      const why = redact(found.fault);
       refused(why);
       return { kind: 'refused', fault: why };
     }
@@ -142,7 +139,7 @@ export function createReloads(homes: Homes, log: Logger): Reloads {
       }),
     begun: () => void underWay.push(...asked.splice(0)),
     ended({ fault, hasFindings }) {
-      const why = hasFindings ? withFindings : fault;
+      const why = hasFindings ? `${fault}; the last good one stays in force` : fault;
       if (why !== null) log.log('error', `reload: ${why}`);
       answer(why === null ? undefined : new Refusal('reload-refused', why));
     },
@@ -152,5 +149,3 @@ export function createReloads(homes: Homes, log: Logger): Reloads {
     },
   };
 }
-
-const withFindings = 'the configuration has findings; the last good one stays in force (see `agent config check`)';

@@ -20,7 +20,7 @@ import { partDigest } from '../../machines/webhook/request-rules.ts';
 import { findSample, samplesFor, sealSample } from '../../machines/webhook/samples.ts';
 import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/scheme.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
-import { learnSecrets } from '../config/loaded-home.ts';
+import { learnSecrets, withLostFiles } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { approvalCommands } from './approval-commands.ts';
 import { atTerminal, createAuditLog, onlyReads, readAudit } from './audit.ts';
@@ -147,7 +147,8 @@ const table: Commands = {
   }),
 
   'config.check': ofHome(
-    ({ source }, params) => loadHome(withDraft(source, profileOf(params.profile), params.text)).diagnostics,
+    ({ source, desk }, params) =>
+      withLostFiles(loadHome(withDraft(source, profileOf(params.profile), params.text)), desk?.().home).diagnostics,
   ),
   'config.hints': ofHome(({ source }) => {
     const { profiles } = loadHome(source);

@@ -12,7 +12,7 @@ import { variablesIn } from '../../machines/config/interpolate.ts';
 import { maskSource } from '../../machines/config/masked-source.ts';
 import { runVariables } from '../../machines/config/program-variables.ts';
 import { isPlace } from '../../machines/mcp/foreign-references.ts';
-import { learnSecrets } from '../config/loaded-home.ts';
+import { learnSecrets, withLostFiles } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
 import type { CommandHost } from './command.ts';
 import { configFile } from './config-view.ts';
@@ -24,13 +24,13 @@ const noQuote = '\ue000';
 
 export async function showSource({ source, desk, daemon }: CommandHost, params: JsonObject): Promise<ConfigSource> {
   const profile = profileOf(params.profile);
-  const onDisk = loadHome(source);
+  const standing = desk?.().home;
+  const onDisk = withLostFiles(loadHome(source), standing);
   const read = onDisk.profiles.get(profile);
   if (read === undefined) throw notServed(profile);
   const file = configFile(profile);
   const redactor = createRedactor();
   learnSecrets(onDisk, redactor);
-  const standing = desk?.().home;
   if (standing !== undefined) learnSecrets(standing, redactor);
   // A secret may span lines, so the lines are redacted together. Quotes are replaced meanwhile, so that a reference after
   // a secret's name is not taken for a member of JSON.

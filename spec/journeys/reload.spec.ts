@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { askCli, runCli, startDaemon } from '../support/daemon.ts';
@@ -54,19 +54,25 @@ t.test(
     await startDaemon(t, home.path);
     t.match((await askCli(['gateway', 'status'], home.path)).stdout, /^config +in force/m);
 
+    const folder = { isFolder: true };
     for (const [broken, finding] of [
       [webhookConfig('        one: {delivr: log}\n'), /config\.yaml:\d+:\d+: .*delivr.*\[unknown-key\]/],
       ['platforms: {webhook: [', /config\.yaml:\d+:\d+: .*\[yaml-syntax\]/],
       // A disk that was full leaves a file of no bytes.
-      ['', /config\.yaml is empty, as a write that was cut off leaves it; write \{\}/],
+      ['', /config\.yaml: is empty, as a write that was cut off leaves it; .*write \{\}/],
+      [undefined, /config\.yaml: is gone; put it back, or write \{\}/],
+      [folder, /config\.yaml: cannot be read/],
     ] as const) {
-      home.write('config.yaml', broken);
-      t.equal((await askCli(['gateway', 'reload'], home.path)).code, 1);
+      rmSync(`${home.path}/config.yaml`, { recursive: true, force: true });
+      if (typeof broken === 'object') mkdirSync(`${home.path}/config.yaml`);
+      else if (broken !== undefined) home.write('config.yaml', broken);
+      const refused = await askCli(['gateway', 'reload'], home.path);
+      t.equal(refused.code, 1);
+      t.match(refused.stderr, finding, 'named by the answer');
+      t.match(refused.stderr, /the last good one stays in force \[reload-refused\]/);
+      t.match(await askCli(['config', 'check'], home.path), { code: 1, stdout: finding });
       const { stdout } = await askCli(['gateway', 'status'], home.path);
-      t.match(
-        stdout,
-        /^config +.*refused; the last good one stays in force\n {9}.*(?:`agent config check`|write \{\})/m,
-      );
+      t.match(stdout, /^config +.*refused; the last good one stays in force\n {9}.*`agent config check`/m);
       t.match(stdout, finding);
       t.match(await cliJson(home.path, 'gateway', 'status'), { config: { in_force: false, fault: finding } });
       const doctor = await askCli(['doctor', '--offline', '--json'], home.path);
@@ -77,6 +83,7 @@ t.test(
       );
     }
 
+    rmSync(`${home.path}/config.yaml`, { recursive: true });
     home.write('config.yaml', good);
     t.equal((await askCli(['gateway', 'reload'], home.path)).code, 0);
     t.same(((await cliJson(home.path, 'gateway', 'status')) as { config: unknown }).config, { in_force: true });
