@@ -16,6 +16,7 @@ import { createProfileDesks } from './agent/profile-tools.ts';
 import { createRunners } from './agent/runners.ts';
 import { createConfigHistory } from './config/config-history.ts';
 import type { DocumentsInForce } from './config/documents-in-force.ts';
+import { adapterBlock } from './config/loaded-home.ts';
 import { createReloads, type Homes, wireReload } from './config/reload.ts';
 import { createAuditLog } from './control/audit.ts';
 import type { CommandHost } from './control/command.ts';
@@ -254,6 +255,10 @@ export async function assembleDaemon(ports: AssemblyPorts) {
       configFault: () => {
         const { refusal } = root.getSnapshot().context;
         return refusal === null ? undefined : redactor.text(refusal);
+      },
+      configFindings() {
+        const block = adapterBlock(homes.inForce());
+        return block.kind === 'section' ? redactor.text(block.fault) : undefined;
       },
       redact: redactor.record,
       redactText: redactor.text,

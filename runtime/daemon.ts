@@ -8,7 +8,7 @@ import { placedPaths } from '../actors/socket-place.ts';
 import { assembleDaemon, type DaemonParts } from './assemble.ts';
 import { watchConfig } from './config/config-watch.ts';
 import { createDocumentsInForce } from './config/documents-in-force.ts';
-import { adapterBlock, servesTools, watchedPaths, writtenFolders } from './config/loaded-home.ts';
+import { adapterBlock, adapterFault, watchedPaths, writtenFolders } from './config/loaded-home.ts';
 import { createHomes } from './config/reload.ts';
 import { Refusal } from './control/refusal.ts';
 import { createControlServer } from './control/server.ts';
@@ -48,19 +48,26 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   const homes = createHomes(source, redactor, log);
   const first = homes.inForce();
   const block = adapterBlock(first);
-  if (block.kind !== 'free') {
-    log.log('error', 'the webhook adapter does not start until its configuration is corrected', {
-      findings: first.webhookBlocked.length,
-    });
-  }
-  if (block.kind === 'home' || (block.kind === 'adapter' && !servesTools(first))) {
+  const blocked = adapterFault(first);
+  const findings = first.webhookBlocked.length;
+  if (block.kind === 'home') {
+    log.log('error', 'the gateway does not start until its configuration is corrected', { findings });
     lock.value.release();
     log.flush();
     return 1;
   }
+  if (block.kind === 'section') {
+    log.log('error', 'sections of the configuration that have findings take their defaults', { findings });
+  }
+  if (blocked !== null) {
+    log.log('error', 'the webhook adapter does not start until its configuration is corrected', { findings });
+  }
+  for (const { name, settings } of first.profiles.values()) {
+    const { problem } = settings.agent;
+    if (problem !== undefined) log.log('error', `agent runs of profile "${name}" wait, as its agent cannot be read`);
+  }
   await sweepAbandoned(writtenFolders(first, paths), Date.now());
 
-  const blocked = block.kind === 'free' ? null : block.fault;
   const parts = await assembleDaemon({
     ...{ source, documents, version, mostWaiting, paths, homes, blocked, redactor, metrics, log },
     hold: lock.value.hold,

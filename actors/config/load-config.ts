@@ -98,7 +98,7 @@ export function loadHome(source: HomeSource): LoadedHome {
     return [...found, ...loose].sort(byPlace);
   });
   const webhookBlocked = diagnostics.filter(
-    ({ scope, severity }) => severity === 'error' && (scope.kind === 'webhook' || scope.kind === 'home'),
+    ({ scope, severity }) => severity === 'error' && scope.kind !== 'server' && scope.kind !== 'platform',
   );
   return { profiles, main: main.profile, existing, diagnostics, webhookBlocked, stamps, documents };
 }
@@ -176,7 +176,11 @@ function loadProfile(
       searchPath: scope.get('PATH') ?? env.PATH ?? '',
       isEmpty: text.trim() === '' && !unread.some(({ file }) => file === paths.config),
     },
-    diagnostics: [...unread, ...read.diagnostics],
+    diagnostics: [...unread, ...read.diagnostics].map((found) =>
+      name === defaultProfile || found.scope.kind !== 'home'
+        ? found
+        : { ...found, scope: { kind: 'section', section: `profiles/${name}` } },
+    ),
     drafts: read.drafts,
     warnOf: read.warnOf,
   };

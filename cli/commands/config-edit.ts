@@ -83,5 +83,5 @@ async function findingsOf(context: CommandContext, text: string): Promise<readon
 
 /** A finding of one MCP server or platform stops only that one, as on reload. */
 function stopsMore({ severity, scope: { kind } }: Diagnostic): boolean {
-  return severity === 'error' && (kind === 'home' || kind === 'webhook');
+  return severity === 'error' && kind !== 'server' && kind !== 'platform';
 }

@@ -68,6 +68,7 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
         continue;
       }
       const { url, enabled, fault } = status.webhook;
+      const { fault: finding } = status.config;
       if (url === null && fault !== undefined) {
         context.out.print(`The gateway runs (pid ${status.pid}); webhooks do not.\n`);
         context.out.complain(`agent: ${oneLine(fault)}\n`);
@@ -77,6 +78,7 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
       // The inspector's listener opens at the same time as the webhooks' one.
       const isPageOpening = inspector.enabled && inspector.url === null && page === undefined;
       if ((url !== null || enabled === false) && !isPageOpening) {
+        if (finding !== undefined) context.out.complain(`agent: ${oneLine(finding)}\n`);
         if (page !== undefined) context.out.complain(`agent: the inspector page is not served: ${oneLine(page)}\n`);
         context.out.print(
           url === null
@@ -183,7 +185,11 @@ export async function showStatus(context: CommandContext): Promise<ExitCode> {
     ['home', status.home],
     [
       'config',
-      config.in_force ? 'in force as it is on disk' : 'the one on disk is refused; the last good one stays in force',
+      !config.in_force
+        ? 'the one on disk is refused; the last good one stays in force'
+        : config.fault === undefined
+          ? 'in force as it is on disk'
+          : 'in force, but sections with findings take their defaults',
       // An HTTP server that cannot listen is the fault of both rows; show it once.
       config.fault === webhook.fault ? undefined : config.fault,
     ],

@@ -12,7 +12,7 @@ export interface Diagnostic {
   readonly code: string;
   readonly message: string;
   readonly severity: 'error' | 'warning';
-  /** What it stops: the entire home, the webhook adapter, one server or one platform. */
+  /** What it stops: everything, the webhook adapter and one section, the adapter alone, one server or one platform. */
   readonly scope: DiagnosticScope;
   /** The line with secrets masked; of a long line the part around the column; empty if there is none. */
   readonly sourceLine: string;
@@ -22,6 +22,8 @@ export interface Diagnostic {
 
 export type DiagnosticScope =
   | { readonly kind: 'home' }
+  /** A top-level key, or a named profile whose file cannot be parsed. */
+  | { readonly kind: 'section'; readonly section: string }
   | { readonly kind: 'webhook' }
   | { readonly kind: 'server'; readonly server: string }
   | { readonly kind: 'platform'; readonly platform: string };

@@ -7,6 +7,7 @@
 import type { JsonObject } from '../base/json.ts';
 import { byPlace, type Diagnostic, type DiagnosticScope, maskSecrets, sourceAt } from './diagnostic.ts';
 import { type ConfigPath, type Place, parseDocument } from './document.ts';
+import { nearest } from './nearest.ts';
 import { homeSchema } from './schema.ts';
 import type { EntryFinding } from './server-entry.ts';
 import { validate } from './validate.ts';
@@ -104,11 +105,16 @@ export function createFindings(file: string, text: string): Findings {
   };
 }
 
-/** Which part of the gateway a finding at a path stops. */
+/** Keys whose default does no harm where another value was meant. Another journal or history would hold or lose work. */
+const harmlessGatewayKeys: ReadonlySet<unknown> = new Set(['front', 'node', 'drain_timeout_seconds']);
+
+/** Which part of the gateway a finding at a path stops. A mistyped top-level key counts as the nearest known one. */
 function scopeOf(path: ConfigPath): DiagnosticScope {
-  const [section, name] = path;
+  const [written, name] = path;
+  const section = nearest(String(written), Object.keys(homeSchema.properties)) ?? String(written);
   if (section === 'mcp_servers' && name !== undefined) return { kind: 'server', server: String(name) };
-  if (section !== 'platforms' || name === undefined) return { kind: 'home' };
+  if (path.length === 0 || (section === 'gateway' && !harmlessGatewayKeys.has(name))) return { kind: 'home' };
+  if (section !== 'platforms' || name === undefined) return { kind: 'section', section };
   return name === 'webhook' ? { kind: 'webhook' } : { kind: 'platform', platform: String(name) };
 }
 

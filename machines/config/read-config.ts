@@ -1,13 +1,14 @@
 /**
  * Reads one profile's `config.yaml` completely: text to settings, with all findings at once. A broken server or platform
- * entry stops only itself; a broken webhook setting or route stops the adapter.
+ * entry stops only itself; a broken webhook setting or route stops the adapter; so does another section, which then takes
+ * defaults that permit no more than was meant.
  * @see CFG-2, CFG-3 and CON-3 in docs/specification.md
  */
 
 import { defined, isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
 import { checkAgent, interpolateAgent, readAgent } from './agent-settings.ts';
 import { declared } from './declared.ts';
-import type { Diagnostic } from './diagnostic.ts';
+import type { Diagnostic, DiagnosticScope } from './diagnostic.ts';
 import { createFindings, type Findings } from './findings.ts';
 import {
   expandTilde,
@@ -61,7 +62,8 @@ export function readConfig(source: ConfigSource): ConfigRead {
   const platforms = readPlatforms(findings, scope);
   const agent = interpolateAgent(objectAt(written, 'agent'), scope);
   const isStopped = findings.problemOf({ kind: 'home' }) !== undefined;
-  for (const { severity, ...found } of checkAgent(agent, scope)) findings.report(found, { kind: 'home' }, severity);
+  for (const { severity, ...found } of checkAgent(agent, scope)) findings.report(found, ofAgent, severity);
+  const agentProblem = findings.problemOf(ofAgent);
   // Read for their findings even if the entire file is stopped; then not used.
   const gateway = readGateway(findings, objectAt(written, 'gateway'), scope);
   const inspector = readInspector(findings, objectAt(written, 'inspector'), scope);
@@ -69,11 +71,21 @@ export function readConfig(source: ConfigSource): ConfigRead {
     settings: {
       gateway: isStopped ? readGateway(findings, {}, scope) : gateway,
       webhook,
-      agent: isStopped
-        ? { ...readAgent({}), env: {} }
-        : { ...readAgent(agent), env: variablesOfProgram(written, scope) },
-      inspector: isStopped ? readInspector(findings, {}, scope) : inspector,
-      telemetry: isStopped ? {} : readTelemetry(objectAt(written, 'telemetry'), scope),
+      agent: {
+        ...readAgent(isStopped ? {} : agent),
+        env: isStopped ? {} : variablesOfProgram(written, scope),
+        // Where it cannot be read whether an interrupted run may run again, it must not.
+        ...(agentProblem === undefined
+          ? {}
+          : { onInterrupted: agent.on_interrupted === 'rerun' ? 'rerun' : 'report', problem: agentProblem }),
+      },
+      inspector: isStopped
+        ? readInspector(findings, {}, scope)
+        : { ...inspector, enabled: inspector.enabled && findings.problemOf(ofSection('inspector')) === undefined },
+      telemetry:
+        findings.problemOf(ofSection('telemetry')) !== undefined
+          ? {}
+          : readTelemetry(objectAt(written, 'telemetry'), scope),
       log: declared(logSchema, isStopped ? {} : objectAt(written, 'log')),
       platforms,
       servers,
@@ -89,6 +101,12 @@ export function readConfig(source: ConfigSource): ConfigRead {
       ),
   };
 }
+
+function ofSection(section: string): DiagnosticScope {
+  return { kind: 'section', section };
+}
+
+const ofAgent = ofSection('agent');
 
 /** The folder of `workspace`, absolute; that of the scope if the file has none. */
 function readWorkspace(findings: Findings, { scope, isFolder }: ConfigSource): string | undefined {

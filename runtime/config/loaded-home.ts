@@ -84,17 +84,20 @@ export type AdapterBlock =
   | { readonly kind: 'free' }
   /** The webhook configuration has findings: the adapter stays closed, the rest may run. */
   | { readonly kind: 'adapter'; readonly fault: string }
-  /** The shared configuration cannot be read. */
+  /** Other sections have findings too: they take their defaults, and the adapter stays closed. */
+  | { readonly kind: 'section'; readonly fault: string }
+  /** The configuration cannot be read. */
   | { readonly kind: 'home'; readonly fault: string };
 
 /** What the findings block. Findings of routes do not block an adapter that is switched off. */
 export function adapterBlock({ webhookBlocked, main }: LoadedHome): AdapterBlock {
-  const isHome = webhookBlocked.some(({ scope }) => scope.kind === 'home');
-  if (webhookBlocked.length === 0 || (!isHome && !main.settings.webhook.enabled)) return { kind: 'free' };
+  const isOf = (kind: string): boolean => webhookBlocked.some(({ scope }) => scope.kind === kind);
+  const kind = isOf('home') ? 'home' : isOf('section') ? 'section' : 'adapter';
+  if (webhookBlocked.length === 0 || (kind === 'adapter' && !main.settings.webhook.enabled)) return { kind: 'free' };
   const [first] = webhookBlocked.map((found) => printDiagnostic({ ...found, sourceLine: '' }));
   const others = webhookBlocked.length - 1;
-  const fault = `the ${isHome ? '' : 'webhook '}configuration has findings: ${first ?? ''}${others > 0 ? `; and ${others} more` : ''} (see \`agent config check\`)`;
-  return { kind: isHome ? 'home' : 'adapter', fault };
+  const fault = `the ${kind === 'adapter' ? 'webhook ' : ''}configuration has findings: ${first ?? ''}${others > 0 ? `; and ${others} more` : ''} (see \`agent config check\`)`;
+  return { kind, fault };
 }
 
 /**
@@ -131,9 +134,10 @@ export function writtenFolders({ profiles }: LoadedHome, { state }: HomePaths): 
   return [state, ...[...profiles.values()].flatMap(({ paths: own }) => [own.home, own.tokens, own.cron, own.cache])];
 }
 
-/** Whether any profile has MCP servers. */
-export function servesTools({ profiles }: LoadedHome): boolean {
-  return [...profiles.values()].some(({ settings }) => settings.servers.length > 0);
+/** Why the webhook adapter of this home must not start; null if it may, or is disabled. */
+export function adapterFault(home: LoadedHome): string | null {
+  const block = adapterBlock(home);
+  return block.kind === 'free' || !home.main.settings.webhook.enabled ? null : block.fault;
 }
 
 /** The current findings of the files, which are read again only if they have changed. */

@@ -17,7 +17,14 @@ import {
 } from '../../machines/reload.machine.ts';
 import { Refusal } from '../control/refusal.ts';
 import type { Redactor } from '../observe/redact.ts';
-import { adapterBlock, createProblemDesk, learnSecrets, reportDiagnostics, withLostFiles } from './loaded-home.ts';
+import {
+  adapterBlock,
+  adapterFault,
+  createProblemDesk,
+  learnSecrets,
+  reportDiagnostics,
+  withLostFiles,
+} from './loaded-home.ts';
 
 export interface Homes {
   inForce(): LoadedHome;
@@ -78,16 +85,17 @@ export function wireReload({ homes, begun, listensAs, apply, refused, redact, lo
     begun();
     const next = homes.read();
     const found = adapterBlock(next);
-    if (found.kind === 'home' || (found.kind === 'adapter' && !wasBlocked)) {
+    // A configuration that began with such findings has no good one to keep.
+    const isFirst = found.kind === 'section' ? adapterBlock(homes.inForce()).kind === 'section' : wasBlocked;
+    if (found.kind === 'home' || (found.kind !== 'free' && !isFirst)) {
       const why = redact(found.fault);
       refused(why);
       return { kind: 'refused', fault: why };
     }
     const { settings } = next.main;
-    const blocked = found.kind === 'free' ? null : found.fault;
     return {
       kind: 'read',
-      plan: { listens: settings.webhook.enabled, listenerChanged: !listensAs(settings), blocked },
+      plan: { listens: settings.webhook.enabled, listenerChanged: !listensAs(settings), blocked: adapterFault(next) },
     };
   }
 

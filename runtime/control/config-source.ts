@@ -41,7 +41,8 @@ export async function showSource({ source, desk, daemon }: CommandHost, params: 
   const saved = await stat(read.paths.config).catch(() => undefined);
   const held = standing?.profiles.get(profile);
   const history = daemon?.configHistory;
-  const refused = daemon?.status().config.fault;
+  const config = daemon?.status().config;
+  const refused = config?.in_force === false ? config.fault : undefined;
   return {
     file,
     profile,

@@ -638,6 +638,7 @@ export interface GatewayStatus {
   /** The PATH of its process, where it looks for programs. Absent from a gateway of an earlier version. */
   readonly path?: string;
   readonly state: string;
+  /** In force and with a fault: sections that have findings took their defaults. */
   readonly config: { readonly in_force: boolean; readonly fault?: string };
   readonly webhook: ListenerStatus;
   readonly inspector: ListenerStatus;

@@ -79,6 +79,8 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly webhookFault: () => string | undefined;
   /** Why the configuration on disk is not in force; undefined if it is. */
   readonly configFault: () => string | undefined;
+  /** What of the configuration in force takes its default because of findings; undefined if nothing does. */
+  readonly configFindings: () => string | undefined;
   readonly configHistory: ConfigHistory;
   /** Redacts secrets in the records that people read. */
   readonly redact: <Given extends object>(record: Given) => Given;
@@ -125,7 +127,10 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       home: ports.home,
       path: ports.path,
       state: stateOf(viewOf(root)),
-      config: { in_force: ports.configFault() === undefined, ...faultOf(ports.configFault()) },
+      config: {
+        in_force: ports.configFault() === undefined,
+        ...faultOf(ports.configFault() ?? ports.configFindings()),
+      },
       webhook: { enabled: ports.webhookEnabled(), url: ports.url() ?? null, ...faultOf(ports.webhookFault()) },
       inspector: { ...inspector.listener() },
       journal: root.system.get('journal')?.getSnapshot().context.fault ?? 'ready',

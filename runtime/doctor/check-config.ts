@@ -65,8 +65,11 @@ export function checkConfig({ home, gateway }: Examined): readonly Finding[] {
 
 /** A gateway that keeps its earlier configuration: a person who edits the file sees no effect, and wonders why. */
 function refusedBy(gateway: Examined['gateway']): readonly Finding[] {
-  const { fault } = (gateway?.status.config ?? {}) as { readonly fault?: string };
-  if (fault === undefined) return [];
+  const { fault, in_force } = (gateway?.status.config ?? {}) as {
+    readonly fault?: string;
+    readonly in_force?: boolean;
+  };
+  if (fault === undefined || in_force === true) return [];
   return [
     {
       level: 'wrong',

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { sampleNames } from '../../machines/webhook/samples.ts';
-import { askCli, startDaemon } from '../support/daemon.ts';
+import { askCli, startBlocked, startDaemon } from '../support/daemon.ts';
 import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
 import { eventually } from '../support/mcp/gateway.ts';
@@ -586,13 +586,19 @@ t.test(
   },
 );
 
-t.test('CFG-3 · RTE-1 · a broken route refuses the start and every finding is named', async (t) => {
+t.test('CFG-3 · RTE-1 · a broken route refuses the start of the adapter and every finding is named', async (t) => {
   const home = makeHome(t, {
     'config.yaml': config('auto', '        a: {deliver_only: true}\n        b: {cron_job: x, coalesce: {key: k}}\n'),
   });
-  await t.rejects(startDaemon(t, home.path), {
-    message: /ended with 1:[\s\S]*deliver-only-needs-target[\s\S]*coalesce-not-allowed/,
+  t.match(await startBlocked(t, home.path), {
+    code: 0,
+    stdout: /webhooks do not/,
+    stderr: /deliver-only-needs-target.*and 1 more/,
   });
+  t.match(
+    readFileSync(`${home.path}/logs/gateway.log`, 'utf8'),
+    /deliver-only-needs-target[\s\S]*coalesce-not-allowed/,
+  );
   const checked = await askCli(['config', 'check'], home.path);
   t.equal(checked.code, 1);
   t.match(checked.stdout, /config\.yaml:\d+:\d+: route "a" sets deliver_only/);

@@ -1,9 +1,10 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
-import { askCli, runCli, startDaemon } from '../support/daemon.ts';
+import { askCli, runCli, startBlocked, startDaemon } from '../support/daemon.ts';
 import { fronts, noUws } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
+import { eventually } from '../support/mcp/gateway.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
@@ -204,20 +205,83 @@ t.test(
   'CFG-3 · CLI-5 · a switch that cannot be read is no "off": the adapter is refused with its finding',
   async (t) => {
     const unreadable = /platforms\.webhook\.enabled.*\[wrong-type\]/;
-    const worded = (word: string, more = '') =>
-      webhookConfig('        one: {}\n', { more }).replace('enabled: true\n    \n', `enabled: ${word}\n`);
+    const worded = (word: string) =>
+      webhookConfig('        one: {}\n').replace('enabled: true\n    \n', `enabled: ${word}\n`);
     for (const word of ["'true'", "'false'", '1', '']) {
       const home = makeHome(t, { 'config.yaml': worded(word) });
-      await t.rejects(startDaemon(t, home.path), { message: unreadable }, `enabled: ${word}`);
+      t.match(await startBlocked(t, home.path), { code: 0, stderr: unreadable }, `enabled: ${word}`);
+      t.match(await cliJson(home.path, 'gateway', 'status'), {
+        webhook: { enabled: true, url: null, fault: unreadable },
+      });
     }
-    const servers = 'mcp_servers: {s: {command: "true", enabled: false}}';
-    const home = makeHome(t, { 'config.yaml': worded("'true'", servers) });
-    t.teardown(() => runCli(['gateway', 'stop'], home.path));
-    const started = await runCli(['gateway'], home.path);
-    t.equal(started.code, 0, started.stderr);
-    t.match(await cliJson(home.path, 'gateway', 'status'), {
-      webhook: { enabled: true, url: null, fault: unreadable },
-    });
+  },
+);
+
+t.test('CFG-3 · CLI-5 · a section that cannot be read takes its default, and webhooks wait for it alone', async (t) => {
+  const routes = '        one: {}\n';
+  const server = 'mcp_servers: {s: {command: cat}}';
+  const home = makeHome(t, { 'config.yaml': webhookConfig(routes, { more: `log: {events: some}\n${server}` }) });
+  const started = await startBlocked(t, home.path);
+  t.match(started, { code: 0, stderr: /"log\.events" must be one of summary, all \[wrong-value\]/ });
+  const finding = /config\.yaml:1:7: "log\.events"/;
+  t.match(await cliJson(home.path, 'gateway', 'status'), {
+    config: { in_force: true, fault: finding },
+    webhook: { enabled: true, url: null, fault: finding },
+  });
+  const [row] = (await cliJson(home.path, 'mcp', 'list')) as { state: string }[];
+  t.ok(row !== undefined && row.state !== 'failed', 'the server is started');
+  t.match((await askCli(['gateway', 'status'], home.path)).stdout, /^config +in force, but sections .*defaults\n/m);
+  const doctor = await askCli(['doctor', '--offline', '--json'], home.path);
+  t.match(doctor.stdout, /"log\.events/);
+  t.notMatch(doctor.stdout, 'has refused the configuration on disk');
+
+  home.write('config.yaml', webhookConfig(routes, { more: server }));
+  // The watch applies it.
+  const url = await eventually(
+    async () => ((await cliJson(home.path, 'gateway', 'status')) as { webhook: { url: string | null } }).webhook.url,
+  );
+  t.equal((await postSigned(`${url}/webhooks/one`, {}, { secret })).status, 202);
+  home.write('config.yaml', webhookConfig(routes, { more: `log: {events: some}\n${server}` }));
+  t.equal((await askCli(['gateway', 'reload'], home.path)).code, 1, 'the last good one stays in force');
+  t.equal((await postSigned(`${url}/webhooks/one`, {}, { secret })).status, 202);
+});
+
+t.test('CFG-3 · PRF-1 · DUR-1 · runs of an agent that cannot be read wait; other profiles work', async (t) => {
+  const more = 'gateway: {multiplex_profiles: true}';
+  const good = 'agent: {runner: command, command: [sh, -c, "echo of-work"]}\n';
+  const home = makeHome(t, { 'config.yaml': more, 'profiles/work/config.yaml': 'agent: [' });
+  const { code, stderr } = await startBlocked(t, home.path);
+  t.equal(code, 0);
+  t.match(stderr, /profiles\/work\/config\.yaml:1:\d+: not YAML/);
+  const agent = (...words: string[]) => askCli(words, home.path);
+  for (const [name, ...flags] of [['a'], ['b', '--profile', 'work']] as const) {
+    t.equal((await agent('cron', 'add', name, '@yearly', '--prompt', 'say', ...flags)).code, 0);
+    t.equal((await agent('cron', 'run', name, ...flags)).code, 0);
+  }
+  const statusOf = async (profile: string) => {
+    const rows = (await cliJson(home.path, 'runs', 'list')) as { profile: string; status: string }[];
+    return rows.find((row) => row.profile === profile)?.status;
+  };
+  await eventually(async () => (await statusOf('default')) === 'delivered');
+  t.equal(await statusOf('work'), 'queued');
+
+  home.write('profiles/work/config.yaml', good);
+  await eventually(async () => (await statusOf('work')) === 'delivered');
+  t.match(readFileSync(`${home.path}/logs/gateway.log`, 'utf8'), 'of-work');
+});
+
+t.test(
+  'CFG-3 · SEC-1 · an inspector that cannot be read stays off, and a file that is not YAML ends the start',
+  async (t) => {
+    const home = makeHome(t, { 'config.yaml': 'inspector: {enabled: true, port: 0, scrape_tokn: x}\n' });
+    t.match(await startBlocked(t, home.path), { code: 0, stderr: /scrape_tokn/ });
+    t.match(await cliJson(home.path, 'gateway', 'status'), { inspector: { enabled: false, url: null } });
+
+    const broken = makeHome(t, { 'config.yaml': 'platforms: [\n' });
+    const ended = await runCli(['gateway'], broken.path);
+    t.equal(ended.code, 1);
+    t.match(ended.stderr, /yaml-syntax[\s\S]*the gateway does not start until its configuration is corrected/);
+    t.notMatch(ended.stderr, 'webhook adapter');
   },
 );
 

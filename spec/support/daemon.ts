@@ -103,6 +103,12 @@ function holdsThis(child: ChildProcess, holds: boolean): void {
   }
 }
 
+/** Starts a gateway in the background, whose webhooks may not listen, until the test ends; resolves with what it said. */
+export function startBlocked(t: Test, home: string): ReturnType<typeof runCli> {
+  t.teardown(() => runCli(['gateway', 'stop'], home));
+  return runCli(['gateway'], home);
+}
+
 /**
  * Reads the log of a daemon that was just started; resolves when it says that it listens.
  * @param hosted whether its process can run another one after it

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { loadHome } from '../../../actors/config/load-config.ts';
-import { adapterBlock, createProblemDesk, learnSecrets, servesTools } from '../../../runtime/config/loaded-home.ts';
+import { adapterBlock, createProblemDesk, learnSecrets } from '../../../runtime/config/loaded-home.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { makeHome } from '../../support/home.ts';
 
@@ -18,14 +18,19 @@ t.test(
       kind: 'adapter',
       fault: /config\.yaml:1:\d+: route "r" has no secret.*\[route-secret-missing\]; and 1 more/,
     });
-    t.match(adapterBlock(load(t, 'agent: 5\n')), { kind: 'home' });
+    for (const section of ['agent: 5', 'log: {events: some}', 'worksapce: x', 'agent: {runner: model}', 'platforms:']) {
+      t.match(adapterBlock(load(t, `${section}\n`)), { kind: 'section' }, section);
+    }
+    // Another journal, or a shorter history, would lose work.
+    for (const section of ['a: [', '5', 'gateway: {journl: postgres}', 'gatewy: {}', 'gateway: {history: 5}']) {
+      t.match(adapterBlock(load(t, `${section}\n`)), { kind: 'home' }, section);
+    }
+    t.match(adapterBlock(load(t, 'gateway: {front: best}\n')), { kind: 'section' });
     t.match(adapterBlock(load(t, '', { WEBHOOK_ENABLED: 'perhaps' })), { kind: 'adapter', fault: /WEBHOOK_ENABLED/ });
     t.match(adapterBlock(load(t, '', { WEBHOOK_SECRET: '${OTHER}' })), { kind: 'free' }, 'switched off');
     t.match(adapterBlock(load(t, '', { WEBHOOK_SECRET: '${OTHER}', WEBHOOK_ENABLED: '1' })), {
       fault: /references are not read in variables/,
     });
-    t.notOk(servesTools(load(t, '')));
-    t.ok(servesTools(load(t, 'mcp_servers: {s: {command: x}}\n')));
     t.end();
   },
 );

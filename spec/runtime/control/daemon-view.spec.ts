@@ -120,6 +120,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     webhookEnabled: () => true,
     webhookFault: () => undefined,
     configFault: () => undefined,
+    configFindings: () => undefined,
     configHistory: {
       applied: () => {},
       refused: () => {},
@@ -170,6 +171,8 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
   t.same(closed.view.status(), { ...known, webhook: { enabled: true, url: null, fault: 'cannot bind' } });
   const refused = await stage([], { configFault: () => 'config.yaml:1:1: no' });
   t.same(refused.view.status(), { ...known, config: { in_force: false, fault: 'config.yaml:1:1: no' } });
+  const partly = await stage([], { configFindings: () => 'config.yaml:1:1: no' });
+  t.same(partly.view.status(), { ...known, config: { in_force: true, fault: 'config.yaml:1:1: no' } });
 });
 
 t.test('CON-4 · DUR-2 · deliveries are rows of the law’s shape, newest first, refused ones among them', async (t) => {

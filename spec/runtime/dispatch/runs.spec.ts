@@ -75,6 +75,7 @@ async function stage(
     writer,
     places,
     runAgent,
+    hasAgent: () => true,
     routeConcurrency: () => bound,
     ...(within === undefined ? {} : { answerAtOnce: () => ({ response: 'said', event: { ...event, onFailure } }) }),
     isWithin: (_, target) => within?.includes(target) === true,
