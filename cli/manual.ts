@@ -126,7 +126,9 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     about: ['A changed config.yaml or .env is noticed by itself too; this waits until it is in force.'],
     examples: [['gateway reload', 'take a change over']],
     needsGateway: true,
-    exits: { 1: 'The configuration has findings, or its address cannot be bound; the last good one stays in force.' },
+    exits: {
+      1: 'The configuration has findings, or its address cannot be bound; the last good one stays in force. Or it was applied, and webhooks still do not listen.',
+    },
     files: config,
     see: ['config check'],
   },

@@ -94,11 +94,12 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
     {
       read: first.stamps,
       paths: () => watchedPaths(homes.inForce(), paths),
-      // The status shows a refusal until the file changes again; any other failure is retried.
+      // The status shows these until the file changes again; any other failure is retried.
       changed: () =>
         reload().then(
           () => true,
-          (thrown: unknown) => thrown instanceof Refusal && thrown.code === 'reload-refused',
+          (thrown: unknown) =>
+            thrown instanceof Refusal && (thrown.code === 'reload-refused' || thrown.code === 'reload-incomplete'),
         ),
     },
     every,

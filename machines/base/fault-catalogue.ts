@@ -105,6 +105,10 @@ export const faultCatalogue = {
     what: 'The configuration was not applied: it has findings, or its address cannot be bound. The last good one stays in force.',
     remedy: 'Correct what the message names (`agent config check` lists findings) and reload again.',
   },
+  'reload-incomplete': {
+    what: 'The configuration was applied, but a part does not work with it: webhooks still do not listen, or the servers are not reconciled.',
+    remedy: 'Correct what the message names, and reload again.',
+  },
   'route-unknown': {
     what: 'No route has that name.',
     remedy: '`agent webhook list` shows the routes; name the profile with `--profile` where it is not the default one.',

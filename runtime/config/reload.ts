@@ -146,10 +146,17 @@ export function createReloads(homes: Homes, log: Logger): Reloads {
         root.send({ type: 'config.reload' });
       }),
     begun: () => void underWay.push(...asked.splice(0)),
-    ended({ fault, hasFindings }) {
+    ended({ inForce, fault, hasFindings }) {
       const why = hasFindings ? `${fault}; the last good one stays in force` : fault;
       if (why !== null) log.log('error', `reload: ${why}`);
-      answer(why === null ? undefined : new Refusal('reload-refused', why));
+      const isClosed = adapterFault(homes.inForce()) !== null;
+      answer(
+        why === null
+          ? undefined
+          : inForce
+            ? new Refusal('reload-incomplete', `applied; ${isClosed ? 'webhooks still do not listen: ' : ''}${why}`)
+            : new Refusal('reload-refused', why),
+      );
     },
     refuse(why) {
       underWay.push(...asked.splice(0));

@@ -103,6 +103,7 @@ async function applied({
     await daemon.reload();
     return {};
   } catch (thrown) {
+    if (thrown instanceof Refusal && thrown.code === 'reload-incomplete') return {};
     const block = adapterBlock(loadHome(source));
     return { not_in_force: block.kind === 'free' ? causeOf(thrown) : block.fault };
   }

@@ -191,7 +191,17 @@ t.test('CFG-3 · CLI-5 · broken routes keep the adapter closed, not the daemon 
   });
   t.match((await askCli(['gateway', 'status'], home.path)).stdout, /enabled, does not listen\n.*deliver-only/);
   t.match(readFileSync(`${home.path}/logs/gateway.log`, 'utf8'), /"level":"error".*the webhook adapter does not start/);
-  t.equal((await askCli(['gateway', 'reload'], home.path)).code, 1, 'still broken');
+  home.write(
+    'config.yaml',
+    webhookConfig(broken, {
+      more: 'mcp_servers: {s: {command: "true", enabled: false}, more: {command: "true", enabled: false}}',
+    }),
+  );
+  const incomplete = await askCli(['gateway', 'reload'], home.path);
+  t.equal(incomplete.code, 1, 'still broken');
+  t.match(incomplete.stderr, /applied; webhooks still do not listen: .*deliver-only.*\[reload-incomplete\]/);
+  t.equal(((await cliJson(home.path, 'mcp', 'list')) as unknown[]).length, 2, 'the added server is in force');
+  t.equal((await askCli(['mcp', 'disable', 's'], home.path)).code, 0, 'in force too');
 
   home.write('config.yaml', webhookConfig('        good: {}\n', { more: servers }));
   const mended = await askCli(['gateway', 'reload'], home.path);
