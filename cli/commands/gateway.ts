@@ -110,9 +110,14 @@ export async function stopGateway(context: CommandContext): Promise<ExitCode> {
 }
 
 export async function reloadGateway(context: CommandContext): Promise<ExitCode> {
-  await context.ask('gateway.reload');
+  const { restart_for: keys } = await context.ask('gateway.reload');
   context.out.print('The configuration was read again.\n');
+  if (keys !== undefined) context.out.print(`${atNextStart(keys)}.\n`);
   return 0;
+}
+
+function atNextStart(keys: readonly string[]): string {
+  return `${keys.join(', ')}: the new value takes effect at the next start (agent gateway stop, then agent gateway)`;
 }
 
 export async function migrateGateway(context: CommandContext): Promise<ExitCode> {
@@ -192,6 +197,7 @@ export async function showStatus(context: CommandContext): Promise<ExitCode> {
           : 'in force, but sections with findings take their defaults',
       // An HTTP server that cannot listen is the fault of both rows; show it once.
       config.fault === webhook.fault ? undefined : config.fault,
+      status.restart_for && atNextStart(status.restart_for),
     ],
     ['webhook', place(webhook), webhook.fault],
     ['inspector', place(inspector), inspector.fault],

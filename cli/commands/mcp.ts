@@ -8,6 +8,7 @@ import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { sayStopped } from '../listing.ts';
 import { ago, bold, dim, oneLine, plain, printJson, table, wrapped } from '../terminal.ts';
+import { reloadGateway } from './gateway.ts';
 
 const defaultLines = 100;
 
@@ -159,12 +160,10 @@ export async function showServerLog(context: CommandContext): Promise<ExitCode> 
 export async function reloadServers(context: CommandContext): Promise<ExitCode> {
   const [server] = context.args;
   if (server === undefined) {
-    await context.ask('gateway.reload');
-    context.out.print('The configuration was read again.\n');
-  } else {
-    await context.ask('mcp.reconnect', { ...profileOf(context), server });
-    context.out.print(`${oneLine(server)} is being connected anew; see \`agent mcp list\`.\n`);
+    return reloadGateway(context);
   }
+  await context.ask('mcp.reconnect', { ...profileOf(context), server });
+  context.out.print(`${oneLine(server)} is being connected anew; see \`agent mcp list\`.\n`);
   return 0;
 }
 

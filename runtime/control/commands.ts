@@ -104,7 +104,8 @@ const table: Commands = {
   },
   'gateway.reload': ofDaemon(async (daemon) => {
     await daemon.reload();
-    return { reloaded: true };
+    const { restart_for } = daemon.status();
+    return { reloaded: true, ...(restart_for === undefined ? {} : { restart_for }) };
   }),
 
   ...routeCommands,

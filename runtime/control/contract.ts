@@ -127,7 +127,7 @@ export interface Contract {
   'gateway.migrate': { params: object; result: { readonly from: number; readonly to: number } };
   /** The running gateways of the database by name; only this one if the journal is not shared. */
   'gateway.nodes': { params: object; result: readonly NodeRow[] };
-  'gateway.reload': { params: object; result: { readonly reloaded: true } };
+  'gateway.reload': { params: object; result: { readonly reloaded: true } & Pick<GatewayStatus, 'restart_for'> };
   'gateway.status': { params: object; result: GatewayStatus };
   'gateway.stop': { params: object; result: { readonly stopping: true } };
   'inspect.chart': { params: { readonly machine: string }; result: Chart };
@@ -640,6 +640,8 @@ export interface GatewayStatus {
   readonly state: string;
   /** In force and with a fault: sections that have findings took their defaults. */
   readonly config: { readonly in_force: boolean; readonly fault?: string };
+  /** Settings whose new value takes effect at the next start; absent if there are none. */
+  readonly restart_for?: readonly string[];
   readonly webhook: ListenerStatus;
   readonly inspector: ListenerStatus;
   readonly journal: string;

@@ -131,6 +131,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         in_force: ports.configFault() === undefined,
         ...faultOf(ports.configFault() ?? ports.configFindings()),
       },
+      ...restartFor(ports.configHistory.restartFor()),
       webhook: { enabled: ports.webhookEnabled(), url: ports.url() ?? null, ...faultOf(ports.webhookFault()) },
       inspector: { ...inspector.listener() },
       journal: root.system.get('journal')?.getSnapshot().context.fault ?? 'ready',
@@ -237,6 +238,10 @@ function refusedRows({ refused }: Decisions, query: HistoryQuery) {
     if (matches(row, query)) rows.push({ key, row, run: undefined, alike });
   }
   return rows;
+}
+
+function restartFor(keys: readonly string[]): Pick<GatewayStatus, 'restart_for'> {
+  return keys.length === 0 ? {} : { restart_for: keys };
 }
 
 function faultOf(fault: string | undefined): { readonly fault?: string } {

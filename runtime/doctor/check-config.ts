@@ -59,8 +59,20 @@ export function checkConfig({ home, gateway }: Examined): readonly Finding[] {
       }
     }
   }
-  findings.push(...refusedBy(gateway));
+  findings.push(...refusedBy(gateway), ...waitingFor(gateway));
   return findings.length > 0 ? findings : [good('config', 'no findings')];
+}
+
+/** Settings that only a start reads. */
+function waitingFor(gateway: Examined['gateway']): readonly Finding[] {
+  return ((gateway?.status.restart_for ?? []) as readonly string[]).map((place) => ({
+    level: 'warning',
+    area: 'config',
+    code: 'restart-needed',
+    place,
+    what: 'the running gateway still uses the earlier value; the new one takes effect at the next start',
+    cure: 'agent gateway stop, then agent gateway',
+  }));
 }
 
 /** A gateway that keeps its earlier configuration: a person who edits the file sees no effect, and wonders why. */

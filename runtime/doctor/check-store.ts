@@ -8,6 +8,7 @@ import { statfsSync } from 'node:fs';
 import { checkDatabase } from './check-database.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
+const storeCure = 'docs/errors.md has the remedy of the code; nothing was changed';
 const mebibyte = 1_048_576;
 /** With less, a batch of events may find no room. */
 const leastBytes = 100 * mebibyte;
@@ -21,6 +22,14 @@ export interface Room {
 
 export async function checkStore(examined: Examined, room = roomIn(examined.paths.home)): Promise<readonly Finding[]> {
   const { home, paths, gateway } = examined;
+  if (gateway?.status.restart_for !== undefined) {
+    // The file names another journal than the one in use.
+    const what = await faultTold(gateway);
+    if (what === undefined) return [good('store', 'the journal that the running gateway uses is intact')];
+    return [
+      { level: 'wrong', area: 'store', code: 'store-fault', place: 'the running gateway', what, cure: storeCure },
+    ];
+  }
   if (home.main.settings.gateway.journal === 'memory') {
     return [good('store', 'the journal is kept in memory; it is gone at every stop')];
   }
@@ -36,7 +45,7 @@ export async function checkStore(examined: Examined, room = roomIn(examined.path
       code: 'store-fault',
       place: 'state/',
       what: fault,
-      cure: 'docs/errors.md has the remedy of the code; nothing was changed',
+      cure: storeCure,
     });
   }
   if (room !== undefined && (room.bytes < comfortableBytes || room.files === 0)) {

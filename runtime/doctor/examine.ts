@@ -9,6 +9,7 @@ import { loadHome } from '../../actors/config/load-config.ts';
 import { placedPaths } from '../../actors/socket-place.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { createDocumentsInForce } from '../config/documents-in-force.ts';
 import { type ControlClient, connectControl } from '../control/client.ts';
 import { checkClock } from './check-clock.ts';
@@ -21,7 +22,7 @@ import { checkAgent, checkServers, checkTargets } from './check-reach.ts';
 import { checkSecrets } from './check-secrets.ts';
 import { checkStore } from './check-store.ts';
 import { checkWritable } from './check-writable.ts';
-import { areas, type Examined, type Finding, type RunningGateway } from './finding.ts';
+import { type Area, areas, type Examined, type Finding, type RunningGateway } from './finding.ts';
 
 export interface ExamRequest {
   readonly home: string;
@@ -48,7 +49,7 @@ export async function examineHome(request: ExamRequest): Promise<readonly Report
   const documents = createDocumentsInForce({ home: request.home, log: { log: () => {}, warnOnce: () => {} } });
   const home = loadHome({ home: request.home, env, documents: documents.choose });
   const examined: Examined = { home, paths, env, version, offline, gateway };
-  const found = (
+  const found: readonly Finding[] = (
     await Promise.all([
       checkEngine(examined),
       checkWritable(examined),
@@ -63,12 +64,39 @@ export async function examineHome(request: ExamRequest): Promise<readonly Report
       checkServers(examined),
       checkTargets(examined),
     ])
-  ).flat();
+  )
+    .flat()
+    .map((finding) => (finding.level === 'good' ? readable(finding, home.diagnostics) : finding));
   const reported: Reported[] = [];
-  for (const finding of found.sort((one, other) => areas.indexOf(one.area) - areas.indexOf(other.area))) {
+  for (const finding of [...found].sort((one, other) => areas.indexOf(one.area) - areas.indexOf(other.area))) {
     reported.push(request.fix ? await fixed(finding) : finding);
   }
   return reported;
+}
+
+/** The sections of a config.yaml that decide what an area reports; a file that cannot be parsed hides them all. */
+const deciding: { readonly [Name in Area]?: readonly string[] } = {
+  secrets: ['platforms'],
+  port: ['platforms', 'inspector'],
+  store: [],
+  agent: ['agent'],
+  servers: ['mcp_servers'],
+  targets: ['platforms'],
+};
+
+/** A fact of the configuration; a note instead if the part that decides it cannot be read, so that it would be a default. */
+function readable(fact: Finding, findings: readonly Diagnostic[]): Finding {
+  const sections = deciding[fact.area];
+  const hidden = findings.find(
+    ({ scope, severity }) =>
+      severity === 'error' &&
+      (scope.kind === 'home' ||
+        (scope.kind === 'section' && (scope.section.includes('/') || sections?.includes(scope.section) === true))),
+  );
+  if (sections === undefined || hidden === undefined) return fact;
+  const what = `not checked: ${hidden.file} cannot be read`;
+  const cure = '`agent config check` shows why; then look again';
+  return { level: 'note', area: fact.area, code: 'not-checked', place: 'config', what, cure };
 }
 
 async function fixed(finding: Finding): Promise<Reported> {

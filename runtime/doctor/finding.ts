@@ -39,6 +39,8 @@ export const findingCodes = [
   'socket-stale',
   'config-finding',
   'config-refused',
+  'restart-needed',
+  'not-checked',
   'subscription-finding',
   'secret-weak',
   'secret-open',

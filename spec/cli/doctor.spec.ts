@@ -54,6 +54,18 @@ t.test('CLI-2 · LIF-1 · doctor looks for programs in the PATH of the gateway t
   t.match(await agentOf(), { level: 'good' });
 });
 
+t.test('CLI-2 · CFG-2 · what cannot be read is not reported as a fact', async (t) => {
+  const home = makeHome(t, { 'config.yaml': config, '.env': env });
+  await startDaemon(t, home.path);
+  const facts = async (text: string) => {
+    home.write('config.yaml', text);
+    const rows = JSON.parse((await askCli(['doctor', '--offline', '--json'], home.path)).stdout) as readonly Row[];
+    return rows.filter(({ code }) => code === 'not-checked').map(({ area }) => area);
+  };
+  t.same(await facts('platforms: ['), ['secrets', 'port', 'store', 'agent', 'servers', 'targets']);
+  t.same(await facts(`${config}agent: {runner: modle}\n`), ['agent']);
+});
+
 t.test('CLI-2 · HOME-2 · doctor --fix mends what is safe to mend, and says what is left', async (t) => {
   const home = makeHome(t, {
     'config.yaml': `${config}mcp_servers: {gone: {command: /nowhere/mcp}}\n`,

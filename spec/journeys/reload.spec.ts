@@ -295,6 +295,24 @@ t.test(
   },
 );
 
+t.test('CFG-2 · CLI-2 · a changed journal is named as one of the next start', async (t) => {
+  const home = makeHome(t, { 'config.yaml': webhookConfig('        one: {}\n') });
+  await startDaemon(t, home.path);
+  home.write('config.yaml', webhookConfig('        one: {}\n', { more: 'gateway: {journal: memory}' }));
+  const later = /gateway\.journal: the new value takes effect at the next start/;
+  t.match(await askCli(['gateway', 'reload'], home.path), { code: 0, stdout: later });
+  t.match((await askCli(['gateway', 'status'], home.path)).stdout, later);
+  t.match(await cliJson(home.path, 'gateway', 'status'), { restart_for: ['gateway.journal'] });
+  const rows = JSON.parse((await askCli(['doctor', '--offline', '--json'], home.path)).stdout) as { area: string }[];
+  t.match(
+    rows.filter(({ area }) => area === 'config' || area === 'store'),
+    [
+      { code: 'restart-needed', place: 'gateway.journal' },
+      { level: 'good', what: /the running gateway uses/ },
+    ],
+  );
+});
+
 t.test('COA-1 · CFG-2 · an adapter that is switched off runs what has gathered, at once', async (t) => {
   const co = '        co: {prompt: "{n}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}\n';
   const home = makeHome(t, { 'config.yaml': webhookConfig(co) });

@@ -121,13 +121,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     webhookFault: () => undefined,
     configFault: () => undefined,
     configFindings: () => undefined,
-    configHistory: {
-      applied: () => {},
-      refused: () => {},
-      restartFor: () => [],
-      sinceMs: () => undefined,
-      changes: () => [],
-    },
+    configHistory: noHistory,
     redact: redactor.record,
     reload: () => Promise.resolve(),
     startedAtMs: 0,
@@ -136,6 +130,14 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
   });
   return { view, decisions, exchanges, requests };
 }
+
+const noHistory: ViewPorts['configHistory'] = {
+  applied: () => {},
+  refused: () => {},
+  restartFor: () => [],
+  sinceMs: () => undefined,
+  changes: () => [],
+};
 
 const refused: RequestContext = {
   id: 'e5',
@@ -171,6 +173,8 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
   t.same(closed.view.status(), { ...known, webhook: { enabled: true, url: null, fault: 'cannot bind' } });
   const refused = await stage([], { configFault: () => 'config.yaml:1:1: no' });
   t.same(refused.view.status(), { ...known, config: { in_force: false, fault: 'config.yaml:1:1: no' } });
+  const changed = await stage([], { configHistory: { ...noHistory, restartFor: () => ['gateway.node'] } });
+  t.same(changed.view.status(), { ...known, restart_for: ['gateway.node'] });
   const partly = await stage([], { configFindings: () => 'config.yaml:1:1: no' });
   t.same(partly.view.status(), { ...known, config: { in_force: true, fault: 'config.yaml:1:1: no' } });
 });
