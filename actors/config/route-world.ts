@@ -5,7 +5,7 @@
 
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { serversOf } from '../../machines/agent/toolset.ts';
+import { serversOf, toolsetNames, unknownToolsets } from '../../machines/agent/toolset.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { type FileStanding, looseEnds, type RouteWorld } from '../../machines/config/loose-ends.ts';
 import type { ProfilePaths } from '../../machines/config/profile.ts';
@@ -55,8 +55,11 @@ function worldOf(
 ): RouteWorld {
   const jobs = createJobsStore({ document: documents.at(paths.jobs) });
   const full = servers.filter(({ enabled, entry }) => enabled && entry.trust === 'full').map(({ name }) => name);
+  const names = servers.map(({ name }) => name);
   return {
     platforms,
+    toolsetNames: toolsetNames(names),
+    unknownToolsets: (toolsets) => unknownToolsets(toolsets, names),
     hasJob: (ref) => jobs.find(ref) !== undefined || jobs.problem() !== undefined,
     fullServersOf: (toolsets) => serversOf(toolsets, full),
     script: (name) => standingOf(paths.scripts, name),

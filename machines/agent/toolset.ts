@@ -54,6 +54,17 @@ export function resolveToolsets(asked: readonly string[] | undefined, servers: r
   return { names: [...names], dropped };
 }
 
+/** The names that a route may list: the toolsets, and one for each server. */
+export function toolsetNames(servers: readonly string[]): readonly string[] {
+  return [...sets.keys(), ...servers.map((server) => `${ofServer}${server}`)];
+}
+
+/** The listed names that mean nothing. A pattern may be meant for servers that are added later. */
+export function unknownToolsets(asked: readonly string[], servers: readonly string[]): readonly string[] {
+  const { dropped } = resolveToolsets(asked, servers);
+  return dropped.map(({ name }) => name).filter((name) => !restricted.has(name) && !globMark.test(name));
+}
+
 /** The servers of which a list names a tool, or may: before a server connects, only its tools' prefix is known. */
 export function serversOf(asked: readonly string[], servers: readonly string[]): readonly string[] {
   const { names } = resolveToolsets(asked, servers);

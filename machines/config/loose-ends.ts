@@ -8,6 +8,7 @@
 import type { Json, JsonObject } from '../base/json.ts';
 import { dynamicRoutePattern } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
+import { meantOr } from './nearest.ts';
 import { noticePlace } from './notice-place.ts';
 import { githubClient } from './platform-settings.ts';
 import { type ConditionSource, deliveriesOf, type Route, type RouteWithSecret } from './route.ts';
@@ -25,6 +26,9 @@ export interface RouteWorld {
   readonly hasJob: (ref: string) => boolean;
   /** The servers without approval (TRU-1) of which the toolsets name a tool; injected: machines/agent/ reads toolsets. */
   readonly fullServersOf: (toolsets: readonly string[]) => readonly string[];
+  /** The names that `toolsets` may list, and those of a list that mean nothing. */
+  readonly toolsetNames: readonly string[];
+  readonly unknownToolsets: (toolsets: readonly string[]) => readonly string[];
   readonly script: (name: string) => FileStanding;
   /** Whether a command's name or path is a program that the profile may run. */
   readonly hasProgram: (command: string) => boolean;
@@ -53,6 +57,7 @@ export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld)
   return [
     ...looseName(route),
     ...looseBraces(route),
+    ...looseToolsets(route, world),
     ...(secret.kind === 'insecure' ? looseTools(route, world) : []),
     ...looseJob(route, world),
     ...looseScript(route, world),
@@ -97,6 +102,14 @@ function openIn(held: Json, path: ConfigPath): EntryFinding[] {
   if (token === undefined) return [];
   const message = `has ${path.join('.')} with "${token}", which stays as it is: a token has letters, digits, "_" and "."; let a script rename the field`;
   return [{ path, message, code: 'template-hyphen' }];
+}
+
+function looseToolsets({ toolsets = [] }: Route, { toolsetNames, unknownToolsets }: RouteWorld): EntryFinding[] {
+  return unknownToolsets(toolsets).map((name) => {
+    const cure = meantOr(name, toolsetNames, `known are ${toolsetNames.join(', ')}`);
+    const message = `lists the toolset "${name}", which does not exist; ${cure}`;
+    return { path: ['toolsets', toolsets.indexOf(name)], message, code: 'toolset-unknown' };
+  });
 }
 
 /** Otherwise anyone who reaches the port could use an agent whose calls need no approval. */

@@ -6,6 +6,8 @@ import {
   resolveToolsets,
   serversOf,
   toolFilter,
+  toolsetNames,
+  unknownToolsets,
   webhookToolset,
 } from '../../../machines/agent/toolset.ts';
 
@@ -59,6 +61,16 @@ t.test('DIS-5 · a list replaces the default; unknown and restricted names are d
     { name: 'terminal', why: 'not for webhook runs' },
     { name: 'nope', why: 'unknown toolset' },
   ]);
+  t.end();
+});
+
+t.test('DIS-5 · CFG-2 · a name that means nothing is unknown; a pattern may be meant for a later server', (t) => {
+  t.same(unknownToolsets(['agent-webhook', 'agnet-webhook', 'mcp-*', 'mcp-nope', 'terminal'], servers), [
+    'agnet-webhook',
+    'mcp-nope',
+  ]);
+  t.match(toolsetNames(['files']), ['agent-webhook', 'web', 'vision', 'mcp']);
+  t.ok(toolsetNames(['files']).includes('mcp-files'));
   t.end();
 });
 
