@@ -4,8 +4,10 @@
  * @see CLI-1 and HOME-4 in docs/specification.md
  */
 
+import { bindingFault, whyUnbound } from '../../actors/binding.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
 import { placedPaths } from '../../actors/socket-place.ts';
+import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { editConfig, editVariable, valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { homePaths } from '../../machines/config/profile.ts';
@@ -95,16 +97,22 @@ function hasGlobalSecret(standing: Standing, variables: ReadonlySet<string>): bo
 /** Writes the answers and reports each change; complains and returns undefined if nothing could be written. */
 async function write(context: CommandContext, given: Answers): Promise<readonly string[] | undefined> {
   const paths = homePaths(context.home);
-  await ensurePrivateFolder(paths.home);
   const before = await configText(context);
   const standing = standingIn(before);
   const variables = await variablesOf(context);
   const hasGlobal = hasGlobalSecret(standing, variables);
   const answers = withRouteSecrets(given, standing, { variables, hasGlobal, generate: () => secretOf('generate') });
-  if (editConfig(before, editsOf(answers, standing, variables)) === undefined) {
+  const draft = editConfig(before, editsOf(answers, standing, variables));
+  if (draft === undefined) {
     refuse(context, `${paths.config} is not YAML, or a key on the way is no mapping; see \`agent config check\``, 1);
     return undefined;
   }
+  const problem = await problemOf(context, answers, draft);
+  if (problem !== undefined) {
+    refuse(context, `${problem}; nothing was written`, 1);
+    return undefined;
+  }
+  await ensurePrivateFolder(paths.home);
   const told: string[] = [];
   const keep = async (secret: string | undefined, { variable, refersAt, replaces }: SecretPlace): Promise<void> => {
     if (secret === undefined) return;
@@ -133,6 +141,32 @@ async function write(context: CommandContext, given: Answers): Promise<readonly 
   });
   if (changed) told.unshift(`Wrote ${paths.config}.`);
   return told.length > 0 ? told : ['Nothing needs to be changed.'];
+}
+
+/** Findings that depend on secrets, which are written with the file. */
+const ofSecrets: ReadonlySet<string> = new Set(['secret-unresolved', 'secret-weak', 'route-secret-missing']);
+/** The flag to change, by the text of a finding. */
+const flagOf: readonly (readonly [RegExp, string])[] = [
+  [/agent\.model\.base_url/, '--model-url'],
+  [/agent\.model|agent-model-missing/, '--model-provider, --model-url and --model-name'],
+  [/agent-command-missing/, '--agent-command'],
+  [/toolset-unknown/, '--toolsets'],
+];
+
+/** Why the answers would make a configuration that cannot start, with the flag to change; undefined if they would not. */
+async function problemOf(context: CommandContext, { host }: Answers, draft: string): Promise<string | undefined> {
+  const unbound = host === undefined ? undefined : await bindingFault(host, 0);
+  if (unbound !== undefined) return `--host "${host}": ${whyUnbound(unbound)}`;
+  const stops = ({ severity, code }: Diagnostic): boolean =>
+    (severity === 'error' && !ofSecrets.has(code)) || code === 'toolset-unknown';
+  const words = ({ message, code }: Diagnostic): string => `${message} [${code}]`;
+  const before = new Set((await context.ask('config.check')).map(words));
+  const found = (await context.ask('config.check', { text: draft })).find(
+    (one) => stops(one) && !before.has(words(one)),
+  );
+  if (found === undefined) return undefined;
+  const flag = flagOf.find(([fits]) => fits.test(words(found)))?.[1];
+  return `${flag === undefined ? '' : `${flag}: `}${words(found)}`;
 }
 
 /** A running gateway reads the change; otherwise one is started. */

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import t from 'tap';
 import { parse } from 'yaml';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
@@ -106,6 +106,24 @@ t.test('CLI-2 · CLI-1 · flags that contradict each other, are empty or of anot
     t.match(result.stderr, text, words.join(' '));
   }
   t.equal(readFileSync(`${home.path}/config.yaml`, 'utf8'), written, 'nothing was written');
+  const unusable: readonly (readonly [string, RegExp])[] = [
+    [
+      '--runner model',
+      /--model-provider, --model-url and --model-name: .*\[agent-model-missing\]; nothing was written/,
+    ],
+    ['--model-provider anthropic --model-url not-a-url --model-name m', /--model-url: .*\[agent-endpoint\]/],
+    ['--model-url https://m.example', /--model-url and --model-name: .*lacks "provider"/],
+    ['--runner command', /--agent-command: .*\[agent-command-missing\]/],
+    ['--host 192.0.2.1', /--host "192\.0\.2\.1": no interface of this machine/],
+    ['--route r --toolsets agnet-webhook', /--toolsets: .*did you mean "agent-webhook"\? \[toolset-unknown\]/],
+  ];
+  for (const [flags, why] of unusable) {
+    const result = await askCli(['gateway', 'setup', '--secret', 'generate', ...flags.split(' ')], home.path);
+    t.equal(result.code, 1, flags);
+    t.match(result.stderr, why, flags);
+  }
+  t.equal(readFileSync(`${home.path}/config.yaml`, 'utf8'), written, 'nothing was written');
+  t.notOk(existsSync(`${home.path}/.env`), 'no secret either');
   const broken = makeHome(t, { 'config.yaml': 'platforms: 5\n' });
   t.equal((await askCli(['gateway', 'setup', '--enable'], broken.path)).code, 1);
   t.equal(readFileSync(`${broken.path}/config.yaml`, 'utf8'), 'platforms: 5\n');
