@@ -13,6 +13,7 @@ import { type InterpolationScope, interpolate, unresolvedReference } from './int
 import { inspectorSchema } from './schema.ts';
 import { weaknessOf } from './secret-strength.ts';
 import type { InspectorSettings, PageUser } from './settings.ts';
+import { resolvedProblem } from './validate.ts';
 
 export function readInspector(findings: Findings, written: JsonObject, scope: InterpolationScope): InspectorSettings {
   const { enabled, host, port, public_url } = declared(inspectorSchema, written);
@@ -23,12 +24,18 @@ export function readInspector(findings: Findings, written: JsonObject, scope: In
     findings.report({ path: ['inspector', 'users'], message, code: 'public-url-missing' }, { kind: 'home' }, 'warning');
   }
   const users = isUnread.has('users') ? [] : readUsers(findings, objectAt(written, 'users'), scope);
+  const publicUrl = isUnread.has('public_url') || public_url === undefined ? undefined : interpolate(public_url, scope);
+  const wrong =
+    typeof publicUrl === 'string'
+      ? resolvedProblem('inspector.public_url', publicUrl, inspectorSchema.properties.public_url)
+      : undefined;
+  if (wrong !== undefined) findings.report({ path: ['inspector', 'public_url'], ...wrong });
   return defined({
     enabled,
     host,
     port,
     scrapeToken: readScrapeToken(findings, written.scrape_token, scope),
-    publicUrl: isUnread.has('public_url') || public_url === undefined ? undefined : new URL(public_url).origin,
+    publicUrl: typeof publicUrl !== 'string' || wrong !== undefined ? undefined : new URL(publicUrl).origin,
     users: users.length === 0 ? undefined : users,
   });
 }

@@ -34,6 +34,8 @@ export interface RouteContext {
   readonly publicUrl?: string | undefined;
   /** The global fallback secret. */
   readonly secret?: string;
+  /** The names that the secret refers to as it is written; absent if it was not interpolated. */
+  readonly referred?: readonly string[];
   /** The listener's bind address. */
   readonly host: string;
   /** Whether a weak secret is only a warning when the listener is bound outside loopback. */
@@ -377,7 +379,7 @@ function secretOf(
   const path = written.secret === undefined ? [] : ['secret'];
   const unset = texts.map(unresolvedReference).find((name) => name !== undefined);
   if (unset !== undefined) {
-    refuse(path, whyUnresolved(unset, written.secret, context.source), 'secret-unresolved');
+    refuse(path, whyUnresolved(unset, written.secret, context), 'secret-unresolved');
     return undefined;
   }
   if (!texts.includes(insecureSecret)) return { kind: 'shared', secret, ...(older.length === 0 ? {} : { older }) };
@@ -399,11 +401,17 @@ function secretOf(
 }
 
 /** An unresolved reference as the key would be readable by everyone in the documentation. */
-function whyUnresolved(name: string, own: unknown, source: RouteContext['source']): string {
+function whyUnresolved(name: string, own: unknown, { source, referred }: RouteContext): string {
   if (own === undefined) return `has no secret of its own and the global one refers to "${name}", which is not set`;
+  if (referred !== undefined && !referred.includes(name)) return `has a secret from a variable ${rescanned(name)}`;
   return source === 'dynamic'
     ? `has a secret that refers to "${name}", and references are not read in the subscriptions file; write the secret itself`
     : `has a secret that refers to "${name}", which is not set; set ${name} in the profile's .env or in the environment`;
+}
+
+/** Why a reference within the value of a variable is not resolved, after the words for the variable. */
+export function rescanned(name: string): string {
+  return `whose value holds "\${${name}}", and values of variables are not read for references; write the secret itself into the variable`;
 }
 
 function milliseconds(seconds: number): number {

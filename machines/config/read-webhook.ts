@@ -9,19 +9,21 @@ import { defaultProfile, type ProfileName } from '../base/names.ts';
 import type { DiagnosticScope } from './diagnostic.ts';
 import type { ConfigPath } from './document.ts';
 import type { Findings } from './findings.ts';
-import { type InterpolationScope, interpolate, unresolvedReference } from './interpolate.ts';
+import { type InterpolationScope, interpolate, unresolvedReference, variablesIn } from './interpolate.ts';
 import { keysOfTheHome, variablesOfTheHome } from './profile-keys.ts';
 import {
   type FilterChecker,
   isHeaderSafe,
   readRoute,
+  rescanned,
   unsafeSecret,
   weakOutside,
   weakSecretCode,
 } from './read-route.ts';
 import type { RouteWithSecret } from './route.ts';
 import type { WebhookSettings } from './settings.ts';
-import { readListener, webhookKey } from './webhook-settings.ts';
+import { resolvedProblem } from './validate.ts';
+import { listenerKeys, readListener, webhookKey } from './webhook-settings.ts';
 
 export interface WebhookSource {
   readonly profile: ProfileName;
@@ -59,6 +61,7 @@ export function readWebhook(findings: Findings, source: WebhookSource): WebhookR
     findings.reportOutside(isNamed ? envFileOf(source) : variable, found);
   }
   if (isNamed) reportKeysOfTheHome(findings, source);
+  else reportPublicUrl(findings, { webhook, publicUrl: listener.settings.publicUrl });
   const own = listener.settings.secret;
   const { host, allowWeakSecrets = false } = source.listener ?? listener.settings;
   reportSecret(findings, source, {
@@ -113,6 +116,16 @@ function reportKeysOfTheHome(findings: Findings, source: WebhookSource): void {
   }
 }
 
+function reportPublicUrl(
+  findings: Findings,
+  { webhook, publicUrl }: { readonly webhook: JsonObject; readonly publicUrl: string | undefined },
+): void {
+  const path = keyPath('public_url', webhookKey(webhook, 'public_url')?.under);
+  if (publicUrl === undefined || findings.isRefused(path)) return;
+  const wrong = resolvedProblem(path.join('.'), publicUrl, listenerKeys.public_url);
+  if (wrong !== undefined) findings.report({ path, ...wrong });
+}
+
 /** Reports a global secret that is an unset reference, weak, or unsafe in a header. */
 function reportSecret(
   findings: Findings,
@@ -137,7 +150,9 @@ function reportSecret(
       const message = `WEBHOOK_SECRET refers to "${unset}", and references are not read in variables; write the secret itself`;
       findings.reportOutside(placeOfVariable(source), { message, code });
     } else {
-      const message = `the global webhook secret refers to "${unset}", which is not set; set ${unset} in .env or in the environment`;
+      const message = variablesIn(webhookKey(webhook, 'secret')?.value ?? '').includes(unset)
+        ? `the global webhook secret refers to "${unset}", which is not set; set ${unset} in .env or in the environment`
+        : `the global webhook secret comes from a variable ${rescanned(unset)}`;
       findings.report({ path, message, code });
     }
   }
@@ -183,6 +198,7 @@ function readRoutes(
     const read = readRoute(name, resolved, {
       source: 'static',
       profile: source.profile,
+      referred: variablesIn(own ?? ''),
       host: isHostUnread(findings, isNamed) ? loopback : host,
       allowWeakSecrets,
       unread,

@@ -94,7 +94,8 @@ export const inspectorSchema = {
     scrape_token: { ...text, minLength: 1, description: 'What /metrics and /ready ask for as a bearer token.' },
     public_url: {
       ...text,
-      pattern: '^https://[^/?#@]+/?$',
+      // A reference is checked once it is resolved.
+      pattern: '^https://[^/?#@]+/?$|\\$\\{',
       description: 'Where a proxy serves the page by HTTPS, such as https://agent.example.com.',
     },
     users: {

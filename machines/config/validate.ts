@@ -5,6 +5,7 @@
 
 import type { Json } from '../base/json.ts';
 import { type Schema, type Violation, violationsOf } from './check-schema.ts';
+import { unresolvedReference } from './interpolate.ts';
 import { meantOr } from './nearest.ts';
 import type { EntryFinding } from './server-entry.ts';
 
@@ -62,11 +63,31 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
     case 'exclusiveMinimum':
       return wrong(`${name} must be > ${String(asks)}`);
     case 'pattern':
-      return wrong(`${name} must match pattern "${String(asks)}"`);
+      return wrong(`${name} ${formOf(schema)}`);
     case 'items':
     case 'properties':
       return wrong(`${name} is not allowed`);
   }
+}
+
+/** What the form of a text must be, in words if the schema has some. */
+function formOf({ description, pattern }: Schema): string {
+  return description === undefined ? `must match pattern "${pattern}"` : `has the wrong form; it says: ${description}`;
+}
+
+/** What is wrong with an address whose references were resolved; undefined if it has the form of its schema. */
+export function resolvedProblem(
+  key: string,
+  resolved: string,
+  schema: Schema & { readonly pattern: string },
+): Pick<EntryFinding, 'message' | 'code'> | undefined {
+  const unset = unresolvedReference(resolved);
+  if (unset !== undefined) {
+    const message = `${key} refers to "${unset}", which is not set; set ${unset} in .env or in the environment`;
+    return { message, code: 'variable-unset' };
+  }
+  if (new RegExp(schema.pattern).test(resolved) && URL.canParse(resolved)) return undefined;
+  return { message: `"${key}" ${formOf(schema)}`, code: 'wrong-value' };
 }
 
 /** What a value is; for a word that means true or false in other YAML versions, what to write. */

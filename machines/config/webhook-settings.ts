@@ -22,7 +22,8 @@ export const listenerKeys = {
   secret: { ...text, description: 'Global fallback secret.' },
   public_url: {
     ...text,
-    pattern: '^https?://[^/?#]+(?:/[^?#]*)?$',
+    // A reference is checked once it is resolved.
+    pattern: '^https?://[^/?#]+(?:/[^?#]*)?$|\\$\\{',
     description:
       'Where senders reach this listener, such as https://hooks.example.com: the address that is shown to paste, and that some sources sign.',
   },

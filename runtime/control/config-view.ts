@@ -10,8 +10,10 @@ import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
 import { parseDocument } from '../../machines/config/document.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
+import { runVariables } from '../../machines/config/program-variables.ts';
 import { configSchema } from '../../machines/config/schema.ts';
 import { shownSettings } from '../../machines/config/shown-settings.ts';
+import { isPlace } from '../../machines/mcp/foreign-references.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
 import type { Result } from './contract.ts';
@@ -28,7 +30,15 @@ export async function showConfig(source: HomeSource, profile: ProfileName): Prom
   );
   return {
     file: configFile(profile),
-    settings: rows.map((row) => (typeof row.value === 'string' ? { ...row, value: redactor.text(row.value) } : row)),
+    settings: rows.map(({ variables = [], ...row }) => {
+      // Places and the variables of a run are set by the gateway.
+      const named = variables.filter(({ name }) => !isPlace(name) && !runVariables.some((one) => one === name));
+      return {
+        ...row,
+        ...(named.length === 0 ? {} : { variables: named }),
+        ...(typeof row.value === 'string' ? { value: redactor.text(row.value) } : {}),
+      };
+    }),
   };
 }
 

@@ -7,6 +7,15 @@ import { secret, webhookConfig } from '../support/webhook-home.ts';
 
 const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
+t.test('CLI-6 · INT-2 · places are shown as set by the gateway, not as variables', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': 'agent: {runner: command, command: ["${userHome}${/}agent", "${AGENT_RUN_ID}", "${UNSET_X}"]}\n',
+  });
+  const { stdout } = await askCli(['config', 'show', 'agent.command'], home.path);
+  t.match(stdout, /UNSET_X is not set/);
+  t.notMatch(stdout, /(?:userHome|\/|RUN_ID) is not set/);
+});
+
 t.test(
   'CLI-2 · CLI-6 · CON-4 · every read command gives data with --json, of the law’s shape, and text without',
   async (t) => {

@@ -78,8 +78,34 @@ t.test('SEC-1 · users of the page have a strong password, and one who has none 
     ['public-url-missing', 'secret-weak', 'secret-unresolved'],
   ]);
   t.match(reading('{public_url: "http://agent.example.com"}'), [undefined, [], ['wrong-value']]);
+  const variable = '{public_url: "${PU}"}';
+  t.same(reading(variable, { PU: 'https://agent.example.com' }), ['https://agent.example.com', [], []]);
+  for (const wrong of ['http://agent.example.com', 'https://a b', 'nope']) {
+    t.same(reading(variable, { PU: wrong }), [undefined, [], ['wrong-value']], wrong);
+  }
+  t.same(reading(variable), [undefined, [], ['variable-unset']]);
   t.match(reading('{users: {"two words": {password: x}}}'), [undefined, [], Array]);
   t.match(reading('{users: {maya: {password: x, role: god}}}'), [undefined, [], Array]);
+  t.end();
+});
+
+t.test('INT-1 · SIG-1 · an address is checked once its references are resolved, and values are not read again', (t) => {
+  const reading = (extra: string, vars: Record<string, string>) => {
+    const { settings, diagnostics } = read(`platforms: {webhook: {enabled: true, extra: ${extra}}}`, vars);
+    return [settings.webhook.publicUrl, ...diagnostics.map(({ message }) => message)];
+  };
+  const variable = '{host: localhost, public_url: "${PU}"}';
+  t.same(reading(variable, { PU: 'https://hooks.example.com/a' }), ['https://hooks.example.com/a']);
+  t.match(
+    reading(variable, { PU: 'nope' })[1],
+    /public_url" has the wrong form; it says: Where senders reach .*such as/,
+  );
+  t.match(reading(variable, {})[1], /public_url refers to "PU", which is not set; set PU in \.env/);
+  const secret = { S: 'a-long-enough-${X}-secret' };
+  const again = /from a variable whose value holds "\$\{X\}", and values of variables are not read for references/;
+  t.match(reading('{host: localhost, routes: {r: {secret: "${S}"}}}', secret)[1], again);
+  t.match(reading('{host: localhost, secret: "${S}"}', secret)[1], again);
+  t.match(reading('{host: localhost, secret: "${X}"}', secret)[1], /refers to "X", which is not set/);
   t.end();
 });
 
