@@ -19,7 +19,7 @@ export interface KeeperSettings {
   readonly clock?: { readonly nowMs: () => number; readonly differs: (message: string) => void };
   /** Milliseconds of a clock that only rises. */
   readonly steadyMs?: () => number;
-  /** Called for every refused commit. */
+  /** Called for every refused commit, and for every `take` that failed. */
   readonly refused: (reason: Fault) => void;
 }
 
@@ -70,6 +70,8 @@ export interface JournalKeeper {
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
   /** `commit` for the hot path: calls back exactly once, possibly before it returns. */
   submit(writes: readonly Write[], settled: Settled, anew?: Anew): void;
+  /** Reports that the journal failed to take work. */
+  refused(reason: Fault): void;
   /** Calls back with the writes of every successful commit until the returned function is called. */
   watch(landed: (writes: readonly Write[]) => void): () => void;
   /** The commits submitted before `submitAll` returns are on disk together or not at all. */
@@ -283,6 +285,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     },
 
     submit,
+    refused: settings.refused,
     watch(landed) {
       watchers.add(landed);
       return () => watchers.delete(landed);

@@ -184,6 +184,8 @@ export interface PostgresJournalSettings {
   readonly outcomeMs?: number;
   /** A connection counts as broken if a query has no answer for so many milliseconds. */
   readonly answerMs?: number;
+  /** Called when the writing connection has ended; a `probe` replaces it. */
+  readonly cut?: () => void;
 }
 
 interface Database extends Required<PostgresJournalSettings> {
@@ -200,6 +202,7 @@ export async function openPostgresJournal(settings: PostgresJournalSettings): Pr
     alone: false,
     outcomeMs: outcomePatienceMs,
     answerMs: answerTimeoutMs,
+    cut() {},
     ...settings,
     place: placeOf(settings.url),
   };
@@ -291,6 +294,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
   pool.on('error', () => {});
   const sessions = createSessions(() => reach(url, Math.min(answerMs, sessionAnswerMs)));
   let { client: writer, backend } = first;
+  noticeEnd(writer);
   let stopped: Fault | undefined;
   let closing: Promise<void> | undefined;
   const ending = new AbortController();
@@ -311,12 +315,18 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     return mine;
   }
 
+  /** An idle connection would otherwise be replaced only after a commit was refused. */
+  function noticeEnd(client: Client): void {
+    client.once('end', () => client === writer && closing === undefined && database.cut());
+  }
+
   /** Replaces the writing connection; resolves with the fault if that fails. */
   async function connectAgain(): Promise<Fault | undefined> {
     void writer.end().catch(() => {});
     const again = await connect(database, backend);
     if (!again.ok) return again.fault;
     ({ client: writer, backend } = again.value);
+    noticeEnd(writer);
     return undefined;
   }
 

@@ -16,8 +16,10 @@ export interface JournalContext {
 }
 
 export type JournalEvent =
-  /** A commit was refused. */
-  { readonly type: 'journal.refused'; readonly fault: string };
+  /** A commit was refused, or work could not be taken. */
+  | { readonly type: 'journal.refused'; readonly fault: string }
+  /** The connection to the store has ended. */
+  | { readonly type: 'journal.cut' };
 
 /** Reported to the supervisor. */
 export type JournalFact =
@@ -85,6 +87,7 @@ export const journalMachine = setup({
       tags: ['resting', 'serving'],
       on: {
         'journal.refused': { target: 'unavailable', actions: { type: 'rememberFault', params: ({ event }) => event } },
+        'journal.cut': 'opening',
       },
       after: { heartbeat: { target: 'keeping' } },
     },
@@ -104,6 +107,7 @@ export const journalMachine = setup({
       },
       on: {
         'journal.refused': { target: 'unavailable', actions: { type: 'rememberFault', params: ({ event }) => event } },
+        'journal.cut': 'opening',
       },
     },
     unavailable: {

@@ -215,7 +215,7 @@ async function take<In extends 'deliveries' | 'groups' | 'runs'>(
     for (const one of taken.value) ports.recovered(one);
     return taken.value;
   }
-  ports.log.log('error', taken.fault.message, { code: taken.fault.code });
+  ports.keeper.refused(taken.fault);
   return [];
 }
 

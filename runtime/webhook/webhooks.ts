@@ -180,6 +180,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       return openPostgresJournal({
         url: postgres?.url ?? '',
         ...(postgres === undefined ? {} : { pool: postgres.pool }),
+        cut: () => root().system.get('journal')?.send({ type: 'journal.cut' }),
       });
     },
     owner: isShared ? (settings().gateway.node ?? `${hostname()}:${paths.home}`) : paths.home,

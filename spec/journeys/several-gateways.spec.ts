@@ -188,6 +188,25 @@ t.test(
 );
 
 t.test(
+  'SCA-2 · OBS-1 · a gateway whose connections are cut while it is idle accepts the next event',
+  { skip: withoutPostgres },
+  async (t) => {
+    const { daemons, rows, send } = await startCluster(t, 1);
+    const writers = `from pg_locks where locktype = 'advisory' and classid = hashtext('agent_gateway')::oid
+      and objid = hashtext(current_schema)::oid`;
+    const [{ pid } = {}] = await rows(`select pid ${writers}`);
+    await rows(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'agent'
+      and datname = current_database()`);
+    await until(async () => (await rows(`select 1 ${writers} and pid <> ${pid}`)).length === 1);
+    t.equal(await send(0, 'run', { n: 'next' }), '202 accepted');
+    t.same(
+      daemons[0]?.log.filter(({ level, message }) => level === 'error' && /not queryable/.test(message)),
+      [],
+    );
+  },
+);
+
+t.test(
   'SCA-1 · DLV-4 · DIS-3 · over all gateways a chat keeps its order and a route its concurrency',
   { skip: withoutPostgres },
   async (t) => {

@@ -210,6 +210,31 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     }
   });
 
+  t.test('SCA-2 · a writing connection that ends while nothing is written is reported and replaced', async (t) => {
+    const url = await postgres.url();
+    let cuts = 0;
+    const journal = got(
+      await openPostgresJournal({
+        url,
+        cut: () => {
+          cuts += 1;
+        },
+      }),
+    );
+    const locks = `from pg_locks where locktype = 'advisory' and classid = hashtext('agent_gateway')::oid
+      and objid = hashtext(current_schema)::oid`;
+    for (const nth of [1, 2]) {
+      await postgres.run(url, `select pg_terminate_backend(pid) ${locks}`);
+      while (cuts < nth) await turn();
+      t.same(await Promise.all([journal.probe(), journal.commit([put(`k${nth}`)])]), [
+        undefined,
+        { kind: 'committed' },
+      ]);
+    }
+    await journal.close();
+    t.equal(cuts, 2, 'not when the journal is closed');
+  });
+
   t.test('DUR-1 · SCA-1 · what a take held although its answer was lost is taken once more', async (t) => {
     const way = await postgres.lossy();
     const journal = await open(way.url(await postgres.url()));

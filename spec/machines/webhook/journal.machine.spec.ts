@@ -55,6 +55,7 @@ async function stage(t: Test) {
       await turn();
     },
     refuse: (why: string) => parent.system.get('journal')?.send({ type: 'journal.refused', fault: why }),
+    cut: () => parent.system.get('journal')?.send({ type: 'journal.cut' }),
     state: () => parent.system.get('journal')?.getSnapshot().value,
     context: () => parent.system.get('journal')?.getSnapshot().context,
   };
@@ -114,6 +115,22 @@ t.test('DUR-1 · a refused commit makes it unavailable at once, also while it is
   t.equal(one.state(), 'keeping');
   one.refuse('read-only');
   t.equal(one.state(), 'unavailable');
+});
+
+t.test('SCA-2 · a connection that has ended is replaced at once; until then the journal is not ready', async (t) => {
+  const one = await stage(t);
+  await one.start();
+  one.cut();
+  t.equal(one.state(), 'opening');
+  await turn();
+  t.same([one.state(), one.asked, one.reported], ['ready', ['open', 'open'], []]);
+  one.clock.increment(heartbeatMs);
+  one.breaks('away');
+  one.cut();
+  await turn();
+  t.same([one.state(), one.reported], ['unavailable', [['away', 1]]]);
+  one.cut();
+  t.equal(one.state(), 'unavailable', 'it waits for its next try');
 });
 
 t.test('DUR-1 · a session that cannot be renewed is begun anew', async (t) => {

@@ -56,7 +56,7 @@ async function left(...records: readonly (readonly [Collection, string, object])
 }
 
 async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
-  const { keeper } = await openKeeper(journal);
+  const { keeper, refused } = await openKeeper(journal);
   const runs = fakeWard<RunInput>();
   const groups = fakeWard<GroupInput>();
   const deliveries = fakeWard<DeliveryInput>();
@@ -102,6 +102,7 @@ async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
     bursts,
     runs,
     lines,
+    refused,
     spawned: () => ({ runs: inputs(runs), groups: inputs(groups), deliveries: inputs(deliveries) }),
   };
 }
@@ -464,5 +465,5 @@ t.test('DUR-1 · a journal that is not open, or refuses, leaves everything as it
   await other.endSession(over.keeper.session() ?? '');
   await resumeWork(over.ports);
   t.same(over.spawned(), nothing);
-  t.match(over.lines[0], ['error', /session .* has ended/]);
+  t.match(over.refused[0], { code: 'journal-session-ended' }, 'as a refused commit is');
 });
