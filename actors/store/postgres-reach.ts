@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { codeOf } from './postgres-schema.ts';
+import { codeOf, refuseMisread } from './postgres-schema.ts';
 
 export const connectTimeoutMs = 10_000;
 /**
@@ -29,6 +29,7 @@ const endPauseMs = 20;
  * @param answerMs how long a query waits for its answer; 0 for no limit
  */
 export async function reach(url: string, answerMs = answerTimeoutMs): Promise<Client> {
+  refuseMisread(url);
   const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: connectTimeoutMs,

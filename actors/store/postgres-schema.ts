@@ -6,6 +6,7 @@
 
 import type { ClientBase } from 'pg';
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
+import { databaseUrlProblem } from '../../machines/config/database-url.ts';
 
 /** Incremented with each change of the tables. */
 export const schemaVersion = 5;
@@ -53,7 +54,7 @@ const tables = `
   insert into agent_meta values ('schema', ${schemaVersion})
     on conflict (name) do update set value = greatest(agent_meta.value, excluded.value)`;
 
-/** Carries the fault of unusable tables through a rejection. */
+/** Carries the fault of an unusable database through a rejection. */
 export class InvalidSchema extends Error {
   readonly fault: Fault;
 
@@ -92,14 +93,22 @@ function otherVersion(place: string, version: number): Fault {
   );
 }
 
+const setting = 'gateway.postgres.url';
+
+/** Throws the fault of a URL that the client would misread; without one it would connect to a database of this machine. */
+export function refuseMisread(url: string): void {
+  const problem = databaseUrlProblem(url);
+  if (problem === undefined) return;
+  throw new InvalidSchema(
+    fault('journal-unreadable', `${setting} ${problem}; \`agent config check\` says what to correct`),
+  );
+}
+
 /** The database's URL without user and password. */
 export function placeOf(url: string): string {
-  try {
-    const { host, pathname, searchParams } = new URL(url);
-    return `postgres://${searchParams.get('host') ?? host}${pathname}`;
-  } catch {
-    return 'gateway.postgres.url';
-  }
+  if (databaseUrlProblem(url) !== undefined) return setting;
+  const { host, pathname, searchParams } = new URL(url);
+  return `postgres://${searchParams.get('host') ?? host}${pathname}`;
 }
 
 export interface Migrated {

@@ -7,6 +7,7 @@
 
 import { defined, isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
 import { checkAgent, interpolateAgent, readAgent } from './agent-settings.ts';
+import { databaseUrlProblem } from './database-url.ts';
 import { declared } from './declared.ts';
 import type { Diagnostic, DiagnosticScope } from './diagnostic.ts';
 import { createFindings, type Findings } from './findings.ts';
@@ -250,12 +251,13 @@ function readDatabase(findings: Findings, written: JsonObject, scope: Interpolat
   const path = ['gateway', 'postgres', 'url'];
   const url = typeof given === 'string' ? (interpolate(given, scope) as string) : '';
   const unset = unresolvedReference(url);
-  if (unset !== undefined || !/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
+  const problem = databaseUrlProblem(url);
+  if (unset !== undefined || problem !== undefined) {
     const why =
       unset !== undefined
         ? `refers to "${unset}", which is not set`
         : typeof given === 'string'
-          ? 'is no URL of a Postgres database'
+          ? problem
           : 'is missing';
     const message = `gateway.postgres.url ${why}; write "\${DATABASE_URL}" and set DATABASE_URL=postgres://user:password@host/database in .env`;
     findings.report({ path, message, code: 'postgres-url-missing' }, { kind: 'home' });

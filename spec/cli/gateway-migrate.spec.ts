@@ -54,6 +54,24 @@ platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, secret: $
   },
 );
 
+t.test('SCA-1 · OBS-1 · a URL that would be misread is refused, and its password is shown nowhere', async (t) => {
+  const home = makeHome(t, {
+    '.env': "DATABASE_URL='postgres://agent:/s3cret@127.0.0.1:1/db'\n",
+    'config.yaml': 'gateway: {journal: postgres, postgres: {url: "${DATABASE_URL}"}}\n',
+  });
+  for (const words of [
+    ['gateway', 'migrate'],
+    ['journal', 'copy', '--to', 'postgres'],
+    ['config', 'check'],
+    ['doctor'],
+  ]) {
+    const { code, stdout, stderr } = await askCli(words, home.path);
+    t.equal(code, 1, words.join(' '));
+    t.match(stdout + stderr, /gateway\.postgres\.url/);
+    t.notMatch(stdout + stderr, /s3cret/);
+  }
+});
+
 t.test('SCA-1 · a journal in no database has no tables', async (t) => {
   t.match(await askCli(['gateway', 'migrate'], makeHome(t).path), { code: 1, stderr: /gateway\.journal is "lmdb"/ });
 });

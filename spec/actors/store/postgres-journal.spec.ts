@@ -458,7 +458,18 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
         ['SELF_SIGNED_CERT_IN_CHAIN', 'journal-unreadable', /sslrootcert/],
       ] as const)
         t.match(postgresFault('db', Object.assign(new Error('no'), { code: thrown })), { code, message });
-      t.equal(placeOf('no url'), 'gateway.postgres.url');
+      for (const url of [
+        '',
+        'no url',
+        'postgres://me:/hunter2@127.0.0.1/db',
+        'postgres://me:123/hunter2@127.0.0.1/db',
+      ]) {
+        t.equal(placeOf(url), 'gateway.postgres.url');
+        for (const refused of [await openPostgresJournal({ url }), await migratePostgresJournal(url)]) {
+          t.match(refused, { ok: false, fault: { code: 'journal-unreadable', message: /^gateway\.postgres\.url / } });
+          t.notMatch(JSON.stringify(refused), /hunter2/);
+        }
+      }
     },
   );
 

@@ -120,7 +120,19 @@ t.test(
     const url = 'postgres://me:hunter2@db/agent';
     const of = (written: string) => `{journal: postgres, postgres: {url: "${written}"}}`;
     t.same(reading(of('${DB}'), { DB: url }), [url]);
-    t.same(reading(of('postgres://db/agent')), ['postgres://db/agent'], 'without a password it may stand there');
+    t.same(reading(of('postgres://me@db/agent')), ['postgres://me@db/agent'], 'without a password it may stand there');
+    const socket = 'postgresql:///agent?host=/run/pg&user=me';
+    t.same(reading(of('${DB}'), { DB: socket }), [socket]);
+    for (const misread of [
+      'postgres://me:/hunter2@db/agent',
+      'postgres://me:123/hunter2@db/agent',
+      'postgres://me:1?hunter2@db/agent',
+      'postgres://me:1#hunter2@db/agent',
+      'postgres://me:hunter2#@db/agent',
+      'postgres:///hunter2',
+      'postgres://db/hunter2',
+    ])
+      t.same(reading(of('${DB}'), { DB: misread }), ['', 'error postgres-url-missing'], misread);
     t.same(reading(of(url)), [url, 'warning secret-in-config']);
     t.same(reading('{journal: postgres}'), ['', 'error postgres-url-missing']);
     t.same(reading(of('${DB}')), ['', 'error postgres-url-missing']);

@@ -43,7 +43,7 @@ t.test('CFG-2 · CLI-2 · what a route or a subscription names and is not there 
 t.test('SUB-2 · CLI-2 · subscriptions in a database are left unread, and that is no fault of the home', (t) => {
   const one = examined(t, {
     'config.yaml': `gateway: {journal: postgres, postgres: {url: "\${DB}"}}\nplatforms: {webhook: {enabled: true, secret: ${strong}, routes: {r: {cron_job: shared}}}}\n`,
-    '.env': 'DB=postgres://127.0.0.1:1/db\n',
+    '.env': 'DB=postgres://me@127.0.0.1:1/db\n',
     'cron/jobs.json': '[]',
   });
   const { choose } = createDocumentsInForce({ home: one.paths.home, log: { log: () => {}, warnOnce: () => {} } });

@@ -1,0 +1,18 @@
+/**
+ * Finds what is wrong with the URL of a Postgres database. A password with an unencoded "/", "?" or "#" ends the host too
+ * early, so that parts of the password would be taken for the host, the port or the database.
+ * @see CFG-2 and OBS-1 in docs/specification.md
+ */
+
+/** Returns the reason why the URL is refused, without quoting it; undefined if it can be used. */
+export function databaseUrlProblem(url: string): string | undefined {
+  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
+    return url.includes('@') ? `is no URL of a Postgres database; ${encode}` : 'is no URL of a Postgres database';
+  }
+  const { username, host, pathname, search, hash, searchParams } = new URL(url);
+  if (`${pathname}${search}${hash}`.includes('@')) return `has "@" behind the host; ${encode}`;
+  if (host === '' && !searchParams.has('host')) return `has no host; ${encode}`;
+  return username === '' && !searchParams.has('user') ? 'has no user' : undefined;
+}
+
+const encode = 'percent-encode / ? # @ and % of its password';
