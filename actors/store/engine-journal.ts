@@ -57,7 +57,7 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
   function submit(writes: readonly Write[], settled: Settled, anew?: Anew): void {
     const obstacle = unstorable(writes);
     if (obstacle !== undefined) {
-      settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) }, writes);
+      settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`), alone: true }, writes);
       return;
     }
     const commit = new Commit(host, writes, settled, anew);

@@ -119,9 +119,10 @@ export type CommitVerdict =
   | { readonly kind: 'stale'; readonly index: number; readonly standing?: StoredRecord }
   /**
    * The engine cannot write now: full disk, read-only folder, closed. Nothing may be acknowledged until a `probe` has
-   * succeeded. Also the answer to a key that cannot be stored: empty, or longer than 620 characters.
+   * succeeded. `alone`: the engine can write, and only this commit is refused: it has a key that cannot be stored (empty, or
+   * longer than 620 characters), or more events wait than fit in memory.
    */
-  | { readonly kind: 'unavailable'; readonly fault: Fault };
+  | { readonly kind: 'unavailable'; readonly fault: Fault; readonly alone?: true };
 
 export type Stale = Extract<CommitVerdict, { readonly kind: 'stale' }>;
 

@@ -19,7 +19,7 @@ export interface KeeperSettings {
   readonly clock?: { readonly nowMs: () => number; readonly differs: (message: string) => void };
   /** Milliseconds of a clock that only rises. */
   readonly steadyMs?: () => number;
-  /** Called for every refused commit, and for every `take` that failed. */
+  /** Called for every commit that the engine could not write, and for every `take` that failed. */
   readonly refused: (reason: Fault) => void;
 }
 
@@ -170,7 +170,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     journal.submit(
       isOwn ? writes : withReleases(writes),
       (verdict, judged) => {
-        if (verdict.kind === 'unavailable') settings.refused(verdict.fault);
+        if (verdict.kind === 'unavailable' && verdict.alone !== true) settings.refused(verdict.fault);
         settled(verdict, judged);
         if (verdict.kind === 'committed') for (const landed of watchers) landed(judged);
       },

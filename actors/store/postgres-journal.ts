@@ -8,6 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, Pool } from 'pg';
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
+import type { Json } from '../../machines/base/json.ts';
 import { tellUncaught } from './job.ts';
 import type { Anew, Collection, CommitVerdict, Journal, News, Settled, StoredRecord, Taken, Write } from './journal.ts';
 import { unstorable } from './ledger.ts';
@@ -30,6 +31,7 @@ import {
   claimColumns,
   claimName,
   finishedColumns,
+  isNewEvent,
   isRowKey,
   markEnd,
   markName,
@@ -49,6 +51,7 @@ import {
 } from './postgres-schema.ts';
 import { createSessions, newsText, tellAll } from './postgres-sessions.ts';
 import { isLock } from './session-locks.ts';
+import { weightOf } from './weight.ts';
 import { letters } from './work-index.ts';
 
 type Verdicts = ReturnType<typeof applied>['verdicts'];
@@ -57,10 +60,16 @@ interface Commit {
   readonly writes: readonly Write[];
   readonly settled: Settled;
   readonly anew?: Anew | undefined;
+  readonly bytes: number;
 }
 
-/** Commits of one transaction. */
+/** Commits of one transaction; it is closed after the commit that reaches the size. */
 const groupSize = 400;
+const groupBytes = 8 * 1024 * 1024;
+/** A group whose connection broke may have been too large for a slow database: the next ones are half as large, down to this. */
+const leastGroupBytes = 256 * 1024;
+/** Takes a slow database ten seconds, for which most senders wait. */
+const defaultWaitingBytes = 192 * 1024 * 1024;
 /** After a record that was assumed to be new existed, so many groups check first. */
 const carefulGroups = 10;
 /**
@@ -184,6 +193,8 @@ export interface PostgresJournalSettings {
   readonly outcomeMs?: number;
   /** A connection counts as broken if a query has no answer for so many milliseconds. */
   readonly answerMs?: number;
+  /** Events are refused while more bytes than this wait to be written. */
+  readonly waitingBytes?: number;
   /** Called when the writing connection has ended; a `probe` replaces it. */
   readonly cut?: () => void;
 }
@@ -202,6 +213,7 @@ export async function openPostgresJournal(settings: PostgresJournalSettings): Pr
     alone: false,
     outcomeMs: outcomePatienceMs,
     answerMs: answerTimeoutMs,
+    waitingBytes: defaultWaitingBytes,
     cut() {},
     ...settings,
     place: placeOf(settings.url),
@@ -285,6 +297,10 @@ async function connect({ url, place, alone, answerMs }: Database, earlier?: Back
 function createPostgresJournal(database: Database, first: Writer): Journal {
   const { url, place, outcomeMs, answerMs } = database;
   const closedFault = fault('journal-unavailable', `${place}: the journal is closed; nothing can be acknowledged`);
+  const busyFault = fault(
+    'journal-unavailable',
+    `${place}: more than ${Math.round(database.waitingBytes / 1024 ** 2)} MB of events wait to be written; send them again later, or use a faster database`,
+  );
   const pool = new Pool({
     connectionString: url,
     max: database.pool,
@@ -304,6 +320,9 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
   /** So many further groups assume nothing to be new. */
   let looksFor = 0;
   let lastGroupSize = 0;
+  let groupLimit = groupBytes;
+  /** Of the commits that wait and of those under way. */
+  let waitingBytes = 0;
   /** Collections of which a `take` without an answer may have taken records. */
   const doubted = new Set<Collection>();
   /** Other writes, in turn with the commits, on the one writing connection. */
@@ -374,17 +393,25 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
   async function landGroup(): Promise<void> {
     const group: Commit[] = [];
     let taken = 0;
-    while (taken < waiting.length && group.length < groupSize) group.push(...(waiting[taken++] ?? []));
+    let bytes = 0;
+    while (taken < waiting.length && group.length < groupSize && bytes < groupLimit) {
+      const together = waiting[taken++] ?? [];
+      group.push(...together);
+      bytes += bytesOf(together);
+    }
     waiting = waiting.slice(taken);
     lastGroupSize = group.length;
     let verdicts: Verdicts | undefined;
     if (stopped === undefined) {
       try {
         verdicts = await judged(group);
+        groupLimit = Math.min(groupBytes, 2 * groupLimit);
       } catch (thrown) {
+        if (!isAnswer(thrown)) groupLimit = Math.max(leastGroupBytes, groupLimit / 2);
         stopped = postgresFault(place, thrown);
       }
     }
+    waitingBytes -= bytes;
     const refused: CommitVerdict = { kind: 'unavailable', fault: stopped ?? closedFault };
     for (const [index, one] of group.entries()) {
       const { judged, verdict } = verdicts?.[index] ?? { judged: one.writes, verdict: refused };
@@ -498,17 +525,21 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
 
   function submitAll(commits: readonly Commit[]): void {
     waiting.push(commits);
+    waitingBytes += bytesOf(commits);
     underWay ??= drain();
   }
 
   function submit(writes: readonly Write[], settled: Settled, anew?: Anew): void {
     // A single such key would fail all commits of its group.
     const obstacle = unstorable(writes, isRowKey);
+    const bytes = writes.reduce((sum, write) => sum + ('value' in write ? weightOf(write.value as Json) : 0), 0);
     if (obstacle !== undefined)
-      settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) }, writes);
+      settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`), alone: true }, writes);
     else if (closing !== undefined) settled({ kind: 'unavailable', fault: closedFault }, writes);
-    else if (gathered === undefined) submitAll([{ writes, settled, anew }]);
-    else gathered.push({ writes, settled, anew });
+    else if (waitingBytes + bytes > database.waitingBytes && waitingBytes > 0 && writes.some(isNewEvent))
+      settled({ kind: 'unavailable', fault: busyFault, alone: true }, writes);
+    else if (gathered === undefined) submitAll([{ writes, settled, anew, bytes }]);
+    else gathered.push({ writes, settled, anew, bytes });
   }
 
   async function read<Row extends object>(name: string, text: string, values: readonly unknown[]): Promise<Row[]> {
@@ -689,6 +720,8 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     },
   };
 }
+
+const bytesOf = (commits: readonly Commit[]): number => commits.reduce((sum, { bytes }) => sum + bytes, 0);
 
 /** Sorts after every key. */
 const afterAll = '\u{10ffff}';

@@ -86,9 +86,11 @@ const collections = Object.keys(letters) as Collection[];
 
 /** An event, or a claim for one: it hardly ever exists before. */
 function isNew(write: Write): boolean {
-  if (write.kind === 'claim') return (write.event ?? write.keptWith) !== undefined;
-  return write.kind === 'put' && write.collection === 'events' && write.expect === 'absent';
+  return write.kind === 'claim' ? (write.event ?? write.keptWith) !== undefined : isNewEvent(write);
 }
+
+export const isNewEvent = (write: Write): boolean =>
+  write.kind === 'put' && write.collection === 'events' && write.expect === 'absent';
 
 /** The names of the claims and the keys of the records that commits touch, except those assumed to be new. */
 export function touchedBy(commits: readonly { readonly writes: readonly Write[] }[], takesForNew: boolean) {

@@ -61,6 +61,8 @@ t.test('DUR-1 · a store that does not open says why, and is asked again', async
 t.test('DUR-1 · every refused commit is told of, with its reason', async (t) => {
   const { keeper, journal, refused } = stage();
   await keeper.open();
+  t.match(await keeper.commit([{ kind: 'put', collection: 'runs', key: '', value: {} }]), { kind: 'unavailable' });
+  t.same(refused, [], 'but not of one that is refused by itself');
   await journal.close();
   t.match(await keeper.commit(write), { kind: 'unavailable' });
   t.same(refused, ['journal-unavailable']);

@@ -541,6 +541,34 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     await Promise.all([one.close(), other.close()]);
   });
 
+  t.test(
+    'SCA-1 · large events are written in groups of bounded size, and refused before they fill the memory',
+    async (t) => {
+      const url = await postgres.url();
+      const journal = got(await openPostgresJournal({ url, waitingBytes: 20_000_000 }));
+      const event = (nth: number, collection: 'events' | 'runs' = 'events'): Write => ({
+        ...(put(`k${nth}`) as Put),
+        collection,
+        value: { body: 'x'.repeat(1_000_000) } as never,
+      });
+      const verdicts = await Promise.all(Array.from({ length: 30 }, (_, nth) => journal.commit([event(nth)])));
+      const refused = verdicts.filter(({ kind }) => kind !== 'committed');
+      t.match(
+        [verdicts.length - refused.length, refused[0]],
+        [19, { kind: 'unavailable', alone: true, fault: { message: /MB of events wait/ } }],
+      );
+      const [row] = await postgres.run(url, 'select count(distinct xmin::text)::int as groups from agent_record');
+      t.ok(Number(row?.groups) >= 3, `${row?.groups} transactions`);
+      const results = await Promise.all(Array.from({ length: 25 }, (_, nth) => journal.commit([event(nth, 'runs')])));
+      t.ok(
+        results.every(({ kind }) => kind === 'committed'),
+        'no end of work is refused',
+      );
+      t.same(await journal.commit([event(101)]), { kind: 'committed' });
+      await journal.close();
+    },
+  );
+
   t.test('DUR-1 · what is gathered after a large group is on disk before the journal is closed', async (t) => {
     const [one, other] = await openTwo(await postgres.url());
     await Promise.all(Array.from({ length: 20 }, (_, nth) => one.commit([put(`k${nth}`)])));
