@@ -1,5 +1,5 @@
 /**
- * The health of the journal: opens it, keeps its session alive, removes old history, and retries with growing waits while it
+ * The health of the journal: opens it, keeps its session alive, removes old history, and retries every two seconds while it
  * cannot write. While it is unavailable nothing is acknowledged, and nothing ends because of it.
  * @see DUR-1 in docs/specification.md
  */
@@ -29,7 +29,8 @@ export type JournalFact =
 /** A third of the session's lifetime: two heartbeats may be missed. */
 export const heartbeatMs = 20_000;
 const firstRetryMs = 500;
-const longestRetryMs = 15_000;
+/** A database is back at any moment, and until then events are refused. */
+const longestRetryMs = 2_000;
 
 export const journalMachine = setup({
   types: { context: {} as JournalContext, events: {} as JournalEvent },

@@ -15,7 +15,11 @@ export interface JournalPorts {
   readonly history: () => { readonly keepAfterKey: string; readonly maxBytes: number };
 }
 
+/** The same fault is logged at its first try and then every half a minute. */
+const triesPerLine = 15;
+
 export function wireJournal({ keeper, log, history }: JournalPorts) {
+  let logged: string | null = null;
   return journalMachine.provide({
     actors: {
       openJournal: fromPromise<undefined, undefined>(async () => throwing(await keeper.open())),
@@ -23,11 +27,14 @@ export function wireJournal({ keeper, log, history }: JournalPorts) {
     },
     actions: {
       reportFault: ({ context }) => {
+        if (context.fault === logged && context.tries % triesPerLine !== 0) return;
+        logged = context.fault;
         log.log('error', `journal unavailable; requests are answered 503 until it can write: ${context.fault ?? ''}`, {
           tries: context.tries,
         });
       },
       reportMended: ({ context }) => {
+        logged = null;
         log.log('info', 'journal writes again; requests are taken', { tries: context.tries });
       },
     },

@@ -90,6 +90,8 @@ t.test('DUR-1 · the journal’s chart opens the real keeper, and says why it ca
       { tries: 1 },
     ],
   ]);
+  t.equal(await start(), 'unavailable');
+  t.equal(lines.length, 1, 'the same reason is not repeated at each try');
   broken = false;
   t.equal(await start(), 'ready');
   t.ok(keeper.session());
