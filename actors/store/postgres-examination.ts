@@ -7,7 +7,7 @@
 import type { Client } from 'pg';
 import { done, type Result } from '../../machines/base/fault.ts';
 import { reach } from './postgres-reach.ts';
-import { placeOf, postgresFault, prepareSchema, readOnly, schemaVersionOf } from './postgres-schema.ts';
+import { checkEncoding, placeOf, postgresFault, prepareSchema, readOnly, schemaVersionOf } from './postgres-schema.ts';
 
 export interface DatabaseState {
   /** The server's release, as reported by the server: "15.14 (Debian 15.14-0+deb12u1)". */
@@ -39,6 +39,7 @@ export async function examineDatabase(url: string, nowMs: () => number = Date.no
   let client: Client | undefined;
   try {
     client = await reach(url);
+    await checkEncoding(client, place);
     const version = await schemaVersionOf(client);
     const obstacle = version === 0 ? undefined : await prepareSchema(client, place);
     if (obstacle !== undefined) return { ok: false, fault: obstacle };

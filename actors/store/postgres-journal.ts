@@ -7,7 +7,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, Pool } from 'pg';
-import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
+import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
 import { tellUncaught } from './job.ts';
 import type { Anew, Collection, CommitVerdict, Journal, News, Settled, StoredRecord, Taken, Write } from './journal.ts';
@@ -391,20 +391,21 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
   }
 
   async function landGroup(): Promise<void> {
-    const group: Commit[] = [];
+    let size = 0;
     let taken = 0;
     let bytes = 0;
-    while (taken < waiting.length && group.length < groupSize && bytes < groupLimit) {
+    while (taken < waiting.length && size < groupSize && bytes < groupLimit) {
       const together = waiting[taken++] ?? [];
-      group.push(...together);
+      size += together.length;
       bytes += bytesOf(together);
     }
+    const parts = waiting.slice(0, taken);
     waiting = waiting.slice(taken);
-    lastGroupSize = group.length;
+    lastGroupSize = size;
     let verdicts: Verdicts | undefined;
     if (stopped === undefined) {
       try {
-        verdicts = await judged(group);
+        verdicts = await judgedApart(parts);
         groupLimit = Math.min(groupBytes, 2 * groupLimit);
       } catch (thrown) {
         if (!isAnswer(thrown)) groupLimit = Math.max(leastGroupBytes, groupLimit / 2);
@@ -413,9 +414,27 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     }
     waitingBytes -= bytes;
     const refused: CommitVerdict = { kind: 'unavailable', fault: stopped ?? closedFault };
-    for (const [index, one] of group.entries()) {
+    for (const [index, one] of parts.flat().entries()) {
       const { judged, verdict } = verdicts?.[index] ?? { judged: one.writes, verdict: refused };
       tellUncaught(() => one.settled(verdict, judged));
+    }
+  }
+
+  /** If the database does not accept a value, the commits that are not submitted with it are written without it. */
+  async function judgedApart(parts: readonly (readonly Commit[])[]): Promise<Verdicts> {
+    try {
+      return await judged(parts.flat());
+    } catch (thrown) {
+      if (!isOfData(thrown)) throw thrown;
+      const [first = [], ...others] = parts;
+      if (others.length === 0) {
+        const why = `${place}: the database does not accept a value of this commit (${causeOf(thrown)})`;
+        const verdict = { kind: 'unavailable', fault: fault('internal-error', why), alone: true } as const;
+        return first.map(({ writes }) => ({ judged: writes, verdict }));
+      }
+      const verdicts: Verdicts = [];
+      for (const part of parts) verdicts.push(...(await judgedApart([part])));
+      return verdicts;
     }
   }
 
@@ -730,6 +749,9 @@ const bounded = (limit: number): number => Math.min(limit, mostRows);
 /** A serialization failure, also used for other records that exist already; a deadlock; an event that exists already. */
 const overtaken: ReadonlySet<string> = new Set(['40001', '40P01', '23505']);
 const mostTries = 50;
+
+/** A data exception, or a limit that a value exceeds: the value, not the database, is at fault. */
+const isOfData = (thrown: unknown): boolean => /^(22|54)...$/.test(codeOf(thrown));
 
 const overtook = (): Error => Object.assign(new Error('the same records were written before'), { code: '40001' });
 

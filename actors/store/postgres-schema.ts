@@ -75,11 +75,24 @@ export async function schemaVersionOf(client: ClientBase): Promise<number> {
   return Number(found.rows[0]?.value ?? 0);
 }
 
-/** Creates the tables if there are none; resolves with a fault if they are of another version. Rejects as the client does. */
+/**
+ * Creates the tables if there are none; resolves with a fault if they are of another version. Rejects as the client does, and
+ * for a database that cannot hold every text.
+ */
 export async function prepareSchema(client: ClientBase, place: string): Promise<Fault | undefined> {
+  await checkEncoding(client, place);
   if ((await schemaVersionOf(client)) === 0) await client.query(make);
   const version = await schemaVersionOf(client);
   return version === schemaVersion ? undefined : otherVersion(place, version);
+}
+
+/** Rejects unless the database stores Unicode: in another encoding one event would be refused for its text. */
+export async function checkEncoding(client: ClientBase, place: string): Promise<void> {
+  const { rows } = await client.query('show server_encoding');
+  const encoding = rows[0]?.server_encoding;
+  if (encoding === 'UTF8') return;
+  const message = `${place}: the encoding of the database is ${encoding}; create one with UTF8 (createdb -E UTF8 -T template0)`;
+  throw new InvalidSchema(fault('journal-unreadable', message));
 }
 
 function otherVersion(place: string, version: number): Fault {
@@ -122,6 +135,7 @@ export interface Migrated {
  * only when it connects.
  */
 export async function migrateSchema(client: ClientBase, place: string): Promise<Result<Migrated>> {
+  await checkEncoding(client, place);
   const from = await schemaVersionOf(client);
   if (from > schemaVersion) return { ok: false, fault: otherVersion(place, from) };
   if (from > 0 && from < schemaVersion) {

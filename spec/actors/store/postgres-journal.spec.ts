@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Journal, News, Put, Write } from '../../../actors/store/journal.ts';
+import { examineDatabase } from '../../../actors/store/postgres-examination.ts';
 import { migratePostgresJournal, openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
 import { reach } from '../../../actors/store/postgres-reach.ts';
 import { placeOf, postgresFault, schemaVersion } from '../../../actors/store/postgres-schema.ts';
@@ -568,6 +569,47 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await journal.close();
     },
   );
+
+  t.test('SCA-1 · a value that the database does not accept refuses its own commit alone', async (t) => {
+    const url = await postgres.url();
+    const journal = await open(url);
+    await postgres.run(
+      url,
+      `create function refuse() returns trigger language plpgsql as $$ begin
+        if new.key = 'bad' then raise exception 'has no equivalent' using errcode = '22P05'; end if; return new; end $$;
+      create trigger refuse before insert on agent_record for each row execute function refuse()`,
+    );
+    const commits: Promise<unknown>[] = [];
+    for (const key of ['one', 'other']) commits.push(journal.commit([put(key)]));
+    journal.together(() => {
+      for (const key of ['bad', 'beside']) commits.push(journal.commit([put(key)]));
+    });
+    const bad = { kind: 'unavailable', alone: true, fault: { message: /does not accept a value .*no equivalent/ } };
+    t.match(await Promise.all(commits), [{ kind: 'committed' }, { kind: 'committed' }, bad, bad]);
+    t.same(
+      (await journal.list('runs', { order: 'oldest', limit: 9 })).map(({ key }) => key),
+      ['one', 'other'],
+    );
+    t.same(await journal.commit([put('later')]), { kind: 'committed' }, 'it goes on');
+    await journal.close();
+  });
+
+  t.test('SCA-1 · CLI-2 · a database that does not store Unicode is refused', async (t) => {
+    const owned = await postgres.url();
+    const owner = await reach(owned);
+    await owner.query(`create database latin encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`);
+    await owner.end();
+    const url = owned.replace(/[^/]+\?/, 'latin?').replace(/&options=.*/, '');
+    for (const refused of [
+      await openPostgresJournal({ url }),
+      await migratePostgresJournal(url),
+      await examineDatabase(url),
+    ])
+      t.match(refused, {
+        ok: false,
+        fault: { code: 'journal-unreadable', message: /encoding of the database is LATIN1; create one with UTF8/ },
+      });
+  });
 
   t.test('DUR-1 · what is gathered after a large group is on disk before the journal is closed', async (t) => {
     const [one, other] = await openTwo(await postgres.url());
