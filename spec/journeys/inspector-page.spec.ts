@@ -765,6 +765,20 @@ t.test('INS-2 · comes back by itself when the daemon was restarted', options, a
   await page.getByRole('treeitem', { name: /gateway.*listening/ }).waitFor();
 });
 
+t.test('INS-2 · a daemon that hangs is shown as offline, and as live once it continues', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf(await freePort()) });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  gateway.daemon.kill('SIGSTOP');
+  t.teardown(() => gateway.daemon.kill('SIGCONT'));
+  await page.getByText('Offline', { exact: true }).waitFor();
+
+  gateway.daemon.kill('SIGCONT');
+
+  await page.getByText('Live', { exact: true }).waitFor();
+});
+
 interface Asking {
   readonly method: string;
   readonly origin?: string;

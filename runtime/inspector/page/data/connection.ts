@@ -5,7 +5,7 @@
  */
 
 import { createCell } from './cell.ts';
-import { link } from './live.ts';
+import { heardAtMs, link } from './live.ts';
 
 export type Connection = 'connecting' | 'live' | 'reconnecting' | 'offline' | 'refused';
 
@@ -13,8 +13,8 @@ const quietMs = 2_000;
 const offlineMs = 5_000;
 
 export const connection = createCell<Connection>('connecting');
-/** When the connection was lost, in Unix milliseconds. */
-export let silentSince = Date.now();
+/** When the daemon last sent something before the connection was lost, in Unix milliseconds. */
+export let silentSince = heardAtMs;
 
 let timers: ReturnType<typeof setTimeout>[] = [];
 
@@ -22,7 +22,7 @@ function follow(): void {
   const now = link.get();
   if (now === 'lost' || now === 'connecting') {
     if (timers.length > 0) return;
-    silentSince = Date.now();
+    silentSince = heardAtMs;
     timers = [
       setTimeout(() => connection.set(link.get() === 'connecting' ? 'connecting' : 'reconnecting'), quietMs),
       setTimeout(() => connection.set('offline'), offlineMs),

@@ -12,17 +12,30 @@ export interface Listening {
   readonly failed: (error: unknown) => void;
 }
 
-/** Resolves with `refused` if there is no such session, and with `lost` if the daemon is not there or the stream ended. */
+/** The daemon sends its health every 3 s; two missing messages are a daemon that hangs or a connection that is dead. */
+const silenceMs = 8_000;
+
+/**
+ * Resolves with `refused` if there is no such session, and with `lost` if the daemon is not there, the stream ended or was
+ * silent for 8 s.
+ */
 export async function listenOnce({ open, take, failed }: Listening): Promise<'refused' | 'lost'> {
   // Aborted in any case: a stream left open beside the next one would fill up and waste the daemon's deltas.
   const over = new AbortController();
+  let silence: ReturnType<typeof setTimeout> | undefined;
+  const limitSilence = (): void => {
+    clearTimeout(silence);
+    silence = setTimeout(() => over.abort(), silenceMs);
+  };
   try {
+    limitSilence();
     const response = await open(over.signal);
     if (response.status === 401 || response.status === 403) return 'refused';
     if (!response.ok) return 'lost';
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     const eventsOf = createBlockReader();
     for (;;) {
+      limitSilence();
       const read = await reader?.read();
       if (read === undefined || read.done) return 'lost';
       for (const event of eventsOf(read.value)) guarded(() => take(event), failed);
@@ -30,6 +43,7 @@ export async function listenOnce({ open, take, failed }: Listening): Promise<'re
   } catch {
     return 'lost';
   } finally {
+    clearTimeout(silence);
     over.abort();
   }
 }

@@ -66,6 +66,9 @@ export function onSteps(listener: (steps: readonly StepRow[]) => void): () => vo
   return () => stepListeners.delete(listener);
 }
 
+/** When the daemon last sent something, in Unix milliseconds. */
+export let heardAtMs = Date.now();
+
 /** Reads the stream for as long as the page is open; to be called once. */
 export async function openStream(): Promise<void> {
   for (;;) {
@@ -90,6 +93,7 @@ function open(signal: AbortSignal): Promise<Response> {
 }
 
 function take({ name, data }: StreamedEvent): void {
+  heardAtMs = Date.now();
   if (name === 'snapshot') takeSnapshot(JSON.parse(data) as SnapshotMessage);
   else if (name === 'delta') takeDelta(JSON.parse(data) as DeltaMessage);
   else if (name === 'vitals') {

@@ -36,12 +36,27 @@ interface RpcMessage {
 let last = 0;
 export const unreachable = 'unreachable';
 
-/** Resolves with the result; rejects with an RpcRefusal. */
-export const call: Ask = async (method: string, params: object = {}) => {
-  const response = await post(method, params, 'application/json');
+/** Resolves with the result; rejects with an RpcRefusal, or with another error if the daemon cannot be reached. */
+export const call: Ask = (method: string, params: object = {}) => {
+  const asked = async (signal?: AbortSignal): Promise<Json> =>
+    resultOf((await (await post(method, params, 'application/json', signal)).json()) as RpcMessage);
+  // The call of a tool may wait for a person, and aborting it would withdraw the question.
   // The contract types the daemon's results.
-  return resultOf((await response.json()) as RpcMessage) as never;
+  return (method === 'mcp.call' ? asked() : untilLost(asked)) as never;
 };
+
+/** Aborts `ask` when the stream is lost: a daemon that hangs would never answer. */
+async function untilLost<Value>(ask: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+  const lost = new AbortController();
+  const forget = link.onChange(() => {
+    if (link.get() === 'lost') lost.abort();
+  });
+  try {
+    return await ask(lost.signal);
+  } finally {
+    forget();
+  }
+}
 
 /** Like `call`, with the notifications before the result; aborting ends the command. */
 export async function stream<M extends Method>(
@@ -96,10 +111,12 @@ function closed(): RpcRefusal {
 
 /** Fetches JSON from an address of the daemon; undefined for 404. */
 export async function look<Found>(path: string): Promise<Found | undefined> {
-  const response = await fetchProven(path);
-  if (response.status === 404) return undefined;
-  if (!response.ok) throw new RpcRefusal(`the daemon answered ${response.status}`, String(response.status));
-  return (await response.json()) as Found;
+  return untilLost(async (signal) => {
+    const response = await fetchProven(path, { signal });
+    if (response.status === 404) return undefined;
+    if (!response.ok) throw new RpcRefusal(`the daemon answered ${response.status}`, String(response.status));
+    return (await response.json()) as Found;
+  });
 }
 
 export type Asked<Found> =

@@ -3,6 +3,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { guarded, listenOnce } from '../../../../../runtime/inspector/page/data/listen.ts';
+import { lentTime } from '../../../../support/lent-time.ts';
+import { deferred } from '../../../../support/turns.ts';
 
 const at = (address: string) => (signal: AbortSignal) => fetch(address, { signal });
 
@@ -75,6 +77,44 @@ t.test('INS-2 · an unknown session is distinguished from an unreachable daemon'
     await Promise.all(left);
   }
   t.equal(await listenOnce({ ...quiet, open: at('http://127.0.0.1:1/stream') }), 'lost');
+});
+
+t.test('INS-2 · a stream without a message for 8 s is lost, before its answer and after a message', async (t) => {
+  const time = lentTime(t);
+  /** Answers with a stream that ends only when it is aborted. */
+  const hanging = (signal: AbortSignal, body: string | undefined): Promise<Response> =>
+    new Promise((resolve, reject) => {
+      if (body === undefined) return signal.addEventListener('abort', () => reject(signal.reason));
+      const start = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+        controller.enqueue(new TextEncoder().encode(body));
+        signal.addEventListener('abort', () => controller.error(signal.reason));
+      };
+      resolve(new Response(new ReadableStream({ start })));
+    });
+  for (const body of [undefined, 'event: vitals\ndata: {}\n\n']) {
+    let ended: string | undefined;
+    const heard = deferred<void>();
+    const listening = listenOnce({
+      open: (signal) => hanging(signal, body),
+      take: () => heard.resolve(),
+      failed: () => {},
+    }).then((how) => {
+      ended = how;
+    });
+    time.pass(7_999);
+    await new Promise((resolve) => setImmediate(resolve));
+    t.equal(ended, undefined, 'within the limit');
+    if (body !== undefined) {
+      await heard.promise;
+      await new Promise((resolve) => setImmediate(resolve));
+      time.pass(7_999);
+      await new Promise((resolve) => setImmediate(resolve));
+      t.equal(ended, undefined, 'a message begins the limit anew');
+    }
+    time.pass(1);
+    await listening;
+    t.equal(ended, 'lost');
+  }
 });
 
 t.test('INS-2 · a listener that fails keeps the others from nothing', async (t) => {
