@@ -1077,7 +1077,7 @@ export interface Top<Row> {
   readonly rows: readonly Row[];
 }
 
-export type NeedKind = 'approval' | 'failures' | 'unconfirmed' | 'server' | 'target' | 'login' | 'config';
+export type NeedKind = 'approval' | 'failures' | 'unconfirmed' | 'route' | 'server' | 'target' | 'login' | 'config';
 
 export interface Need {
   /** Unique among the needs, and stable while the need lasts. */

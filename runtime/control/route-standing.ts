@@ -5,7 +5,8 @@
 
 import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import { readRange } from '../../machines/base/time-range.ts';
-import type { CountedRoute, RouteMark, RouteRow } from './contract.ts';
+import { normaliseReason } from '../../machines/dispatch/failure-groups.ts';
+import type { CountedRoute, HistoryRow, RouteMark, RouteRow } from './contract.ts';
 import type { DaemonView } from './view.ts';
 
 export type Standings = (row: Pick<RouteRow, 'name' | 'profile' | 'enabled'>) => RouteStanding;
@@ -16,26 +17,18 @@ const lastEvents = 5;
 const failingShare = 0.5;
 const recentMs = 600_000;
 const mostWaiting = 500;
+/** Events among which the commonest reason of a failing route is found. */
+const reasonEvents = 20;
 
 export async function routeStandings(daemon: DaemonView, nowMs = Date.now()): Promise<Standings> {
   const rangeOf = (text: string) => readRange(text, nowMs) ?? { fromMs: 0 };
-  const [day, hour, recent, waiting] = await Promise.all([
+  const [day, hour, waiting] = await Promise.all([
     daemon.countEvents(rangeOf('24h')),
     daemon.countEvents(rangeOf('1h')),
-    daemon.countEvents({ fromMs: nowMs - recentMs }),
     daemon.sendings.list({ status: 'waitingToRetry', limit: mostWaiting }).catch(() => []),
   ]);
   const retrying = new Set(waiting.map(keyOf));
-  const failing = new Set<string>();
-  for (const counted of recent.routes) if (share(counted) >= failingShare) failing.add(keyOf(counted));
-  for (const counted of day.routes) {
-    const key = keyOf(counted);
-    if (counted.counts.failed < lastEvents || failing.has(key)) continue;
-    const { route, profile } = counted;
-    const rows = await daemon.deliveries({ route, profile, limit: lastEvents, since: day.all.from });
-    const allFailed = rows.length === lastEvents && rows.every(({ status }) => outcomeOfStatus(status) === 'failed');
-    if (allFailed) failing.add(key);
-  }
+  const failing = new Set((await failingRoutes(daemon, nowMs)).map(keyOf));
   const dayOf = new Map(day.routes.map((one) => [keyOf(one), one]));
   const hourOf = new Map(hour.routes.map((one) => [keyOf(one), one]));
   return ({ name, profile = 'default', enabled }) => {
@@ -50,6 +43,53 @@ export async function routeStandings(daemon: DaemonView, nowMs = Date.now()): Pr
   };
 }
 
+export interface FailingRoute {
+  readonly route: string;
+  readonly profile: string;
+  /** "2 of 3 events in ten minutes", or "the last 5 events". */
+  readonly share: string;
+  /** The newest failed event with the commonest reason. */
+  readonly example: Pick<HistoryRow, 'status' | 'reason'>;
+}
+
+/** Returns the routes of which half of the events of the last ten minutes failed, or the last five. */
+export async function failingRoutes(
+  { countEvents, deliveries }: Pick<DaemonView, 'countEvents' | 'deliveries'>,
+  nowMs: number,
+  of?: string,
+): Promise<readonly FailingRoute[]> {
+  const [day, recent] = await Promise.all([
+    countEvents(readRange('24h', nowMs) ?? { fromMs: 0 }, of),
+    countEvents({ fromMs: nowMs - recentMs }, of),
+  ]);
+  const found: FailingRoute[] = [];
+  for (const { route, profile, counts } of day.routes) {
+    const now = recent.routes.find((one) => one.route === route && one.profile === profile);
+    const isRecent = now !== undefined && now.counts.failed >= now.total * failingShare;
+    if (!isRecent && counts.failed < lastEvents) continue;
+    const rows = await deliveries({ route, profile, limit: reasonEvents, since: day.all.from });
+    const isFailed = ({ status }: HistoryRow): boolean => outcomeOfStatus(status) === 'failed';
+    const last = rows.slice(0, lastEvents);
+    if (!isRecent && !(last.length === lastEvents && last.every(isFailed))) continue;
+    const example = commonest(rows.filter(isFailed));
+    if (example === undefined) continue;
+    const share = isRecent
+      ? `${now.counts.failed} of ${now.total} ${now.total === 1 ? 'event' : 'events'} in ten minutes`
+      : `the last ${lastEvents} events`;
+    found.push({ route, profile, share, example });
+  }
+  return found;
+}
+
+/** Returns the newest row with the reason that most rows have, ignoring what differs between events. */
+function commonest(rows: readonly HistoryRow[]): HistoryRow | undefined {
+  const counts = new Map<string, number>();
+  const causeOf = ({ status, reason = status }: HistoryRow): string => normaliseReason(reason);
+  for (const row of rows) counts.set(causeOf(row), (counts.get(causeOf(row)) ?? 0) + 1);
+  const most = Math.max(...counts.values());
+  return rows.find((row) => counts.get(causeOf(row)) === most);
+}
+
 interface Signs {
   readonly enabled: boolean | undefined;
   readonly failing: boolean;
@@ -62,10 +102,6 @@ function markOf({ enabled, failing, retrying, counted }: Signs): RouteMark {
   if (failing) return 'failing';
   if (retrying) return 'retrying';
   return counted === undefined ? 'quiet' : 'healthy';
-}
-
-function share({ total, counts }: CountedRoute): number {
-  return total === 0 ? 0 : counts.failed / total;
 }
 
 function keyOf({ route, profile }: { readonly route: string; readonly profile: string }): string {

@@ -1,27 +1,36 @@
 /**
- * Lists what needs a person: open questions, failed deliveries, servers and targets that cannot work, findings of the
+ * Lists what needs a person: open questions, failed deliveries, failing routes, servers and targets that cannot work, findings of the
  * configuration. Each has the place of the page that resolves it.
  * @see INS-4 in docs/specification.md
  */
 
-import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
+import { formatQuery } from '../../machines/base/event-query.ts';
+import { defined } from '../../machines/base/json.ts';
+import { targetTitle } from '../../machines/config/target-titles.ts';
+import { type FailureGroup, failureKey } from '../../machines/dispatch/failure-groups.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
 import type { ApprovalRow, Need, ServerRow, TargetRow } from '../control/contract.ts';
+import type { FailingRoute } from '../control/route-standing.ts';
 
 export interface NeedSources {
   readonly approvals: readonly (ApprovalRow & { readonly route?: string; readonly event?: string })[];
   readonly failures: readonly FailureGroup[];
+  readonly routes: readonly FailingRoute[];
   readonly servers: readonly ServerRow[];
   readonly targets: readonly TargetRow[];
   /** Findings of the configuration and faults of the gateway, the first one first. */
   readonly faults: readonly string[];
 }
 
-/** Approvals by deadline, failures by size, then servers, targets and logins by name, and the configuration. */
-export function needsOf({ approvals, failures, servers, targets, faults }: NeedSources): readonly Need[] {
+/** Approvals by deadline, failures by size, failing routes by name, then servers, targets and logins by name, and the configuration. */
+export function needsOf({ approvals, failures, routes, servers, targets, faults }: NeedSources): readonly Need[] {
   return [
     ...[...approvals].sort(byDeadline).map(approvalNeed),
     ...failures.map(failureNeed),
+    ...routes
+      .filter((one) => !isAmong(failures, one))
+      .sort((one, other) => (one.route < other.route ? -1 : 1))
+      .map(routeNeed),
     ...servers.filter(isFailing).sort(byName).map(serverNeed),
     ...targets
       .filter(({ state }) => state === 'failed')
@@ -69,6 +78,28 @@ function failureNeed({ key, title, advice, helps, count, firstMs, routes }: Fail
     reason: `${routes.join(', ')} · ${advice}`,
     since: new Date(firstMs).toISOString(),
     action: { label: 'Show', place: placeOf('failures', key) },
+  };
+}
+
+/** Whether a group of failed deliveries already names the route and the reason. */
+function isAmong(failures: readonly FailureGroup[], { route, example: { reason } }: FailingRoute): boolean {
+  return failures.some(
+    ({ key, target, routes }) =>
+      routes.includes(route) && key === failureKey({ target, route, status: 'deadLettered', ...defined({ reason }) }),
+  );
+}
+
+function routeNeed({ route, profile, share, example: { status, reason } }: FailingRoute): Need {
+  const filters = { route: [route], status: [status === 'refused' ? 'refused' : 'failed'] };
+  const q = formatQuery({ texts: [], filters: profile === 'default' ? filters : { ...filters, profile: [profile] } });
+  return {
+    id: `route/${profile}/${route}`,
+    kind: 'route',
+    title: `Route ${route} is failing`,
+    reason: [`${share} failed`, reason?.replace(/^\w+(?=: )/, targetTitle)]
+      .filter((part) => part !== undefined)
+      .join(' · '),
+    action: { label: 'Show events', place: `events?${new URLSearchParams({ q, range: '24h' })}` },
   };
 }
 

@@ -15,6 +15,7 @@ import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { type CommandHost, daemonOf } from '../control/command.ts';
 import type { ApprovalRow, OpenCounts, Overview, OverviewChoice, OverviewService } from '../control/contract.ts';
 import type { HomeDesk } from '../control/home-view.ts';
+import { failingRoutes } from '../control/route-standing.ts';
 import type { DaemonView } from '../control/view.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
 import { type OpenFailures, openFailures } from '../dispatch/open-failures.ts';
@@ -95,6 +96,13 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const targets = ofProfile(daemon.sendings.targets());
     const retrying = retryingByRoute(ports.root(), profile);
     const groups = await failures.groups(profile);
+    const everyRoute = routesOf(desk);
+    const routes = ofProfile(everyRoute);
+    const failing = await failingRoutes(
+      { countEvents: ports.events.count, deliveries: daemon.deliveries },
+      atMs,
+      profile,
+    );
     const needs = needsOf({
       approvals: await Promise.all(
         ofProfile([...daemon.mcp.approvals(), ...elsewhere]).map(async (row) => ({
@@ -103,6 +111,9 @@ export function createOverview(ports: OverviewPorts): OverviewService {
         })),
       ),
       failures: groups,
+      routes: failing.filter((one) =>
+        routes.some(({ name, profile, enabled }) => enabled && name === one.route && profile === one.profile),
+      ),
       servers,
       targets,
       faults: faultsOf(
@@ -110,8 +121,6 @@ export function createOverview(ports: OverviewPorts): OverviewService {
         profile,
       ),
     });
-    const everyRoute = routesOf(desk);
-    const routes = ofProfile(everyRoute);
     return ports.redact({
       at: new Date(atMs).toISOString(),
       range,

@@ -502,7 +502,12 @@ t.test(
     await page.waitForURL(/#\/events\?profile=work$/);
     await page.evaluate(`localStorage.setItem('agent.place', '#/failures?profile=work')`);
     await page.goto(await linkOf(gateway));
-    await page.getByText('No failed deliveries.').waitFor();
+    await page.getByText('No failed deliveries wait for you.').waitFor();
+    t.equal(
+      await page.getByRole('link', { name: '1 event' }).getAttribute('href'),
+      '#/events?profile=work&q=status%3Afailed&range=24h',
+      'events that failed are not left out',
+    );
     t.match(
       await views.getByRole('link', { name: 'Routes' }).getAttribute('href'),
       /profile=work/,

@@ -1,9 +1,10 @@
 import t from 'tap';
 import type { FailureGroup } from '../../../machines/dispatch/failure-groups.ts';
 import type { ApprovalRow, ServerRow, TargetRow } from '../../../runtime/control/contract.ts';
+import type { FailingRoute } from '../../../runtime/control/route-standing.ts';
 import { type NeedSources, needsOf } from '../../../runtime/inspector/overview-needs.ts';
 
-const nothing: NeedSources = { approvals: [], failures: [], servers: [], targets: [], faults: [] };
+const nothing: NeedSources = { approvals: [], failures: [], routes: [], servers: [], targets: [], faults: [] };
 const since = '2026-11-25T03:00:00.000Z';
 
 const approval = (id: string, expires_at: string, more: Partial<NeedSources['approvals'][number]> = {}) => ({
@@ -40,6 +41,13 @@ const group: FailureGroup = {
   lastMs: Date.parse(since),
   routes: ['deploys'],
 };
+const failing = (route: string, more: Partial<FailingRoute> = {}): FailingRoute => ({
+  route,
+  profile: 'default',
+  share: 'the last 5 events',
+  example: { status: 'failed', reason: 'slack: it is archived' },
+  ...more,
+});
 const target = {
   name: 'telegram',
   target: 'telegram',
@@ -50,11 +58,12 @@ const target = {
 } satisfies TargetRow;
 
 t.test(
-  'INS-4 · what needs a person is listed by kind: approvals by deadline, then failures, servers, targets, logins, configuration',
+  'INS-4 · what needs a person is listed by kind: approvals by deadline, then failures, routes, servers, targets, logins, configuration',
   (t) => {
     const needs = needsOf({
       approvals: [approval('a2', '2026-11-25T04:00:00.000Z'), approval('a1', '2026-11-25T03:30:00.000Z')],
       failures: [group],
+      routes: [failing('zeta'), failing('ci')],
       servers: [
         server('linear', 'needsLogin'),
         server('zeta', 'failed'),
@@ -71,6 +80,8 @@ t.test(
         'approval/a1',
         'approval/a2',
         'failures/slack/failed/no',
+        'route/default/ci',
+        'route/default/zeta',
         'server/default/beta',
         'server/default/zeta',
         'target/work/telegram',
@@ -116,5 +127,30 @@ t.test('INS-4 · each need has a title, a reason, a time and the one place that 
   t.match(broken, { reason: 'cannot start', action: { label: 'Open log', place: 'servers/default/b' } });
   const [config] = needsOf({ ...nothing, faults: ['one', 'two'] });
   t.match(config, { title: '2 configuration errors', reason: 'one' });
+  t.end();
+});
+
+t.test('INS-4 · a failing route is a need with its commonest reason, and leads to its failed events', (t) => {
+  const [deliveries, run, refused, ...more] = needsOf({
+    ...nothing,
+    failures: [{ ...group, routes: ['alerts', 'ci'] }],
+    routes: [
+      failing('ci'),
+      failing('stripe', { profile: 'work', share: '2 of 3 events in ten minutes', example: { status: 'refused' } }),
+      // Its deliveries are already a group of failures.
+      failing('alerts', { example: { status: 'failed', reason: 'slack: no' } }),
+    ],
+  });
+  t.match(deliveries, { kind: 'failures' });
+  t.same(more, []);
+  t.match(run, {
+    title: 'Route ci is failing',
+    reason: 'the last 5 events failed · Slack: it is archived',
+    action: { label: 'Show events', place: 'events?q=route%3Aci+status%3Afailed&range=24h' },
+  });
+  t.match(refused, {
+    reason: '2 of 3 events in ten minutes failed',
+    action: { place: 'events?q=route%3Astripe+status%3Arefused+profile%3Awork&range=24h' },
+  });
   t.end();
 });

@@ -6,6 +6,7 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { searchIn } from '../../../../machines/base/event-query.ts';
 import { deliveriesWords } from '../data/failures.ts';
 import { counted } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
@@ -85,8 +86,7 @@ function Failures({ place }: { readonly place: Place }): JSX.Element {
       <Body>
         <Answer asked={asked} again={again} what="The failures">
           {({ count, groups }) => {
-            if (count === 0)
-              return <Empty title={state === 'open' ? 'No failed deliveries.' : 'No dropped deliveries.'} />;
+            if (count === 0) return state === 'open' ? <NoneOpen /> : <Empty title="No dropped deliveries." />;
             if (by === 'none') {
               return (
                 <section class="panel" aria-label="Failed deliveries">
@@ -117,6 +117,22 @@ function Failures({ place }: { readonly place: Place }): JSX.Element {
         </Answer>
       </Body>
     </>
+  );
+}
+
+/** Events can fail without a delivery that waits: their runs failed, or their senders were answered. */
+function NoneOpen(): JSX.Element {
+  const profile = useProfile();
+  const search = { q: 'status:failed', range: '24h' };
+  const { asked } = useAsked(`failed events ${profile ?? ''}`, () =>
+    call('events.search', { ...search, q: searchIn(search.q, profile), limit: 0 }),
+  );
+  const failed = asked.kind === 'there' ? asked.value.chips.failed : 0;
+  if (failed === 0) return <Empty title="No failed deliveries." />;
+  return (
+    <Empty title="No failed deliveries wait for you.">
+      <a href={hashOf('events', '', search)}>{counted(failed, 'event')} failed</a> in the last 24 hours.
+    </Empty>
   );
 }
 
