@@ -216,6 +216,43 @@ t.test('INS-2 · TRU-3 · a question is counted once, and the waiting ones can b
   await open.context.close();
 });
 
+t.test('INS-2 · while the daemon is offline, opened events, their list and the overview stay', options, async (t) => {
+  const browser = await openBrowser(t);
+  const secret = 'inspector-care-secret-of-the-spec';
+  const routes = { reviews: { prompt: 'Review {n}', deliver: 'log' } };
+  const webhook = { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, routes } };
+  const home = await startGateway(t, {}, { config: { ...config, platforms: { webhook } } });
+  for (const id of ['first', 'second'])
+    await postSigned(`${home.daemon.url}/webhooks/reviews`, { n: 1 }, { secret, id });
+  const open = await openInspector(browser, home);
+  const { page } = open;
+  await page.getByText('Needs attention').waitFor();
+  await goTo(open, '#/events/second');
+  const rows = page.locator('.ev').filter({ hasText: 'reviews' });
+  await rows.nth(1).waitFor();
+  const title = page.getByRole('heading', { level: 2, name: 'reviews' });
+  await title.waitFor();
+
+  home.daemon.kill('SIGKILL');
+  await home.daemon.exited;
+  await page.getByRole('alert').filter({ hasText: 'does not answer' }).waitFor();
+
+  await page.keyboard.press('j');
+  t.equal(await rows.count(), 2);
+  t.match(page.url(), /#\/events\/second$/);
+  t.equal(await title.isVisible(), true);
+  for (const [hash, words] of [
+    ['#/overview', 'Needs attention'],
+    ['#/events', 'reviews'],
+  ] as const) {
+    await goTo(open, hash);
+    await page.locator('main').getByText(words).first().waitFor();
+    t.equal(await page.getByText('could not be loaded').count(), 0, hash);
+  }
+  t.equal(await rows.count(), 2);
+  await open.context.close();
+});
+
 t.test('INS-2 · while the daemon is offline, the content stays and the buttons are disabled', options, async (t) => {
   const browser = await openBrowser(t);
   const peer = await started(t);

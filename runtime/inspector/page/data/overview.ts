@@ -14,6 +14,9 @@ export type Range = NonNullable<Params<'overview.watch'>['range']>;
 /** Wait before a stream that could not be opened is tried again. */
 const againMs = 2_000;
 
+/** The last overviews by key, shown again while the daemon cannot be reached. */
+const remembered = new Map<string, Asked>();
+
 type Asked = Asking<Overview>['asked'];
 
 export function useOverview(range: Range, profile: string | undefined): Asking<Overview> {
@@ -36,7 +39,10 @@ export function useOverview(range: Range, profile: string | undefined): Asking<O
       const mine = new AbortController();
       leaving = mine;
       const heard = (overview: object): void => {
-        if (!mine.signal.aborted) setState({ key, asked: { kind: 'there', value: overview as Overview } });
+        if (mine.signal.aborted) return;
+        const asked = { kind: 'there', value: overview as Overview } as const;
+        remembered.set(key, asked);
+        setState({ key, asked });
       };
       const choice = { range, ...(profile === undefined ? {} : { profile }) };
       void subscribe('overview.watch', choice, { signal: mine.signal, begun: () => {}, heard }).catch(
@@ -46,13 +52,18 @@ export function useOverview(range: Range, profile: string | undefined): Asking<O
           const refused = { kind: 'refused', ...wordsOf(error) } as const;
           if (refused.code === unreachable) setTimeout(look, againMs);
           // After an error the last overview stays.
-          setState((old) => (old.key === key && old.asked.kind === 'there' ? old : { key, asked: refused }));
+          setState({ key, asked: remembered.get(key) ?? refused });
         },
       );
     };
     const look = (): void => {
-      if (document.hidden || link.get() !== 'live') leave();
-      else watch();
+      if (!document.hidden && link.get() === 'live') {
+        watch();
+        return;
+      }
+      leave();
+      const last = remembered.get(key);
+      if (last !== undefined) setState({ key, asked: last });
     };
     look();
     const forget = link.onChange(look);

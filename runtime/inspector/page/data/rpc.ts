@@ -130,7 +130,21 @@ export interface Asking<Found> {
   again(): void;
 }
 
-/** Calls for each new key, and again after a reconnect. The result for an earlier key is dropped. */
+/** The last results by key, shown where the daemon cannot be reached; the oldest is dropped. */
+const remembered = new Map<string, unknown>();
+const mostRemembered = 50;
+
+function remember(key: string, value: unknown): void {
+  remembered.delete(key);
+  remembered.set(key, value);
+  const [oldest = key] = remembered.keys();
+  if (remembered.size > mostRemembered) remembered.delete(oldest);
+}
+
+/**
+ * Calls for each new key, and again after a reconnect. The result for an earlier key is dropped. A key stands for one method
+ * and its parameters.
+ */
 export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<Found> {
   const [state, setState] = useState<{ key: string; asked: Asked<Found> }>({ key, asked: { kind: 'waiting' } });
   const turn = useRef(0);
@@ -141,17 +155,16 @@ export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<
     const mine = turn.current;
     asker.current().then(
       (value) => {
+        remember(key, value);
         if (mine === turn.current) setState({ key, asked: { kind: 'there', value } });
       },
       (error: unknown) => {
         if (mine !== turn.current) return;
         const refused = { kind: 'refused', ...wordsOf(error) } as const;
-        // If the daemon cannot be reached, the present value stays; it is read again after a reconnect.
-        setState((old) => {
-          const stays = refused.code === unreachable && old.key === key && old.asked.kind === 'there';
-          // A copy, so that a view that calls again after each result does so after this one too.
-          return { key, asked: stays ? { ...old.asked } : refused };
-        });
+        // If the daemon cannot be reached, the last value stays; it is read again after a reconnect. A new object, so that a
+        // view that calls again after each result does so after this one too.
+        const stays = refused.code === unreachable && remembered.has(key);
+        setState({ key, asked: stays ? { kind: 'there', value: remembered.get(key) as Found } : refused });
       },
     );
   }, [key]);

@@ -17,7 +17,7 @@ export interface EventsFound {
 }
 
 export interface Events {
-  /** The result of the last search that succeeded; undefined before the first one. */
+  /** The result of the last search that succeeded, also while the daemon cannot be reached; undefined before the first one. */
   readonly found: EventsFound | undefined;
   /** Identifies the search of `found`. */
   readonly key: string;
@@ -27,6 +27,9 @@ export interface Events {
   again(): void;
 }
 
+/** The last result, shown when the view is opened again while the daemon cannot be reached. */
+let last: { readonly key: string; readonly found: EventsFound } | undefined;
+
 const pageRows = 100;
 /** Wait before a broken stream is opened again. */
 const againMs = 2_000;
@@ -34,7 +37,7 @@ const againMs = 2_000;
 export function useEvents(q: string, range: string, isLive: boolean): Events {
   const key = `${range} ${q}`;
   const [state, setState] = useState<Omit<Events, 'older' | 'again'>>({
-    found: undefined,
+    found: link.get() !== 'live' && last?.key === key ? last.found : undefined,
     key,
     busy: true,
     refused: undefined,
@@ -53,10 +56,19 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
     const isOver = (): boolean => left.signal.aborted;
     const show = (found: EventsFound): void => {
       mine.found = found;
-      if (!isOver()) setState({ found, key, busy: false, refused: undefined });
+      if (isOver()) return;
+      last = { key, found };
+      setState({ found, key, busy: false, refused: undefined });
     };
     const refuse = (error: unknown): void => {
-      if (!isOver()) setState((old) => ({ ...old, busy: false, refused: wordsOf(error) }));
+      if (isOver()) return;
+      const refused = wordsOf(error);
+      setState((old) => {
+        const isShown = old.found !== undefined && old.key === key;
+        // The rows stay; without them it still loads, until the daemon is back.
+        if (isShown || refused.code === unreachable) return { ...old, busy: !isShown, refused: undefined };
+        return { ...old, busy: false, refused };
+      });
     };
     /** News that arrived before the first page. */
     const early: EventNews[] = [];
@@ -138,8 +150,8 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
       const list = withOlder(now.list, cursor === undefined ? { rows } : { rows, cursor });
       mine.found = { ...now, list };
       setState({ found: mine.found, key, busy: false, refused: undefined });
-    } catch (error) {
-      if (held.current === mine) setState((old) => ({ ...old, refused: wordsOf(error) }));
+    } catch {
+      // The rows stay; reaching their end again reads again.
     } finally {
       mine.isReading = false;
     }

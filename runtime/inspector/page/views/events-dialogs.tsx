@@ -22,7 +22,7 @@ export function TestEvent({
   const [isBusy, setBusy] = useState(false);
   const [refused, setRefused] = useState<Refusal>();
   const route = routes[Number(at)];
-  const samples = useAsked(`samples ${at}`, async () =>
+  const samples = useAsked(`samples ${route?.profile}/${route?.name}`, async () =>
     route === undefined ? { samples: [] } : call('webhook.samples', route),
   );
   const offered = samples.asked.kind === 'there' ? samples.asked.value.samples : [];

@@ -15,7 +15,7 @@ import { chips, keyOfRow } from '../data/event-words.ts';
 import { counted, formatClock, formatTime } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
-import { nodes } from '../data/live.ts';
+import { link, nodes } from '../data/live.ts';
 import { go, goFiltered } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
@@ -174,7 +174,8 @@ function EventTable(props: TableProps): JSX.Element {
   const open = (row: EventFound): void => go('events', keyOfRow(row), query);
   const move = (index: number): void => {
     const row = rows[index];
-    if (row === undefined) return;
+    // The opened event stays while no other can be loaded.
+    if (row === undefined || (isOpened && link.get() === 'lost')) return;
     news.onReading(true);
     setMarked(keyOfRow(row));
     if (isOpened) open(row);
