@@ -36,7 +36,7 @@ export interface AuditLog {
   add(asker: Asker, request: { readonly method: string; readonly params: JsonObject }, thrown?: unknown): void;
   /** The same for a read-only user, once an hour by name and method, so that it cannot evict other rows. */
   addReader(asker: Asker, method: string, thrown: unknown): void;
-  /** Records a sign-in, by password or link, or a sign-out; equal ones within a minute are counted. */
+  /** Records a sign-in, by password or link, or a sign-out; equal refused ones within a minute are counted. */
   addSession(change: SessionChange): void;
   /** Resolves when all records are on disk, or have failed. */
   settled(): Promise<void>;
@@ -178,15 +178,15 @@ const kinds: Readonly<Record<Method, string>> = {
 export function createAuditLog(folder: string, redact: (text: string) => string, nowMs = Date.now): AuditLog {
   const logs = new Map<string, LineLog>();
   const toldMs = new Map<string, number>();
-  const write = (name: string, row: Omit<AuditRow, 'at'>): void => {
+  const write = (name: string, row: AuditRow): void => {
     const log = logs.get(name) ?? createLineLog({ folder, name, redact, maxBytes: mostLogBytes });
     logs.set(name, log);
-    log.write(Buffer.from(`${JSON.stringify({ at: new Date(nowMs()).toISOString(), ...row })}\n`));
+    log.write(Buffer.from(`${JSON.stringify(row)}\n`));
   };
-  const sessions = createRepeats<Omit<AuditRow, 'at'>>((row, times) => {
-    const on = times === 1 ? row.on : { ...row.on, times };
-    write(row.refused === undefined ? changes : refusedSignIns, { ...row, on });
+  const refusals = createRepeats<AuditRow>((row, times) => {
+    write(refusedSignIns, times === 1 ? row : { ...row, on: { ...row.on, times } });
   });
+  const now = (): string => new Date(nowMs()).toISOString();
   const self: AuditLog = {
     add({ who, from }, { method, params }, thrown) {
       const what = Object.hasOwn(kinds, method) ? kinds[method as Method] : undefined;
@@ -194,7 +194,7 @@ export function createAuditLog(folder: string, redact: (text: string) => string,
       // A dry run only checks whether a server could be added or changed.
       if (params.dry === true && method.startsWith('mcp.')) return;
       const refused = thrown === undefined ? {} : { refused: cut(causeOf(thrown), longestValue) };
-      write(changes, { who, from, what, method, on: namedOf(params), ...refused });
+      write(changes, { at: now(), who, from, what, method, on: namedOf(params), ...refused });
     },
     addReader(asker, method, thrown) {
       const about = `${asker.who} ${method}`;
@@ -203,16 +203,17 @@ export function createAuditLog(folder: string, redact: (text: string) => string,
       self.add(asker, { method, params: {} }, thrown);
     },
     addSession({ what, who = unknownUser, sender, by, refused }) {
-      const isNamed = sender !== undefined && (refused === undefined || sessions.size < mostCounted);
+      const isNamed = sender !== undefined && (refused === undefined || refusals.size < mostCounted);
       const on = defined({ by, sender: isNamed ? cut(sender, longestSender) : undefined });
       const row = { who, from: 'page', what, method: sessionMethods[what], on, ...defined({ refused }) } as const;
-      sessions.add(JSON.stringify(row), row);
+      if (refused === undefined) write(changes, { at: now(), ...row });
+      else refusals.add(JSON.stringify(row), { at: now(), ...row });
     },
     async settled() {
       for (const log of logs.values()) await log.settled();
     },
     async close() {
-      sessions.flush();
+      refusals.flush();
       for (const log of logs.values()) await log.close();
     },
   };

@@ -14,9 +14,9 @@ export interface Repeats<Thing> {
 
 const windowMs = 60_000;
 
-/** @param pass receives a thing and how many of it there were. */
+/** @param pass receives a thing and how many of it there were; of several, the last one. */
 export function createRepeats<Thing>(pass: (thing: Thing, times: number) => void): Repeats<Thing> {
-  const counted = new Map<string, { readonly end: () => void; times: number }>();
+  const counted = new Map<string, { readonly end: () => void; times: number; thing: Thing }>();
   return {
     get size() {
       return counted.size;
@@ -25,14 +25,16 @@ export function createRepeats<Thing>(pass: (thing: Thing, times: number) => void
       const before = counted.get(key);
       if (before !== undefined) {
         before.times += 1;
+        before.thing = thing;
         return;
       }
       const row = {
         times: 0,
+        thing,
         end: () => {
           clearTimeout(timer);
           counted.delete(key);
-          if (row.times > 0) pass(thing, row.times);
+          if (row.times > 0) pass(row.thing, row.times);
         },
       };
       const timer = setTimeout(row.end, windowMs).unref();
