@@ -11,8 +11,10 @@ import {
   chromiumPath,
   clippedParts,
   goTo,
+  linkOf,
   noChromium,
   type OpenPage,
+  openBlank,
   openBrowser,
   openInspector,
 } from '../support/browser.ts';
@@ -47,6 +49,20 @@ t.test('questions', options, async (t) => {
   const waiting = async (count: number): Promise<void> => {
     await eventually(async () => (await gateway.approvals()).length === count || undefined);
   };
+
+  await t.test('TRU-5 · INS-2 · a deadline is counted down by the daemon’s clock', async () => {
+    const asked = asks('late');
+    await waiting(1);
+    const { page, context } = await openBlank(browser);
+    await page.clock.setSystemTime(Date.now() + 86_400_000);
+    await page.goto(await linkOf(gateway));
+    await page.goto(`${page.url()}#/approvals`);
+    const card = page.locator('.question').filter({ hasText: '"late"' });
+    await card.getByText(/^\d+:\d\d left$/).waitFor();
+    await card.getByRole('button', { name: 'Deny' }).click();
+    await asked;
+    await context.close();
+  });
 
   await t.test('TRU-1 · TRU-3 · two clicks at one place answer one question', async (t) => {
     const first = asks('first');
@@ -226,7 +242,7 @@ t.test('INS-2 · while the daemon is offline, opened events, their list and the 
     await postSigned(`${home.daemon.url}/webhooks/reviews`, { n: 1 }, { secret, id });
   const open = await openInspector(browser, home);
   const { page } = open;
-  await page.getByText('Needs attention').waitFor();
+  await page.getByText('Nothing needs you.').waitFor();
   await goTo(open, '#/events/second');
   const rows = page.locator('.ev').filter({ hasText: 'reviews' });
   await rows.nth(1).waitFor();
@@ -242,7 +258,7 @@ t.test('INS-2 · while the daemon is offline, opened events, their list and the 
   t.match(page.url(), /#\/events\/second$/);
   t.equal(await title.isVisible(), true);
   for (const [hash, words] of [
-    ['#/overview', 'Needs attention'],
+    ['#/overview', 'Nothing needs you.'],
     ['#/events', 'reviews'],
   ] as const) {
     await goTo(open, hash);

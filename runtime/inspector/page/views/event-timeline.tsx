@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Check, OpenedEvent, Span, SpanPart } from '../../event-wire.ts';
+import { daemonNow } from '../data/clock.ts';
 import { counted, formatTook } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { type Axis, axisOf, lay, longestWait, tookOf } from '../data/timeline.ts';
@@ -226,13 +227,13 @@ function CheckRow({ check: { name, result, detail, ms } }: { readonly check: Che
   );
 }
 
-/** Returns the time, updated four times a second while something is under way. */
+/** Returns the daemon's time, updated four times a second while something is under way. */
 function useTicking(isOpen: boolean): number {
-  const [now, setNow] = useState(Date.now());
+  const [now, setNow] = useState(daemonNow());
   useEffect(() => {
     if (!isOpen) return undefined;
     const timer = setInterval(() => {
-      if (!document.hidden) setNow(Date.now());
+      if (!document.hidden) setNow(daemonNow());
     }, tickMs);
     return () => clearInterval(timer);
   }, [isOpen]);

@@ -9,7 +9,7 @@ import { useState } from 'preact/hooks';
 import { type ChipName, partsOfQuery, searchIn, withFilter } from '../../../../machines/base/event-query.ts';
 import type { EventFound, RouteRow } from '../../../control/contract.ts';
 import { useCell } from '../data/cell.ts';
-import { useNow } from '../data/clock.ts';
+import { daemonNow, useNow } from '../data/clock.ts';
 import { mostHeld } from '../data/event-list.ts';
 import { chips, keyOfRow } from '../data/event-words.ts';
 import { counted, formatClock, formatTime } from '../data/format.ts';
@@ -427,7 +427,7 @@ function betweenOf({ counts: { from, to, bucket_ms: widthMs } }: EventsFound): s
 }
 
 function endOf(to: string): string {
-  return Date.parse(to) >= Date.now() ? 'now' : formatClock(to, Date.now());
+  return Date.parse(to) >= daemonNow() ? 'now' : formatClock(to, daemonNow());
 }
 
 export const events: ViewRow = {
