@@ -64,6 +64,37 @@ t.test('questions', options, async (t) => {
     await context.close();
   });
 
+  await t.test('INS-2 · J and K focus the questions, where D denies', async (t) => {
+    const first = asks('first by key');
+    await waiting(1);
+    const second = asks('second by key');
+    await waiting(2);
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/approvals');
+    const cards = page.locator('.question');
+    await cards.nth(1).getByRole('button', { name: 'Deny' }).waitFor();
+    const focused = (): Promise<number> =>
+      page.evaluate("[...document.querySelectorAll('.question')].indexOf(document.activeElement)");
+    await page.keyboard.press('j');
+    t.equal(await focused(), 0);
+    await page.keyboard.press('j');
+    t.equal(await focused(), 1);
+    await page.keyboard.press('k');
+    t.equal(await focused(), 0);
+    await eventually(async () => {
+      await page.keyboard.press('d');
+      return (await gateway.approvals()).length === 1 || undefined;
+    });
+    await eventually(async () => {
+      await page.keyboard.press('j');
+      await page.keyboard.press('d');
+      return (await gateway.approvals()).length === 0 || undefined;
+    });
+    await Promise.all([first, second]);
+    await open.context.close();
+  });
+
   await t.test('TRU-1 · TRU-3 · two clicks at one place answer one question', async (t) => {
     const first = asks('first');
     await waiting(1);

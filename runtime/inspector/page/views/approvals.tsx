@@ -9,6 +9,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AnsweredRow, ApprovalRow } from '../../../control/contract.ts';
 import { useCell } from '../data/cell.ts';
 import type { Place } from '../data/hash.ts';
+import { useKeys } from '../data/keys.ts';
 import { vitals } from '../data/live.ts';
 import { useNoticeState, useNotices } from '../data/notices.ts';
 import { goFiltered } from '../data/place.ts';
@@ -103,6 +104,10 @@ function Waiting({ open, answered, place, again }: WaitingProps): JSX.Element {
   // A question answered on this page has shown that; one answered elsewhere stays, with who and when.
   const line = useLine(open, (id) => answered.some((row) => row.id === id && row.by !== 'page'));
   const steady = useSteady(section);
+  useKeys('Approvals', [
+    { key: 'j', label: 'Next question', run: () => focusQuestion(1) },
+    { key: 'k', label: 'Previous question', run: () => focusQuestion(-1) },
+  ]);
 
   /** Moves the focus to the next question before the focused buttons are removed. */
   function goOn(id: string): void {
@@ -150,6 +155,13 @@ function Waiting({ open, answered, place, again }: WaitingProps): JSX.Element {
       )}
     </section>
   );
+}
+
+/** Moves the focus among the open questions, where A and D answer. */
+function focusQuestion(step: 1 | -1): void {
+  const all = [...document.querySelectorAll<HTMLElement>('.question:not(.over)')];
+  const at = all.findIndex((one) => one.contains(document.activeElement));
+  all[at === -1 ? 0 : Math.min(all.length - 1, Math.max(0, at + step))]?.focus();
 }
 
 function AnsweredOnes({ rows }: { readonly rows: readonly AnsweredRow[] }): JSX.Element {

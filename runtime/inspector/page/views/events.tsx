@@ -178,6 +178,8 @@ function EventTable(props: TableProps): JSX.Element {
     if (row === undefined || (isOpened && link.get() === 'lost')) return;
     news.onReading(true);
     setMarked(keyOfRow(row));
+    // So that Enter opens the row, also after J and K.
+    document.querySelector<HTMLElement>('.events-list .virtual')?.focus({ preventScroll: true });
     if (isOpened) open(row);
   };
   const take = (): void => {
