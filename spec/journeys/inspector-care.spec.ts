@@ -279,13 +279,25 @@ t.test('INS-2 · while the daemon is offline, opened events, their list and the 
   await rows.nth(1).waitFor();
   const title = page.getByRole('heading', { level: 2, name: 'reviews' });
   await title.waitFor();
+  await page.keyboard.press('e');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: 'Payload' }).waitFor();
 
   home.daemon.kill('SIGKILL');
   await home.daemon.exited;
+  await dialog.getByText('The daemon does not answer.').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
   await page.getByRole('alert').filter({ hasText: 'does not answer' }).waitFor();
 
   await page.keyboard.press('j');
   t.equal(await rows.count(), 2);
+  await page.getByRole('button', { name: 'Paused: offline' }).waitFor();
+  t.equal(
+    await page.evaluate("getComputedStyle(document.querySelector('.pane .btn.primary:disabled')).opacity"),
+    '0.55',
+    'a disabled button looks disabled',
+  );
   t.match(page.url(), /#\/events\/second$/);
   t.equal(await title.isVisible(), true);
   for (const [hash, words] of [

@@ -4,7 +4,7 @@
  * @see INS-2 in docs/specification.md
  */
 
-import { createCell } from './cell.ts';
+import { createCell, useCell } from './cell.ts';
 import { heardAtMs, link } from './live.ts';
 
 export type Connection = 'connecting' | 'live' | 'reconnecting' | 'offline' | 'refused';
@@ -15,6 +15,12 @@ const offlineMs = 5_000;
 export const connection = createCell<Connection>('connecting');
 /** When the daemon last sent something before the connection was lost, in Unix milliseconds. */
 export let silentSince = heardAtMs;
+
+/** Whether the daemon cannot be reached, as a person sees it. */
+export function useIsGone(): boolean {
+  const joined = useCell(connection);
+  return joined === 'offline' || joined === 'reconnecting';
+}
 
 let timers: ReturnType<typeof setTimeout>[] = [];
 

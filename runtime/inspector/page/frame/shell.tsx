@@ -7,7 +7,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
-import { connection } from '../data/connection.ts';
+import { connection, useIsGone } from '../data/connection.ts';
 import { heard, vitals } from '../data/live.ts';
 import { go, place } from '../data/place.ts';
 import { useMedia } from '../data/use-media.ts';
@@ -29,6 +29,7 @@ export function Shell(): JSX.Element {
   const isFolded = useCell(folded);
   const isRail = useMedia('(max-width: 1100px)') || isFolded;
   const had = useRef(false);
+  const isGone = useIsGone();
   const row = rowOf(at.view);
   const { component: View } = row;
   if (joined === 'live') had.current = true;
@@ -48,7 +49,6 @@ export function Shell(): JSX.Element {
   useEffect(() => listenToKeys({ palette: () => setOpened('palette'), sheet: () => setOpened('sheet') }), []);
   const close = (): void => setOpened('');
   if (joined === 'refused' || View === undefined) return <NoSession had={had.current} />;
-  const isGone = joined === 'offline' || joined === 'reconnecting';
   return (
     <>
       <button type="button" class="btn skip" onClick={toMain}>

@@ -2,7 +2,9 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { useIsGone } from '../data/connection.ts';
 import { Icon } from './icons.tsx';
+import { Banner } from './panel.tsx';
 
 export interface DialogProps {
   readonly title: string;
@@ -35,6 +37,7 @@ export function Dialog({ title, onClose, children, sheet = false, busy = false }
           <Icon name="close" />
         </button>
       </header>
+      <Offline />
       {children}
     </dialog>
   );
@@ -75,6 +78,7 @@ export function Confirm({
       }}
     >
       <h2 id={id}>{title}</h2>
+      <Offline />
       <div id={`${id}-why`} class="stack">
         {children}
       </div>
@@ -93,6 +97,15 @@ export function Confirm({
       </div>
     </dialog>
   );
+}
+
+/** A dialog covers the banner of the page. */
+function Offline(): JSX.Element | null {
+  return useIsGone() ? (
+    <Banner mark="failed" alert>
+      <b>Offline.</b> The daemon does not answer. What you typed stays.
+    </Banner>
+  ) : null;
 }
 
 function useModal() {

@@ -10,6 +10,7 @@ import { type ChipName, partsOfQuery, searchIn, withFilter } from '../../../../m
 import type { EventFound, RouteRow } from '../../../control/contract.ts';
 import { useCell } from '../data/cell.ts';
 import { daemonNow, useNow } from '../data/clock.ts';
+import { useIsGone } from '../data/connection.ts';
 import { mostHeld } from '../data/event-list.ts';
 import { chips, keyOfRow } from '../data/event-words.ts';
 import { counted, formatClock, formatTime } from '../data/format.ts';
@@ -60,6 +61,7 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
   const { range = defaultRange } = query;
   const q = searchOf(query);
   const [isLive, setLive] = useState(true);
+  const isGone = useIsGone();
   const [dialog, setDialog] = useState<'test' | 'range' | undefined>(undefined);
   const profile = useProfile();
   const found = useEvents(searchIn(q, profile), range, isLive);
@@ -98,9 +100,9 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
   return (
     <>
       <Head title="Events" profile={profile}>
-        <button type="button" class="btn live" aria-pressed={isLive} onClick={() => setLive(!isLive)}>
-          <span class={`lamp${isLive ? '' : ' off'}`} />
-          {isLive ? 'Live' : 'Paused'}
+        <button type="button" class="btn live" aria-pressed={isLive && !isGone} onClick={() => setLive(!isLive)}>
+          <span class={`lamp${isLive && !isGone ? '' : ' off'}`} />
+          {isGone ? 'Paused: offline' : isLive ? 'Live' : 'Paused'}
         </button>
         <ExportButton q={searchIn(q, profile)} range={range} />
         <Acts>
