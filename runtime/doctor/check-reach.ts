@@ -122,7 +122,7 @@ function serverTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undef
 
 function leftOutTools(leftOut: unknown): Omit<Trouble, 'area' | 'place'> | undefined {
   if (!Array.isArray(leftOut) || leftOut.length === 0) return undefined;
-  const cure = 'report it to the author of the server, or run another version of it';
+  const cure = 'do what the reason says, or report it to the author of the server';
   return { level: 'warning', code: 'server-tools', what: leftOut.join('; '), cure };
 }
 

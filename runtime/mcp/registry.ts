@@ -14,6 +14,7 @@ import { chooseTools } from '../../machines/mcp/tool-filter.ts';
 import {
   describeCollision,
   mergeNames,
+  type NameCollision,
   namesOfServer,
   type RegisteredName,
   type Registration,
@@ -31,6 +32,8 @@ export interface Registry {
   /** Stores a server's listing; returns how many of its tools are registered. */
   learn(server: string, listing: Listing): number;
   forget(server: string): void;
+  /** How many tools of a server are registered now; undefined if it has listed nothing yet. */
+  count(server: string): number | undefined;
   /** Which tools of a server are left out, and why. */
   leftOut(server: string): readonly string[];
   /** A server's listing, with its resources and prompts; undefined if it has listed nothing yet. */
@@ -62,6 +65,7 @@ export function createRegistry(log: Logger): Registry {
   const offered = new Map<string, Offered>();
   const listeners = new Set<(lists: readonly ListName[]) => void>();
   let tools: ReadonlyMap<string, RegisteredTool> = new Map();
+  let collisions: readonly NameCollision[] = [];
 
   function ownOf(settings: ServerSettings): Own | undefined {
     const { name } = settings;
@@ -79,12 +83,13 @@ export function createRegistry(log: Logger): Registry {
   }
 
   function rebuild(lists: readonly ListName[]): void {
-    const { byName, collisions } = mergeNames(servers.flatMap((settings) => ownOf(settings) ?? []));
+    const merged = mergeNames(servers.flatMap((settings) => ownOf(settings) ?? []));
+    ({ collisions } = merged);
     for (const collision of collisions) {
       const text = describeCollision(collision);
       log.warnOnce(`mcp/collision/${text}`, text);
     }
-    tools = byName;
+    tools = merged.byName;
     announce(lists);
   }
 
@@ -94,7 +99,13 @@ export function createRegistry(log: Logger): Registry {
     return listings.delete(server);
   }
 
+  function count(server: string): number | undefined {
+    if (!listings.has(server)) return undefined;
+    return (named.get(server)?.tools ?? []).filter((tool) => tools.get(tool.name) === tool).length;
+  }
+
   return {
+    count,
     configure(next) {
       servers = next;
       const names = new Set(next.map(({ name }) => name));
@@ -105,14 +116,12 @@ export function createRegistry(log: Logger): Registry {
       listings.set(server, listing);
       if (listing.offered !== undefined) offered.set(server, listing.offered);
       rebuild(['tools']);
-      let count = 0;
-      for (const tool of named.get(server)?.tools ?? []) if (tools.get(tool.name) === tool) count += 1;
-      return count;
+      return count(server) ?? 0;
     },
     forget(server) {
       if (forgetListing(server)) rebuild(listNames);
     },
-    leftOut: (server) => listings.get(server)?.leftOut ?? [],
+    leftOut: (server) => [...(listings.get(server)?.leftOut ?? []), ...collisionsOf(server, collisions)],
     listing(server) {
       const listing = listings.get(server);
       const rows = offered.get(server);
@@ -132,6 +141,19 @@ export function createRegistry(log: Logger): Registry {
       return () => listeners.delete(listener);
     },
   };
+}
+
+/** More are counted: two servers of one kind may share hundreds of names. */
+const mostCollisions = 3;
+
+function collisionsOf(server: string, collisions: readonly NameCollision[]): string[] {
+  const place = `mcp server "${server}": `;
+  const own = collisions.flatMap((collision) => {
+    const dropped = collision.dropped.filter((each) => each.server === server);
+    return dropped.length === 0 ? [] : [{ ...collision, dropped }];
+  });
+  const words = own.slice(0, mostCollisions).map((each) => describeCollision(each).slice(place.length));
+  return own.length <= mostCollisions ? words : [...words, `${own.length - mostCollisions} more names are taken`];
 }
 
 function namesOf(settings: ServerSettings, { tools, capabilities }: Listing): Registration<RegisteredTool> {

@@ -91,7 +91,8 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
       const rows: { readonly place: number; readonly row: ServerRow }[] = [];
       each(({ value, since, context }) => {
         const { profile, server } = context;
-        const leftOut = servers.registry(profile)?.leftOut(server) ?? [];
+        const registry = servers.registry(profile);
+        const leftOut = registry?.leftOut(server) ?? [];
         const why = value === 'stopping' ? leaving.why : whyOf(context, steadyMs());
         const row = {
           name: server,
@@ -100,7 +101,7 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
           // Empty for an entry with neither a command nor a url.
           transport: isNowhere(reconcile.settings(profile, server)) ? '' : context.transport,
           era: context.era,
-          tools: context.tools,
+          tools: registry?.count(server) ?? context.tools,
           since: new Date(since).toISOString(),
           ...(context.failures === 0 ? {} : { failures: context.failures }),
           ...(isWaiting(value) ? { next_at: new Date(since + context.retryMs).toISOString() } : {}),

@@ -55,6 +55,14 @@ t.test('NAM-2 · collisions are reported, and the first configured keeps the nam
   t.equal(registry.find('mcp__a_b__one')?.server, 'a.b');
   t.equal(registry.find('mcp__a_b__only')?.server, 'a-b');
   t.match(warned, [/"one" of "a-b" left out, for "one" of "a\.b" is mcp__a_b__one already/]);
+  t.same([registry.count('a-b'), registry.count('a.b'), registry.count('none')], [1, 1, undefined], 'as it is now');
+  t.match(registry.leftOut('a-b'), [/^"one" of "a-b" left out, .* already; rename a server$/]);
+  t.same(registry.leftOut('a.b'), []);
+  const many = Array.from({ length: 10 }, (_, at) => `t${at}`);
+  registry.learn('a.b', listed(...many));
+  registry.learn('a-b', listed(...many));
+  t.equal(registry.count('a-b'), 0);
+  t.match(registry.leftOut('a-b'), [/^"t0"/, /^"t1"/, /^"t2"/, /^7 more names are taken$/]);
   t.end();
 });
 
