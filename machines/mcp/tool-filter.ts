@@ -4,6 +4,7 @@
  * @see FLT-1 and FLT-2 in docs/specification.md
  */
 
+import { meantOr } from '../config/nearest.ts';
 import { matchesGlob } from './glob.ts';
 import type { ToolPolicy } from './server-settings.ts';
 import type { Utility } from './tool-name.ts';
@@ -44,6 +45,17 @@ function chooseNatives({ include, exclude }: ToolPolicy, natives: readonly strin
   }
   const banned = nameMatcher(exclude);
   return natives.filter((name) => !banned(name));
+}
+
+/** One sentence for each pattern of the list in force that matches none of the server's tools. */
+export function idlePatterns({ include, exclude }: ToolPolicy, natives: readonly string[]): readonly string[] {
+  const list = include === undefined ? 'exclude' : 'include';
+  return (include ?? exclude)
+    .filter((pattern) => !natives.some(nameMatcher([pattern])))
+    .map((pattern) => {
+      const cure = meantOr(pattern, natives, 'correct it, or drop it');
+      return `tools.${list} has ${JSON.stringify(pattern)}, which matches no tool; ${cure}`;
+    });
 }
 
 /** A name listed literally matches, even if it contains glob characters. */

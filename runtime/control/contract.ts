@@ -784,7 +784,7 @@ export interface ServerRow {
   /** The time of the next attempt, if one is planned. */
   readonly next_at?: string;
   readonly error?: string;
-  /** The tools that are left out, and why. */
+  /** The tools that are left out, and why, and the patterns of the filter that match none. */
   readonly left_out?: readonly string[];
 }
 
@@ -908,7 +908,7 @@ export type ProbeReport =
       }[];
       /** Number of tools that the filter leaves out. */
       readonly filtered?: number;
-      /** The tools that are left out, and why. */
+      /** The tools that are left out, and why, and the patterns of the filter that match none. */
       readonly left_out?: readonly string[];
       readonly instructions?: string;
     }

@@ -12,7 +12,7 @@ import { renewalsSettled } from '../../actors/oauth/renewal.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
-import { chooseTools } from '../../machines/mcp/tool-filter.ts';
+import { chooseTools, idlePatterns } from '../../machines/mcp/tool-filter.ts';
 import { registerNames, type Utility } from '../../machines/mcp/tool-name.ts';
 import { isReadOnly, needsApproval, type ToolAnnotations } from '../../machines/mcp/trust.ts';
 import type { ProbeReport } from '../control/contract.ts';
@@ -88,6 +88,7 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
     resources: listing.capabilities.resources !== undefined,
     prompts: listing.capabilities.prompts !== undefined,
   });
+  const leftOut = [...(listing.leftOut ?? []), ...idlePatterns(settings.tools, natives).map(stripTags)];
   const definitions = new Map(listing.tools.map((tool) => [String(tool.name), tool]));
   const { tools } = registerNames([{ server: settings.name, ...chosen }]);
   return {
@@ -106,7 +107,7 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
       };
     }),
     filtered: natives.length - chosen.natives.length,
-    ...(listing.leftOut === undefined ? {} : { left_out: listing.leftOut }),
+    ...(leftOut.length === 0 ? {} : { left_out: leftOut }),
     ...(listing.instructions === undefined ? {} : { instructions: listing.instructions }),
   };
 }

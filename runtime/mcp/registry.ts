@@ -10,7 +10,8 @@ import type { Logger } from '../../actors/ports.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { type ListName, listNames, type Offered, type OfferList } from '../../machines/mcp/offers.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
-import { chooseTools } from '../../machines/mcp/tool-filter.ts';
+import { stripTags } from '../../machines/mcp/strip-tags.ts';
+import { chooseTools, idlePatterns } from '../../machines/mcp/tool-filter.ts';
 import {
   describeCollision,
   mergeNames,
@@ -34,7 +35,7 @@ export interface Registry {
   forget(server: string): void;
   /** How many tools of a server are registered now; undefined if it has listed nothing yet. */
   count(server: string): number | undefined;
-  /** Which tools of a server are left out, and why. */
+  /** Which tools of a server are left out, and why, and which patterns of its filter match none. */
   leftOut(server: string): readonly string[];
   /** A server's listing, with its resources and prompts; undefined if it has listed nothing yet. */
   listing(server: string): Listing | undefined;
@@ -52,6 +53,8 @@ export interface Registry {
 interface Own extends Registration<RegisteredTool> {
   readonly settings: ServerSettings;
   readonly listing: Listing;
+  /** The patterns of its filter that match no tool. */
+  readonly idle: readonly string[];
 }
 
 export function createRegistry(log: Logger): Registry {
@@ -73,7 +76,10 @@ export function createRegistry(log: Logger): Registry {
     if (listing === undefined) return undefined;
     const standing = named.get(name);
     if (standing?.settings === settings && standing.listing === listing) return standing;
-    const made = { settings, listing, ...namesOf(settings, listing) };
+    const natives = listing.tools.map((tool) => String(tool.name));
+    const idle = idlePatterns(settings.tools, natives).map((words) => stripTags(words));
+    for (const words of idle) log.warnOnce(`mcp/filter/${name}/${words}`, `mcp server "${name}": ${words}`);
+    const made = { settings, listing, idle, ...namesOf(settings, listing, natives) };
     named.set(name, made);
     return made;
   }
@@ -121,7 +127,11 @@ export function createRegistry(log: Logger): Registry {
     forget(server) {
       if (forgetListing(server)) rebuild(listNames);
     },
-    leftOut: (server) => [...(listings.get(server)?.leftOut ?? []), ...collisionsOf(server, collisions)],
+    leftOut: (server) => [
+      ...(listings.get(server)?.leftOut ?? []),
+      ...collisionsOf(server, collisions),
+      ...(named.get(server)?.idle ?? []),
+    ],
     listing(server) {
       const listing = listings.get(server);
       const rows = offered.get(server);
@@ -156,8 +166,11 @@ function collisionsOf(server: string, collisions: readonly NameCollision[]): str
   return own.length <= mostCollisions ? words : [...words, `${own.length - mostCollisions} more names are taken`];
 }
 
-function namesOf(settings: ServerSettings, { tools, capabilities }: Listing): Registration<RegisteredTool> {
-  const natives = tools.map(({ name }) => String(name));
+function namesOf(
+  settings: ServerSettings,
+  { tools, capabilities }: Listing,
+  natives: readonly string[],
+): Registration<RegisteredTool> {
   const chosen = chooseTools(settings.tools, natives, {
     resources: capabilities.resources !== undefined,
     prompts: capabilities.prompts !== undefined,

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Json } from '../../../machines/base/json.ts';
 import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import { boolLike, readServerSettings, type ToolPolicy } from '../../../machines/mcp/server-settings.ts';
-import { chooseTools } from '../../../machines/mcp/tool-filter.ts';
+import { chooseTools, idlePatterns } from '../../../machines/mcp/tool-filter.ts';
 
 const natives = ['list-items', 'list.users', 'delete-item', 'Delete-All', 'a[b]', 'get_item'];
 const none = { resources: false, prompts: false };
@@ -14,6 +14,25 @@ function policy(given: Partial<ToolPolicy>): ToolPolicy {
 function configured(tools: Json): ToolPolicy {
   return readServerSettings(normaliseServerEntry('s', { command: 'x', tools })).tools;
 }
+
+t.test('FLT-1 · a pattern that matches no tool is reported with the nearest name', (t) => {
+  const rows: readonly (readonly [Partial<ToolPolicy>, readonly RegExp[]])[] = [
+    [{}, []],
+    [{ include: [] }, []],
+    [{ include: ['list-items', 'get*', 'a[b]'], exclude: ['unknown'] }, []],
+    [
+      { include: ['list_items', 'x*'] },
+      [
+        /^tools\.include has "list_items", which matches no tool; did you mean "list-items"\?$/,
+        /^tools\.include has "x\*", which matches no tool; correct it, or drop it$/,
+      ],
+    ],
+    [{ exclude: ['get_items', 'list*'] }, [/^tools\.exclude has "get_items", .* did you mean "get_item"\?$/]],
+  ];
+  for (const [given, expected] of rows) t.match(idlePatterns(policy(given), natives), expected, JSON.stringify(given));
+  for (const [given, { length }] of rows) t.equal(idlePatterns(policy(given), natives).length, length);
+  t.end();
+});
 
 t.test('FLT-1 · include and exclude choose by the original names, include wins', (t) => {
   const rows: readonly (readonly [Partial<ToolPolicy>, readonly string[]])[] = [

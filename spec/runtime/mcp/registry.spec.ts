@@ -37,6 +37,19 @@ t.test('NAM-1 · FLT-1 · FLT-2 · what was listed is filtered, named and found 
   t.end();
 });
 
+t.test('FLT-1 · a pattern of the filter that matches no tool is logged and listed, by the tools of the time', (t) => {
+  warned.length = 0;
+  const registry = createRegistry(log);
+  registry.configure([server('s', { include: ['serch', 'other'] })]);
+  t.same(registry.leftOut('s'), [], 'before the first listing');
+  registry.learn('s', listed('search', 'other'));
+  const words = 'tools.include has "serch", which matches no tool; did you mean "search"?';
+  t.same([registry.leftOut('s'), warned], [[words], [`mcp server "s": ${words}`]]);
+  registry.learn('s', listed('serch', 'other'));
+  t.same(registry.leftOut('s'), []);
+  t.end();
+});
+
 t.test('FLT-3 · a server with nothing left has no tools', (t) => {
   const registry = createRegistry(log);
   registry.configure([server('s', { include: [], resources: false, prompts: false })]);
