@@ -6,17 +6,21 @@ import { createFindings } from '../../../machines/config/findings.ts';
 const found = (path: ConfigPath) => ({ path, message: 'is odd', code: 'odd' });
 const home: DiagnosticScope = { kind: 'home' };
 const webhook: DiagnosticScope = { kind: 'webhook' };
+const section = (name: string): DiagnosticScope => ({ kind: 'section', section: name });
 const server = (name: string): DiagnosticScope => ({ kind: 'server', server: name });
 
 t.test('CFG-3 · an error stops the part that it lies in, and one of the whole file stops every part', (t) => {
   const rows: readonly (readonly [path: ConfigPath, scope: DiagnosticScope])[] = [
     [['mcp_servers', 'a', 'url'], server('a')],
     [['mcp_servers', 0], server('0')],
-    [['mcp_servers'], home],
+    [['mcp_servers'], section('mcp_servers')],
+    [['gateway', 'journal'], home],
+    [['gateway', 'front'], section('gateway')],
+    [['inspecter'], section('inspector')],
     [['platforms', 'webhook', 'extra', 'port'], webhook],
     [['platforms', 'discord'], { kind: 'platform', platform: 'discord' }],
-    [['platforms'], home],
-    [['agent', 'runner'], home],
+    [['platforms'], section('platforms')],
+    [['agent', 'runner'], section('agent')],
     [[], home],
   ];
   for (const [path, scope] of rows) {
