@@ -1,14 +1,17 @@
 /**
- * The wizards' questions on the terminal. Leaving one, by Ctrl-C or at the end of the input, ends them all. The prompts
+ * The wizards' questions on the terminal. Ctrl-C or the end of the input at one ends them all. The prompts
  * package is loaded at the first question, so that other commands do not pay for it.
  * @see CLI-1 in docs/specification.md
  */
 
-/** There is no terminal to ask on, or the person has left the questions. */
+/** There is no terminal to ask on, the input has ended, or Ctrl-C was pressed. */
 export class QuestionsLeft extends Error {
-  constructor(why = 'the questions were left; nothing was written') {
+  readonly isCancelled: boolean;
+
+  constructor(why = 'the questions were left; nothing was written', isCancelled = false) {
     super(why);
     this.name = 'QuestionsLeft';
+    this.isCancelled = isCancelled;
   }
 }
 
@@ -49,7 +52,7 @@ export async function loadPrompts(): Promise<Prompts> {
   if (process.stdout.rows === 0) process.stdout.rows = usualSize.rows;
   const clack = await import('@clack/prompts');
   const answered = <Value>(value: Value): Exclude<Value, symbol> => {
-    if (typeof value === 'symbol') throw new QuestionsLeft();
+    if (typeof value === 'symbol') throw new QuestionsLeft(undefined, !process.stdin.readableEnded);
     return value as Exclude<Value, symbol>;
   };
   const judge = (problem: ((text: string) => string | undefined) | undefined) =>

@@ -3,7 +3,8 @@
 export interface Screen {
   redraw(): void;
   close(): void;
-  readonly closed: Promise<void>;
+  /** Resolves at the end, with whether Ctrl-C ended it. */
+  readonly closed: Promise<boolean>;
 }
 
 export interface Drawn {
@@ -23,14 +24,16 @@ export function openScreen(draw: (width: number, height: number, offset: number)
   let offset = 0;
   let before = '';
   let open = true;
-  let settle: () => void = () => {};
-  const closed = new Promise<void>((resolve) => {
+  let isCancelled = false;
+  let settle: (isCancelled: boolean) => void = () => {};
+  const closed = new Promise<boolean>((resolve) => {
     settle = resolve;
   });
 
   function redraw(): void {
     if (!open) return;
-    const { lines, from } = draw(stdout.columns, stdout.rows, offset);
+    // A terminal of unknown size reports 0.
+    const { lines, from } = draw(stdout.columns || 80, stdout.rows || 24, offset);
     offset = from;
     // Each line erases its old rest: clearing the screen would flicker.
     const text = `\u001b[H${lines.map((one) => `${one}\u001b[K`).join('\r\n')}\u001b[J`;
@@ -41,6 +44,7 @@ export function openScreen(draw: (width: number, height: number, offset: number)
   function onKeys(keys: Buffer): void {
     const page = Math.max(1, stdout.rows - 3);
     for (const key of keys.toString('latin1').match(keyPattern) ?? []) {
+      isCancelled ||= key === '\u0003';
       if (key === 'q' || key === '\u0003' || key === '\u001b') close();
       else if (key === 'k' || key === '\u001b[A') offset = Math.max(0, offset - 1);
       else if (key === 'j' || key === '\u001b[B') offset += 1;
@@ -64,7 +68,7 @@ export function openScreen(draw: (width: number, height: number, offset: number)
     stdout.off('resize', resized);
     process.off('exit', restore).off('SIGTERM', close).off('SIGHUP', close);
     restore();
-    settle();
+    settle(isCancelled);
   }
 
   function restore(): void {

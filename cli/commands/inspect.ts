@@ -70,10 +70,11 @@ async function watchTree(context: CommandContext): Promise<ExitCode> {
     isGone = true;
     screen.close();
   });
-  await screen.closed;
+  const isCancelled = await screen.closed;
   client.close();
   if (isGone) throw new NotRunning(context.gateway);
-  return 0;
+  if (isCancelled) context.out.complain('Cancelled.\n');
+  return isCancelled ? 130 : 0;
 }
 
 function apply(rows: Map<string, ActorRow>, { changed, gone }: DeltaMessage): void {

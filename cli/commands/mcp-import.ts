@@ -59,8 +59,8 @@ export async function importServers(context: CommandContext): Promise<ExitCode> 
     chosen = hasFlag(context, 'yes') ? withoutUnnamed(context, offered) : await choose(context, open, offered);
   } catch (thrown) {
     if (!(thrown instanceof QuestionsLeft)) throw thrown;
-    out.complain(`agent: ${thrown.message}\n`);
-    return 4;
+    out.complain(thrown.isCancelled ? 'Cancelled. Nothing was written.\n' : `agent: ${thrown.message}\n`);
+    return thrown.isCancelled ? 130 : 4;
   }
   const code = await write(context, { chosen, plan, place: { home: context.home, profile } });
   const isHeldBack = hasFlag(context, 'yes') && chosen.length < offered.length;

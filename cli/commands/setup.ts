@@ -69,6 +69,11 @@ async function setupByQuestions(context: CommandContext): Promise<ExitCode> {
     }
   } catch (thrown) {
     if (!(thrown instanceof QuestionsLeft)) throw thrown;
+    if (thrown.isCancelled) {
+      const rest = written === undefined ? 'Nothing was written.' : 'What was answered before is written.';
+      context.out.complain(`Cancelled. ${rest}\n`);
+      return 130;
+    }
     const why = written === undefined ? thrown.message : 'what was answered is written; start it with `agent gateway`';
     return refuse(context, why, written === undefined ? 4 : 0);
   }

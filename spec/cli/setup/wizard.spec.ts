@@ -159,8 +159,8 @@ t.test('CLI-1 · the questions on a terminal: answered, refused, left', { skip: 
     [/Port/, enter],
     [/Name of a route/, ctrlC],
   ]);
-  t.equal(left.code, 4);
-  t.match(left.screen, /nothing was written/);
+  t.equal(left.code, 130);
+  t.match(left.screen, /Cancelled\. Nothing was written\./);
   const refused = await converse(t, ['gateway', 'setup'], { AGENT_HOME: home.path }, [
     [/Receive webhooks\?/, `${down}${enter}`],
     [/What runs the agent\?/, enter],
@@ -170,6 +170,24 @@ t.test('CLI-1 · the questions on a terminal: answered, refused, left', { skip: 
   t.equal(refused.code, 4, refused.screen);
   t.equal(readFileSync(`${home.path}/config.yaml`, 'utf8'), before);
 });
+
+t.test(
+  'CLI-6 · Ctrl-C in the live tree and at a question of an import is cancelled',
+  { skip: noTerminal },
+  async (t) => {
+    const home = startingHome(t);
+    home.write('.cursor/mcp.json', '{"mcpServers": {"files": {"command": "x"}}}');
+    const env = { AGENT_HOME: home.path, HOME: home.path };
+    const imported = await converse(t, ['mcp', 'import'], env, [[/Which of them\?/, ctrlC]]);
+    t.equal(imported.code, 130, imported.screen);
+    t.match(imported.screen, /Cancelled\. Nothing was written\./);
+    t.equal((await runCli(['gateway'], home.path)).code, 0);
+    const left = await converse(t, ['inspect'], env, [[/supervisor/, ctrlC]]);
+    t.equal(left.code, 130);
+    t.match(left.screen, /Cancelled\.\n/);
+    t.equal((await converse(t, ['inspect'], env, [[/supervisor/, 'q']])).code, 0);
+  },
+);
 
 t.test('CLI-1 · ports that another program has are not written', { skip: noTerminal }, async (t) => {
   const home = startingHome(t);
