@@ -1,7 +1,7 @@
 /** `agent gateway …`: start, stop, inspect and reload the daemon. @see CLI-1 and CON-2 */
 
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { stateWords } from '../../machines/base/status.ts';
 import { homePaths } from '../../machines/config/profile.ts';
@@ -44,6 +44,7 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
   const logPath = gatewayLog(context.home);
   if ((statSync(logPath, { throwIfNoEntry: false })?.size ?? 0) > longestLog) renameSync(logPath, `${logPath}.1`);
   const log = openSync(logPath, 'a', 0o600);
+  const before = fstatSync(log).size;
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', 'gateway', 'run'], {
     detached: true,
     stdio: ['ignore', log, log],
@@ -90,7 +91,8 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
     }
     await wait(pollMs);
   }
-  const tail = readFileSync(logPath, 'utf8').trimEnd().split('\n').slice(-keptLogLines).map(readableLine).join('\n');
+  const lines = readFileSync(logPath).subarray(before).toString('utf8');
+  const tail = lines.trimEnd().split('\n').slice(-keptLogLines).map(readableLine).join('\n');
   context.out.complain(
     `agent: the gateway did not start; the end of ${logPath}:\n${tail}\nagent: \`agent doctor\` looks for the cause\n`,
   );

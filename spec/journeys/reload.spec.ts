@@ -287,11 +287,12 @@ t.test(
     t.match(await startBlocked(t, home.path), { code: 0, stderr: /scrape_tokn/ });
     t.match(await cliJson(home.path, 'gateway', 'status'), { inspector: { enabled: false, url: null } });
 
-    const broken = makeHome(t, { 'config.yaml': 'platforms: [\n' });
+    const broken = makeHome(t, { 'config.yaml': 'platforms: [\n', 'logs/gateway.log': 'a line of an earlier run\n' });
     const ended = await runCli(['gateway'], broken.path);
     t.equal(ended.code, 1);
     t.match(ended.stderr, /yaml-syntax[\s\S]*the gateway does not start until its configuration is corrected/);
     t.notMatch(ended.stderr, 'webhook adapter');
+    t.notMatch(ended.stderr, 'earlier run', 'the end of the log is that of this start');
   },
 );
 
