@@ -11,7 +11,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
 import { byPlace, type Diagnostic } from '../../machines/config/diagnostic.ts';
-import { parseEnvFile } from '../../machines/config/env-file.ts';
+import { parseEnvFile, strayLines } from '../../machines/config/env-file.ts';
 import type { InterpolationScope } from '../../machines/config/interpolate.ts';
 import { homePaths, type ProfilePaths, profilePaths } from '../../machines/config/profile.ts';
 import { type ConfigRead, type ConfigSource, readConfig } from '../../machines/config/read-config.ts';
@@ -159,7 +159,13 @@ function loadProfile(
   const paths = profilePaths(home, name);
   for (const path of [paths.config, paths.env]) stamps.set(path, stampOf(path));
   const unread: Diagnostic[] = [];
-  const scope = parseEnvFile(textOf(paths.env, unread));
+  const variables = textOf(paths.env, unread);
+  const scope = parseEnvFile(variables);
+  for (const at of strayLines(variables)) {
+    const file = name === defaultProfile ? '.env' : `profiles/${name}/.env`;
+    const message = 'this line sets no variable and is skipped; write NAME=value, or # before a comment';
+    unread.push({ ...findingOfFile(file, { message, code: 'env-line' }), line: at, column: 1, severity: 'warning' });
+  }
   const text = drafts?.get(paths.config) ?? textOf(paths.config, unread);
   const read = readConfig({
     file: name === defaultProfile ? 'config.yaml' : `profiles/${name}/config.yaml`,

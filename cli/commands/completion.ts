@@ -67,8 +67,7 @@ async function candidates(
 /** The gateway that the words select, as the command itself would; the shell has not expanded the home's tilde. */
 function placeIn(words: readonly string[], { gateway }: CommandContext): GatewayPlace {
   const given = flagIn('--home', words);
-  const home =
-    given === undefined ? undefined : homeOf({ AGENT_HOME: given.replace(/^~(?=\/|$)/, homedir()) }, homedir());
+  const home = given === undefined ? undefined : homeOf({ AGENT_HOME: given }, homedir());
   return home === undefined ? gateway : { home, socket: homePaths(home).socket };
 }
 

@@ -1,6 +1,8 @@
 /** `agent config …`: findings with their positions, the settings, and the schema for editors. @see CFG-2, CFG-4 and CLI-6 */
 
+import { existsSync } from 'node:fs';
 import { printDiagnostic } from '../../machines/config/diagnostic.ts';
+import { homePaths } from '../../machines/config/profile.ts';
 import type { Result } from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, profileFlag } from '../context.ts';
@@ -10,7 +12,7 @@ export async function checkConfig(context: CommandContext): Promise<ExitCode> {
   const found = await context.ask('config.check');
   if (hasFlag(context, 'json')) printJson(context, found);
   else {
-    if (found.length === 0) context.out.print('No findings.\n');
+    if (found.length === 0) context.out.print(`${isThere(context) ? 'No findings' : noFile(context)}.\n`);
     else
       context.out.print(
         `${found.map((one) => plain(printDiagnostic(one))).join('\n\n')}\n\n${found.length === 1 ? '1 finding' : `${found.length} findings`}\n`,
@@ -19,6 +21,14 @@ export async function checkConfig(context: CommandContext): Promise<ExitCode> {
     for (const hint of hints) context.out.print(`Hint: ${oneLine(hint)}\n`);
   }
   return found.length === 0 ? 0 : 1;
+}
+
+function isThere({ home }: CommandContext): boolean {
+  return existsSync(homePaths(home).config);
+}
+
+function noFile({ home }: CommandContext): string {
+  return `There is no ${oneLine(homePaths(home).config)}, so the defaults apply; \`agent gateway setup\` writes one`;
 }
 
 export async function printSchema(context: CommandContext): Promise<ExitCode> {

@@ -1,6 +1,7 @@
 /**
  * Reads the dotenv syntax of `.env`: one `NAME=value` per line, optional `export`, comments, single quotes literal, double
- * quotes with escapes and over several lines. Never fails: other lines are ignored.
+ * quotes with escapes and over several lines. Never fails: other lines are
+ * ignored, and `strayLines` names them.
  * @see HOME-2 in docs/specification.md
  */
 
@@ -16,6 +17,12 @@ export function parseEnvFile(text: string): ReadonlyMap<string, string> {
     variables.set(name, single ?? (double === undefined ? bareValue(bare ?? '') : unescaped(double)));
   }
   return variables;
+}
+
+/** The lines, from 1, that are neither a variable, a comment nor empty. */
+export function strayLines(text: string): readonly number[] {
+  const rest = text.replace(/^\uFEFF/, '').replace(line, (variable) => variable.replace(/[^\n]/g, ''));
+  return rest.split('\n').flatMap((one, index) => (/^\s*(?:#|$)/.test(one) ? [] : [index + 1]));
 }
 
 /** A comment may follow an unquoted value after a space. */

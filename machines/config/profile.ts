@@ -64,7 +64,9 @@ export function homeOf(env: Readonly<Record<string, string | undefined>>, userHo
   const given = env.AGENT_HOME;
   if (given === undefined) return `${userHome}/.agent`;
   if (given === '') return undefined;
-  return given.length > 1 && given.endsWith('/') ? given.slice(0, -1) : given;
+  // A shell expands no `~` in quotes, and systemd none at all.
+  const path = given.replace(/^~(?=\/|$)/, userHome);
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
 /** The fault for a home that is not writable, shared by the daemon and commands. */

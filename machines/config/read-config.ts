@@ -33,6 +33,7 @@ import {
 } from './server-entry.ts';
 import type { GatewaySettings, PlatformSettings, Settings } from './settings.ts';
 import { canonicalTarget } from './targets.ts';
+import { resolvedProblem } from './validate.ts';
 
 export interface ConfigSource extends WebhookSource {
   /** The file's name in messages. */
@@ -86,7 +87,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
       telemetry:
         findings.problemOf(ofSection('telemetry')) !== undefined
           ? {}
-          : readTelemetry(objectAt(written, 'telemetry'), scope),
+          : readTelemetry(findings, objectAt(written, 'telemetry'), scope),
       log: declared(logSchema, isStopped ? {} : objectAt(written, 'log')),
       platforms,
       servers,
@@ -270,7 +271,12 @@ function readDatabase(findings: Findings, written: JsonObject, scope: Interpolat
   return url;
 }
 
-function readTelemetry(written: JsonObject, scope: InterpolationScope): Settings['telemetry'] {
+function readTelemetry(findings: Findings, written: JsonObject, scope: InterpolationScope): Settings['telemetry'] {
   const { otlp_endpoint } = declared(telemetrySchema, interpolate(written, scope) as JsonObject);
-  return defined({ otlpEndpoint: otlp_endpoint });
+  const form = { ...telemetrySchema.properties.otlp_endpoint, pattern: '^https?://' };
+  const wrong =
+    otlp_endpoint === undefined ? undefined : resolvedProblem('telemetry.otlp_endpoint', otlp_endpoint, form);
+  if (wrong === undefined) return defined({ otlpEndpoint: otlp_endpoint });
+  findings.report({ path: ['telemetry', 'otlp_endpoint'], ...wrong }, { kind: 'home' }, 'warning');
+  return {};
 }

@@ -119,7 +119,11 @@ export const telemetrySchema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    otlp_endpoint: { ...text, minLength: 1, description: 'Where spans are sent, by OTLP over HTTP.' },
+    otlp_endpoint: {
+      ...text,
+      minLength: 1,
+      description: 'Where spans are sent, by OTLP over HTTP, such as http://localhost:4318.',
+    },
   },
   description: 'Traces.',
 } as const;

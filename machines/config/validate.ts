@@ -38,8 +38,10 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
       const known = Object.entries(schema.properties ?? {}).flatMap(([key, { deprecated }]) =>
         deprecated ? [] : [key],
       );
+      const place = [...path, property].join('.');
       const cure =
-        elsewhere[[...path, property].join('.')] ?? meantOr(property, known, `known are ${known.join(', ')}`);
+        (Object.hasOwn(elsewhere, place) ? elsewhere[place] : undefined) ??
+        meantOr(property, known, `known are ${known.join(', ')}`);
       return { path: [...path, property], message: `unknown key "${property}"; ${cure}`, code: 'unknown-key' };
     }
     case 'type':

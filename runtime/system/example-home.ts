@@ -5,10 +5,10 @@
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, relative, resolve } from 'node:path';
 import { ensurePrivateFolder, updateFileLocked, writeFileAtomic } from '../../actors/files.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
-import { exampleHomeFolder } from './package-files.ts';
+import { exampleHomeFolder, mainFile } from './package-files.ts';
 
 export interface ExampleHome {
   readonly home: string;
@@ -36,6 +36,12 @@ export async function makeExampleHome(env: Readonly<Record<string, string | unde
   return { home, greeting: greetingOf(home) };
 }
 
+/** The command that started this process, as it is typed. */
+function startedAs(): string {
+  const program = process.argv[1] ?? mainFile;
+  return basename(program) === 'agent' ? 'agent' : `node ${relative('.', program)}`;
+}
+
 /** The secret itself is not printed: the command reads it from the file. */
 function greetingOf(home: string): string {
   return `Home: ${home}
@@ -48,7 +54,7 @@ Once it listens, post a signed event from another terminal:
     -H "X-Hub-Signature-256: sha256=$(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" -r | cut -d' ' -f1)" \\
     -d "$BODY"
 
-Then look: AGENT_HOME='${home}' node dist/cli/main.js events
+Then look: AGENT_HOME='${home}' ${startedAs()} events
 
 `;
 }

@@ -7,6 +7,15 @@ import { secret, webhookConfig } from '../support/webhook-home.ts';
 
 const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
+t.test('CFG-2 · HOME-2 · a home without config.yaml, and a line of .env that sets nothing, are said', async (t) => {
+  const home = makeHome(t, { '.env': 'A=1\nexport B="two\nlines"\n# note\nC-is-set\n' });
+  const { stdout } = await askCli(['config', 'check'], home.path);
+  t.match(stdout, /^\.env:5:1: warning: this line sets no variable.*\[env-line\]/);
+  t.notMatch(stdout, 'C-is-set');
+  const none = await askCli(['config', 'check'], `${home.path}/none`);
+  t.match(none, { code: 0, stdout: /^There is no .*config\.yaml, so the defaults apply/ });
+});
+
 t.test('CLI-6 · INT-2 · places are shown as set by the gateway, not as variables', async (t) => {
   const home = makeHome(t, {
     'config.yaml': 'agent: {runner: command, command: ["${userHome}${/}agent", "${AGENT_RUN_ID}", "${UNSET_X}"]}\n',

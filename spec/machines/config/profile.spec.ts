@@ -13,6 +13,8 @@ import {
 t.test('HOME-1 · AGENT_HOME moves the home, profiles lie under it', (t) => {
   t.equal(homeOf({}, '/home/me'), '/home/me/.agent');
   t.equal(homeOf({ AGENT_HOME: '/srv/agent/' }, '/home/me'), '/srv/agent');
+  t.equal(homeOf({ AGENT_HOME: '~/x' }, '/home/me'), '/home/me/x');
+  t.equal(homeOf({ AGENT_HOME: '~' }, '/home/me'), '/home/me');
   t.equal(homeOf({ AGENT_HOME: '' }, '/home/me'), undefined);
   t.equal(homePaths('/srv/a').socket, '/srv/a/gateway.sock');
   t.ok(homePaths(`/srv/${'deep/'.repeat(40)}`).socket.length < 108, 'a socket path that can be bound');

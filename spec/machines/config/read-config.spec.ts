@@ -89,6 +89,22 @@ t.test('SEC-1 · users of the page have a strong password, and one who has none 
   t.end();
 });
 
+t.test('CFG-2 · CFG-7 · an endpoint of traces that is no address is a warning, and none is used', (t) => {
+  for (const [endpoint, used, codes] of [
+    ['http://localhost:4318', 'http://localhost:4318', []],
+    ['nope', undefined, ['wrong-value']],
+    ['"${UNSET}"', undefined, ['variable-unset']],
+  ] as const) {
+    const { settings, diagnostics } = read(`telemetry: {otlp_endpoint: ${endpoint}}`, {});
+    t.equal(settings.telemetry.otlpEndpoint, used);
+    t.same(
+      diagnostics.map(({ code }) => code),
+      codes,
+    );
+  }
+  t.end();
+});
+
 t.test('INT-1 · SIG-1 · an address is checked once its references are resolved, and values are not read again', (t) => {
   const reading = (extra: string, vars: Record<string, string>) => {
     const { settings, diagnostics } = read(`platforms: {webhook: {enabled: true, extra: ${extra}}}`, vars);

@@ -31,6 +31,10 @@ t.test('CFG-1 · CFG-2 · every difference is a sentence with the name, what is 
     [{ type: 'number', maximum: 1 }, 2, '"a" must be <= 1', 'wrong-value'],
     [{ type: 'number', exclusiveMinimum: 0 }, 0, '"a" must be > 0', 'wrong-value'],
   ];
+  for (const name of ['constructor', 'toString']) {
+    const [found] = validate({ type: 'object', additionalProperties: false, properties: { a: {} } }, { [name]: 1 });
+    t.equal(found?.message, `unknown key "${name}"; known are a`);
+  }
   for (const [schema, value, message, code] of rows) {
     const findings = validate({ type: 'object', properties: { a: schema } }, { a: value });
     t.same(findings, [{ path: ['a'], message, code }], message);
