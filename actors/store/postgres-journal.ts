@@ -5,6 +5,7 @@
  * @see DUR-1 and SCA-1 in docs/specification.md
  */
 
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, Pool } from 'pg';
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
@@ -90,6 +91,9 @@ const sessionAnswerMs = 3_000;
 /** The time limit of a prune's statement, as a multiple of the usual one. */
 const prunePatience = 6;
 const outcomePauseMs = 50;
+/** Cannot be compressed, so it takes several pages. */
+const fillingBytes = 64 * 1024;
+const fullCode = 'journal-full';
 
 const select = `select collection, key, version, due_at, held_by, value from agent_record`;
 /** The transaction and its time, then the claims and the records that commits touch, locked in the order of their keys. */
@@ -569,9 +573,22 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
 
   async function probe(): Promise<Fault | undefined> {
     const isWell = stopped === undefined && (await writer.query('select 1').then(...always));
-    const fault = isWell ? undefined : await connectAgain();
+    const fault = isWell ? undefined : ((await connectAgain()) ?? (await noRoom()));
     if (fault === undefined) stopped = undefined;
     return fault;
+  }
+
+  /** After the disk was full, resolves with the fault if pages of a table cannot be added; the claim expires at once. */
+  async function noRoom(): Promise<Fault | undefined> {
+    if (stopped?.code !== fullCode) return undefined;
+    const value = { filling: randomBytes(fillingBytes).toString('base64') };
+    const write: Write = { kind: 'claim', name: `probe/${randomUUID()}`, value, forMs: 1 };
+    try {
+      await transact([{ writes: [write], settled() {}, bytes: fillingBytes }], false);
+      return undefined;
+    } catch (thrown) {
+      return postgresFault(place, thrown);
+    }
   }
 
   async function take<In extends Collection>(

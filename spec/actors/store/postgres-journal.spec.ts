@@ -594,6 +594,28 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     await journal.close();
   });
 
+  t.test('DUR-3 · OBS-1 · a full database counts as writable once pages can be added to it', async (t) => {
+    const url = await postgres.url();
+    const journal = await open(url);
+    const full = 'agent_record, agent_claim'
+      .split(', ')
+      .map((table) => `create trigger full_disk before insert on ${table} for each row execute function full_disk();`);
+    await postgres.run(
+      url,
+      `create function full_disk() returns trigger language plpgsql as
+        $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$; ${full.join('')}`,
+    );
+    t.match(await journal.commit([put('k')]), { kind: 'unavailable', fault: { code: 'journal-full' } });
+    for (const _ of [1, 2]) t.match(await journal.probe(), { code: 'journal-full' });
+    t.match(await journal.commit([put('k')]), { kind: 'unavailable', fault: { code: 'journal-full' } });
+    await postgres.run(url, 'drop function full_disk cascade');
+    t.equal(await journal.probe(), undefined);
+    t.same(await postgres.run(url, 'select 1 from agent_claim where octet_length(value) > 65536'), [{ '?column?': 1 }]);
+    t.same(await journal.claims({ limit: 9 }), [], 'the probe has expired');
+    t.same(await journal.commit([put('k')]), { kind: 'committed' });
+    await journal.close();
+  });
+
   t.test('SCA-1 · CLI-2 · a database that does not store Unicode is refused', async (t) => {
     const owned = await postgres.url();
     const owner = await reach(owned);
