@@ -16,6 +16,8 @@ import type { RouteSources } from './route-table.ts';
 export interface SourceReader {
   /** The sources of the current home. Profiles that stay keep their stores, which then use the new home's rules. */
   read(home: LoadedHome): RouteSources;
+  /** Reads the subscriptions that have changed: their secrets may be in events that other commands and gateways show. */
+  look(): void;
 }
 
 export interface SourceReaderPorts {
@@ -27,7 +29,11 @@ export interface SourceReaderPorts {
 export function createSourceReader(ports: SourceReaderPorts): SourceReader {
   let stores: ReadonlyMap<ProfileName, SubscriptionsStore> = new Map();
   let current: LoadedHome | undefined;
+  const look = (): void => {
+    for (const store of stores.values()) store.current();
+  };
   return {
+    look,
     read(home) {
       const last = current ?? home;
       current = home;
@@ -42,6 +48,7 @@ export function createSourceReader(ports: SourceReaderPorts): SourceReader {
         const before = last.profiles.has(name) ? rulesOf(last, name) : undefined;
         if (before !== rulesOf(home, name)) store.reconsider();
       }
+      look();
       return {
         multiplexProfiles: home.main.settings.gateway.multiplexProfiles,
         configured: [...home.profiles.values()].flatMap(({ settings }) => settings.webhook.routes),

@@ -148,6 +148,8 @@ const sessionTtlMs = 60_000;
 /** The same on a database, where another gateway adopts the work as soon as the session expires. */
 const sharedSessionTtlMs = 10_000;
 const beatMs = 3_000;
+/** How soon a changed subscription is read without a request; its secret is masked from then on. */
+const readMs = 1_000;
 /** How often a gateway on a database checks for killed ones, so that their work is adopted within three seconds. */
 const reapMs = 500;
 /** Minimum time for exchanges in progress to be answered, however short the drain is. */
@@ -173,6 +175,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       // Events need the routes and jobs of the database.
       const unread = await ports.openDocuments();
       if (unread !== undefined) return { ok: false, fault: unread };
+      reader.look();
       const { journal, postgres } = settings().gateway;
       if (journal === 'memory') return done(openMemoryJournal());
       if (journal === 'lmdb') return openLmdbJournal({ directory: paths.state });
@@ -214,6 +217,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const greetings = createRateWindows(() => greetingsPerMinute);
   const reader = createSourceReader({ log, learn: redactor.learn });
   let sources = reader.read(home());
+  const stopReading = every(reader.look, readMs);
   const routes = createRouteDesk(sources);
   const decisions = createDecisions({
     log,
@@ -430,6 +434,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     async close() {
       stopBeat();
+      stopReading();
       stopHearing();
       clearInterval(reaper);
       decisions.close();

@@ -21,7 +21,7 @@ function stage(t: Test, files: Readonly<Record<string, string>>) {
       .get(profile)
       ?.current()
       .routes.map(({ route }) => route.name);
-  return { home, lines, learnt, read, dynamic };
+  return { home, lines, learnt, read, look: reader.look, dynamic };
 }
 
 const config = (more = '', multiplex = true): string =>
@@ -34,8 +34,13 @@ t.test('PRF-1 · PRF-2 · the sources are those of every profile that is served,
     'profiles/work/config.yaml': 'platforms: {webhook: {routes: {theirs: {}}}}\n',
     'profiles/work/webhook_subscriptions.json': '{"at-work": {"secret": "of-at-work-and-no-other"}}',
   };
-  const { read, dynamic, learnt } = stage(t, files);
+  const { home, read, look, dynamic, learnt } = stage(t, files);
   const served = read();
+  t.same(
+    learnt,
+    ['of-mine-and-no-other', 'of-at-work-and-no-other'],
+    'OBS-1: every secret of a subscription is learnt before the first request',
+  );
   t.equal(served.multiplexProfiles, true);
   t.same(
     served.configured.map(({ route }) => [route.profile, route.name]),
@@ -46,11 +51,9 @@ t.test('PRF-1 · PRF-2 · the sources are those of every profile that is served,
   );
   t.same([...served.subscriptions.keys()], ['default', 'work']);
   t.same([dynamic(served), dynamic(served, work)], [['mine'], ['at-work']]);
-  t.same(
-    learnt,
-    ['of-mine-and-no-other', 'of-at-work-and-no-other'],
-    'OBS-1: every secret of a subscription is learnt',
-  );
+  home.write('webhook_subscriptions.json', '{"mine": {"secret": "changed-and-never-asked-for"}}');
+  look();
+  t.equal(learnt.at(-1), 'changed-and-never-asked-for');
 
   const alone = stage(t, { ...files, 'config.yaml': config('', false) });
   const unserved = alone.read();
