@@ -21,6 +21,7 @@ export interface Copied {
 /**
  * Copies records and claims; sessions end with their gateways and are not copied.
  * @param progress called with the number of records copied so far, once a page
+ * @param cure what to do with a target that is older than the source
  * @returns the numbers of records and claims that were compared. Fails with `journal-differs` if a record differs, and
  * with the fault of the engine if it cannot write. Rejects if an engine cannot be read
  */
@@ -28,9 +29,12 @@ export async function copyJournal(
   from: JournalReader,
   to: Journal,
   progress: (records: number) => void,
+  cure = 'copy into an empty journal',
 ): Promise<Result<Copied>> {
-  const obstacle = await firstDifference(from, to);
-  if (obstacle !== undefined) return { ok: false, fault: obstacle };
+  const difference = await firstDifference(from, to);
+  if (difference !== undefined) {
+    return { ok: false, fault: fault(difference.code, `${difference.message}; ${await adviceOf(from, to, cure)}`) };
+  }
   let copied = 0;
   for (const collection of collections) {
     for await (const page of recordPages(from, collection)) {
@@ -120,10 +124,18 @@ function isSame(one: StoredRecord | undefined, other: StoredRecord): boolean {
 }
 
 function differs(collection: Collection | 'claims', key: string): Fault {
-  return fault(
-    'journal-differs',
-    `the journals differ at "${key}" of ${collection}; copy into an empty one, or keep using the copy if a gateway has used it`,
+  return fault('journal-differs', `the journals differ at "${key}" of ${collection}`);
+}
+
+/** The journal with the newest event is the one that a gateway has used last. */
+async function adviceOf(from: JournalReader, to: JournalReader, cure: string): Promise<string> {
+  const [source = '', target = ''] = await Promise.all(
+    [from, to].map(async (one) => (await one.list('events', { order: 'newest', limit: 1 }))[0]?.key),
   );
+  if (target > source) return 'the target has newer events, so a gateway has used it since; keep using it';
+  return source > target
+    ? `the source has newer events; ${cure}`
+    : `if a gateway has used the target since, keep using it; otherwise ${cure}`;
 }
 
 function recordPages(journal: JournalReader, collection: Collection): AsyncGenerator<readonly StoredRecord[]> {

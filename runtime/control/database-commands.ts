@@ -88,10 +88,14 @@ async function copy({ to }: JsonObject, host: CommandHost, peer: CommandPeer): P
     if (to === 'postgres') {
       const source = got(await readLmdbJournal(paths.state));
       if (source === undefined) refuse('journal-unreadable', `${paths.state}: there is no journal to copy`);
-      return { ...got(await copyJournal(using(source), shared, progress).catch(unread)), documents: 0 };
+      return {
+        ...got(await copyJournal(using(source), shared, progress, 'copy into an empty database').catch(unread)),
+        documents: 0,
+      };
     }
     const local = using(got(await openLmdbJournal({ directory: paths.state })));
-    const copied = got(await copyJournal(shared, local, progress).catch(unread));
+    const cure = `move ${paths.state} aside (it is the state of before the move to Postgres), then repeat`;
+    const copied = got(await copyJournal(shared, local, progress, cure).catch(unread));
     return { ...copied, documents: await writeHomeFiles(using(createDocumentRows(url, place)), home) };
   } finally {
     await Promise.allSettled(open.map((one) => one.close()));

@@ -1,6 +1,6 @@
 /** `agent journal copy`, with real gateways on a real database. */
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { askCli, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
@@ -81,9 +81,12 @@ t.test(
 
     t.match(
       await copy(home, 'postgres'),
-      { code: 1, stderr: /differ at ".*\[journal-differs\]/s },
+      { code: 1, stderr: /differ at ".*the target has newer events.*keep using it.*\[journal-differs\]/s },
       'never over a newer one',
     );
+    t.match(await copy(home, 'lmdb'), { code: 1, stderr: /the source has newer events; move \S+\/state aside/ });
+    renameSync(`${home.path}/state`, `${home.path}/state-before`);
+    t.match(await copy(home, 'lmdb'), { code: 0 });
     t.match(await copy(other, 'lmdb'), { code: 0, stdout: /1 documents were written/ });
     t.match(readFileSync(`${other.path}/webhook_subscriptions.json`, 'utf8'), /"late"/);
     const third = await startDaemon(t, other.path);
