@@ -6,7 +6,12 @@
 
 import { DiagLogLevel, diag, ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { BatchSpanProcessor, TracerProvider, type TracerProviderOptions } from '@opentelemetry/sdk-trace';
+import {
+  BatchSpanProcessor,
+  type SpanExporter,
+  TracerProvider,
+  type TracerProviderOptions,
+} from '@opentelemetry/sdk-trace';
 import { formatTraceparent, readTraceparent } from '../../machines/base/traceparent.ts';
 import type { Logger } from '../ports.ts';
 
@@ -66,7 +71,7 @@ export function openTracer({ endpoint, serviceName, version, log, batchMs }: Tra
   const batching = batchMs === undefined ? {} : { scheduledDelayMillis: batchMs };
   const provider = new TracerProvider({
     resource: resourceOf({ 'service.name': serviceName, 'service.version': version }),
-    spanProcessors: [new BatchSpanProcessor({ exporter, ...batching })],
+    spanProcessors: [new BatchSpanProcessor({ exporter: reporting(exporter, endpoint, log), ...batching })],
   });
   const tracer = provider.getTracer('agent-gateway', version);
 
@@ -97,6 +102,29 @@ export function openTracer({ endpoint, serviceName, version, log, batchMs }: Tra
     },
     close: () => provider.shutdown(),
   };
+}
+
+/** Logs the first of consecutive failures. The SDK would log each as JSON with its stack, so none is passed on to it. */
+function reporting(exporter: SpanExporter, endpoint: string | undefined, log: Logger): SpanExporter {
+  const place = endpoint ?? 'the collector';
+  const cure = endpoint === undefined ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'telemetry.otlp_endpoint';
+  let hasFailed = false;
+  return {
+    export(spans, ended) {
+      exporter.export(spans, ({ code, error }) => {
+        if (code !== 0 && !hasFailed) log.log('warn', `traces: ${place} ${reasonOf(error)}; check ${cure}`);
+        hasFailed = code !== 0;
+        ended({ code: 0 });
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  };
+}
+
+function reasonOf(error: (Error & { readonly code?: unknown }) | undefined): string {
+  const { code, message = 'no answer' } = error ?? {};
+  return typeof code === 'number' ? `refuses spans (${code} ${message})` : `does not answer (${code ?? message})`;
 }
 
 /** Accepts the base URL, or the complete path. */

@@ -1,10 +1,15 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
+import { openTracer } from '../../../actors/telemetry/open-tracer.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { createTracing } from '../../../runtime/observe/tracing.ts';
 import { startCollector } from '../../support/collector.ts';
 import { makeHome } from '../../support/home.ts';
 import { entryOf, eventually, startGateway } from '../../support/mcp/gateway.ts';
 import { started } from '../../support/mcp/plain-client.ts';
+import { until } from '../../support/processes.ts';
 import { postSigned } from '../../support/sign.ts';
 
 const secret = 'tracing-spec-secret-tracing';
@@ -133,8 +138,33 @@ t.test('OBS-1 · a collector that is not there costs a warning and nothing else'
   await gateway.daemon.line(({ message }) => message.startsWith('traces go to'));
   t.equal((await gateway.send('d1')).status, 202);
   t.match(await gateway.response('d1'), /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+  await gateway.daemon.line(
+    ({ message }) =>
+      message === 'traces: the collector does not answer (ECONNREFUSED); check OTEL_EXPORTER_OTLP_ENDPOINT',
+  );
   gateway.daemon.kill('SIGTERM');
   t.equal(await gateway.daemon.exited, 0);
+});
+
+t.test('OBS-1 · a collector that fails is reported once, and again after it has answered', async (t) => {
+  const statuses = [404, 404, 200, 404];
+  let answered = 0;
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => response.writeHead(statuses[answered++] ?? 200).end());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => server.close());
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const lines: string[] = [];
+  const log = { log: (_: string, message: string) => void lines.push(message), warnOnce: () => {} };
+  const tracer = openTracer({ endpoint, serviceName: 's', version: '1', log, batchMs: 1 });
+  for (const [nth] of statuses.entries()) {
+    tracer.begin({ name: 'span', kind: 'server', parent: undefined, startMs: 1 }).end({}, 2);
+    await until(() => answered > nth);
+  }
+  await tracer.close();
+  const line = `traces: ${endpoint} refuses spans (404 Not Found); check telemetry.otlp_endpoint`;
+  t.same(lines, [line, line]);
 });
 
 t.test('OBS-1 · CON-2 · spans that wait for their batch leave with the daemon', async (t) => {
