@@ -1138,7 +1138,7 @@ export interface TargetHealth extends HealthRow {
   /** The state of its connection. */
   readonly state: string;
   readonly account?: string;
-  /** Deliveries that ended in the range, counted since the gateway started. */
+  /** Deliveries that arrived in the range, and attempts that failed, counted since the gateway started. */
   readonly sent: number;
   readonly failed: number;
   /** Deliveries that wait for a person. */

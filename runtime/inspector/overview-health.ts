@@ -111,7 +111,7 @@ export function targetHealth(row: TargetRow, open: number, { count, failed, medi
     title,
     health: state === 'failed' || open > 0 ? 'failing' : state === 'disabled' ? 'off' : 'healthy',
     state,
-    sent: count,
+    sent: count - failed,
     failed,
     open,
     ...(account === undefined ? {} : { account }),

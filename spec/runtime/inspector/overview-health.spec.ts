@@ -80,7 +80,7 @@ t.test(
     t.match(targetHealth(target, 0, { count: 3, failed: 1, median_ms: 5 }), {
       title: 'Slack',
       health: 'healthy',
-      sent: 3,
+      sent: 2,
       failed: 1,
       median_ms: 5,
     });

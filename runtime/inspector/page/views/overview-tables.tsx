@@ -110,6 +110,14 @@ export function Targets({ targets }: { readonly targets: Overview['targets'] }):
     },
     { title: 'State', cell: (row) => <State row={row} words={targetState(row)} title={row.error} /> },
     { title: 'Sent', cell: ({ sent }) => <Counted count={sent} />, right: true, wide: true, width: '56px' },
+    {
+      title: 'Failed',
+      cell: ({ failed }) =>
+        failed === 0 ? <Counted count={0} /> : <b class="toned bad">{failed.toLocaleString('en')}</b>,
+      right: true,
+      wide: true,
+      width: '56px',
+    },
     { title: 'Median', cell: ({ median_ms }) => <Median ms={median_ms} />, right: true, width: '84px' },
   ];
   return (
