@@ -1,7 +1,7 @@
 /** Native modal dialogs: focus stays inside, Escape closes, and the focus returns to where it was. */
 
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useIsGone } from '../data/connection.ts';
 import { Icon } from './icons.tsx';
 import { Banner } from './panel.tsx';
@@ -14,31 +14,64 @@ export interface DialogProps {
   readonly sheet?: boolean;
   /** While a request is under way; the dialog cannot be closed then. */
   readonly busy?: boolean;
+  /** Escape and Close ask before typed text is discarded. */
+  readonly keepsText?: boolean;
 }
 
-export function Dialog({ title, onClose, children, sheet = false, busy = false }: DialogProps): JSX.Element {
+export function Dialog(props: DialogProps): JSX.Element {
+  const { title, onClose, children, sheet = false, busy = false, keepsText = false } = props;
   const id = useId();
   const box = useModal();
+  const typed = useRef(new Map<EventTarget, { readonly start: string; readonly now: string }>());
+  const [isAsking, setAsking] = useState(false);
+  const close = (): void => {
+    if (busy) return;
+    if (keepsText && [...typed.current.values()].some(({ start, now }) => start !== now)) setAsking(true);
+    else onClose();
+  };
+  const watch = ({ target }: Event): void => {
+    if (!(target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement)) return;
+    const { value: now } = target;
+    typed.current.set(target, { start: typed.current.get(target)?.start ?? now, now });
+  };
   return (
     <dialog
       ref={box}
       class={sheet ? 'sheet' : 'dialog'}
       aria-labelledby={id}
+      onFocusIn={watch}
+      onInput={watch}
+      onKeyDown={(event) => {
+        // A browser lets a page refuse its own closing by Escape only once.
+        if (event.key !== 'Escape' || isAsking) return;
+        event.preventDefault();
+        close();
+      }}
       onCancel={(event) => {
         event.preventDefault();
-        if (!busy) onClose();
+        close();
       }}
     >
       <header>
         <h2 id={id} class="grow">
           {title}
         </h2>
-        <button type="button" class="btn quiet icon-only" disabled={busy} onClick={onClose} aria-label="Close">
+        <button type="button" class="btn quiet icon-only" disabled={busy} onClick={close} aria-label="Close">
           <Icon name="close" />
         </button>
       </header>
       <Offline />
       {children}
+      {isAsking ? (
+        <Confirm
+          title="Discard the changes?"
+          yes="Discard the changes"
+          onYes={onClose}
+          onClose={() => setAsking(false)}
+        >
+          What you typed is lost.
+        </Confirm>
+      ) : null}
     </dialog>
   );
 }

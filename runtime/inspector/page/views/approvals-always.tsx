@@ -26,7 +26,7 @@ export function AlwaysDialog({ row, busy, onYes, onClose }: AlwaysProps): JSX.El
   const needsLimit = row.hints?.destructive === true && chosen.length === 0;
   const where = Object.fromEntries(values.filter(([name]) => chosen.includes(name)));
   return (
-    <Dialog title="Always approve this tool?" onClose={onClose}>
+    <Dialog title="Always approve this tool?" keepsText onClose={onClose}>
       <div class="pad stack">
         <p>
           A rule is written to the entry of mcp server {row.server} in config.yaml. From then on calls of{' '}

@@ -26,7 +26,7 @@ export function EditAndReplay({
   const { asked } = useAsked(`whole ${event.key}`, () => call('events.open', { id: event.key, whole: true }));
   const before = asked.kind === 'there' ? indented(asked.value.payload.text) : undefined;
   return (
-    <Dialog title="Edit and replay" sheet onClose={onClose}>
+    <Dialog title="Edit and replay" sheet keepsText onClose={onClose}>
       {before === undefined ? (
         <p class="pad muted">{asked.kind === 'refused' ? asked.why : 'Loading…'}</p>
       ) : (

@@ -57,7 +57,7 @@ export function AddSheet({
     </div>
   );
   return (
-    <Dialog title="Add server" sheet onClose={onClose}>
+    <Dialog title="Add server" sheet keepsText onClose={onClose}>
       {kind === 'link' ? (
         <AddByLink link={link} choice={choice} onClose={onClose} />
       ) : kind === 'import' ? (
@@ -213,7 +213,7 @@ export function EditSheet({
       })
       .then(() => {});
   return (
-    <Dialog title={`Edit server ${server}`} sheet busy={work.busy === 'Save changes'} onClose={onClose}>
+    <Dialog title={`Edit server ${server}`} sheet keepsText busy={work.busy === 'Save changes'} onClose={onClose}>
       <form
         class="sheetform"
         onSubmit={(event) => {

@@ -32,7 +32,7 @@ export function WorkDialog(props: WorkDialogProps): JSX.Element {
   const { title, yes, isReady, change, work, promptHint, onWork, onSave, onClose, children } = props;
   const { busy, refused } = change;
   return (
-    <Dialog title={title} busy={busy} onClose={onClose}>
+    <Dialog title={title} keepsText busy={busy} onClose={onClose}>
       <WhyNot refused={refused} />
       <form
         class="pad stack"
