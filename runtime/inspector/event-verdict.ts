@@ -1,6 +1,7 @@
 /**
  * Formats the outcome of an event as one sentence with its reason, and what happened on the way as a second one. Only a
- * refusal names a command; for everything else the page has a button. Pure.
+ * refusal names a command; for everything else the page has a button. Times are in ISO 8601; the page shows them in its own
+ * time zone. Pure.
  * @see INS-4 in docs/specification.md
  */
 
@@ -13,7 +14,7 @@ import type { Tone, Verdict } from './event-wire.ts';
 import { outcomeOf } from './story-request.ts';
 import type { StorySources } from './story-sources.ts';
 import { alikeWords, refusalCure, refusals, withReason } from './story-verdict.ts';
-import { counted, seconds } from './story-words.ts';
+import { counted, iso, seconds } from './story-words.ts';
 
 const passedOver: ReadonlySet<OutcomeKind> = new Set([
   'ignoredEvent',
@@ -28,7 +29,7 @@ export function eventVerdict(sources: StorySources): Verdict {
   const outcome = outcomeOf(event);
   const refusal = outcome === undefined ? undefined : refusals[outcome];
   if (outcome !== undefined && refusal !== undefined && outcome !== 'deliveryFailed') {
-    const text = `${withReason(refusal[0], event.reason)}${alikeWords(sources)}`;
+    const text = `${withReason(refusal[0], event.reason)}${alikeWords(sources, iso)}`;
     return {
       tone: passedOver.has(outcome) ? 'ended' : 'failed',
       text,
@@ -44,10 +45,9 @@ function sentenceOf(sources: StorySources): Sentence {
   const { event, group, run } = sources;
   if (group !== undefined) {
     const { count, dueAtMs } = group.record.burst;
-    const at = new Date(dueAtMs).toISOString().slice(11, 19);
     return say(
       'working',
-      `Batching: ${counted(count, 'event')} joined; the run begins at ${at} UTC unless another comes.`,
+      `Batching: ${counted(count, 'event')} joined; the run begins at ${iso(dueAtMs)} unless another comes.`,
     );
   }
   const own = deliveriesOf(sources).filter(({ record }) => record.failedRun === undefined);
@@ -125,10 +125,8 @@ function detailOf(sources: StorySources): string {
   }
   for (const { tool, server, question } of sources.calls) {
     if (question === undefined) continue;
-    const at = new Date(question.answeredAtMs).toISOString().slice(11, 19);
-    parts.push(
-      `${toolWords(tool, server)}: ${question.verdict === 'timedOut' ? 'not answered in time' : question.verdict} at ${at} UTC.`,
-    );
+    const verdict = question.verdict === 'timedOut' ? 'not answered in time' : question.verdict;
+    parts.push(`${toolWords(tool, server)}: ${verdict} at ${iso(question.answeredAtMs)}.`);
   }
   if (run?.record.repeatedBy !== undefined) parts.push(`Its sender delivered it again as ${run.record.repeatedBy}.`);
   if (event.isDry && delivery === undefined && run?.record.status === 'failed') parts.push('Nothing was sent.');

@@ -129,11 +129,15 @@ function statusWords(sources: StorySources, delivery: StorySources['delivery'], 
   }
 }
 
-export function alikeWords({ alike }: StorySources): string {
+/** @param timeOf formats Unix milliseconds */
+export function alikeWords({ alike }: StorySources, timeOf = timeInUtc): string {
   if (alike === undefined) return '';
   const { count, firstAtMs, lastAtMs } = alike;
-  const [first, last] = [firstAtMs, lastAtMs].map((atMs) => iso(atMs).slice(11, 19));
-  return ` It is one of ${count.toLocaleString('en')} alike from one address, from ${first} to ${last} UTC.`;
+  return ` It is one of ${count.toLocaleString('en')} alike from one address, from ${timeOf(firstAtMs)} to ${timeOf(lastAtMs)}.`;
+}
+
+function timeInUtc(atMs: number): string {
+  return `${iso(atMs).slice(11, 19)} UTC`;
 }
 
 function underWay({ questions: [question], callsUnderWay: [call] }: StorySources): string {

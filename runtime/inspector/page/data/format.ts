@@ -47,6 +47,11 @@ export function formatClock(at: string | number, nowMs: number): string {
   return `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', ...year })} ${clock}`;
 }
 
+/** Replaces the ISO 8601 times in a text of the daemon by local ones. */
+export function withLocalTimes(text: string, nowMs: number): string {
+  return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (at) => formatClock(at, nowMs));
+}
+
 /** How long something took, rounded down: "9 ms", "12.4 s", "3 m 20 s", "6 d 2 h". */
 export function formatTook(ms: number): string {
   const took = Math.max(0, ms);

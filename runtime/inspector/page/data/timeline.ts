@@ -72,6 +72,22 @@ export function tookOf({ kind, parts, start, end }: Span, nowMs: number): number
   return parts.reduce((sum, part) => (part.how === 'person' ? sum : sum + (part.end ?? nowMs) - part.start), 0);
 }
 
+/** The duration of a span, and of a call that a person answered, the wait too. `shown` is the longer one of both. */
+export function tookWords(span: Span, nowMs: number): { readonly shown: string; readonly read: string } {
+  const took = tookOf(span, nowMs);
+  const waited = span.parts.reduce(
+    (sum, part) => (part.how === 'person' && part.end !== undefined ? sum + part.end - part.start : sum),
+    0,
+  );
+  const ran = formatTook(took);
+  if (span.kind !== 'call' || span.end === undefined || waited === 0) return { shown: ran, read: ran };
+  const read = `waited ${formatTook(waited)} for approval`;
+  return {
+    shown: waited > took ? `waited ${formatTook(waited)}` : ran,
+    read: took === 0 ? read : `${read}, ran ${ran}`,
+  };
+}
+
 function rangeOf(spans: readonly Span[], nowMs: number): { readonly from: number; readonly end: number } {
   const from = Math.min(...spans.map(({ start }) => start));
   const ends = spans.flatMap(({ end, parts }) => [end ?? nowMs, ...parts.map((part) => part.end ?? nowMs)]);

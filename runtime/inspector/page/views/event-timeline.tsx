@@ -6,7 +6,7 @@ import type { Check, OpenedEvent, Span, SpanPart } from '../../event-wire.ts';
 import { daemonNow } from '../data/clock.ts';
 import { counted, formatTook } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
-import { type Axis, axisOf, lay, longestWait, tookOf } from '../data/timeline.ts';
+import { type Axis, axisOf, lay, longestWait, tookWords } from '../data/timeline.ts';
 import { StatusMark } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
 import { FoldLine, Panel } from '../parts/panel.tsx';
@@ -115,6 +115,7 @@ function Row({ span, axis, now }: { readonly span: Span; readonly axis: Axis; re
   const [open, setOpen] = useState(false);
   const { name, note, parent, tone, parts, ticks = [], texts = [] } = span;
   const [mark, color] = marksOfTone[tone];
+  const took = tookWords(span, now);
   const inner = (
     <>
       <span class="name">
@@ -147,7 +148,10 @@ function Row({ span, axis, now }: { readonly span: Span; readonly axis: Axis; re
           <i class="cutmark" style={{ left: `${lay(axis.cut, axis).left + lay(axis.cut, axis).width / 2}%` }} />
         )}
       </span>
-      <span class="took">{formatTook(tookOf(span, now))}</span>
+      <span class="took" title={took.read}>
+        <span aria-hidden="true">{took.shown}</span>
+        <span class="unseen">{took.read}</span>
+      </span>
     </>
   );
   return (

@@ -10,7 +10,7 @@ import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { useCommands } from '../data/commands.ts';
-import { formatTook } from '../data/format.ts';
+import { formatTook, withLocalTimes } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { go, place } from '../data/place.ts';
@@ -176,8 +176,8 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
       <Verdict
         mark={mark}
         tone={tone}
-        title={event.verdict.text}
-        {...(event.verdict.detail === '' ? {} : { more: withCode(event.verdict.detail) })}
+        title={withLocalTimes(event.verdict.text, Date.now())}
+        {...(event.verdict.detail === '' ? {} : { more: withCode(withLocalTimes(event.verdict.detail, Date.now())) })}
       />
       {(event.findings ?? []).map(({ text }) => (
         <p key={text} class="muted">
@@ -258,7 +258,7 @@ function EndWords({ event: { key, ended, verdict } }: { readonly event: OpenedEv
     if (ended === undefined) wasOpen.current = key;
     else if (wasOpen.current === key) {
       wasOpen.current = '';
-      setWords(verdict.text);
+      setWords(withLocalTimes(verdict.text, Date.now()));
     }
   }, [key, ended, verdict.text]);
   return (

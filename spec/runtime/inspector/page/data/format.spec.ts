@@ -8,6 +8,7 @@ import {
   formatStep,
   formatWord,
   lastPart,
+  withLocalTimes,
 } from '../../../../../runtime/inspector/page/data/format.ts';
 
 const hour = 3_600_000;
@@ -45,6 +46,8 @@ t.test('INS-2 · a time of another day names the day, one of another year the ye
   t.equal(formatClock(now - 24 * hour, now), '20 Nov 12:00:00');
   t.equal(formatClock(new Date(2025, 10, 21, 12, 0, 0).getTime(), now), '21 Nov 2025 12:00:00');
   t.equal(formatClock('no time', now), '');
+  const text = `approved at ${new Date(now - hour).toISOString()}.`;
+  t.equal(withLocalTimes(text, now), 'approved at 11:00:00.', 'the times in a text of the daemon are local');
 });
 
 t.test('INS-2 · an actor is named by what its parent does not say', async (t) => {

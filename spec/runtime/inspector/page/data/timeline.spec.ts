@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Span, SpanPart } from '../../../../../runtime/inspector/event-wire.ts';
-import { axisOf, lay, longestWait, tookOf } from '../../../../../runtime/inspector/page/data/timeline.ts';
+import { axisOf, lay, longestWait, tookOf, tookWords } from '../../../../../runtime/inspector/page/data/timeline.ts';
 
 const span = (kind: Span['kind'], parts: readonly SpanPart[]): Span =>
   ({
@@ -43,5 +43,8 @@ t.test('INS-4 · a wait of more than 70 % can be shortened; what follows it keep
   const { end: _, ...waiting } = span('call', [{ start: 100, how: 'person' }]);
   t.equal(tookOf(waiting, 9_100), 9_000, 'a call that is still waiting has taken the time since it began');
   t.equal(tookOf(span('call', [person]), 0), 0, 'a call that was denied took no time of its own');
+  t.same(tookWords(span('call', [person]), 0), { shown: 'waited 9 s', read: 'waited 9 s for approval' }, 'but waited');
+  t.same(tookWords(spans[0] as Span, 0), { shown: 'waited 9 s', read: 'waited 9 s for approval, ran 100 ms' });
+  t.same(tookWords(waiting, 9_100), { shown: '9 s', read: '9 s' });
   t.end();
 });
