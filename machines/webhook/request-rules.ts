@@ -87,13 +87,15 @@ export function findRoute(context: RequestContext, facts: RequestFacts, { nowMs 
       return { outcome: { kind: 'unavailable' }, reason: 'the subscriptions are not read yet' };
     }
     if (context.method !== 'POST') return { outcome: { kind: 'methodNotAllowed' }, reason: context.method };
-    return { outcome: { kind: 'unknownRoute' } };
+    return { outcome: { kind: 'unknownRoute' }, reason: 'no route has this path' };
   }
   const route = found.route;
   const greeting = greetingByHead(context, found, facts, nowMs);
   if (greeting !== undefined) return greeting;
   if (context.method !== 'POST') return { outcome: { kind: 'methodNotAllowed' }, reason: context.method };
-  if (!route.enabled) return { route, profile: route.profile, outcome: { kind: 'routeDisabled' } };
+  if (!route.enabled) {
+    return { route, profile: route.profile, outcome: { kind: 'routeDisabled' }, reason: 'the route is disabled' };
+  }
   return { route, profile: route.profile };
 }
 

@@ -194,7 +194,8 @@ export function cureFor(sources: StorySources): string {
 }
 
 export function withReason(verdict: string, reason: string | undefined): string {
-  if (reason === undefined) return verdict;
+  // A request that was refused without a reason has the name of its outcome as one.
+  if (reason === undefined || Object.hasOwn(refusals, reason) || verdict.endsWith(`${reason}.`)) return verdict;
   // The verdict already names the source of the reason.
   const own = targetChoices.find((name) => reason.startsWith(`${name}: `)) ?? '';
   return `${verdict.slice(0, -1)}: ${reason.replace(/^(?:filter|script): /, '').slice(own === '' ? 0 : own.length + 2)}.`;

@@ -132,7 +132,7 @@ t.test('RTE-2 · RTE-3 · method, then route, then whether it is enabled', (t) =
       { known: { method, path: '/webhooks/none' } },
       { outcome: { kind: 'methodNotAllowed' }, reason: method },
     ]),
-    [{ known: { path: '/webhooks/none' } }, { outcome: { kind: 'unknownRoute' } }],
+    [{ known: { path: '/webhooks/none' } }, { outcome: { kind: 'unknownRoute' }, reason: 'no route has this path' }],
   ];
   for (const [given, expected] of rows) {
     const { context, desk } = stage(given);
@@ -145,6 +145,7 @@ t.test('RTE-2 · RTE-3 · method, then route, then whether it is enabled', (t) =
     route: shut.route,
     profile: 'default',
     outcome: { kind: 'routeDisabled' },
+    reason: 'the route is disabled',
   });
   t.end();
 });

@@ -91,8 +91,8 @@ t.test('INS-2 · a story ends in the state that decided it, with its reason', (t
   const rows: readonly (readonly [OutcomeKind, string, string])[] = [
     ['tooLarge', 'declared 5 bytes', 'sizing'],
     ['tooLarge', 'tooLarge', 'readingBody'],
-    ['unknownRoute', 'unknownRoute', 'routing'],
-    ['routeDisabled', 'routeDisabled', 'routing'],
+    ['unknownRoute', 'no route has this path', 'routing'],
+    ['routeDisabled', 'the route is disabled', 'routing'],
     ['methodNotAllowed', 'GET', 'routing'],
     ['rateLimited', 'rateLimited', 'throttling'],
     ['badSignature', 'the signature does not match', 'verifying'],
@@ -121,6 +121,8 @@ t.test('INS-2 · a story ends in the state that decided it, with its reason', (t
     );
     t.equal(stairs.at(-1)?.state, 'answered');
     t.match(story.verdict, /^[A-Z].*\.$/, outcome);
+    t.notMatch(story.verdict, new RegExp(`: ${outcome}\\.`), 'no name of an outcome is shown');
+    t.notMatch(story.verdict, /(: .*)\1/, 'nor a reason twice');
     t.ok(outcome === 'duplicate' || story.cure !== '', `${outcome} has a cure`);
     if (!ofSender.has(outcome)) t.match(story.cure, /`agent [a-z]+ [^`<>]+`/, `${outcome} names the command`);
     for (const { state: name, told } of stairs.slice(0, -2))

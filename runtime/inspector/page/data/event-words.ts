@@ -6,7 +6,7 @@
 import type { ChipName } from '../../../../machines/base/event-query.ts';
 import { targetTitle } from '../../../../machines/config/target-titles.ts';
 import type { EventFound } from '../../../control/contract.ts';
-import { sentenceCase } from './format.ts';
+import { formatWord, sentenceCase } from './format.ts';
 
 /** A subset of the marks of `parts/chip.tsx`. */
 type EventMark =
@@ -79,7 +79,8 @@ export function lineOfRow({ question, reason, place, result, alike }: EventFound
 export function formatReason(reason: string, place?: string): string {
   const [, name = '', said = ''] = /^(\w+): (.+)$/s.exec(reason) ?? [];
   const title = targetTitle(name);
-  if (title === name) return sentenceCase(reason);
+  // A request that was refused without a reason has the name of its outcome as one: `rateLimited`.
+  if (title === name) return sentenceCase(/^[a-z]+(?:[A-Z][a-z]+)+$/.test(reason) ? formatWord(reason) : reason);
   return `${place} `.startsWith(`${title} `) ? `${title}: ${said}` : reason;
 }
 

@@ -9,6 +9,7 @@ t.test('DLV-5 · a reason begins with the title of its own target, and never wit
     ['jira: command not found', undefined, 'jira: command not found'],
     ['filter: action equals "opened"', undefined, 'Filter: action equals "opened"'],
     ['the signature does not match', 'Slack', 'The signature does not match'],
+    ['rateLimited', undefined, 'Rate limited'],
     ['', undefined, ''],
   ] as const)
     t.equal(formatReason(reason, place), words);
