@@ -2,12 +2,13 @@
  * `agent inspect show`: one actor in full, with its chart drawn. @see INS-2 in docs/specification.md
  */
 
+import { longestTimerMs } from '../../machines/base/timer.ts';
 import type { ActorShown } from '../../runtime/control/contract.ts';
 import type { Chart } from '../../runtime/inspector/wire.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { drawChart, eventText, factsText, line, type Piece, styleOf, whole } from '../draw.ts';
-import { ago, oneLine, plain, printJson } from '../terminal.ts';
+import { ago, inTime, oneLine, plain, printJson } from '../terminal.ts';
 
 const mostContextLines = 60;
 const mostSteps = 16;
@@ -67,15 +68,16 @@ function head({ out }: CommandContext, actor: ActorShown): string[] {
   ];
 }
 
-function timers({ out }: CommandContext, { timers: waiting }: ActorShown): string[] {
+function timers({ out }: CommandContext, { timers: all }: ActorShown): string[] {
+  // A limit that is turned off is a timer of the longest wait.
+  const waiting = all.filter(({ started, due }) => Date.parse(due) - Date.parse(started) < longestTimerMs);
   if (waiting.length === 0) return [];
   return [
     '',
     line(out, [['timers', 'bold']]),
-    ...waiting.map(({ label, event, due }) => {
-      const seconds = Math.max(0, Math.round((Date.parse(due) - Date.now()) / 1_000));
-      return line(out, [[`  ${label === '' ? event : label}`], [`  in ${seconds} s`, 'cyan'], [`  ${due}`, 'dim']]);
-    }),
+    ...waiting.map(({ label, event, due }) =>
+      line(out, [[`  ${label === '' ? event : label}`], [`  ${inTime(due, Date.now())}`, 'cyan'], [`  ${due}`, 'dim']]),
+    ),
   ];
 }
 

@@ -211,6 +211,8 @@ t.test('INS-1 · INS-2 · CLI-5 · CON-4 · the living machines as a tree, one b
   });
   t.ok(Date.parse(String(group.since)) > 0);
   t.match(group.steps, [{ from: 'resuming', to: 'pending' }]);
+  const shown = (await askCli(['inspect', 'show', 'groups/default/co/x'], home.path)).stdout;
+  t.match(shown, /timers\n.* in \d+[smhd] /, 'a timer that is switched on has its time');
   t.equal((await askCli(['inspect', 'show', 'nobody'], home.path)).code, 1);
 
   const records: Record<string, unknown>[] = [];
