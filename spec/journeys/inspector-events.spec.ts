@@ -190,6 +190,21 @@ t.test('the events of one daemon', options, async (t) => {
     t.ok(await searchIs(page, 'late'), 'the search stays');
   });
 
+  await t.test('INS-2 · Back undoes a chosen outcome, and one new event is counted in the singular', async () => {
+    await goTo(open, '#/events');
+    await page
+      .getByRole('group', { name: 'Outcome' })
+      .getByRole('button', { name: /^Delivered/ })
+      .click();
+    await page.waitForURL(/status%3Adelivered/);
+    await page.goBack();
+    await page.waitForURL(/#\/events$/);
+    await page.evaluate('document.activeElement.blur()');
+    await page.keyboard.press('j');
+    await send('deploys', { title: 'alone' }, 'alone');
+    await page.getByRole('button', { name: '1 new event', exact: true }).click();
+  });
+
   await t.test('INS-4 · the events fit a phone and are open to every reader', async (t) => {
     await goTo(open, '#/events');
     await rowsOf(page).first().waitFor();

@@ -7,6 +7,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { counted } from '../data/format.ts';
 import { heldRows } from '../data/held.ts';
 import { Icon } from './icons.tsx';
 
@@ -168,14 +169,14 @@ export function useNews<Row>(key: string, rows: readonly Row[], keyOf: (row: Row
   };
 }
 
-/** "37 new events", above the rows; announced to screen readers at most every ten seconds. */
+/** "37 new events" or "1 new event", above the rows; announced to screen readers at most every ten seconds. */
 export function FreshChip({
   waiting,
   noun,
   onTake,
 }: {
   readonly waiting: number;
-  /** In the plural: "events". */
+  /** In the singular: "event". */
   readonly noun: string;
   readonly onTake: () => void;
 }): JSX.Element {
@@ -185,11 +186,11 @@ export function FreshChip({
       {waiting === 0 ? null : (
         <button type="button" class="fresh" onClick={onTake}>
           <Icon name="upwards" small />
-          {waiting.toLocaleString('en')} new {noun}
+          {counted(waiting, `new ${noun}`)}
         </button>
       )}
       <span class="unseen" role="status">
-        {told === 0 ? '' : `${told.toLocaleString('en')} new ${noun}`}
+        {told === 0 ? '' : counted(told, `new ${noun}`)}
       </span>
     </>
   );

@@ -69,11 +69,13 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
   const known = rowsOf(routes.asked.kind === 'there' ? routes.asked.value : [], profile);
   const targets = useAsked('targets', () => call('deliveries.targets'));
   const targetNames = targets.asked.kind === 'there' ? targets.asked.value.map(({ target }) => target) : [];
-  const change = (part: Readonly<Record<string, string>>): void => {
+  const changed = (part: Readonly<Record<string, string>>): Place['query'] => {
     const { route: _, status: __, ...rest } = query;
     const next = { ...rest, q, range, ...part };
-    goFiltered({ ...next, range: next.range === defaultRange ? '' : next.range });
+    return { ...next, range: next.range === defaultRange ? '' : next.range };
   };
+  /** A choice is an entry of the browser's history; what is typed replaces the present one. */
+  const change = (part: Readonly<Record<string, string>>): void => go('events', chosen, changed(part));
   const fault = found.refused?.code === 'search-unreadable' ? found.refused.why : '';
 
   const list = (
@@ -88,7 +90,7 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
           value={q}
           values={valuesOf(known, targetNames, found.found?.list.rows ?? [])}
           fault={fault}
-          onSearch={(next) => change({ q: next.trim() })}
+          onSearch={(next) => goFiltered(changed({ q: next.trim() }))}
         />
       }
       routes={<RouteSelect q={q} routes={known} onChange={(next) => change({ q: next })} />}
@@ -255,7 +257,7 @@ function EventTable(props: TableProps): JSX.Element {
       <div class={`progress${busy && found !== undefined ? ' on' : ''}`} aria-hidden="true" />
       {isOpened || rows.length === 0 ? null : <HeadRow withNode={withNode} />}
       <div class={`fresh-place${rowHeight === 32 ? ' over-head' : ''}`}>
-        <FreshChip waiting={news.waiting} noun="events" onTake={take} />
+        <FreshChip waiting={news.waiting} noun="event" onTake={take} />
       </div>
       {found === undefined && refused === undefined ? (
         <Skeleton />
