@@ -20,10 +20,12 @@ import { countedEvents, type EventStats, factsOfRefused, type Reading } from './
 import { type CountedEvent, unite } from './event-sums.ts';
 import { type EventTest, testOf } from './event-test.ts';
 import { type Question, recordsOf } from './newest-first.ts';
-import { questionOf } from './run-history.ts';
+import { type AskedQuestion, questionOf, waitingWords } from './run-history.ts';
 
 export interface EventSearchPorts extends FactsPorts {
   readonly stats: EventStats;
+  /** The open questions of a run, oldest first. */
+  readonly workOf: (run: string) => { readonly questions: readonly AskedQuestion[] };
   readonly redact: <Given extends object>(record: Given) => Given;
   readonly nowMs: () => number;
 }
@@ -148,7 +150,10 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
         const stored = await journal()?.get('events', key);
         if (stored === undefined) return undefined;
         const row = rowOf(await factsOf(stored, ports));
-        return { ...ports.redact(row), ...questionOf(stored.value.work, waiting) };
+        const { work } = stored.value;
+        const asked = work === undefined || !waiting.has(work) ? undefined : ports.workOf(work).questions[0];
+        const waits = asked === undefined ? {} : { result: waitingWords(asked) };
+        return { ...ports.redact({ ...row, ...waits }), ...questionOf(work, waiting) };
       }),
     );
     return rows.filter((row) => row !== undefined);

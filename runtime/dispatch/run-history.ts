@@ -6,6 +6,7 @@
 import { textOfRun } from '../../actors/dispatch/batch-texts.ts';
 import type { Collection, JournalReader, Records } from '../../actors/store/journal.ts';
 import type { Json } from '../../machines/base/json.ts';
+import { toolWords } from '../../machines/mcp/tool-name.ts';
 import { noticeKey } from '../../machines/webhook/failure-notice.ts';
 import { type EventRecord, type RunRecord, runRow } from '../../machines/webhook/record.ts';
 import type { HistoryQuery, RunDetail, RunHistory, SeenRun } from '../control/contract.ts';
@@ -68,6 +69,19 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
       });
     },
   };
+}
+
+export interface AskedQuestion {
+  readonly kind: string;
+  readonly server: string;
+  readonly tool?: string | undefined;
+}
+
+/** "Waiting for your approval to call deployer.deploy". */
+export function waitingWords({ kind, tool, server }: AskedQuestion): string {
+  return kind === 'form'
+    ? 'Waiting for your answer to a question'
+    : `Waiting for your approval to call ${toolWords(tool ?? '', server)}`;
 }
 
 /** The question that a run waits for, if it waits for a person. */

@@ -8,6 +8,7 @@
 import { placeWords } from '../../machines/config/target-titles.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
 import type { OutcomeKind } from '../../machines/webhook/reply.ts';
+import { waitingWords } from '../dispatch/run-history.ts';
 import { attemptsOf, deliveriesOf, type KnownDelivery } from './event-attempts.ts';
 
 import type { Tone, Verdict } from './event-wire.ts';
@@ -73,13 +74,7 @@ function sentenceOf(sources: StorySources): Sentence {
 }
 
 function runningSentence({ questions: [question], callsUnderWay: [call] }: StorySources): Sentence {
-  if (question !== undefined) {
-    const what =
-      question.kind === 'form'
-        ? 'your answer to a question'
-        : `your approval to call ${toolWords(question.tool, question.server)}`;
-    return say('needsUser', `Waiting for ${what}.`);
-  }
+  if (question !== undefined) return say('needsUser', `${waitingWords(question)}.`);
   return say('working', call === undefined ? 'Running.' : `Running: calling ${toolWords(call.tool)}.`);
 }
 

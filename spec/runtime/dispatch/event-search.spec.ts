@@ -21,6 +21,7 @@ async function stage(journal: Journal = openMemoryJournal(), redact = createReda
   const ports = {
     seenRun: <Run>(_: string, run: Run): Run => run,
     runsThatWait: () => waiting,
+    workOf: () => ({ questions: [{ kind: 'tool', server: 'deployer', tool: 'mcp__deployer__deploy' }] }),
     nowMs: () => clock.nowMs,
   };
   const refusedEvent = { ...plainEvent, deliveryId: 'stranger', status: 'refused', reason: 'no signature' } as const;
@@ -130,7 +131,10 @@ t.test('INS-4 · a search finds words in payloads, ids, routes, types and reason
   const { chips, counts, rows: found, oldest_at } = await search('status:open');
   t.same(chips, { open: 2, delivered: 1, failed: 1, refused: 1, unconfirmed: 0, ignored: 1, duplicate: 0 });
   t.same(counts, { open: 2, delivered: 0, failed: 0, ignored: 0 });
-  t.match(found, [{ status: 'retrying' }, { status: 'running', question: 'a1' }]);
+  t.match(found, [
+    { status: 'retrying' },
+    { status: 'running', question: 'a1', result: 'Waiting for your approval to call deployer.deploy' },
+  ]);
   t.equal(oldest_at, new Date(begunMs - 5_000).toISOString());
   t.match((await search('id:one')).rows, [{ result: 'All is well', took_ms: 1_000 }]);
   waiting.clear();

@@ -66,7 +66,7 @@ export function outcomeOfRow({ status, question }: Pick<EventFound, 'status' | '
 
 /** The line that explains a row: what to do, the reason, or where it was delivered. */
 export function lineOfRow({ question, reason, place, result, alike }: EventFound): string {
-  if (question !== undefined) return 'Answer the question of its run';
+  if (question !== undefined) return result ?? 'Answer the question of its run';
   const said = reason === undefined ? (result ?? '') : formatReason(reason, place);
   return alike === undefined ? said : `×${alike.count.toLocaleString('en')} ${said}`;
 }
