@@ -17,6 +17,8 @@ export interface KeeperSettings {
   readonly sessionTtlMs: number;
   /** This machine's clock, by which work is due. One far from the clock of a shared journal is refused. */
   readonly clock?: { readonly nowMs: () => number; readonly differs: (message: string) => void };
+  /** Called while a session of another live gateway with the same owner is seen. */
+  readonly namesake?: () => void;
   /** Milliseconds of a clock that only rises. */
   readonly steadyMs?: () => number;
   /** Called for every commit that the engine could not write, and for every `take` that failed. */
@@ -119,9 +121,15 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   /** The journal, if it is shared. */
   const shared = (): Journal | undefined => (journal?.local === undefined ? journal : undefined);
 
+  /** Another session of the same owner, and when it was first seen: that of a lost machine ends in the meantime. */
+  let namesake: { readonly id: SessionId; readonly seenAtMs: number } | undefined;
+
   async function learnLiving(opened: Journal): Promise<void> {
     const found = await opened.living();
     if (!found.ok) return;
+    const other = found.value.find(({ id, owner }) => owner === settings.owner && id !== session);
+    if (other?.id !== namesake?.id) namesake = other && { id: other.id, seenAtMs: steadyMs() };
+    else if (namesake !== undefined && steadyMs() - namesake.seenAtMs > settings.sessionTtlMs) settings.namesake?.();
     living = new Set(found.value.map(({ id }) => id));
     for (const { id, owner } of found.value) owners.set(id, owner);
   }

@@ -21,6 +21,8 @@ export interface DatabaseState {
   /** Whether a commit is on its disk before it is reported. */
   readonly fsync: boolean;
   readonly synchronousCommit: string;
+  /** Names that several live gateways use. */
+  readonly shared: readonly string[];
   /** Connected standbys. */
   readonly standbys: number;
   /** `synchronous_standby_names`, for which commits wait; empty for none. */
@@ -32,6 +34,8 @@ const state = `select extract(epoch from clock_timestamp()) * 1000 as ms, curren
   current_setting('synchronous_standby_names') as awaited, (select count(*) from pg_stat_replication) as standbys,
   current_setting('server_version') as server, current_setting('max_connections') as most,
   (select count(*) from pg_stat_activity where backend_type = 'client backend') as used`;
+
+const namesakes = `select owner from agent_session where expires_at > agent_now() group by owner having count(*) > 1 order by owner`;
 
 /** Fails as a start would, with what keeps a gateway from using the database. */
 export async function examineDatabase(url: string, nowMs: () => number = Date.now): Promise<Result<DatabaseState>> {
@@ -47,7 +51,9 @@ export async function examineDatabase(url: string, nowMs: () => number = Date.no
     const { rows } = await client.query(state);
     const [row] = rows;
     if (row.reads === 'on') throw readOnly();
+    const names = version === 0 ? undefined : await client.query<{ owner: string }>(namesakes);
     return done({
+      shared: names?.rows.map(({ owner }) => owner) ?? [],
       version,
       aheadMs: Number(row.ms) - (askedAtMs + nowMs()) / 2,
       fsync: row.fsync === 'on',

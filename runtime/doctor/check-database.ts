@@ -24,9 +24,13 @@ export async function checkDatabase(url: string, nowMs: () => number = Date.now)
   return risksOf(examined.value).map((one) => ({ ...one, area: 'store', place }));
 }
 
-/** What may make a usable database lose data, or will soon keep a gateway from using it. */
+/** What may make a usable database lose data, or confuse its gateways, or will soon keep one from using it. */
 export function risksOf(state: DatabaseState): readonly Said[] {
-  return [...lossesOf(state), ...skewOf(state)];
+  const names = state.shared.map((name): Said => {
+    const what = `several gateways use the name "${name}"`;
+    return { level: 'warning', code: 'node-shared', what, cure: 'set gateway.node to a name of its own at each' };
+  });
+  return [...lossesOf(state), ...skewOf(state), ...names];
 }
 
 type Said = Pick<Trouble, 'level' | 'code' | 'what' | 'cure'>;

@@ -53,6 +53,7 @@ export const findingCodes = [
   'database-loses',
   'disk-low',
   'clock-skew',
+  'node-shared',
   'clock-unknown',
   'command-missing',
   'server-unreachable',

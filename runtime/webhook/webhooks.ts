@@ -168,6 +168,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const isShared = settings().gateway.journal === 'postgres';
   /** Gateways of one journal use its clock. */
   const nowMs = isShared ? () => ports.nowMs() + keeper.aheadMs() : ports.nowMs;
+  const owner = isShared ? (settings().gateway.node ?? `${hostname()}:${paths.home}`) : paths.home;
   const opened = createKeeper({
     open: async () => {
       const refused = await ports.hold();
@@ -186,7 +187,12 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         cut: () => root().system.get('journal')?.send({ type: 'journal.cut' }),
       });
     },
-    owner: isShared ? (settings().gateway.node ?? `${hostname()}:${paths.home}`) : paths.home,
+    owner,
+    namesake: () =>
+      log.warnOnce(
+        'gateway-node',
+        `another gateway of the database uses the name "${owner}"; set gateway.node to another`,
+      ),
     sessionTtlMs: isShared ? sharedSessionTtlMs : sessionTtlMs,
     clock: { nowMs: ports.nowMs, differs: (message) => log.warnOnce('journal-clock', message) },
     steadyMs,

@@ -139,6 +139,37 @@ t.test('SCA-2 · among other gateways it ends the sessions of the dead, and hear
   );
 });
 
+t.test('SCA-3 · another gateway with the same name is reported, unless its session soon ends', async (t) => {
+  const { local: _, ...journal } = openMemoryJournal();
+  let steadyMs = 0;
+  let other = 's8';
+  let reports = 0;
+  const keeper = createKeeper({
+    open: async () =>
+      done({
+        ...journal,
+        living: async () => done([keeper.session() ?? '', other].map((id) => ({ id, owner: 'me' }))),
+      }),
+    owner: 'me',
+    sessionTtlMs: 10_000,
+    steadyMs: () => steadyMs,
+    refused: () => {},
+    namesake: () => {
+      reports += 1;
+    },
+  });
+  const sees = async (atMs: number) => {
+    steadyMs = atMs;
+    await keeper.beat();
+    return reports;
+  };
+  await keeper.open();
+  t.equal(await sees(9_000), 0);
+  other = 's9';
+  t.same([await sees(10_001), await sees(20_001)], [0, 0], 'the first was one of a lost machine');
+  t.equal(await sees(20_002), 1);
+});
+
 t.test('SCA-1 · a clock that is far off that of a shared journal takes nothing until it is right', async (t) => {
   let theirsMs = 1_000_000;
   const { local: _, ...journal } = openMemoryJournal(() => theirsMs);

@@ -34,6 +34,21 @@ t.test(
   },
 );
 
+t.test('SCA-3 · two gateways with one name are found', { skip: withoutPostgres }, async (t) => {
+  const postgres = await startPostgres(t);
+  const url = await postgres.url();
+  const journals = [await openPostgresJournal({ url }), await openPostgresJournal({ url })];
+  for (const opened of journals) {
+    if (!opened.ok) throw new Error(opened.fault.message);
+    t.same(await checkDatabase(url), []);
+    await opened.value.openSession('g1', 60_000);
+  }
+  t.match(await checkDatabase(url), [
+    { level: 'warning', code: 'node-shared', what: /"g1"/, cure: /set gateway\.node/ },
+  ]);
+  for (const opened of journals) if (opened.ok) await opened.value.close();
+});
+
 t.test('SCA-1 · clocks that differ are found', { skip: withoutPostgres }, async (t) => {
   const url = await (await startPostgres(t)).url();
   const off = async (ms: number) => troubles(await checkDatabase(url, () => Date.now() + ms));
