@@ -9,10 +9,10 @@ export function databaseUrlProblem(url: string): string | undefined {
   if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
     return url.includes('@') ? `is no URL of a Postgres database; ${encode}` : 'is no URL of a Postgres database';
   }
-  const { username, host, pathname, search, hash, searchParams } = new URL(url);
+  const { host, pathname, search, hash, searchParams } = new URL(url);
   if (`${pathname}${search}${hash}`.includes('@')) return `has "@" behind the host; ${encode}`;
-  if (host === '' && !searchParams.has('host')) return `has no host; ${encode}`;
-  return username === '' && !searchParams.has('user') ? 'has no user' : undefined;
+  // Without a user the client takes that of the system, as with a socket's peer authentication.
+  return host === '' && !searchParams.has('host') ? `has no host; ${encode}` : undefined;
 }
 
 const encode = 'percent-encode / ? # @ and % of its password';
