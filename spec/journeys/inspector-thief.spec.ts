@@ -262,7 +262,8 @@ t.test(
           // Also ends what the daemon breaks off, such as a stream.
           pipeline(answer, response, () => undefined);
         });
-        onward.on('error', () => response.destroy());
+        // As proxies answer for what does not listen.
+        onward.on('error', () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
         request.pipe(onward);
       },
       { tls: { cert: certificates.read(certificates.serverCert), key: certificates.read(certificates.serverKey) } },
@@ -338,5 +339,8 @@ t.test(
     await operator.getByText('Signed in.').waitFor();
     await operator.getByRole('button', { name: 'Send test event' }).click();
     await operator.getByText(/^HTTP 20\d$/).waitFor();
+
+    gateway.daemon.kill('SIGKILL');
+    await operator.getByText(/^Offline since /).waitFor();
   },
 );

@@ -137,7 +137,10 @@ export async function signOut(): Promise<void> {
   location.replace('./');
 }
 
-/** Resolves with the page's proof if that of the daemon is right; undefined if it is not, or there is no session. */
+/**
+ * Resolves with the page's proof if that of the daemon is right; undefined if it is not, or there is no session. Rejects if
+ * the daemon cannot be reached.
+ */
 async function introduce(): Promise<string | undefined> {
   const session = await current();
   if (session === undefined) return undefined;
@@ -149,6 +152,8 @@ async function introduce(): Promise<string | undefined> {
     headers: { [challengeHeader]: challenge, [sessionHeader]: session.id },
     signal: AbortSignal.timeout(helloTimeoutMs),
   });
+  // A proxy answers so for a daemon that is not there.
+  if (response.status >= 502) throw new Error(`the proxy answered ${response.status}`);
   if (!response.ok) return undefined;
   const { nonce, proof: given, ...whose } = (await response.json()) as Introduction;
   const words = { id: session.id, origin: location.origin, nonce };
