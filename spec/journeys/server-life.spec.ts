@@ -210,7 +210,7 @@ t.test(
       const { code, stderr } = await gateway.cli('mcp', 'reload');
 
       t.equal(code, 1);
-      t.match(stderr, /has findings; the last good one stays in force/);
+      t.match(stderr, /has findings: .*not YAML.*; the last good one stays in force/);
       t.same(await gateway.server('kept'), before);
       t.equal(wordsOf(await gateway.call('mcp__back__echo', { text: 'still' })), 'still');
     });

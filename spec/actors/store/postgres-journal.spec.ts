@@ -479,7 +479,8 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     // What is not committed is soon on disk otherwise, and with it the number of its transaction, which no other is to get.
     const restart = () => postgres.restart('wal_writer_delay=10000', 'autovacuum=off');
     await restart();
-    for (const isGivenOutAgain of [true, false]) {
+    const cases = [true, false];
+    for (const isGivenOutAgain of cases) {
       const url = await postgres.url();
       const journal = got(await openPostgresJournal({ url: way.url(url), outcomeMs: 60_000 }));
       const session = got(await journal.openSession('one', 60_000));
@@ -491,10 +492,15 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       const committing = journal.commit([put('k', { heldBy: session })]);
       while (!isCut()) await turn();
       await restart();
-      if (isGivenOutAgain) {
-        t.ok((await number()) <= before + 1);
-        while ((await number()) < before + 9);
+      if (isGivenOutAgain && (await number()) > before + 1) {
+        // What was not committed has reached the disk: the writer of the log woke up meanwhile.
+        cases.push(true);
+        way.block(false);
+        await committing;
+        await journal.close();
+        continue;
       }
+      if (isGivenOutAgain) while ((await number()) < before + 9);
       way.block(false);
       t.equal((await committing).kind, 'unavailable');
       while ((await journal.probe()) !== undefined) await turn();

@@ -73,15 +73,18 @@ t.test('SEC-1 · refused sign-ins of one sender are one row a minute, with their
     ],
   );
   time.pass(minuteMs);
-  const [summed, ...before] = await rows();
-  t.match(summed, {
-    who: 'unknown user',
-    from: 'page',
-    what: 'signed in',
-    method: 'page.signIn',
-    on: { sender: '203.0.113.7', times: 56 },
-  });
-  t.equal(before.length, 3, 'what happened once is one row');
+  const all = await rows();
+  const summed = all.filter(({ on }) => on.times !== undefined);
+  t.match(summed, [
+    {
+      who: 'unknown user',
+      from: 'page',
+      what: 'signed in',
+      method: 'page.signIn',
+      on: { sender: '203.0.113.7', times: 56 },
+    },
+  ]);
+  t.equal(all.length, 4, 'what happened once is one row');
 
   refuse('203.0.113.7');
   t.equal((await rows()).length, 5, 'a minute later it is news again');

@@ -121,12 +121,13 @@ function Failures({ place }: { readonly place: Place }): JSX.Element {
 }
 
 /** Events can fail without a delivery that waits: their runs failed, or their senders were answered. */
-function NoneOpen(): JSX.Element {
+function NoneOpen(): JSX.Element | null {
   const profile = useProfile();
   const search = { q: 'status:failed', range: '24h' };
   const { asked } = useAsked(`failed events ${profile ?? ''}`, () =>
     call('events.search', { ...search, q: searchIn(search.q, profile), limit: 0 }),
   );
+  if (asked.kind === 'waiting') return null;
   const failed = asked.kind === 'there' ? asked.value.chips.failed : 0;
   if (failed === 0) return <Empty title="No failed deliveries." />;
   return (
