@@ -7,6 +7,14 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
+/** A native package that is absent, is not the pinned one or cannot load. */
+export class UnusableBinary extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'UnusableBinary';
+  }
+}
+
 /** Throws if the file at `path` cannot be read or has another SHA-256. */
 export function checkPinned(path: string, pin: string, read: (path: string) => Buffer = readFileSync): void {
   const found = createHash('sha256').update(read(path)).digest('hex');

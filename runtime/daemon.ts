@@ -62,10 +62,6 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   if (blocked !== null) {
     log.log('error', 'the webhook adapter does not start until its configuration is corrected', { findings });
   }
-  for (const { name, settings } of first.profiles.values()) {
-    const { problem } = settings.agent;
-    if (problem !== undefined) log.log('error', `agent runs of profile "${name}" wait, as its agent cannot be read`);
-  }
   await sweepAbandoned(writtenFolders(first, paths), Date.now());
 
   const parts = await assembleDaemon({

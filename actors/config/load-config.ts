@@ -182,11 +182,7 @@ function loadProfile(
       searchPath: scope.get('PATH') ?? env.PATH ?? '',
       isEmpty: text.trim() === '' && !unread.some(({ file }) => file === paths.config),
     },
-    diagnostics: [...unread, ...read.diagnostics].map((found) =>
-      name === defaultProfile || found.scope.kind !== 'home'
-        ? found
-        : { ...found, scope: { kind: 'section', section: `profiles/${name}` } },
-    ),
+    diagnostics: [...unread, ...read.diagnostics],
     drafts: read.drafts,
     warnOf: read.warnOf,
   };

@@ -68,6 +68,7 @@ interface Asker {
 }
 
 interface Chat {
+  readonly name: string;
   readonly waiting: Set<Asker>;
   /** The delivery that sends another message there. */
   goesOn: Pick<Asker, 'granted'> | undefined;
@@ -86,6 +87,8 @@ const mostIdleChats = 1_000;
 export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
   let { concurrency, gapMs, chatGapMs } = pace;
   const chats = new Map<string, Chat>();
+  /** Those with a delivery that waits; there may be many more that are only reserved. */
+  const active = new Set<Chat>();
   const held = new Map<string, Chat>();
   let running = 0;
   let nextMs = 0;
@@ -108,6 +111,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
         sweepAt = Math.max(mostIdleChats, 2 * chats.size);
       }
       chat = {
+        name,
         waiting: new Set(),
         goesOn: undefined,
         heldFor: undefined,
@@ -148,7 +152,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
   function grantDue(): void {
     const now = steadyMs();
     let soonest = Number.POSITIVE_INFINITY;
-    for (const chat of chats.values()) {
+    for (const chat of active) {
       const { goesOn } = chat;
       if (goesOn === undefined) continue;
       const atMs = Math.max(nextMs, pausedMs, chat.nextMs);
@@ -157,10 +161,11 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
         continue;
       }
       chat.goesOn = undefined;
+      rest(chat);
       took(chat, now);
       goesOn.granted();
     }
-    for (const [name, chat] of [...chats]) {
+    for (const chat of [...active]) {
       if (running >= concurrency) break;
       endHold(chat, now);
       const first = nextOf(chat);
@@ -175,8 +180,8 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
       }
       probing = false;
       // Moved to the end, so that every chat has its turn.
-      chats.delete(name);
-      chats.set(name, chat);
+      active.delete(chat);
+      active.add(chat);
       grant(chat, first, now);
     }
     sleeping?.();
@@ -217,6 +222,11 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
   function forget(chat: Chat, asker: Asker): void {
     chat.waiting.delete(asker);
     if (chat.holder === asker) chat.holder = undefined;
+    rest(chat);
+  }
+
+  function rest(chat: Chat): void {
+    if (chat.waiting.size === 0 && chat.goesOn === undefined) active.delete(chat);
   }
 
   /** Records that a message is sent now. */
@@ -241,6 +251,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
       };
       if (isWaitedFor) for (const earlier of chat.waiting) earlier.isParked = false;
       chat.waiting.add(asker);
+      active.add(chat);
       if (goesOn) chat.holder = asker;
       pump();
       return () => {
@@ -281,9 +292,12 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
       const chat = chatOf(name);
       const asker = { granted };
       chat.goesOn = asker;
+      active.add(chat);
       pump();
       return () => {
-        if (chat.goesOn === asker) chat.goesOn = undefined;
+        if (chat.goesOn !== asker) return;
+        chat.goesOn = undefined;
+        rest(chat);
       };
     },
     pause(untilMs) {
@@ -303,7 +317,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
     pausedUntilMs: () => (pausedMs > steadyMs() ? pausedMs : undefined),
     load() {
       let waiting = 0;
-      for (const chat of chats.values()) waiting += chat.waiting.size;
+      for (const chat of active) waiting += chat.waiting.size;
       return { running, waiting };
     },
     adjust(next) {
@@ -316,7 +330,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
     },
     park() {
       parking = true;
-      for (const chat of chats.values()) parkIn(chat);
+      for (const chat of active) parkIn(chat);
     },
     clear() {
       life += 1;
@@ -326,6 +340,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
       probing = false;
       parking = false;
       chats.clear();
+      active.clear();
       held.clear();
       sleeping?.();
       sleeping = undefined;

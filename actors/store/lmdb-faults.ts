@@ -7,6 +7,7 @@
 import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { causeOf, type Fault, fault } from '../../machines/base/fault.ts';
+import { UnusableBinary } from '../pinned-binary.ts';
 
 type Trouble = 'journal-full' | 'journal-read-only' | 'journal-corrupt' | 'journal-version';
 
@@ -34,6 +35,7 @@ const troubles: Readonly<Record<string, Trouble>> = {
 /** The fault of a store that could not be opened. */
 export function openFault(directory: string, thrown: unknown): Fault {
   const cause = causeOf(thrown);
+  if (thrown instanceof UnusableBinary) return fault('journal-unreadable', cause);
   switch (troubleOf(thrown)) {
     case 'journal-full':
       return fault('journal-full', `${directory}: the journal has no room; free space on this disk`, cause);

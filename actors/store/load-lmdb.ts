@@ -5,7 +5,8 @@
 
 import { createRequire } from 'node:module';
 import { basename, dirname } from 'node:path';
-import { checkPinned } from '../pinned-binary.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import { checkPinned, UnusableBinary } from '../pinned-binary.ts';
 
 /** SHA-256 of each `node.<build>.node` of `@lmdb/lmdb-<platform>-<arch>` 3.5.6. */
 const pinned: Readonly<Record<string, string>> = {
@@ -27,9 +28,18 @@ const pinned: Readonly<Record<string, string>> = {
 const require = createRequire(import.meta.url);
 let loaded: typeof import('lmdb') | undefined;
 
-/** Throws if its binary is absent, is not the pinned one or cannot load. */
+/** Throws an UnusableBinary if its binary is absent, is not the pinned one or cannot load. */
 export function loadLmdb(read?: (path: string) => Buffer): typeof import('lmdb') {
   if (loaded !== undefined && read === undefined) return loaded;
+  try {
+    loaded = loadPinned(read);
+    return loaded;
+  } catch (thrown) {
+    throw new UnusableBinary(`the LMDB library cannot be used: ${causeOf(thrown)}; install the package again`, thrown);
+  }
+}
+
+function loadPinned(read?: (path: string) => Buffer): typeof import('lmdb') {
   const entry = require.resolve('lmdb');
   // The library finds its binary by this function, also where a variable or a build beside it leads to another.
   const { path: find } = createRequire(entry)('node-gyp-build-optional-packages') as {
@@ -38,10 +48,9 @@ export function loadLmdb(read?: (path: string) => Buffer): typeof import('lmdb')
   const build = `${process.platform}-${process.arch}`;
   const path = find(dirname(dirname(entry)));
   const pin = path === undefined ? undefined : pinned[`${build}/${basename(path).replace(/^node\.|\.node$/g, '')}`];
-  if (path === undefined || pin === undefined) throw new Error(`lmdb has no pinned binary for ${build}: ${path ?? ''}`);
+  if (path === undefined || pin === undefined) throw new Error(`no binary is pinned for ${build}: ${path ?? ''}`);
   checkPinned(path, pin, read);
   // Its serializer, which the journal does not use, would load a binary of its own.
   process.env.MSGPACKR_NATIVE_ACCELERATION_DISABLED = 'true';
-  loaded = require(entry) as typeof import('lmdb');
-  return loaded;
+  return require(entry) as typeof import('lmdb');
 }

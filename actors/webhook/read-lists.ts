@@ -63,6 +63,9 @@ function readList(file: string): ListMembership | undefined {
   }
 }
 
+/** A bracket and what JSON has after one. Other lines may begin with a bracket too, such as `[bot]`. */
+const beginsAsJson = /^\s*(?:\[\s*(?:["[{\]]|-?\d|(?:true|false|null)\b|$)|\{\s*(?:["}]|$))/;
+
 /** Whether the file of a list begins as JSON and is not; false where it cannot be read. */
 export function isBrokenList(file: string): boolean {
   try {
@@ -73,13 +76,15 @@ export function isBrokenList(file: string): boolean {
 }
 
 /** Values of a JSON array are compared as they are; lines and keys are text, which a number matches by its digits. */
-function membership(text: string, file: string): ListMembership {
+function membership(given: string, file: string): ListMembership {
+  const text = given.replace(/^\uFEFF/, '');
+  // An editor empties a file before it writes it.
+  if (file.endsWith('.json') && text.trim() === '') return broken;
   if (/^\s*[[{]/.test(text)) {
     const value = readJson(text);
     if (Array.isArray(value)) return items(value);
     if (isJsonObject(value)) return texts(Object.keys(value));
-    // Other lines may begin with a bracket too.
-    if (file.endsWith('.json') || /^\s*[[{]\s*"/.test(text)) return broken;
+    if (file.endsWith('.json') || beginsAsJson.test(text)) return broken;
   }
   const lines = text.split('\n').map((line) => line.trim());
   return texts(lines.filter((line) => line !== ''));

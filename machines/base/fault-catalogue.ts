@@ -106,7 +106,7 @@ export const faultCatalogue = {
     remedy: 'Correct what the message names (`agent config check` lists findings) and reload again.',
   },
   'reload-incomplete': {
-    what: 'The configuration was applied, but a part does not work with it: webhooks still do not listen, or the servers are not reconciled.',
+    what: 'The configuration was applied, but webhooks still do not listen.',
     remedy: 'Correct what the message names, and reload again.',
   },
   'route-unknown': {

@@ -10,9 +10,16 @@ export function databaseUrlProblem(url: string): string | undefined {
     return url.includes('@') ? `is no URL of a Postgres database; ${encode}` : 'is no URL of a Postgres database';
   }
   const { host, pathname, search, hash, searchParams } = new URL(url);
-  if (`${pathname}${search}${hash}`.includes('@')) return `has "@" behind the host; ${encode}`;
+  // A "@" in the query is a password cut by "?" only if the host was taken from before it.
+  if (`${pathname}${hash}`.includes('@') || (search.includes('@') && !authorityOf(url).includes('@')))
+    return `has "@" behind the host; ${encode}`;
   // Without a user the client takes that of the system, as with a socket's peer authentication.
   return host === '' && !searchParams.has('host') ? `has no host; ${encode}` : undefined;
+}
+
+/** What is between `//` and the next `/`, `?` or `#`. */
+function authorityOf(url: string): string {
+  return /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? '';
 }
 
 const encode = 'percent-encode / ? # @ and % of its password';

@@ -22,7 +22,7 @@ export interface Diagnostic {
 
 export type DiagnosticScope =
   | { readonly kind: 'home' }
-  /** A top-level key, or a named profile whose file cannot be parsed. */
+  /** A top-level key whose default does no harm. */
   | { readonly kind: 'section'; readonly section: string }
   | { readonly kind: 'webhook' }
   | { readonly kind: 'server'; readonly server: string }

@@ -105,17 +105,25 @@ export function createFindings(file: string, text: string): Findings {
   };
 }
 
-/** Keys whose default does no harm where another value was meant. Another journal or history would hold or lose work. */
+/**
+ * Sections, and keys of `gateway`, whose default does no harm where another value was meant. Any other could lose work: with
+ * another journal, agent or target, or without the servers, what waits would end wrongly.
+ */
+const harmlessSections: ReadonlySet<unknown> = new Set(['inspector', 'telemetry', 'log']);
 const harmlessGatewayKeys: ReadonlySet<unknown> = new Set(['front', 'node', 'drain_timeout_seconds']);
 
 /** Which part of the gateway a finding at a path stops. A mistyped top-level key counts as the nearest known one. */
 function scopeOf(path: ConfigPath): DiagnosticScope {
   const [written, name] = path;
+  if (written === 'mcp_servers' && name !== undefined) return { kind: 'server', server: String(name) };
+  if (written === 'platforms' && name !== undefined) {
+    return name === 'webhook' ? { kind: 'webhook' } : { kind: 'platform', platform: String(name) };
+  }
   const section = nearest(String(written), Object.keys(homeSchema.properties)) ?? String(written);
-  if (section === 'mcp_servers' && name !== undefined) return { kind: 'server', server: String(name) };
-  if (path.length === 0 || (section === 'gateway' && !harmlessGatewayKeys.has(name))) return { kind: 'home' };
-  if (section !== 'platforms' || name === undefined) return { kind: 'section', section };
-  return name === 'webhook' ? { kind: 'webhook' } : { kind: 'platform', platform: String(name) };
+  const isUnknown = path.length > 0 && !Object.hasOwn(homeSchema.properties, section);
+  const isHarmless =
+    isUnknown || harmlessSections.has(section) || (section === 'gateway' && harmlessGatewayKeys.has(name));
+  return isHarmless ? { kind: 'section', section } : { kind: 'home' };
 }
 
 function sameScope(one: DiagnosticScope, other: DiagnosticScope): boolean {

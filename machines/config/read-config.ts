@@ -64,8 +64,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
   const platforms = readPlatforms(findings, scope);
   const agent = interpolateAgent(objectAt(written, 'agent'), scope);
   const isStopped = findings.problemOf({ kind: 'home' }) !== undefined;
-  for (const { severity, ...found } of checkAgent(agent, scope)) findings.report(found, ofAgent, severity);
-  const agentProblem = findings.problemOf(ofAgent);
+  for (const { severity, ...found } of checkAgent(agent, scope)) findings.report(found, { kind: 'home' }, severity);
   // Read for their findings even if the entire file is stopped; then not used.
   const gateway = readGateway(findings, objectAt(written, 'gateway'), scope);
   const inspector = readInspector(findings, objectAt(written, 'inspector'), scope);
@@ -73,14 +72,9 @@ export function readConfig(source: ConfigSource): ConfigRead {
     settings: {
       gateway: isStopped ? readGateway(findings, {}, scope) : gateway,
       webhook,
-      agent: {
-        ...readAgent(isStopped ? {} : agent),
-        env: isStopped ? {} : variablesOfProgram(written, scope),
-        // Where it cannot be read whether an interrupted run may run again, it must not.
-        ...(agentProblem === undefined
-          ? {}
-          : { onInterrupted: agent.on_interrupted === 'rerun' ? 'rerun' : 'report', problem: agentProblem }),
-      },
+      agent: isStopped
+        ? { ...readAgent({}), env: {} }
+        : { ...readAgent(agent), env: variablesOfProgram(written, scope) },
       inspector: isStopped
         ? readInspector(findings, {}, scope)
         : { ...inspector, enabled: inspector.enabled && findings.problemOf(ofSection('inspector')) === undefined },
@@ -107,8 +101,6 @@ export function readConfig(source: ConfigSource): ConfigRead {
 function ofSection(section: string): DiagnosticScope {
   return { kind: 'section', section };
 }
-
-const ofAgent = ofSection('agent');
 
 /** The folder of `workspace`, absolute; that of the scope if the file has none. */
 function readWorkspace(findings: Findings, { scope, isFolder }: ConfigSource): string | undefined {

@@ -66,8 +66,6 @@ export interface AgentSettings {
   readonly onInterrupted: 'rerun' | 'report';
   readonly model?: ModelSettings;
   readonly search?: SearchSettings;
-  /** Why the section cannot be used; runs wait until it can. */
-  readonly problem?: string;
 }
 
 export interface GatewaySettings {

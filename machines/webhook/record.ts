@@ -317,7 +317,8 @@ export function sameSignature(
   { deliveryId, route, profile }: SignatureHolder,
 ): string | undefined {
   // What happens in a profile is shown in that profile alone (PRF-1).
-  if (holder.profile !== profile) return `same signature as a delivery of profile "${holder.profile}"`;
+  if (holder.profile !== profile)
+    return `same signature as a delivery of profile "${holder.profile}"; give each profile a secret of its own`;
   if (holder.deliveryId === deliveryId && holder.route === route) return undefined;
   return `same signature as delivery ${holder.deliveryId}${holder.route === route ? '' : ` of route "${holder.route}"`}`;
 }

@@ -45,9 +45,10 @@ export function readScriptOutcome(result: ScriptResult, payload: JsonObject): Sc
   }
 }
 
-/** What the script wrote to standard error before it failed: the end of it, which names the cause. */
+/** The end of what the script wrote to standard error before it failed, which names the cause, in one line. */
 function saying(stderr = ''): string {
-  return stderr === '' ? '' : `: ${stderr}`;
+  const words = stderr.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return words === '' ? '' : `: ${words}`;
 }
 
 function readOutput(text: string, payload: JsonObject): ScriptVerdict {

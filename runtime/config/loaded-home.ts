@@ -134,6 +134,11 @@ export function writtenFolders({ profiles }: LoadedHome, { state }: HomePaths): 
   return [state, ...[...profiles.values()].flatMap(({ paths: own }) => [own.home, own.tokens, own.cron, own.cache])];
 }
 
+/** The sections with findings that take their defaults. */
+export function brokenSections({ webhookBlocked }: LoadedHome): ReadonlySet<string> {
+  return new Set(webhookBlocked.flatMap(({ scope }) => (scope.kind === 'section' ? [scope.section] : [])));
+}
+
 /** Why the webhook adapter of this home must not start; null if it may, or is disabled. */
 export function adapterFault(home: LoadedHome): string | null {
   const block = adapterBlock(home);

@@ -20,6 +20,7 @@ import type { Redactor } from '../observe/redact.ts';
 import {
   adapterBlock,
   adapterFault,
+  brokenSections,
   createProblemDesk,
   learnSecrets,
   reportDiagnostics,
@@ -85,9 +86,11 @@ export function wireReload({ homes, begun, listensAs, apply, refused, redact, lo
     begun();
     const next = homes.read();
     const found = adapterBlock(next);
-    // A configuration that began with such findings has no good one to keep.
-    const isFirst = found.kind === 'section' ? adapterBlock(homes.inForce()).kind === 'section' : wasBlocked;
-    if (found.kind === 'home' || (found.kind !== 'free' && !isFirst)) {
+    // A gateway that began with findings in a section has no good one to keep, and another section still does.
+    const standing = brokenSections(homes.inForce());
+    const isAsBefore = [...brokenSections(next)].every((section) => standing.has(section));
+    const mayApply = found.kind === 'section' ? isAsBefore : wasBlocked;
+    if (found.kind === 'home' || (found.kind !== 'free' && !mayApply)) {
       const why = redact(found.fault);
       refused(why);
       return { kind: 'refused', fault: why };
@@ -149,14 +152,10 @@ export function createReloads(homes: Homes, log: Logger): Reloads {
     ended({ inForce, fault, hasFindings }) {
       const why = hasFindings ? `${fault}; the last good one stays in force` : fault;
       if (why !== null) log.log('error', `reload: ${why}`);
-      const isClosed = adapterFault(homes.inForce()) !== null;
-      answer(
-        why === null
-          ? undefined
-          : inForce
-            ? new Refusal('reload-incomplete', `applied; ${isClosed ? 'webhooks still do not listen: ' : ''}${why}`)
-            : new Refusal('reload-refused', why),
-      );
+      if (why === null) answer(undefined);
+      else if (!inForce) answer(new Refusal('reload-refused', why));
+      else if (adapterFault(homes.inForce()) === null) answer(new Refusal('internal-error', `applied; ${why}`));
+      else answer(new Refusal('reload-incomplete', `applied; webhooks still do not listen: ${why}`));
     },
     refuse(why) {
       underWay.push(...asked.splice(0));

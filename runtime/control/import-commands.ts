@@ -18,7 +18,7 @@ import type { ImportItem } from '../../machines/mcp/plan-import.ts';
 import { type CommandHost, type Commands, ofHome } from './command.ts';
 import type { ImportableServer, Result } from './contract.ts';
 import { profileOf } from './home-view.ts';
-import { Refusal } from './refusal.ts';
+import { inForce } from './refusal.ts';
 
 export const importCommands = {
   'mcp.importable': ofHome(async ({ source }, params) => (await planFor(source, profileOf(params.profile))).map(rowOf)),
@@ -44,8 +44,7 @@ async function importServers({ source, daemon }: CommandHost, params: JsonObject
     const isKnown = added.includes(name) || failed.some((one) => one.name === name);
     if (!isKnown) failed.push({ name, why: 'no other program has it any more' });
   }
-  await daemon?.reload().catch((thrown: unknown) => {
-    if (thrown instanceof Refusal && thrown.code === 'reload-incomplete') return;
+  await inForce(daemon?.reload()).catch((thrown: unknown) => {
     for (const name of added) failed.push({ name, why: `added, but not in force: ${causeOf(thrown)}` });
   });
   return { added, failed };

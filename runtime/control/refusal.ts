@@ -19,3 +19,12 @@ export class Refusal extends Error {
     return new Refusal(code as FaultCode, message, field);
   }
 }
+
+/** Resolves once a change is in force, also if webhooks do not listen because of another finding. */
+export async function inForce(reload: Promise<unknown> | undefined): Promise<void> {
+  try {
+    await reload;
+  } catch (thrown) {
+    if (!(thrown instanceof Refusal && thrown.code === 'reload-incomplete')) throw thrown;
+  }
+}

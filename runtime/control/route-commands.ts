@@ -28,7 +28,7 @@ import {
   readDesk,
   showRoute,
 } from './home-view.ts';
-import { Refusal } from './refusal.ts';
+import { inForce, Refusal } from './refusal.ts';
 import { routeStandings } from './route-standing.ts';
 
 export const routeCommands = {
@@ -121,7 +121,7 @@ async function setEnabled(host: CommandHost, params: JsonObject, enabled: boolea
     const path = [...found.path, 'enabled'];
     const changed = await editHome({ home, profile: found.profile }, () => [{ path, value: enabled }]);
     if (changed.kind === 'unwritable') throw new Refusal('config-unwritable', changed.why);
-    await host.daemon?.reload();
+    await inForce(host.daemon?.reload());
   }
   return { name: route.name, profile: route.profile, enabled };
 }

@@ -71,7 +71,9 @@ export async function failingRoutes(
     const isFailed = ({ status }: HistoryRow): boolean => outcomeOfStatus(status) === 'failed';
     const last = rows.slice(0, lastEvents);
     if (!isRecent && !(last.length === lastEvents && last.every(isFailed))) continue;
-    const example = commonest(rows.filter(isFailed));
+    const failed = rows.filter(isFailed);
+    const accepted = failed.filter(({ status }) => status !== 'refused');
+    const example = commonest(accepted.length > 0 ? accepted : failed);
     if (example === undefined) continue;
     const share = isRecent
       ? `${now.counts.failed} of ${now.total} ${now.total === 1 ? 'event' : 'events'} in ten minutes`

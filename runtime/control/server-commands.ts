@@ -30,7 +30,7 @@ import { configFile } from './config-view.ts';
 import type { ChangedServer, Result } from './contract.ts';
 import { profileOf } from './home-view.ts';
 import { unknownServer } from './mcp-commands.ts';
-import { Refusal } from './refusal.ts';
+import { inForce, Refusal } from './refusal.ts';
 
 export const serverCommands = {
   'mcp.add': ofHome(async (host, params) => ({
@@ -100,10 +100,9 @@ async function applied({
 }: Pick<CommandHost, 'source' | 'daemon'>): Promise<Pick<ChangedServer, 'not_in_force'>> {
   if (daemon === undefined) return {};
   try {
-    await daemon.reload();
+    await inForce(daemon.reload());
     return {};
   } catch (thrown) {
-    if (thrown instanceof Refusal && thrown.code === 'reload-incomplete') return {};
     const block = adapterBlock(loadHome(source));
     return { not_in_force: block.kind === 'free' ? causeOf(thrown) : block.fault };
   }

@@ -19,6 +19,7 @@ import { samplesFor } from '../../machines/webhook/samples.ts';
 import { type CommandHost, type Commands, ofHome, optionalText, refuse, textOf } from './command.ts';
 import type { Result, SourceChoice } from './contract.ts';
 import { homeOf, notServed, profileOf, publicBase } from './home-view.ts';
+import { inForce } from './refusal.ts';
 
 export const setupCommands = {
   'setup.read': ofHome(readSetup),
@@ -140,7 +141,7 @@ async function write(host: CommandHost, profile: ProfileName, edits: readonly Co
     const open = edits.filter(({ path, value }) => JSON.stringify(valueAt(text, path)) !== JSON.stringify(value));
     return open.length === 0 ? undefined : (editConfig(text, open) ?? refuseEdit(config));
   });
-  await host.daemon?.reload();
+  await inForce(host.daemon?.reload());
   return config;
 }
 

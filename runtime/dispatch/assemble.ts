@@ -323,7 +323,6 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       eventOf,
     ),
     routeConcurrency: ports.routeConcurrency,
-    hasAgent: (profile) => deskOf(profile)?.settings.agent.problem === undefined,
     ...noticePorts,
   });
   const deliveryWork = wireDelivery({

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fromPromise } from 'xstate';
-import type { PlaceRequest, Places } from '../../actors/dispatch/places.ts';
+import type { Places } from '../../actors/dispatch/places.ts';
 import type { AnswerAtOnce, RunAgent } from '../../actors/dispatch/run-agent.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
 import type { StoredRecord } from '../../actors/store/journal.ts';
@@ -27,8 +27,6 @@ export interface RunPorts extends NoticePorts {
   readonly isWithin: Platforms['isWithin'];
   readonly runEnds: RunEnds;
   readonly routeConcurrency: (profile: string, route: string) => number | undefined;
-  /** Whether the agent of a profile can be used; false while its configuration has findings. */
-  readonly hasAgent: (profile: string) => boolean;
   /** Limits the runs of a route over all gateways; absent unless the journal is shared. */
   readonly routeSlots?: Pick<RouteSlots, 'of'> | undefined;
 }
@@ -38,9 +36,6 @@ interface UnderWay {
   readonly result: Promise<RunResult>;
   stop(): void;
 }
-
-/** How often a waiting run checks whether the agent of its profile can be used. */
-const unreadableMs = 1_000;
 
 export function wireRun(ports: RunPorts) {
   /** Releases each run's slot; keyed by run, because a context contains no functions. */
@@ -69,18 +64,6 @@ export function wireRun(ports: RunPorts) {
     unwritten.set(key, only.value);
     ports.writer.hold('deliveries', key, [runChange(key, record, order), only]);
     return true;
-  }
-
-  /** Until the agent of its profile can be used, a run waits without a slot. */
-  function onceReadable(profile: string, slot: PlaceRequest['slot']): PlaceRequest['slot'] {
-    if (ports.hasAgent(profile)) return slot;
-    return async (isWithdrawn) => {
-      while (!ports.hasAgent(profile)) {
-        if (isWithdrawn()) return undefined;
-        await sleep(unreadableMs, undefined, { ref: false });
-      }
-      return slot === undefined ? () => {} : slot(isWithdrawn);
-    };
   }
 
   const leavePlace = (key: string): void => {
@@ -130,10 +113,7 @@ export function wireRun(ports: RunPorts) {
           return;
         }
         const bound = ports.routeConcurrency(profile, route);
-        const slot = onceReadable(
-          profile,
-          bound === undefined ? undefined : ports.routeSlots?.of({ profile, route, bound }, context.key),
-        );
+        const slot = bound === undefined ? undefined : ports.routeSlots?.of({ profile, route, bound }, context.key);
         leave.set(
           context.key,
           ports.places.ask(

@@ -22,18 +22,12 @@ export interface Room {
 
 export async function checkStore(examined: Examined, room = roomIn(examined.paths.home)): Promise<readonly Finding[]> {
   const { home, paths, gateway } = examined;
-  if (gateway?.status.restart_for !== undefined) {
-    // The file names another journal than the one in use.
-    const what = await faultTold(gateway);
-    if (what === undefined) return [good('store', 'the journal that the running gateway uses is intact')];
-    return [
-      { level: 'wrong', area: 'store', code: 'store-fault', place: 'the running gateway', what, cure: storeCure },
-    ];
-  }
-  if (home.main.settings.gateway.journal === 'memory') {
-    return [good('store', 'the journal is kept in memory; it is gone at every stop')];
-  }
-  const { journal, postgres } = home.main.settings.gateway;
+  const { postgres } = home.main.settings.gateway;
+  // The file may name another journal than the one in use.
+  const later = (gateway?.status.restart_for ?? []) as readonly string[];
+  const isNext = later.some((key) => /^gateway\.(?:journal|postgres)/.test(key));
+  const journal = isNext ? undefined : home.main.settings.gateway.journal;
+  if (journal === 'memory') return [good('store', 'the journal is kept in memory; it is gone at every stop')];
   const findings: Finding[] =
     journal === 'postgres' && !examined.offline ? [...(await checkDatabase(postgres?.url ?? ''))] : [];
   const isKnown = findings.some(({ level }) => level === 'wrong') || (journal === 'postgres' && gateway === undefined);
@@ -68,7 +62,8 @@ export async function checkStore(examined: Examined, room = roomIn(examined.path
     const asked = examined.offline ? ', which was not asked' : ' and keeps what is acknowledged';
     return [good('store', `the journal is in Postgres${asked}`)];
   }
-  return [good('store', `the journal is intact${left}`)];
+  const whose = isNext ? 'the journal that the running gateway uses' : 'the journal';
+  return [good('store', `${whose} is intact${left}`)];
 }
 
 async function faultOnDisk(folder: string): Promise<string | undefined> {

@@ -74,26 +74,17 @@ export async function examineHome(request: ExamRequest): Promise<readonly Report
   return reported;
 }
 
-/** The sections of a config.yaml that decide what an area reports; a file that cannot be parsed hides them all. */
-const deciding: { readonly [Name in Area]?: readonly string[] } = {
-  secrets: ['platforms'],
-  port: ['platforms', 'inspector'],
-  store: [],
-  agent: ['agent'],
-  servers: ['mcp_servers'],
-  targets: ['platforms'],
-};
+/** What is reported of these comes from the configuration. */
+const configured: ReadonlySet<Area> = new Set(['secrets', 'port', 'store', 'agent', 'servers', 'targets']);
 
 /** A fact of the configuration; a note instead if the part that decides it cannot be read, so that it would be a default. */
 function readable(fact: Finding, findings: readonly Diagnostic[]): Finding {
-  const sections = deciding[fact.area];
   const hidden = findings.find(
     ({ scope, severity }) =>
       severity === 'error' &&
-      (scope.kind === 'home' ||
-        (scope.kind === 'section' && (scope.section.includes('/') || sections?.includes(scope.section) === true))),
+      (scope.kind === 'home' || (scope.kind === 'section' && scope.section === 'inspector' && fact.area === 'port')),
   );
-  if (sections === undefined || hidden === undefined) return fact;
+  if (!configured.has(fact.area) || hidden === undefined) return fact;
   const what = `not checked: ${hidden.file} cannot be read`;
   const cure = '`agent config check` shows why; then look again';
   return { level: 'note', area: fact.area, code: 'not-checked', place: 'config', what, cure };

@@ -1,5 +1,5 @@
 /**
- * Lists what needs a person: open questions, failed deliveries, failing routes, servers and targets that cannot work, findings of the
+ * Lists what needs a person: open questions, failed deliveries, servers and targets that cannot work, findings of the
  * configuration. Each has the place of the page that resolves it.
  * @see INS-4 in docs/specification.md
  */
@@ -22,15 +22,11 @@ export interface NeedSources {
   readonly faults: readonly string[];
 }
 
-/** Approvals by deadline, failures by size, failing routes by name, then servers, targets and logins by name, and the configuration. */
+/** Approvals by deadline, failures by size, then servers, targets and logins by name, the configuration, and failing routes. */
 export function needsOf({ approvals, failures, routes, servers, targets, faults }: NeedSources): readonly Need[] {
   return [
     ...[...approvals].sort(byDeadline).map(approvalNeed),
     ...failures.map(failureNeed),
-    ...routes
-      .filter((one) => !isAmong(failures, one))
-      .sort((one, other) => (one.route < other.route ? -1 : 1))
-      .map(routeNeed),
     ...servers.filter(isFailing).sort(byName).map(serverNeed),
     ...targets
       .filter(({ state }) => state === 'failed')
@@ -41,6 +37,11 @@ export function needsOf({ approvals, failures, routes, servers, targets, faults 
       .sort(byName)
       .map(loginNeed),
     ...configNeed(faults),
+    // Last, and without refused requests: untrusted senders could fill the list with them (SEC-8).
+    ...routes
+      .filter((one) => one.example.status !== 'refused' && !isAmong(failures, one))
+      .sort((one, other) => (one.route < other.route ? -1 : 1))
+      .map(routeNeed),
   ];
 }
 
@@ -89,8 +90,8 @@ function isAmong(failures: readonly FailureGroup[], { route, example: { reason }
   );
 }
 
-function routeNeed({ route, profile, share, example: { status, reason } }: FailingRoute): Need {
-  const filters = { route: [route], status: [status === 'refused' ? 'refused' : 'failed'] };
+function routeNeed({ route, profile, share, example: { reason } }: FailingRoute): Need {
+  const filters = { route: [route], status: ['failed'] };
   const q = formatQuery({ texts: [], filters: profile === 'default' ? filters : { ...filters, profile: [profile] } });
   return {
     id: `route/${profile}/${route}`,

@@ -550,7 +550,7 @@ t.test(
 
     await goTo(open, '#/events');
     const row = page.locator('.ev:has([title="d-one"])');
-    await row.getByText('Waiting for you').waitFor();
+    await row.getByText('Waiting for you', { exact: true }).waitFor();
     await page.getByRole('combobox', { name: 'Search events' }).fill('status:waiting');
     await eventually(async () => (await page.getByRole('grid').getByRole('row').count()) === 2);
     await row.click();
@@ -568,7 +568,7 @@ t.test(
 
     await eventually(async () => (await gateway.approvals()).length === 1 || undefined);
     await goTo(open, '#/events');
-    await page.locator('.ev:has([title="d-two"])').getByText('Waiting for you').waitFor();
+    await page.locator('.ev:has([title="d-two"])').getByText('Waiting for you', { exact: true }).waitFor();
     await goTo(open, '#/actors');
     await inTree('d-two').waitFor();
     await inTree('d-one').waitFor({ state: 'detached' });

@@ -245,6 +245,12 @@ t.test('CFG-3 · CLI-5 · a section that cannot be read takes its default, and w
   t.match(doctor.stdout, /"log\.events/);
   t.notMatch(doctor.stdout, 'has refused the configuration on disk');
 
+  home.write('config.yaml', webhookConfig(routes, { more: `log: {events: some}\ninspector: 5\n${server}` }));
+  t.match(
+    await askCli(['gateway', 'reload'], home.path),
+    { code: 1, stderr: /inspector.*reload-refused/s },
+    'another section',
+  );
   home.write('config.yaml', webhookConfig(routes, { more: server }));
   // The watch applies it.
   const url = await eventually(
@@ -280,21 +286,26 @@ t.test('CFG-3 · PRF-1 · DUR-1 · runs of an agent that cannot be read wait; ot
   t.match(readFileSync(`${home.path}/logs/gateway.log`, 'utf8'), 'of-work');
 });
 
-t.test(
-  'CFG-3 · SEC-1 · an inspector that cannot be read stays off, and a file that is not YAML ends the start',
-  async (t) => {
-    const home = makeHome(t, { 'config.yaml': 'inspector: {enabled: true, port: 0, scrape_tokn: x}\n' });
-    t.match(await startBlocked(t, home.path), { code: 0, stderr: /scrape_tokn/ });
-    t.match(await cliJson(home.path, 'gateway', 'status'), { inspector: { enabled: false, url: null } });
+t.test('CFG-3 · SEC-1 · an inspector that cannot be read stays off, and what work needs ends the start', async (t) => {
+  const home = makeHome(t, { 'config.yaml': 'inspector: {enabled: true, port: 0, scrape_tokn: x}\n' });
+  t.match(await startBlocked(t, home.path), { code: 0, stderr: /scrape_tokn/ });
+  t.match(await cliJson(home.path, 'gateway', 'status'), { inspector: { enabled: false, url: null } });
 
-    const broken = makeHome(t, { 'config.yaml': 'platforms: [\n', 'logs/gateway.log': 'a line of an earlier run\n' });
-    const ended = await runCli(['gateway'], broken.path);
-    t.equal(ended.code, 1);
-    t.match(ended.stderr, /yaml-syntax[\s\S]*the gateway does not start until its configuration is corrected/);
+  // What waits would be delivered nowhere, or run by another agent.
+  for (const files of [
+    { 'config.yaml': 'platforms: [\n' },
+    { 'config.yaml': 'platfroms: {slack: {}}\n' },
+    { 'config.yaml': 'agent: {concurency: 8}\n' },
+    { 'config.yaml': 'gateway: {multiplex_profiles: true}\n', 'profiles/work/config.yaml': 'agent: [' },
+  ]) {
+    const blocked = makeHome(t, { ...files, 'logs/gateway.log': 'a line of an earlier run\n' });
+    const ended = await runCli(['gateway'], blocked.path);
+    t.equal(ended.code, 1, JSON.stringify(files));
+    t.match(ended.stderr, /the gateway does not start until its configuration is corrected/);
     t.notMatch(ended.stderr, 'webhook adapter');
     t.notMatch(ended.stderr, 'earlier run', 'the end of the log is that of this start');
-  },
-);
+  }
+});
 
 t.test('CFG-2 · CLI-2 · a changed journal is named as one of the next start', async (t) => {
   const home = makeHome(t, { 'config.yaml': webhookConfig('        one: {}\n') });

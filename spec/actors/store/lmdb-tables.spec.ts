@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';
+import { UnusableBinary } from '../../../actors/pinned-binary.ts';
+import { openFault } from '../../../actors/store/lmdb-faults.ts';
 import { openEnvironment } from '../../../actors/store/lmdb-tables.ts';
 import { loadLmdb } from '../../../actors/store/load-lmdb.ts';
 import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
@@ -28,7 +30,8 @@ t.test('DUR-1 · lands nothing of a transaction whose body throws halfway', asyn
 
 t.test('SEC-9 · only the pinned binary of LMDB is loaded, and no other native module', (t) => {
   t.throws(() => loadLmdb(() => Buffer.from('another build')), {
-    message: /\.node is not the pinned binary: its SHA-256 is [0-9a-f]{64}, not [0-9a-f]{64}$/,
+    message:
+      /\.node is not the pinned binary: its SHA-256 is [0-9a-f]{64}, not [0-9a-f]{64}; install the package again$/,
   });
   const url = new URL('../../../actors/store/load-lmdb.js', import.meta.url).href;
   const loads = `const { loadLmdb } = await import('${url}');
@@ -42,7 +45,12 @@ t.test('SEC-9 · only the pinned binary of LMDB is loaded, and no other native m
     });
   t.match(print(), /^\S+\/@lmdb\/lmdb-[\w-]+\/node\.[\w.]+\.node\n$/);
   const folder = t.testdir({ build: { Release: { 'node.abi115.node': 'another' } } });
-  t.match(print({ LMDB_PREBUILD: folder }), /^lmdb has no pinned binary for \S+: \S+node\.abi115\.node\n$/);
+  const refused = /^the LMDB library cannot be used: no binary is pinned for \S+: \S+node\.abi115\.node; install .*\n$/;
+  t.match(print({ LMDB_PREBUILD: folder }), refused);
+  t.match(openFault('/state', new UnusableBinary('the LMDB library cannot be used')), {
+    code: 'journal-unreadable',
+    message: 'the LMDB library cannot be used',
+  });
   t.end();
 });
 

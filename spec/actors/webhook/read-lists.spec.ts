@@ -67,6 +67,12 @@ t.test('FIL-3 · a list that begins as JSON and is not decides nothing', (t) => 
     ['d.txt', '[\n "mallory",\n', false],
     ['e.txt', '{ "mallory": 1, }', false],
     ['f.txt', '[bot]\nmallory', true],
+    ['i.txt', '[17, 18,', false],
+    ['j.txt', '[', false],
+    ['k.txt', '[["mallory"', false],
+    ['l.txt', '[true,', false],
+    ['m.json', '', false],
+    ['n.json', '\uFEFF["mallory"]', true],
     ['g.json', 'mallory\neve', true],
     ['h.json', '["mallory"]', true],
   ] as const) {

@@ -13,14 +13,18 @@ t.test('CFG-3 · an error stops the part that it lies in, and one of the whole f
   const rows: readonly (readonly [path: ConfigPath, scope: DiagnosticScope])[] = [
     [['mcp_servers', 'a', 'url'], server('a')],
     [['mcp_servers', 0], server('0')],
-    [['mcp_servers'], section('mcp_servers')],
+    [['mcp_servers'], home],
+    [['platfroms', 'slack'], home],
+    [['log', 'events'], section('log')],
+    [['strange'], section('strange')],
     [['gateway', 'journal'], home],
     [['gateway', 'front'], section('gateway')],
     [['inspecter'], section('inspector')],
     [['platforms', 'webhook', 'extra', 'port'], webhook],
     [['platforms', 'discord'], { kind: 'platform', platform: 'discord' }],
-    [['platforms'], section('platforms')],
-    [['agent', 'runner'], section('agent')],
+    [['platforms'], home],
+    [['agent', 'runner'], home],
+    [['workspace'], home],
     [[], home],
   ];
   for (const [path, scope] of rows) {

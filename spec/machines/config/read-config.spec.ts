@@ -138,7 +138,8 @@ t.test(
     t.same(reading(of('${DB}'), { DB: url }), [url]);
     t.same(reading(of('postgres://me@db/agent')), ['postgres://me@db/agent'], 'without a password it may stand there');
     const socket = 'postgresql:///agent?host=/run/pg&user=me';
-    for (const known of [socket, 'postgres:///agent?host=/run/pg', 'postgres://db/agent'])
+    const named = 'postgres://me:hunter2@db/agent?application_name=gw@eu';
+    for (const known of [socket, named, 'postgres:///agent?host=/run/pg', 'postgres://db/agent'])
       t.same(reading(of('${DB}'), { DB: known }), [known]);
     for (const misread of [
       'postgres://me:/hunter2@db/agent',

@@ -43,6 +43,11 @@ t.test('SCR-1 · SCR-2 · an ignored request says why', (t) => {
   t.equal(exited(0, '{"__agent_ignore__": true}'), 'asked to be ignored');
   t.equal(exited(0, '{"__agent_ignore__": true, "a": 1}'), undefined, 'an object with more in it is a payload');
   t.equal(why({ kind: 'exited', code: 127, stdout: '', stderr: 'jq: not found' }), 'exited with 127: jq: not found');
+  const traced = 'Traceback:\n  File "x"\n\u001b[31mKeyError\u001b[0m';
+  t.equal(
+    why({ kind: 'exited', code: 1, stdout: '', stderr: traced }),
+    'exited with 1: Traceback: File "x" [31mKeyError [0m',
+  );
   t.equal(why({ kind: 'timedOut' }), 'timed out');
   t.equal(why({ kind: 'timedOut', stderr: 'waiting for the lock' }), 'timed out: waiting for the lock');
   t.equal(why({ kind: 'flooded' }), 'printed more than the output cap');

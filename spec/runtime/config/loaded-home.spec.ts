@@ -18,11 +18,26 @@ t.test(
       kind: 'adapter',
       fault: /config\.yaml:1:\d+: route "r" has no secret.*\[route-secret-missing\]; and 1 more/,
     });
-    for (const section of ['agent: 5', 'log: {events: some}', 'worksapce: x', 'agent: {runner: model}', 'platforms:']) {
+    for (const section of ['log: {events: some}', 'telemtry: {}', 'inspector: 5', 'strange: x']) {
       t.match(adapterBlock(load(t, `${section}\n`)), { kind: 'section' }, section);
     }
-    // Another journal, or a shorter history, would lose work.
-    for (const section of ['a: [', '5', 'gateway: {journl: postgres}', 'gatewy: {}', 'gateway: {history: 5}']) {
+    // Another journal, a shorter history, another agent or no targets would lose work.
+    const harmful = [
+      'agent: 5',
+      'agent: {runner: model}',
+      'worksapce: x',
+      'platforms:',
+      'platfroms: {}',
+      'mcp_servers: 5',
+    ];
+    for (const section of [
+      ...harmful,
+      'a: [',
+      '5',
+      'gateway: {journl: postgres}',
+      'gatewy: {}',
+      'gateway: {history: 5}',
+    ]) {
       t.match(adapterBlock(load(t, `${section}\n`)), { kind: 'home' }, section);
     }
     t.match(adapterBlock(load(t, 'gateway: {front: best}\n')), { kind: 'section' });

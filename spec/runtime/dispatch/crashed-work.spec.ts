@@ -51,7 +51,6 @@ t.test('DIS-3 · a run whose chart crashes gives its place back, and its agent i
     writer,
     places,
     wards: () => wards,
-    hasAgent: () => true,
     routeConcurrency: () => undefined,
     isWithin: () => false,
     runEnds: new Roster(),

@@ -75,7 +75,6 @@ async function stage(
     writer,
     places,
     runAgent,
-    hasAgent: () => true,
     routeConcurrency: () => bound,
     ...(within === undefined ? {} : { answerAtOnce: () => ({ response: 'said', event: { ...event, onFailure } }) }),
     isWithin: (_, target) => within?.includes(target) === true,

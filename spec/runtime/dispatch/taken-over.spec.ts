@@ -127,7 +127,6 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
   const work = wireRun({
     ...ports,
     places: createPlaces(4),
-    hasAgent: () => true,
     routeConcurrency: () => undefined,
     isWithin: () => false,
     runEnds: new Roster(),
