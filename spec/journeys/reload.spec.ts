@@ -248,7 +248,7 @@ t.test('CFG-3 · CLI-5 · a section that cannot be read takes its default, and w
   home.write('config.yaml', webhookConfig(routes, { more: `log: {events: some}\ninspector: 5\n${server}` }));
   t.match(
     await askCli(['gateway', 'reload'], home.path),
-    { code: 1, stderr: /inspector.*reload-refused/s },
+    { code: 1, stderr: /and 1 more.*reload-refused/ },
     'another section',
   );
   home.write('config.yaml', webhookConfig(routes, { more: server }));
@@ -260,30 +260,6 @@ t.test('CFG-3 · CLI-5 · a section that cannot be read takes its default, and w
   home.write('config.yaml', webhookConfig(routes, { more: `log: {events: some}\n${server}` }));
   t.equal((await askCli(['gateway', 'reload'], home.path)).code, 1, 'the last good one stays in force');
   t.equal((await postSigned(`${url}/webhooks/one`, {}, { secret })).status, 202);
-});
-
-t.test('CFG-3 · PRF-1 · DUR-1 · runs of an agent that cannot be read wait; other profiles work', async (t) => {
-  const more = 'gateway: {multiplex_profiles: true}';
-  const good = 'agent: {runner: command, command: [sh, -c, "echo of-work"]}\n';
-  const home = makeHome(t, { 'config.yaml': more, 'profiles/work/config.yaml': 'agent: [' });
-  const { code, stderr } = await startBlocked(t, home.path);
-  t.equal(code, 0);
-  t.match(stderr, /profiles\/work\/config\.yaml:1:\d+: not YAML/);
-  const agent = (...words: string[]) => askCli(words, home.path);
-  for (const [name, ...flags] of [['a'], ['b', '--profile', 'work']] as const) {
-    t.equal((await agent('cron', 'add', name, '@yearly', '--prompt', 'say', ...flags)).code, 0);
-    t.equal((await agent('cron', 'run', name, ...flags)).code, 0);
-  }
-  const statusOf = async (profile: string) => {
-    const rows = (await cliJson(home.path, 'runs', 'list')) as { profile: string; status: string }[];
-    return rows.find((row) => row.profile === profile)?.status;
-  };
-  await eventually(async () => (await statusOf('default')) === 'delivered');
-  t.equal(await statusOf('work'), 'queued');
-
-  home.write('profiles/work/config.yaml', good);
-  await eventually(async () => (await statusOf('work')) === 'delivered');
-  t.match(readFileSync(`${home.path}/logs/gateway.log`, 'utf8'), 'of-work');
 });
 
 t.test('CFG-3 · SEC-1 · an inspector that cannot be read stays off, and what work needs ends the start', async (t) => {

@@ -58,7 +58,7 @@ const target = {
 } satisfies TargetRow;
 
 t.test(
-  'INS-4 · what needs a person is listed by kind: approvals by deadline, then failures, routes, servers, targets, logins, configuration',
+  'INS-4 · what needs a person is listed by kind: approvals by deadline, then failures, servers, targets, logins, configuration, routes',
   (t) => {
     const needs = needsOf({
       approvals: [approval('a2', '2026-11-25T04:00:00.000Z'), approval('a1', '2026-11-25T03:30:00.000Z')],
@@ -80,13 +80,13 @@ t.test(
         'approval/a1',
         'approval/a2',
         'failures/slack/failed/no',
-        'route/default/ci',
-        'route/default/zeta',
         'server/default/beta',
         'server/default/zeta',
         'target/work/telegram',
         'login/default/linear',
         'config',
+        'route/default/ci',
+        'route/default/zeta',
       ],
     );
     t.same(needsOf(nothing), []);
@@ -131,12 +131,14 @@ t.test('INS-4 · each need has a title, a reason, a time and the one place that 
 });
 
 t.test('INS-4 · a failing route is a need with its commonest reason, and leads to its failed events', (t) => {
-  const [deliveries, run, refused, ...more] = needsOf({
+  const [deliveries, run, ofWork, ...more] = needsOf({
     ...nothing,
     failures: [{ ...group, routes: ['alerts', 'ci'] }],
     routes: [
       failing('ci'),
-      failing('stripe', { profile: 'work', share: '2 of 3 events in ten minutes', example: { status: 'refused' } }),
+      failing('stripe', { profile: 'work', share: '2 of 3 events in ten minutes', example: { status: 'failed' } }),
+      // An untrusted sender could make it a need.
+      failing('open', { example: { status: 'refused' } }),
       // Its deliveries are already a group of failures.
       failing('alerts', { example: { status: 'failed', reason: 'slack: no' } }),
     ],
@@ -148,9 +150,9 @@ t.test('INS-4 · a failing route is a need with its commonest reason, and leads 
     reason: 'the last 5 events failed · Slack: it is archived',
     action: { label: 'Show events', place: 'events?q=route%3Aci+status%3Afailed&range=24h' },
   });
-  t.match(refused, {
+  t.match(ofWork, {
     reason: '2 of 3 events in ten minutes failed',
-    action: { place: 'events?q=route%3Astripe+status%3Arefused+profile%3Awork&range=24h' },
+    action: { place: 'events?q=route%3Astripe+status%3Afailed+profile%3Awork&range=24h' },
   });
   t.end();
 });
