@@ -406,30 +406,29 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     const parts = waiting.slice(0, taken);
     waiting = waiting.slice(taken);
     lastGroupSize = size;
-    let verdicts: Verdicts | undefined;
-    if (stopped === undefined) {
-      try {
-        verdicts = await judgedApart(parts);
-        groupLimit = Math.min(groupBytes, 2 * groupLimit);
-      } catch (thrown) {
-        if (!isAnswer(thrown)) groupLimit = Math.max(leastGroupBytes, groupLimit / 2);
-        stopped = postgresFault(place, thrown);
-      }
-    }
+    const verdicts = stopped === undefined ? await judgedApart(parts) : [];
+    if (stopped === undefined) groupLimit = Math.min(groupBytes, 2 * groupLimit);
     waitingBytes -= bytes;
     const refused: CommitVerdict = { kind: 'unavailable', fault: stopped ?? closedFault };
     for (const [index, one] of parts.flat().entries()) {
-      const { judged, verdict } = verdicts?.[index] ?? { judged: one.writes, verdict: refused };
+      const { judged, verdict } = verdicts[index] ?? { judged: one.writes, verdict: refused };
       tellUncaught(() => one.settled(verdict, judged));
     }
   }
 
-  /** If the database does not accept a value, the commits that are not submitted with it are written without it. */
+  /**
+   * Never rejects. If the database does not accept a value, the commits that are not submitted with it are written without
+   * it. Another error sets `stopped`; the returned verdicts then end with the last part that is durable or refused.
+   */
   async function judgedApart(parts: readonly (readonly Commit[])[]): Promise<Verdicts> {
     try {
       return await judged(parts.flat());
     } catch (thrown) {
-      if (!isOfData(thrown)) throw thrown;
+      if (!isOfData(thrown)) {
+        if (!isAnswer(thrown)) groupLimit = Math.max(leastGroupBytes, groupLimit / 2);
+        stopped = postgresFault(place, thrown);
+        return [];
+      }
       const [first = [], ...others] = parts;
       if (others.length === 0) {
         const why = `${place}: the database does not accept a value of this commit (${causeOf(thrown)})`;
@@ -437,7 +436,10 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
         return first.map(({ writes }) => ({ judged: writes, verdict }));
       }
       const verdicts: Verdicts = [];
-      for (const part of parts) verdicts.push(...(await judgedApart([part])));
+      for (const part of parts) {
+        verdicts.push(...(await judgedApart([part])));
+        if (stopped !== undefined) break;
+      }
       return verdicts;
     }
   }

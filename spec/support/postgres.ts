@@ -52,9 +52,10 @@ export interface LossyWay {
   /**
    * Cuts the way at the next COMMIT, or at what holds another text: the database has made it and its answer is lost, has not had it, or has it only once
    * it is asked what became of it.
+   * @param passing the number of such texts that pass before
    * @returns what tells whether that has happened
    */
-  cutNext(commit: 'made' | 'lost' | 'late', at?: string): () => boolean;
+  cutNext(commit: 'made' | 'lost' | 'late', at?: string, passing?: number): () => boolean;
   /** Takes no further connection, or takes them again. */
   block(isBlocked: boolean): void;
   /**
@@ -250,6 +251,7 @@ export function schemaOf(url: string): string {
 async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: string): Promise<LossyWay> {
   let next: 'made' | 'lost' | 'late' | undefined;
   let mark = '';
+  let left = 0;
   let isBlocked = false;
   let held: (() => void) | undefined;
   let mutes: (() => () => void)[] = [];
@@ -275,7 +277,7 @@ async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: str
     near.on('data', (bytes) => {
       if (isMute) return;
       if (bytes.includes('pg_xact_status')) held?.();
-      if (next === undefined || !bytes.includes(mark)) {
+      if (next === undefined || !bytes.includes(mark) || left-- > 0) {
         far.write(bytes);
         return;
       }
@@ -293,9 +295,10 @@ async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: str
   const { port } = server.address() as AddressInfo;
   return {
     url: (url) => `postgres://agent@127.0.0.1:${port}/${database}?options=${new URL(url).searchParams.get('options')}`,
-    cutNext(commit, at = 'commit\0') {
+    cutNext(commit, at = 'commit\0', passing = 0) {
       next = commit;
       mark = at;
+      left = passing;
       return () => next === undefined;
     },
     block(blocked) {

@@ -11,6 +11,10 @@ import { schemaOf, startPostgres, withoutPostgres } from '../../support/postgres
 import { runs } from '../../support/property.ts';
 import { turn } from '../../support/turns.ts';
 
+const refusesBad = `create function refuse() returns trigger language plpgsql as $$ begin
+    if new.key = 'bad' then raise exception 'has no equivalent' using errcode = '22P05'; end if; return new; end $$;
+  create trigger refuse before insert on agent_record for each row execute function refuse()`;
+
 t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) => {
   const postgres = await startPostgres(t);
   const open = async (url: string): Promise<Journal> => got(await openPostgresJournal({ url }));
@@ -579,12 +583,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
   t.test('SCA-1 · a value that the database does not accept refuses its own commit alone', async (t) => {
     const url = await postgres.url();
     const journal = await open(url);
-    await postgres.run(
-      url,
-      `create function refuse() returns trigger language plpgsql as $$ begin
-        if new.key = 'bad' then raise exception 'has no equivalent' using errcode = '22P05'; end if; return new; end $$;
-      create trigger refuse before insert on agent_record for each row execute function refuse()`,
-    );
+    await postgres.run(url, refusesBad);
     const commits: Promise<unknown>[] = [];
     for (const key of ['one', 'other']) commits.push(journal.commit([put(key)]));
     journal.together(() => {
@@ -597,6 +596,32 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       ['one', 'other'],
     );
     t.same(await journal.commit([put('later')]), { kind: 'committed' }, 'it goes on');
+    await journal.close();
+  });
+
+  t.test('DUR-1 · SCA-1 · a cut after a refused value refuses only the commits that are not durable', async (t) => {
+    const way = await postgres.lossy();
+    const url = await postgres.url();
+    const journal = await open(way.url(url));
+    await postgres.run(url, refusesBad);
+    for (const [cut, durable] of [
+      ['lost', ['one-lost', 'two-lost']],
+      ['made', ['one-made', 'two-made', 'three-made', 'four-made']],
+    ] as const) {
+      const isCut = way.cutNext(cut, 'commit\0', 2);
+      const keys = ['one', 'bad', 'two', 'three', 'four'].map((key) => (key === 'bad' ? key : `${key}-${cut}`));
+      const verdicts = await Promise.all(keys.map((key) => journal.commit([put(key)])));
+      t.ok(isCut());
+      t.same(
+        keys.filter((_, index) => verdicts[index]?.kind === 'committed'),
+        durable,
+      );
+      t.match(verdicts[1], { kind: 'unavailable', alone: true });
+      while ((await journal.probe()) !== undefined) await turn();
+      for (const [index, key] of keys.entries())
+        t.equal((await journal.get('runs', key)) !== undefined, verdicts[index]?.kind === 'committed', key);
+      if (cut === 'lost') t.notOk((verdicts[3] as { alone?: true }).alone, 'the journal stops');
+    }
     await journal.close();
   });
 
