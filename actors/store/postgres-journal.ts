@@ -548,9 +548,17 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     }
   }
 
+  /** Refuses all of the commits if their events do not fit beside those that wait. */
   function submitAll(commits: readonly Commit[]): void {
+    const bytes = bytesOf(commits);
+    const isOver = waitingBytes > 0 && waitingBytes + bytes > database.waitingBytes;
+    if (isOver && commits.some(({ writes }) => writes.some(isNewEvent))) {
+      const verdict = { kind: 'unavailable', fault: busyFault, alone: true } as const;
+      for (const { settled, writes } of commits) tellUncaught(() => settled(verdict, writes));
+      return;
+    }
     waiting.push(commits);
-    waitingBytes += bytesOf(commits);
+    waitingBytes += bytes;
     underWay ??= drain();
   }
 
@@ -561,8 +569,6 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     if (obstacle !== undefined)
       settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`), alone: true }, writes);
     else if (closing !== undefined) settled({ kind: 'unavailable', fault: closedFault }, writes);
-    else if (waitingBytes + bytes > database.waitingBytes && waitingBytes > 0 && writes.some(isNewEvent))
-      settled({ kind: 'unavailable', fault: busyFault, alone: true }, writes);
     else if (gathered === undefined) submitAll([{ writes, settled, anew, bytes }]);
     else gathered.push({ writes, settled, anew, bytes });
   }

@@ -580,6 +580,34 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     },
   );
 
+  t.test('SRC-4 · SCA-1 · events that are accepted together are refused together at the limit', async (t) => {
+    const journal = got(await openPostgresJournal({ url: await postgres.url(), waitingBytes: 2_000_000 }));
+    const event = (key: string, bytes: number): Write[] => [
+      { ...(put(key) as Put), collection: 'events', value: { body: 'x'.repeat(bytes) } as never },
+    ];
+    const parts: [string, number][][] = [
+      [
+        ['small', 1_000],
+        ['large', 1_500_000],
+      ],
+      [
+        ['half', 700_000],
+        ['other', 700_000],
+      ],
+      [['fits', 1_000]],
+    ];
+    const verdicts = [journal.commit(event('before', 1_000_000))];
+    for (const part of parts)
+      journal.together(() => {
+        for (const one of part) verdicts.push(journal.commit(event(...one)));
+      });
+    const refused = { kind: 'unavailable', alone: true, fault: { message: /MB of events wait/ } };
+    const done = { kind: 'committed' };
+    t.match(await Promise.all(verdicts), [done, refused, refused, refused, refused, done]);
+    t.equal(await journal.get('events', 'small'), undefined);
+    await journal.close();
+  });
+
   t.test('SCA-1 · a value that the database does not accept refuses its own commit alone', async (t) => {
     const url = await postgres.url();
     const journal = await open(url);
