@@ -65,10 +65,12 @@ export interface Credentials {
   /** Rejects if credentials could not be written now, before a login spends a code for them. */
   tryWriting(server: string): Promise<void>;
   /**
-   * Adds a scope that the server at the URL demanded; logins request it too until one succeeds. Null forgets all of them.
-   * Never rejects: what cannot be written is kept in memory.
+   * Adds a scope that the server at the URL demanded; logins request it too until one succeeds. Null replaces all of them
+   * with an empty scope: the authorization server refused the scope of a login. Never rejects: what cannot be written is
+   * kept in memory.
    */
   demandScope(server: string, url: string, scope: string | null): Promise<void>;
+  /** Empty after a refusal, until a scope is demanded or a login succeeds. */
   demandedScope(server: string, url: string): string | undefined;
   /** Does work while no other process refreshes or logs in to the same server. Rejects if the lock is not obtained. */
   locked<Value>(server: string, work: () => Promise<Value>): Promise<Value>;
@@ -225,12 +227,11 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
     },
     async demandScope(server, url, scope) {
       const before = demandedOf(server, url);
-      const wider = scope === null ? undefined : widerScope(before, scope);
-      if (scope !== null && wider === before) return;
+      const wider = scope === null ? '' : (widerScope(before, scope) ?? before);
+      if (wider === undefined || wider === before) return;
       demanded.delete(server);
-      const text = wider === undefined ? undefined : toText({ url, scope: wider });
-      await documents.write([{ path: path(server, '.scope'), text }]).catch(() => {
-        if (wider !== undefined) demanded.set(server, { url, scope: wider });
+      await documents.write([{ path: path(server, '.scope'), text: toText({ url, scope: wider }) }]).catch(() => {
+        demanded.set(server, { url, scope: wider });
       });
     },
     demandedScope: demandedOf,

@@ -21,6 +21,28 @@ export function chooseScope(
   return words.join(' ');
 }
 
+export interface ScopeSources {
+  /** `oauth.scope` of the entry. */
+  readonly configured: string | undefined;
+  /** The scope that `chooseScope` returned. */
+  readonly discovered: string | undefined;
+  /** The scope of the stored tokens, if the same authorization server issued them. */
+  readonly granted: string | undefined;
+  /** Demanded since the last login; empty if the authorization server refused the scope of the last one. */
+  readonly demanded: string | undefined;
+}
+
+/**
+ * The scope of a login: the configured one, else the discovered one. It includes the granted scope if a scope was demanded
+ * since or none is configured, so that `oauth.scope` can narrow it, and after a refusal nothing else.
+ */
+export function loginScope({ configured, discovered, granted, demanded }: ScopeSources): string | undefined {
+  const own = configured ?? discovered;
+  if (demanded === '') return own;
+  const isKept = demanded !== undefined || configured === undefined;
+  return widerScope(isKept ? widerScope(own, granted) : own, demanded);
+}
+
 /** The scope of a step-up: everything granted so far and everything demanded now. */
 export function widerScope(granted: string | undefined, demanded: string | undefined): string | undefined {
   const words = new Set(`${granted ?? ''} ${demanded ?? ''}`.split(' ').filter((word) => word !== ''));

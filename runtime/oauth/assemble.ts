@@ -69,8 +69,10 @@ export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports
   const ends = {
     onDone(key: string, { profile, server, why }: LoginEnd): void {
       if (why !== null) {
-        // The authorization server does not grant what the server demands: the next login does without it.
-        if (why.includes('invalid_scope')) void credentials(profile).demandScope(server, '', null);
+        // The next login requests neither the granted nor the demanded scope.
+        const url = logins.get(key)?.url;
+        if (url !== undefined && why.includes('invalid_scope'))
+          void credentials(profile).demandScope(server, url, null);
         logins.ended(key, { kind: 'stopped', why });
         return;
       }

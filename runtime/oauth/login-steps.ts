@@ -15,7 +15,7 @@ import type { BrowserLoginContext, StepVerdict } from '../../machines/oauth/brow
 import type { Identity } from '../../machines/oauth/client-identity.ts';
 import type { DeviceLoginContext } from '../../machines/oauth/device-login.machine.ts';
 import { aboutServer } from '../../machines/oauth/login-hint.ts';
-import { widerScope } from '../../machines/oauth/scope.ts';
+import { loginScope } from '../../machines/oauth/scope.ts';
 import type { LiveLogin, Logins } from './logins.ts';
 
 export interface LoginPorts {
@@ -57,7 +57,6 @@ export async function discover(
   return stepDone;
 }
 
-/** Requests the scope of the entry, else of the server, and what was granted before and has been demanded since. */
 function withScope(
   discovery: Discovery,
   { url, settings }: LiveLogin,
@@ -66,8 +65,8 @@ function withScope(
 ): Discovery {
   const before = recordFor({ server, url, credentials });
   const granted = before?.issuer === discovery.issuer ? before.scope : undefined;
-  const kept = widerScope(settings.scope ?? discovery.scope, granted);
-  const scope = widerScope(kept, credentials.demandedScope(server, url));
+  const demanded = credentials.demandedScope(server, url);
+  const scope = loginScope({ configured: settings.scope, discovered: discovery.scope, granted, demanded });
   return scope === undefined ? discovery : { ...discovery, scope };
 }
 

@@ -239,8 +239,13 @@ t.test('OAU-8 · OAU-1 · a refused renewal and a demanded scope are known until
   t.equal(credentials.problem('hub'), undefined);
   t.equal(next.demandedScope('hub', url), undefined);
   await credentials.demandScope('hub', url, 'mcp:admin');
-  await credentials.demandScope('hub', '', null);
-  t.equal(credentials.demandedScope('hub', url), undefined, 'a scope that is not granted is forgotten');
+  await credentials.demandScope('hub', url, null);
+  t.equal(credentials.demandedScope('hub', url), '', 'a scope that is not granted is forgotten');
+  t.equal(next.demandedScope('hub', url), '');
+  await credentials.demandScope('hub', url, ' ');
+  t.equal(next.demandedScope('hub', url), '');
+  await credentials.demandScope('hub', url, 'mcp:read');
+  t.equal(next.demandedScope('hub', url), 'mcp:read');
 });
 
 t.test('OAU-1 · one holder of the lock of a server at a time; another server is free', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { chooseScope, widerScope } from '../../../machines/oauth/scope.ts';
+import { chooseScope, loginScope, widerScope } from '../../../machines/oauth/scope.ts';
 
 t.test('OAU-1 · the challenge names the scope, else the resource, else nobody', (t) => {
   const resource = { scopes_supported: ['mcp:read', 'mcp:write'] };
@@ -25,4 +25,13 @@ t.test('OAU-1 · a step-up asks for what was granted and what is demanded', (t) 
   t.equal(widerScope('a', undefined), 'a');
   t.equal(widerScope(undefined, '  '), undefined);
   t.end();
+});
+
+t.test('OAU-3 · the granted scope is requested again only if one was demanded or none is configured', async (t) => {
+  const sources = { configured: undefined, discovered: 'a', granted: 'b', demanded: undefined };
+  t.equal(loginScope(sources), 'a b');
+  t.equal(loginScope({ ...sources, configured: 'c' }), 'c');
+  t.equal(loginScope({ ...sources, configured: 'c', demanded: 'd' }), 'c b d');
+  t.equal(loginScope({ ...sources, demanded: '' }), 'a');
+  t.equal(loginScope({ ...sources, discovered: undefined, demanded: '' }), undefined);
 });

@@ -52,28 +52,36 @@ t.test(
 );
 
 t.test(
-  'OAU-3 · OAU-1 · a later login keeps the scope that was granted before, from the same authorization server',
+  'OAU-3 · OAU-1 · a later login keeps the scope granted by the same authorization server, unless the entry narrows it',
   async (t) => {
     const { begin, credentials, serverUrl } = await loginStage(t);
-    const scope = async (): Promise<string | null> => {
-      const login = begin('browser', { scope: 'files:read' });
+    const scope = async (entry: JsonObject = {}): Promise<string | null> => {
+      const login = begin('browser', entry);
       const { searchParams } = new URL(await login.url());
       login.cancel();
       await login.outcome;
       return searchParams.get('scope');
     };
+    const narrow = { scope: 'files:read' };
     await credentials.demandScope('hub', serverUrl, 'files:write');
-    const stepUp = begin('browser', { scope: 'files:read' });
+    const stepUp = begin('browser', narrow);
     await createBrowser().visit(await stepUp.url());
     await stepUp.outcome;
-    t.equal(await scope(), 'files:read mcp:tools', 'what the authorization server says that it granted');
+    t.equal(await scope(narrow), 'files:read');
 
     const tokens = credentials.tokens('hub');
     if (tokens === undefined) return t.fail('no tokens');
     await credentials.saveTokens('hub', { ...tokens, scope: 'files:write' });
-    t.equal(await scope(), 'files:read files:write');
+    t.equal(await scope(narrow), 'files:read');
+    t.equal(await scope(), 'mcp:tools offline_access files:write');
+    await credentials.demandScope('hub', serverUrl, 'files:admin');
+    t.equal(await scope(narrow), 'files:read files:write files:admin', 'a step-up keeps what was granted');
+    await credentials.demandScope('hub', serverUrl, null);
+    t.equal(await scope(narrow), 'files:read', 'after a refusal');
+    t.equal(await scope(), 'mcp:tools offline_access');
+    await credentials.demandScope('hub', serverUrl, 'files:admin');
     await credentials.saveTokens('hub', { ...tokens, issuer: 'https://other.example' });
-    t.equal(await scope(), 'files:read');
+    t.equal(await scope(narrow), 'files:read files:admin');
   },
 );
 
