@@ -86,7 +86,7 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
   const path = (server: string, ending: string): string => join(folder, `${safeName(server)}${ending}`);
   const tokensPath = (server: string): string => tokensPathOf(folder, server);
 
-  /** Demanded scopes that could not be written. */
+  /** Demanded scopes that are not written yet. */
   const demanded = new Map<string, { readonly url: string; readonly scope: string }>();
   const refusals = new Map<string, string>();
   const doubted = new Set<string>();
@@ -131,8 +131,12 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
   }
 
   function demandedOf(server: string, url: string): string | undefined {
-    const found = demanded.get(server) ?? readObject(path(server, '.scope'));
-    return found?.url === url && typeof found.scope === 'string' ? found.scope : undefined;
+    const kept = demanded.get(server);
+    return kept === undefined ? writtenScope(server, url) : scopeAt(kept, url);
+  }
+
+  function writtenScope(server: string, url: string): string | undefined {
+    return scopeAt(readObject(path(server, '.scope')), url);
   }
 
   return {
@@ -229,14 +233,23 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
       const before = demandedOf(server, url);
       const wider = scope === null ? '' : (widerScope(before, scope) ?? before);
       if (wider === undefined || wider === before) return;
-      demanded.delete(server);
-      await documents.write([{ path: path(server, '.scope'), text: toText({ url, scope: wider }) }]).catch(() => {
-        demanded.set(server, { url, scope: wider });
-      });
+      const mine = { url, scope: wider };
+      demanded.set(server, mine);
+      const write = async (): Promise<void> => {
+        // Another process may have added a scope since.
+        const merged = scope === null ? '' : (widerScope(writtenScope(server, url), wider) ?? '');
+        await documents.write([{ path: path(server, '.scope'), text: toText({ url, scope: merged }) }]);
+        if (demanded.get(server) === mine) demanded.delete(server);
+      };
+      await documents.locked(tokensPath(server), write).catch(() => {});
     },
     demandedScope: demandedOf,
     locked: (server, work) => documents.locked(tokensPath(server), work),
   };
+}
+
+function scopeAt(found: JsonObject | undefined, url: string): string | undefined {
+  return found?.url === url && typeof found.scope === 'string' ? found.scope : undefined;
 }
 
 function formatClient(client: StoredClient): string {

@@ -27,7 +27,8 @@ export interface IssuedCode extends DeviceCode {
 
 export type CodeAnswer =
   | { readonly kind: 'issued'; readonly code: IssuedCode }
-  | { readonly kind: 'failed'; readonly why: string };
+  /** `errorCode`: of an OAuth error answer. */
+  | { readonly kind: 'failed'; readonly why: string; readonly errorCode?: string };
 
 /** A server that asks for an interval of 0 would be polled without pause. */
 const shortestIntervalMs = 1_000;
@@ -65,8 +66,10 @@ export async function requestDeviceCode(endpoint: TokenEndpoint, scope: string |
       },
     };
   } catch (thrown) {
-    const reason = reasonOf(thrown, clientSecrets(endpoint.client));
-    return { kind: 'failed', why: `the authorization server gave no device code: ${reason}` };
+    const secrets = clientSecrets(endpoint.client);
+    const why = `the authorization server gave no device code: ${reasonOf(thrown, secrets)}`;
+    if (!(thrown instanceof oauth.ResponseBodyError)) return { kind: 'failed', why };
+    return { kind: 'failed', why, errorCode: withoutSecrets(thrown.error, secrets) };
   }
 }
 

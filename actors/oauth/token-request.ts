@@ -36,7 +36,7 @@ export interface Grant {
 export type TokenAnswer =
   | { readonly kind: 'tokens'; readonly record: TokenRecord }
   | { readonly kind: 'clientRefused'; readonly why: string }
-  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'refused'; readonly why: string; readonly errorCode: string }
   | { readonly kind: 'unreachable'; readonly why: string };
 
 /** Never rejects. */
@@ -85,7 +85,9 @@ async function ask(
     const said = withoutSecrets(wordsOf(thrown), [...secrets, ...clientSecrets(client)]);
     if (!(thrown instanceof OAuthError)) return { kind: 'unreachable', why: `the token endpoint: ${said}` };
     const kind = readTokenRefusal(thrown.code, status);
-    if (kind !== 'unreachable') return { kind, why: `the token endpoint refused: ${said}` };
+    const why = `the token endpoint refused: ${said}`;
+    if (kind === 'refused') return { kind, why, errorCode: thrown.code };
+    if (kind === 'clientRefused') return { kind, why };
     return { kind, why: `the token endpoint answered HTTP ${status ?? 'nothing'}: ${said}` };
   }
 }

@@ -26,9 +26,18 @@ export interface BrowserLoginContext extends LoginInput {
   readonly storedRefused: boolean;
   /** Why the login stopped. */
   readonly why: string | null;
+  /** The OAuth error code with which the authorization server stopped it (RFC 6749 §4.1.2.1 and §5.2). */
+  readonly errorCode: string | null;
 }
 
-export type StepVerdict = { readonly kind: 'done' } | { readonly kind: 'failed'; readonly why: string };
+/** Why a step failed. */
+export interface StepFailure {
+  readonly why: string;
+  /** The OAuth error code of the authorization server's answer. */
+  readonly errorCode?: string;
+}
+
+export type StepVerdict = { readonly kind: 'done' } | ({ readonly kind: 'failed' } & StepFailure);
 export type IdentifyVerdict =
   | {
       readonly kind: 'done';
@@ -69,7 +78,7 @@ export const browserLoginMachine = setup({
     rememberIdentity: assign((_, params: Pick<BrowserLoginContext, 'identity' | 'document'>) => params),
     rememberRefusal: assign({ documentRefused: true }),
     rememberLoss: assign({ storedRefused: true }),
-    rememberWhy: assign((_, params: { why: string }) => ({ why: params.why })),
+    rememberWhy: assign((_, { why, errorCode }: StepFailure) => ({ why, errorCode: errorCode ?? null })),
     rememberTimeout: assign(({ context }) => ({ why: timeoutText(context) })),
   },
   guards: {
@@ -90,6 +99,7 @@ export const browserLoginMachine = setup({
     documentRefused: false,
     storedRefused: false,
     why: null,
+    errorCode: null,
   }),
   initial: 'discovering',
   output: ({ context }) => context,
@@ -245,8 +255,8 @@ export function cancelled({ why = 'the login was cancelled' }: LoginEvent): { wh
   return { why };
 }
 
-function whyOf(verdict: ExchangeVerdict | IdentifyVerdict): { why: string } {
-  return { why: 'why' in verdict ? verdict.why : '' };
+export function whyOf(verdict: StepFailure | object): StepFailure {
+  return 'why' in verdict ? verdict : { why: '' };
 }
 
 function crashed(step: string): { why: string } {

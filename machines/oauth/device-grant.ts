@@ -15,7 +15,7 @@ export interface DeviceCode {
 
 export type PollVerdict =
   | { readonly kind: 'wait'; readonly intervalMs: number }
-  | { readonly kind: 'stop'; readonly why: string };
+  | { readonly kind: 'stop'; readonly why: string; readonly errorCode?: string };
 
 /** 5 s, and 5 s more at each `slow_down`: RFC 8628 §3.2 and §3.5. */
 export const usualIntervalMs = 5_000;
@@ -33,6 +33,10 @@ export function readPollError(error: string, intervalMs: number): PollVerdict {
     case 'expired_token':
       return { kind: 'stop', why: 'the code expired before it was entered; begin again' };
     default:
-      return { kind: 'stop', why: `the token endpoint refused the device login: ${error.slice(0, 100)}` };
+      return {
+        kind: 'stop',
+        why: `the token endpoint refused the device login: ${error.slice(0, 100)}`,
+        errorCode: error.slice(0, 100),
+      };
   }
 }

@@ -7,7 +7,14 @@
 
 import { assign, cancel, raise, setup } from 'xstate';
 import { effect, promiseHole } from '../base/declare.ts';
-import { cancelled, type LoginEvent, type LoginInput, type StepVerdict } from './browser-login.machine.ts';
+import {
+  cancelled,
+  type LoginEvent,
+  type LoginInput,
+  type StepFailure,
+  type StepVerdict,
+  whyOf,
+} from './browser-login.machine.ts';
 import type { PollVerdict } from './device-grant.ts';
 
 export interface DeviceLoginContext extends LoginInput {
@@ -16,11 +23,13 @@ export interface DeviceLoginContext extends LoginInput {
   /** The time for approval: the code's lifetime or the configured time, whichever is shorter. */
   readonly patienceMs: number;
   readonly why: string | null;
+  /** The OAuth error code with which the authorization server stopped it. */
+  readonly errorCode: string | null;
 }
 
 export type CodeVerdict =
   | { readonly kind: 'done'; readonly intervalMs: number; readonly patienceMs: number }
-  | { readonly kind: 'failed'; readonly why: string };
+  | ({ readonly kind: 'failed' } & StepFailure);
 export type TokenVerdict = PollVerdict | { readonly kind: 'approved' };
 
 export const deviceLoginMachine = setup({
@@ -43,7 +52,7 @@ export const deviceLoginMachine = setup({
     letGo: effect('letGo'),
     rememberCode: assign((_, params: { intervalMs: number; patienceMs: number }) => params),
     rememberInterval: assign((_, params: { intervalMs: number }) => params),
-    rememberWhy: assign((_, params: { why: string }) => ({ why: params.why })),
+    rememberWhy: assign((_, { why, errorCode }: StepFailure) => ({ why, errorCode: errorCode ?? null })),
     rememberOver: assign(({ context }) => ({
       why: `mcp server "${context.server}": the login was not approved within ${Math.round(context.patienceMs / 1_000)} s; begin again`,
     })),
@@ -58,7 +67,7 @@ export const deviceLoginMachine = setup({
   delays: { pollInterval: ({ context }) => context.intervalMs, patience: ({ context }) => context.patienceMs },
 }).createMachine({
   id: 'deviceLogin',
-  context: ({ input }) => ({ ...input, flow: 'device', intervalMs: 0, patienceMs: 0, why: null }),
+  context: ({ input }) => ({ ...input, flow: 'device', intervalMs: 0, patienceMs: 0, why: null, errorCode: null }),
   initial: 'discovering',
   output: ({ context }) => context,
   on: {
@@ -191,10 +200,6 @@ function codeOf(verdict: CodeVerdict): { intervalMs: number; patienceMs: number 
 
 function intervalOf(verdict: TokenVerdict): { intervalMs: number } {
   return { intervalMs: verdict.kind === 'wait' ? verdict.intervalMs : 0 };
-}
-
-function whyOf(verdict: StepVerdict | CodeVerdict | TokenVerdict): { why: string } {
-  return { why: 'why' in verdict ? verdict.why : '' };
 }
 
 function crashed(step: string): { why: string } {

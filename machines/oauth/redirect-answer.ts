@@ -14,7 +14,8 @@ export interface ExpectedAnswer {
 
 export type RedirectAnswer =
   | { readonly kind: 'code'; readonly code: string; readonly iss?: string }
-  | { readonly kind: 'refused'; readonly why: string };
+  /** `errorCode`: of the authorization server's refusal. */
+  | { readonly kind: 'refused'; readonly why: string; readonly errorCode?: string };
 
 export function readRedirect(query: string, expected: ExpectedAnswer): RedirectAnswer {
   const params = new URLSearchParams(query);
@@ -31,9 +32,8 @@ export function readRedirect(query: string, expected: ExpectedAnswer): RedirectA
   const error = params.get('error');
   if (error !== null) {
     const description = params.get('error_description');
-    return refuse(
-      `the authorization server refused: ${short(error)}${description === null ? '' : ` (${short(description)})`}`,
-    );
+    const why = `${short(error)}${description === null ? '' : ` (${short(description)})`}`;
+    return { kind: 'refused', why: `the authorization server refused: ${why}`, errorCode: short(error) };
   }
   const code = params.get('code');
   return code === null || code === ''

@@ -37,10 +37,20 @@ export interface ScopeSources {
  * since or none is configured, so that `oauth.scope` can narrow it, and after a refusal nothing else.
  */
 export function loginScope({ configured, discovered, granted, demanded }: ScopeSources): string | undefined {
-  const own = configured ?? discovered;
+  const own = widerScope(configured ?? discovered, undefined);
   if (demanded === '') return own;
   const isKept = demanded !== undefined || configured === undefined;
   return widerScope(isKept ? widerScope(own, granted) : own, demanded);
+}
+
+/** What to do after `invalid_scope`: text that follows the reason. */
+export function scopeCure({ configured, discovered }: ScopeSources, requested: string | undefined): string {
+  const isConfigured = configured !== undefined;
+  if (requested === widerScope(configured ?? discovered, undefined)) {
+    return `${isConfigured ? 'correct' : 'set'} oauth.scope: a scope that the authorization server grants`;
+  }
+  const next = 'begin again: the next login requests only';
+  return isConfigured ? `${next} oauth.scope` : `${next} the scope that the server names; set oauth.scope for another`;
 }
 
 /** The scope of a step-up: everything granted so far and everything demanded now. */

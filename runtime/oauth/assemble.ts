@@ -17,6 +17,7 @@ import type { Redactor } from '../observe/redact.ts';
 import { wireBrowserLogin } from './browser-login.ts';
 import { wireDeviceLogin } from './device-login.ts';
 import { learntCredentials } from './learnt-credentials.ts';
+import { noteScopeRefusal } from './login-steps.ts';
 import { createLogins, type Logins } from './logins.ts';
 
 export interface LoginHalfPorts {
@@ -44,9 +45,11 @@ export interface LoginHalf {
 }
 
 interface LoginEnd {
+  readonly id: string;
   readonly profile: string;
   readonly server: string;
   readonly why: string | null;
+  readonly errorCode: string | null;
 }
 
 export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports }: LoginHalfPorts): LoginHalf {
@@ -67,12 +70,10 @@ export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports
   const logins = createLogins({ browser: ports.browser, device: ports.device });
   const wiring = { logins, credentials, nowMs, log };
   const ends = {
-    onDone(key: string, { profile, server, why }: LoginEnd): void {
+    onDone(key: string, end: LoginEnd): void {
+      const { profile, server, why } = end;
       if (why !== null) {
-        // The next login requests neither the granted nor the demanded scope.
-        const url = logins.get(key)?.url;
-        if (url !== undefined && why.includes('invalid_scope'))
-          void credentials(profile).demandScope(server, url, null);
+        noteScopeRefusal(wiring, end);
         logins.ended(key, { kind: 'stopped', why });
         return;
       }

@@ -30,6 +30,7 @@ import {
   loginIsGone,
   stepDone,
   storeCredentials,
+  withCure,
 } from './login-steps.ts';
 import type { LiveLogin } from './logins.ts';
 
@@ -182,7 +183,7 @@ async function awaitRedirect(row: LiveLogin | undefined, signal: AbortSignal): P
       issuer: discovery.issuer,
       issPromised: discovery.metadata.authorization_response_iss_parameter_supported === true,
     });
-    if (answer.kind === 'refused') return { kind: 'failed', why: answer.why };
+    if (answer.kind === 'refused') return withCure(row, { ...answer, kind: 'failed' as const });
     row.code = answer.code;
     row.iss = answer.iss;
     return stepDone;
@@ -212,5 +213,6 @@ async function exchange({ logins, nowMs }: LoginPorts, context: BrowserLoginCont
   const isConfigured = answer.kind === 'clientRefused' && identity === 'configured';
   const cure = isConfigured ? '; check oauth.client_id, client_secret and token_endpoint_auth_method' : '';
   const why = aboutServer(server, `${answer.why}${cure}`);
-  return answer.kind === 'clientRefused' ? { kind: 'clientRefused', why } : { kind: 'failed', why };
+  if (answer.kind === 'clientRefused') return { kind: 'clientRefused', why };
+  return withCure(row, { ...answer, kind: 'failed' as const, why });
 }

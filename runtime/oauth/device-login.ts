@@ -19,6 +19,7 @@ import {
   loginIsGone,
   stepDone,
   storeCredentials,
+  withCure,
 } from './login-steps.ts';
 import type { LiveLogin } from './logins.ts';
 
@@ -65,7 +66,7 @@ async function requestCode(row: LiveLogin | undefined): Promise<CodeVerdict> {
   if (row === undefined || endpoint === undefined) return loginIsGone;
   const { requestDeviceCode } = await import('../../actors/oauth/device-authorization.ts');
   const answer = await requestDeviceCode(endpoint, row.discovery?.scope);
-  if (answer.kind === 'failed') return answer;
+  if (answer.kind === 'failed') return withCure(row, answer);
   row.device = answer.code;
   const { intervalMs, expiresInMs } = answer.code;
   return { kind: 'done', intervalMs, patienceMs: Math.min(expiresInMs, row.settings.timeoutMs) };
@@ -77,7 +78,8 @@ async function poll({ logins, nowMs }: LoginPorts, { id, intervalMs }: DeviceLog
   if (row?.device === undefined || endpoint === undefined) return { kind: 'stop', why: 'the login is gone' };
   const { pollForTokens } = await import('../../actors/oauth/device-authorization.ts');
   const answer = await pollForTokens(endpoint, row.device.deviceCode, { intervalMs, nowMs: nowMs() });
-  if (answer.kind !== 'approved') return answer;
+  if (answer.kind === 'stop') return withCure(row, answer);
+  if (answer.kind === 'wait') return answer;
   row.tokens = answer.record;
   return { kind: 'approved' };
 }

@@ -11,11 +11,11 @@ import { recordFor } from '../../actors/oauth/renewal.ts';
 import type { TokenEndpoint } from '../../actors/oauth/token-request.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { BrowserLoginContext, StepVerdict } from '../../machines/oauth/browser-login.machine.ts';
+import type { BrowserLoginContext, StepFailure, StepVerdict } from '../../machines/oauth/browser-login.machine.ts';
 import type { Identity } from '../../machines/oauth/client-identity.ts';
 import type { DeviceLoginContext } from '../../machines/oauth/device-login.machine.ts';
 import { aboutServer } from '../../machines/oauth/login-hint.ts';
-import { loginScope } from '../../machines/oauth/scope.ts';
+import { loginScope, scopeCure } from '../../machines/oauth/scope.ts';
 import type { LiveLogin, Logins } from './logins.ts';
 
 export interface LoginPorts {
@@ -57,16 +57,31 @@ export async function discover(
   return stepDone;
 }
 
-function withScope(
-  discovery: Discovery,
-  { url, settings }: LiveLogin,
-  credentials: Credentials,
-  server: string,
-): Discovery {
+const invalidScope = 'invalid_scope';
+
+/** After `invalid_scope`, the reason names the fix. */
+export function withCure<Failure extends StepFailure>(row: LiveLogin, failure: Failure): Failure {
+  if (failure.errorCode !== invalidScope || row.scopeCure === undefined) return failure;
+  return { ...failure, why: `${failure.why}; ${row.scopeCure}` };
+}
+
+/** After `invalid_scope`, the next login requests neither the granted nor the demanded scope. */
+export function noteScopeRefusal(
+  { logins, credentials }: Pick<LoginPorts, 'logins' | 'credentials'>,
+  { id, profile, server, errorCode }: Pick<Context, 'id' | 'profile' | 'server' | 'errorCode'>,
+): void {
+  const row = logins.get(id);
+  if (row !== undefined && errorCode === invalidScope) void credentials(profile).demandScope(server, row.url, null);
+}
+
+function withScope(discovery: Discovery, row: LiveLogin, credentials: Credentials, server: string): Discovery {
+  const { url, settings } = row;
   const before = recordFor({ server, url, credentials });
   const granted = before?.issuer === discovery.issuer ? before.scope : undefined;
   const demanded = credentials.demandedScope(server, url);
-  const scope = loginScope({ configured: settings.scope, discovered: discovery.scope, granted, demanded });
+  const sources = { configured: settings.scope, discovered: discovery.scope, granted, demanded };
+  const scope = loginScope(sources);
+  row.scopeCure = scopeCure(sources, scope);
   return scope === undefined ? discovery : { ...discovery, scope };
 }
 

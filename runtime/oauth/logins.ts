@@ -33,6 +33,8 @@ export interface LiveLogin {
   readonly oauth: OauthFetch;
   readonly tell: (progress: LoginProgress) => void;
   discovery?: Discovery;
+  /** The fix if the authorization server refuses the requested scope. */
+  scopeCure?: string;
   listener?: CallbackListener;
   redirectUri?: string;
   client?: OauthClient;

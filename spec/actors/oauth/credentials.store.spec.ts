@@ -248,6 +248,20 @@ t.test('OAU-8 · OAU-1 · a refused renewal and a demanded scope are known until
   t.equal(next.demandedScope('hub', url), 'mcp:read');
 });
 
+t.test('OAU-1 · scopes that two processes demand at once are merged under the lock', async (t) => {
+  const { folder, credentials } = tokenStore(t);
+  const url = 'https://mcp.example/mcp';
+  const other = createCredentials(folder, fileDocuments);
+  let demands: Promise<unknown> = Promise.resolve();
+  await credentials.locked('hub', async () => {
+    demands = Promise.all([credentials.demandScope('hub', url, 'a'), other.demandScope('hub', url, 'b')]);
+    t.equal(credentials.demandedScope('hub', url), 'a', 'a login that begins meanwhile requests it');
+  });
+  await demands;
+  for (const one of [credentials, other])
+    t.same(new Set(one.demandedScope('hub', url)?.split(' ')), new Set(['a', 'b']));
+});
+
 t.test('OAU-1 · one holder of the lock of a server at a time; another server is free', async (t) => {
   const { folder, credentials } = tokenStore(t);
   const order: string[] = [];

@@ -85,6 +85,8 @@ t.test('DEV-5 · a code that does not come is a reason in words', async (t) => {
     authority.on(paths.device, answer);
     t.match(await requestDeviceCode(endpoint, undefined), { kind: 'failed', why }, what);
   }
+  authority.on(paths.device, oauthError('invalid_scope', 400, 'no such scope'));
+  t.match(await requestDeviceCode(endpoint, undefined), { errorCode: 'invalid_scope' });
 });
 
 t.test('DEV-4 · each poll has its verdict, and its agent', async (t) => {

@@ -28,7 +28,7 @@ t.test('OAU-1 · state first, then the issuer, then an error, then the code', (t
       expected,
       refused(/refused: access_denied \(not today\)$/),
     ],
-    ['error=x&code=c&state=st', expected, refused(/refused: x$/)],
+    ['error=x&code=c&state=st', expected, { ...refused(/refused: x$/), errorCode: 'x' }],
     ['state=st', expected, refused(/neither a code nor an error/)],
     ['code=&state=st', expected, refused(/neither a code nor an error/)],
   ];

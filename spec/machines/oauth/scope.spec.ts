@@ -1,5 +1,5 @@
 import t from 'tap';
-import { chooseScope, loginScope, widerScope } from '../../../machines/oauth/scope.ts';
+import { chooseScope, loginScope, scopeCure, widerScope } from '../../../machines/oauth/scope.ts';
 
 t.test('OAU-1 · the challenge names the scope, else the resource, else nobody', (t) => {
   const resource = { scopes_supported: ['mcp:read', 'mcp:write'] };
@@ -34,4 +34,12 @@ t.test('OAU-3 · the granted scope is requested again only if one was demanded o
   t.equal(loginScope({ ...sources, configured: 'c', demanded: 'd' }), 'c b d');
   t.equal(loginScope({ ...sources, demanded: '' }), 'a');
   t.equal(loginScope({ ...sources, discovered: undefined, demanded: '' }), undefined);
+});
+
+t.test('OAU-1 · after invalid_scope the cure depends on what was requested', async (t) => {
+  const sources = { configured: undefined, discovered: 'a', granted: 'b', demanded: undefined };
+  t.match(scopeCure(sources, 'a b'), /next login requests only the scope that the server names; set oauth.scope/);
+  t.match(scopeCure(sources, 'a'), /^set oauth.scope/);
+  t.match(scopeCure({ ...sources, configured: 'c' }, 'c d'), /next login requests only oauth.scope$/);
+  t.match(scopeCure({ ...sources, configured: 'c' }, 'c'), /^correct oauth.scope/);
 });

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { createBrowser } from '../../support/oauth/browser.ts';
 import { loginStage } from '../../support/oauth/login-stage.ts';
-import { paths } from '../../support/oauth/scripted-server.ts';
+import { oauthError, paths, redirectTo } from '../../support/oauth/scripted-server.ts';
 
 t.test('OAU-1 · after a call was refused for its scope, everything there was and that is asked for', async (t) => {
   const { authority, begin, credentials, serverUrl } = await loginStage(t);
@@ -84,6 +84,66 @@ t.test(
     t.equal(await scope(narrow), 'files:read files:admin');
   },
 );
+
+t.test('OAU-1 · the login after invalid_scope requests only the scope of the server, in both flows', async (t) => {
+  const { authority, begin, clock, credentials, inState, serverUrl } = await loginStage(t);
+  const granted = async (): Promise<void> => {
+    const tokens = { accessToken: 'at', scope: 'retired', issuer: authority.issuer, clientId: 'c', url: serverUrl };
+    const { issuer } = authority;
+    const server = { issuer, authorizationServerUrl: issuer, metadata: {} };
+    await credentials.save('hub', { tokens, server });
+  };
+  const next = async (): Promise<string | null> => {
+    const login = begin();
+    const { searchParams } = new URL(await login.url());
+    login.cancel();
+    await login.outcome;
+    return searchParams.get('scope');
+  };
+  const own = 'mcp:tools offline_access';
+  const cure = /; begin again: the next login requests only the scope that the server names; set oauth\.scope/;
+  const stopped = { kind: 'stopped', why: cure };
+
+  await granted();
+  authority.on(paths.authorize, ({ query }) => ({
+    kind: 'redirect',
+    to: redirectTo(query.get('redirect_uri') ?? '', {
+      error: 'invalid_scope',
+      state: query.get('state') ?? '',
+      iss: authority.issuer,
+    }),
+  }));
+  const refused = begin();
+  await createBrowser().visit(await refused.url());
+  t.match(await refused.outcome, stopped, 'by the redirect');
+  t.equal(await next(), own);
+  authority.on(paths.authorize, undefined);
+
+  await granted();
+  t.equal(await next(), `${own} retired`);
+  authority.on(paths.token, oauthError('invalid_scope'));
+  const exchanged = begin();
+  await createBrowser().visit(await exchanged.url());
+  t.match(await exchanged.outcome, stopped, 'by the token endpoint');
+  t.equal(await next(), own);
+
+  await granted();
+  const polled = begin('device');
+  await inState('device', 'waiting');
+  clock.increment(1_000);
+  t.match(await polled.outcome, stopped, 'by a poll');
+  t.equal(await next(), own);
+
+  await granted();
+  authority.on(paths.device, oauthError('invalid_scope', 400, 'no such thing'));
+  t.match(await begin('device').outcome, stopped, 'instead of a code');
+  t.equal(await next(), own);
+
+  await granted();
+  authority.on(paths.device, oauthError('invalid_request', 400, 'not an invalid_scope'));
+  t.match(await begin('device').outcome, { kind: 'stopped', why: /not an invalid_scope$/ });
+  t.equal(await next(), `${own} retired`, 'a description is no code');
+});
 
 t.test('OAU-8 · tokens that the disk does not take end the login with that', async (t) => {
   const { begin } = await loginStage(t, (credentials) => ({

@@ -7,10 +7,11 @@ import { createOauthFetch } from '../../../actors/oauth/oauth-fetch.ts';
 import { compile } from '../../../machines/base/compile.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { createWard, type WardHandle, wardHandle } from '../../../machines/base/ward.ts';
-import type { LoginInput } from '../../../machines/oauth/browser-login.machine.ts';
+import type { BrowserLoginContext, LoginInput } from '../../../machines/oauth/browser-login.machine.ts';
 import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
 import { wireBrowserLogin } from '../../../runtime/oauth/browser-login.ts';
 import { wireDeviceLogin } from '../../../runtime/oauth/device-login.ts';
+import { noteScopeRefusal } from '../../../runtime/oauth/login-steps.ts';
 import { createLogins, type LoginOutcome, type LoginProgress, type Logins } from '../../../runtime/oauth/logins.ts';
 import { eventually } from '../mcp/gateway.ts';
 import { startProtectedServer } from './protected-server.ts';
@@ -35,7 +36,9 @@ export async function loginStage(t: Test, change: (credentials: Credentials) => 
     device: () => wards.get('device') as WardHandle<LoginInput>,
   });
   const ports = { logins, credentials: () => change(credentials), nowMs: () => 1_000, log };
-  const onDone = (key: string, { why }: { readonly why: string | null }): void => {
+  const onDone = (key: string, end: BrowserLoginContext): void => {
+    const { why } = end;
+    noteScopeRefusal(ports, end);
     // The table would close what a chart has forgotten to close.
     delete logins.get(key)?.listener;
     logins.ended(key, why === null ? { kind: 'loggedIn' } : { kind: 'stopped', why });
