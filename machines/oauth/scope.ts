@@ -1,7 +1,7 @@
 /**
- * Decides the scope of a login: from the server's challenge, else the resource's list, else none; with offline access if the
- * authorization server supports it.
- * @see OAU-1 in docs/specification.md
+ * Decides the scope of a login: from the entry, else the server's challenge, else the resource's list, else none; with offline
+ * access if the authorization server supports it.
+ * @see OAU-1 and OAU-3 in docs/specification.md
  * @see [MCP authorization, scope selection](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization)
  */
 
@@ -15,8 +15,11 @@ export function chooseScope(
   server: JsonObject,
 ): string | undefined {
   const wanted = challenge ?? (listOf(resource?.scopes_supported).join(' ') || undefined);
-  if (wanted === undefined) return undefined;
-  const words = wanted.split(' ').filter((word) => word !== '');
+  return wanted === undefined ? undefined : withOffline(wanted, server);
+}
+
+function withOffline(scope: string, server: JsonObject): string {
+  const words = scope.split(' ').filter((word) => word !== '');
   if (listOf(server.scopes_supported).includes(offline) && !words.includes(offline)) words.push(offline);
   return words.join(' ');
 }
@@ -26,6 +29,8 @@ export interface ScopeSources {
   readonly configured: string | undefined;
   /** The scope that `chooseScope` returned. */
   readonly discovered: string | undefined;
+  /** The metadata of the authorization server. */
+  readonly metadata: JsonObject;
   /** The scope of the stored tokens, if the same authorization server issued them. */
   readonly granted: string | undefined;
   /** Demanded since the last login; empty if the authorization server refused the scope of the last one. */
@@ -33,12 +38,12 @@ export interface ScopeSources {
 }
 
 /**
- * The scope of a login: the configured one, else the discovered one. It includes the granted scope if a scope was demanded
- * since or none is configured, so that `oauth.scope` can narrow it, and after a refusal nothing else.
+ * The scope of a login: the configured one with offline access, else the discovered one. It includes the granted scope if a
+ * scope was demanded since or none is configured, so that `oauth.scope` can narrow it. After a refusal nothing is added.
  */
-export function loginScope({ configured, discovered, granted, demanded }: ScopeSources): string | undefined {
-  const own = widerScope(configured ?? discovered, undefined);
-  if (demanded === '') return own;
+export function loginScope({ configured, discovered, metadata, granted, demanded }: ScopeSources): string | undefined {
+  if (demanded === '') return widerScope(configured ?? discovered, undefined);
+  const own = configured === undefined ? discovered : withOffline(configured, metadata);
   const isKept = demanded !== undefined || configured === undefined;
   return widerScope(isKept ? widerScope(own, granted) : own, demanded);
 }

@@ -79,7 +79,8 @@ function withScope(discovery: Discovery, row: LiveLogin, credentials: Credential
   const before = recordFor({ server, url, credentials });
   const granted = before?.issuer === discovery.issuer ? before.scope : undefined;
   const demanded = credentials.demandedScope(server, url);
-  const sources = { configured: settings.scope, discovered: discovery.scope, granted, demanded };
+  const { scope: discovered, metadata } = discovery;
+  const sources = { configured: settings.scope, discovered, metadata, granted, demanded };
   const scope = loginScope(sources);
   row.scopeCure = scopeCure(sources, scope);
   return scope === undefined ? discovery : { ...discovery, scope };

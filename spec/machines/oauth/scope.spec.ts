@@ -28,16 +28,20 @@ t.test('OAU-1 · a step-up asks for what was granted and what is demanded', (t) 
 });
 
 t.test('OAU-3 · the granted scope is requested again only if one was demanded or none is configured', async (t) => {
-  const sources = { configured: undefined, discovered: 'a', granted: 'b', demanded: undefined };
+  const sources = { configured: undefined, discovered: 'a', metadata: {}, granted: 'b', demanded: undefined };
   t.equal(loginScope(sources), 'a b');
   t.equal(loginScope({ ...sources, configured: 'c' }), 'c');
   t.equal(loginScope({ ...sources, configured: 'c', demanded: 'd' }), 'c b d');
   t.equal(loginScope({ ...sources, demanded: '' }), 'a');
+  const metadata = { scopes_supported: ['offline_access'] };
+  t.equal(loginScope({ ...sources, configured: 'c', metadata }), 'c offline_access');
+  t.equal(loginScope({ ...sources, metadata }), 'a b');
+  t.equal(loginScope({ ...sources, configured: 'c', metadata, demanded: '' }), 'c');
   t.equal(loginScope({ ...sources, discovered: undefined, demanded: '' }), undefined);
 });
 
 t.test('OAU-1 · after invalid_scope the cure depends on what was requested', async (t) => {
-  const sources = { configured: undefined, discovered: 'a', granted: 'b', demanded: undefined };
+  const sources = { configured: undefined, discovered: 'a', metadata: {}, granted: 'b', demanded: undefined };
   t.match(scopeCure(sources, 'a b'), /next login requests only the scope that the server names; set oauth.scope/);
   t.match(scopeCure(sources, 'a'), /^set oauth.scope/);
   t.match(scopeCure({ ...sources, configured: 'c' }, 'c d'), /next login requests only oauth.scope$/);

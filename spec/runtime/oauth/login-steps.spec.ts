@@ -38,14 +38,15 @@ t.test(
       const registered = JSON.parse(authority.at(paths.register).at(-1)?.text ?? '{}') as JsonObject;
       return [authority.at(paths.device).at(-1)?.form.get('scope'), registered.scope];
     };
-    t.same(await asked(), ['mcp:tools files:read', 'mcp:tools files:read']);
+    const own = 'mcp:tools files:read offline_access';
+    t.same(await asked(), [own, own]);
 
     await credentials.demandScope('hub', serverUrl, 'files:write');
 
-    t.same(await asked(), ['mcp:tools files:read files:write', 'mcp:tools files:read files:write']);
+    t.same(await asked(), [`${own} files:write`, `${own} files:write`]);
     const browser = begin('browser', { scope: 'files:read' });
     const { searchParams } = new URL(await browser.url());
-    t.equal(searchParams.get('scope'), 'files:read files:write', 'in both flows');
+    t.equal(searchParams.get('scope'), 'files:read offline_access files:write', 'in both flows');
     browser.cancel();
     await browser.outcome;
   },
@@ -67,23 +68,45 @@ t.test(
     const stepUp = begin('browser', narrow);
     await createBrowser().visit(await stepUp.url());
     await stepUp.outcome;
-    t.equal(await scope(narrow), 'files:read');
+    t.equal(await scope(narrow), 'files:read offline_access');
 
     const tokens = credentials.tokens('hub');
     if (tokens === undefined) return t.fail('no tokens');
     await credentials.saveTokens('hub', { ...tokens, scope: 'files:write' });
-    t.equal(await scope(narrow), 'files:read');
+    t.equal(await scope(narrow), 'files:read offline_access');
     t.equal(await scope(), 'mcp:tools offline_access files:write');
     await credentials.demandScope('hub', serverUrl, 'files:admin');
-    t.equal(await scope(narrow), 'files:read files:write files:admin', 'a step-up keeps what was granted');
+    t.equal(
+      await scope(narrow),
+      'files:read offline_access files:write files:admin',
+      'a step-up keeps what was granted',
+    );
     await credentials.demandScope('hub', serverUrl, null);
     t.equal(await scope(narrow), 'files:read', 'after a refusal');
     t.equal(await scope(), 'mcp:tools offline_access');
     await credentials.demandScope('hub', serverUrl, 'files:admin');
     await credentials.saveTokens('hub', { ...tokens, issuer: 'https://other.example' });
-    t.equal(await scope(narrow), 'files:read files:admin');
+    t.equal(await scope(narrow), 'files:read offline_access files:admin');
   },
 );
+
+t.test('OAU-1 · OAU-3 · a scope of the entry is requested with offline access where the server has it', async (t) => {
+  const { authority, begin, credentials, serverUrl } = await loginStage(t);
+  const scope = async (): Promise<string | null> => {
+    const login = begin('browser', { scope: 'files:read' });
+    const { searchParams } = new URL(await login.url());
+    login.cancel();
+    await login.outcome;
+    return searchParams.get('scope');
+  };
+  t.equal(await scope(), 'files:read offline_access');
+  await credentials.demandScope('hub', serverUrl, null);
+  t.equal(await scope(), 'files:read', 'not after invalid_scope');
+  await credentials.demandScope('hub', serverUrl, 'files:write');
+  t.equal(await scope(), 'files:read offline_access files:write');
+  authority.on(paths.metadata, { json: authority.metadata({ scopes_supported: ['files:read'] }) });
+  t.equal(await scope(), 'files:read files:write');
+});
 
 t.test('OAU-1 · the login after invalid_scope requests only the scope of the server, in both flows', async (t) => {
   const { authority, begin, clock, credentials, inState, serverUrl } = await loginStage(t);
