@@ -62,8 +62,10 @@ t.test('CLI-2 · CFG-2 · what cannot be read is not reported as a fact', async 
     const rows = JSON.parse((await askCli(['doctor', '--offline', '--json'], home.path)).stdout) as readonly Row[];
     return rows.filter(({ code }) => code === 'not-checked').map(({ area }) => area);
   };
-  t.same(await facts('platforms: ['), ['secrets', 'port', 'store', 'agent', 'servers', 'targets']);
-  t.same(await facts(`${config}agent: {runner: modle}\n`), ['agent']);
+  const all = ['secrets', 'port', 'store', 'agent', 'servers', 'targets'];
+  t.same(await facts('platforms: ['), all);
+  t.same(await facts(`${config}agent: {runner: modle}\n`), all);
+  t.same(await facts(`${config}log: {events: some}\n`), []);
 });
 
 t.test('CLI-2 · HOME-2 · doctor --fix mends what is safe to mend, and says what is left', async (t) => {
