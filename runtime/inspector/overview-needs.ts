@@ -86,7 +86,10 @@ function failureNeed({ key, title, advice, helps, count, firstMs, routes }: Fail
 function isAmong(failures: readonly FailureGroup[], { route, example: { reason } }: FailingRoute): boolean {
   return failures.some(
     ({ key, target, routes }) =>
-      routes.includes(route) && key === failureKey({ target, route, status: 'deadLettered', ...defined({ reason }) }),
+      routes.includes(route) &&
+      (['deadLettered', 'unknown'] as const).some(
+        (status) => key === failureKey({ target, route, status, ...defined({ reason }) }),
+      ),
   );
 }
 

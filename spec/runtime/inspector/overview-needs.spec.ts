@@ -131,9 +131,12 @@ t.test('INS-4 · each need has a title, a reason, a time and the one place that 
 });
 
 t.test('INS-4 · a failing route is a need with its commonest reason, and leads to its failed events', (t) => {
-  const [deliveries, run, ofWork, ...more] = needsOf({
+  const [deliveries, unsure, run, ofWork, ...more] = needsOf({
     ...nothing,
-    failures: [{ ...group, routes: ['alerts', 'ci'] }],
+    failures: [
+      { ...group, routes: ['alerts', 'ci'] },
+      { ...group, key: 'slack/unsure/cut off', routes: ['news'] },
+    ],
     routes: [
       failing('ci'),
       failing('stripe', { profile: 'work', share: '2 of 3 events in ten minutes', example: { status: 'failed' } }),
@@ -141,9 +144,10 @@ t.test('INS-4 · a failing route is a need with its commonest reason, and leads 
       failing('open', { example: { status: 'refused' } }),
       // Its deliveries are already a group of failures.
       failing('alerts', { example: { status: 'failed', reason: 'slack: no' } }),
+      failing('news', { example: { status: 'unknown', reason: 'slack: cut off' } }),
     ],
   });
-  t.match(deliveries, { kind: 'failures' });
+  t.match([deliveries, unsure], [{ id: 'failures/slack/failed/no' }, { id: 'failures/slack/unsure/cut off' }]);
   t.same(more, []);
   t.match(run, {
     title: 'Route ci is failing',
