@@ -285,6 +285,8 @@ t.test('LIF-13 · TRU-2 · CLI-5 · a gateway that is killed under a call leaves
   const { code, stdout } = await calling;
   t.equal(code, 1);
   t.match(JSON.parse(stdout), { error: { code: 'outcome_uncertain' } });
+  // A process that is ending may close its connections before it stops listening.
+  await gateway.daemon.exited;
   t.match(await client.callTool({ name: 'mcp__notes__echo', arguments: { text: 'x' } }), {
     isError: true,
     content: [{ text: /was not run: the gateway is not running.* \[server_unavailable\]/ }],

@@ -199,8 +199,11 @@ t.test('the events of one daemon', options, async (t) => {
     await page.waitForURL(/status%3Adelivered/);
     await page.goBack();
     await page.waitForURL(/#\/events$/);
+    // Without its rows there is none that `j` could mark, and without a mark an event joins the list at once.
+    await total(page, '182 events');
     await page.evaluate('document.activeElement.blur()');
     await page.keyboard.press('j');
+    await page.locator('.ev.at').waitFor();
     await send('deploys', { title: 'alone' }, 'alone');
     await page.getByRole('button', { name: '1 new event', exact: true }).click();
   });
