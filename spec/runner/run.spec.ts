@@ -12,7 +12,6 @@ const runner = new URL('../run.js', import.meta.url).pathname;
 interface Run {
   readonly code: number | null;
   readonly lines: readonly string[];
-  readonly errors: string;
   /** The folder that the runner ran in. */
   readonly folder: string;
 }
@@ -33,18 +32,14 @@ async function runSpecs(
     cwd: folder,
     // One process for all of them: starting one is nearly all that these files cost.
     env: { ...process.env, SPEC_FOLDER: '.', SPEC_JOBS: '1', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'ignore'],
   });
   let output = '';
-  let errors = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     output += chunk;
   });
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    errors += chunk;
-  });
   const [code] = (await once(child, 'close')) as [number | null];
-  return { code, lines: output.trimEnd().split('\n'), errors, folder };
+  return { code, lines: output.trimEnd().split('\n'), folder };
 }
 
 /** The body of a file that fails until it has been run a number of times. */
@@ -207,13 +202,26 @@ t.test('same title', async (t) => {
   ]);
 });
 
-t.test('what is thrown outside of every test fails the file that was running', async (t) => {
-  const { code, lines, errors } = await runSpecs(t, {
+t.test('what is thrown in a callback fails the test that is running, and outside of every test its file', async (t) => {
+  const { code, lines } = await runSpecs(t, {
+    callback: `
+const thrown = (error) => new Promise(() => { setTimeout(() => { throw error; }); });
+t.test('by a timer', async () => thrown(new Error('in a callback')));
+t.test('by a promise', async (t) => t.test('deep', async () => { void Promise.reject(new Error('unhandled')); await new Promise(() => {}); }));
+t.test('goes on', async (t) => t.ok(true));`,
     late: `t.test('ends at once', async (t) => { t.ok(true); setTimeout(() => { throw new Error('too late'); }, 200); });`,
   });
   t.equal(code, 1);
-  t.ok(lines.includes('not ok late.spec.js: the process ended with exit code 1'), lines.join('\n'));
-  t.match(errors, 'too late');
+  t.same(
+    lines.filter((line) => / *not ok/.test(line)),
+    [
+      ...['not ok callback.spec.js: by a timer', '    not ok in a callback'],
+      ...['not ok callback.spec.js: by a promise', '    not ok deep > unhandled'],
+      ...['not ok late.spec.js: the process ended with exit code 1', '    not ok too late'],
+    ],
+    lines.join('\n'),
+  );
+  t.equal(lines.at(-1), '2 passed, 3 failed');
 });
 
 t.test('words choose files by their names; words that match none fail', async (t) => {
