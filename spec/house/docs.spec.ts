@@ -55,6 +55,14 @@ t.test('no journey leads through more files than it did', (t) => {
   t.end();
 });
 
+t.test('the README leads to every page', (t) => {
+  const readme = readFileSync('README.md', 'utf8');
+  for (const page of readdirSync('docs').filter((name) => name.endsWith('.md'))) {
+    t.ok(readme.includes(`](docs/${page})`), page);
+  }
+  t.end();
+});
+
 t.test('every link to a heading finds it', (t) => {
   const pages = new Map(pagesOf().map(({ path, text }) => [path, text]));
   let found = 0;
