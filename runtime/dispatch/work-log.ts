@@ -49,7 +49,7 @@ export interface LeftWork {
   readonly deliveries: number;
 }
 
-/** Logs the last line of a stop. Undefined if no journal was open, so that the waiting work is unknown. */
+/** Logs the last line of a stop. Undefined if no journal could be asked, so that the waiting work is unknown. */
 export function logStopped(left: LeftWork | undefined, log: Logger): void {
   const { runs = 0, deliveries = 0 } = left ?? {};
   const waiting = [...counted(runs, 'run', 'runs'), ...counted(deliveries, 'delivery', 'deliveries')].join(' and ');
