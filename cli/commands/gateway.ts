@@ -35,7 +35,7 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
   const paths = homePaths(context.home);
   const running = await connectControl(paths.socket);
   if (running !== undefined) {
-    running.close();
+    await running.ask('gateway.status').finally(() => running.close());
     context.out.print('The gateway is running already.\n');
     return 0;
   }

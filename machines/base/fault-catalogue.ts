@@ -98,8 +98,8 @@ export const faultCatalogue = {
     remedy: 'Ask again in a moment.',
   },
   'gateway-gone': {
-    what: 'The gateway closed the connection before it answered.',
-    remedy: 'Look at its log: it stopped or was ended.',
+    what: 'The gateway closed the connection before it answered, or has answered nothing for 20 seconds.',
+    remedy: 'Look at its log: it stopped or was ended. Where it hangs, `agent doctor` names its process.',
   },
   'reload-refused': {
     what: 'The configuration was not applied: it has findings, or its address cannot be bound. The last good one stays in force.',

@@ -13,6 +13,9 @@ import { formatRequest, type RpcError, readMessage } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
+/** A gateway that answers nothing meanwhile, not even that it lacks a method, hangs. */
+const mostSilentMs = 10_000;
+
 /** The connection closed before the answer arrived. */
 export class ConnectionLost extends Refusal {
   /** Whether the gateway may have read the request. */
@@ -37,6 +40,12 @@ export interface ControlClient {
   close(): void;
 }
 
+interface ConnectOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly node?: string | undefined;
+  readonly silentMs?: number;
+}
+
 /**
  * Connects; resolves with undefined if no daemon listens. With a node, requests go to that gateway of the same database.
  * A signal closes the connection and rejects pending requests. Rejects if the socket's folder belongs to another user, or
@@ -44,11 +53,11 @@ export interface ControlClient {
  */
 export async function connectControl(
   path: string,
-  { signal, node }: { readonly signal?: AbortSignal | undefined; readonly node?: string | undefined } = {},
+  { signal, node, silentMs = mostSilentMs }: ConnectOptions = {},
 ): Promise<ControlClient | undefined> {
   demandOwnFolder(path);
   const socket = await open(path, signal);
-  return socket === undefined ? undefined : clientOf(socket, node === undefined ? {} : { node });
+  return socket === undefined ? undefined : clientOf(socket, node === undefined ? {} : { node }, silentMs);
 }
 
 function open(path: string, signal: AbortSignal | undefined): Promise<Socket | undefined> {
@@ -69,7 +78,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-function clientOf(socket: Socket, always: JsonObject): ControlClient {
+function clientOf(socket: Socket, always: JsonObject, silentMs: number): ControlClient {
   const waiting = new Map<number, Waiting>();
   const listeners: ((method: string, params: JsonObject) => void)[] = [];
   let next = 1;
@@ -95,13 +104,28 @@ function clientOf(socket: Socket, always: JsonObject): ControlClient {
     },
     () => socket.destroy(),
   );
-  socket.on('data', (chunk) => lines.add(chunk));
+  // A call that waits for a person has no time limit, so a gateway that is silent is asked for what it always answers.
+  let isAsked = false;
+  let isHung = false;
+  const watch = setInterval(() => {
+    if (waiting.size === 0) return;
+    isHung = isAsked;
+    if (isHung) socket.destroy();
+    else socket.write(formatRequest({ id: 0, method: 'alive', params: {} }));
+    isAsked = true;
+  }, silentMs);
+  socket.on('data', (chunk) => {
+    isAsked = false;
+    lines.add(chunk);
+  });
   socket.on('error', () => {});
   const closed = new Promise<void>((resolve) => {
     socket.on('close', () => {
-      for (const { reject } of waiting.values()) {
-        reject(new ConnectionLost('the gateway closed the connection before it answered', true));
-      }
+      clearInterval(watch);
+      const why = isHung
+        ? 'the gateway does not answer; `agent doctor` names its process'
+        : 'the gateway closed the connection before it answered';
+      for (const { reject } of waiting.values()) reject(new ConnectionLost(why, true));
       waiting.clear();
       resolve();
     });
@@ -126,7 +150,12 @@ function clientOf(socket: Socket, always: JsonObject): ControlClient {
     },
     onNotification: (listener) => void listeners.push(listener),
     closed,
-    close: () => socket.end(),
+    close() {
+      clearInterval(watch);
+      socket.end();
+      // A gateway that hangs never ends its side.
+      socket.unref();
+    },
   };
 }
 

@@ -20,7 +20,7 @@ export function checkLock({ paths, home, gateway }: Examined): readonly Finding[
       code: 'lock-hung',
       place: placeIn(paths.home, paths.lock),
       what: `is held by process ${pid}, which does not answer on ${placeIn(paths.home, paths.socket)}`,
-      cure: `if it is not starting just now, end it: kill ${pid}`,
+      cure: `if it is not starting just now, end it: kill -9 ${pid}`,
     });
   }
   const isLeft = main.kind === 'none' || main.kind === 'dead';

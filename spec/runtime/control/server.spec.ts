@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { statSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { connectControl } from '../../../runtime/control/client.ts';
@@ -73,6 +74,21 @@ t.test('CLI-3 · answers go to those who asked, each by its number, in whatever 
   answers[1]?.({ status: 2 });
   answers[0]?.({ status: 1 });
   t.same([await slow, await other], [{ status: 1 }, { status: 2 }]);
+});
+
+t.test('CLI-3 · a gateway that hangs is reported, and one that takes its time is waited for', async (t) => {
+  const { path, home } = await serve(t, {
+    replay: () => new Promise((resolve) => setTimeout(resolve, 200, { status: 1, body: '', key: 'k' })),
+  });
+  const patient = await connectControl(path, { silentMs: 20 });
+  t.match(await patient?.call('webhook.replay', { id: 'a' }), { status: 1 });
+  patient?.close();
+
+  const mute = createServer(() => {}).listen(join(home.path, 'mute.sock'));
+  t.teardown(() => mute.close());
+  await once(mute, 'listening');
+  const lost = await connectControl(join(home.path, 'mute.sock'), { silentMs: 20 });
+  await t.rejects(async () => lost?.call('gateway.status'), /does not answer; `agent doctor` names its process/);
 });
 
 t.test('CLI-3 · OBS-1 · a refusal keeps its code, and no error its secrets', async (t) => {
