@@ -5,8 +5,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
-import { chmod, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { constants, statSync } from 'node:fs';
+import { chmod, type FileHandle, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type HeldLock, tryLock } from './lock-file.ts';
@@ -33,6 +33,26 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
   const made = await mkdir(path, { recursive: true, mode: privateFolder });
   // The umask can only remove bits, but an existing folder may have more permissions than a home should.
   if (made === undefined && ((await stat(path)).mode & 0o077) !== 0) await chmod(path, privateFolder);
+  if (made !== undefined && isRoot()) await giveFolders(made, path);
+}
+
+const isRoot = (): boolean => process.getuid?.() === 0;
+
+/** From the outermost one, whose folder has the owner. */
+async function giveFolders(outer: string, inner: string): Promise<void> {
+  if (inner.length > outer.length) await giveFolders(outer, dirname(inner));
+  const handle = await open(inner, constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  await giveToOwner(handle, dirname(inner));
+  await handle.close();
+}
+
+/**
+ * What root makes in a home of another user belongs to that user, whose gateway could not read it otherwise. Changed by
+ * the open file, because that user can put a link in its place. Where root may not do that, it stays root's.
+ */
+async function giveToOwner(made: FileHandle, folder: string): Promise<void> {
+  const { uid, gid } = await stat(folder);
+  if (uid !== 0) await made.chown(uid, gid).catch(() => {});
 }
 
 /** Replaces a file atomically: a reader sees the old text or the new one, also after a crash. */
@@ -63,6 +83,7 @@ export async function writeFilesAtomic(
 async function writeNew(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', privateFile);
   try {
+    if (isRoot()) await giveToOwner(file, dirname(path));
     await file.writeFile(text);
     await file.sync();
   } finally {

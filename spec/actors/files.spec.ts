@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -20,6 +21,18 @@ t.test('HOME-3 · a folder that was wider becomes private', async (t) => {
   chmodSync(`${home.path}/wide`, 0o755);
   await ensurePrivateFolder(`${home.path}/wide`);
   t.equal(statSync(`${home.path}/wide`).mode & 0o777, 0o700);
+});
+
+const notRoot = process.getuid?.() !== 0 && 'only root gives files away';
+t.test('HOME-3 · what root makes in the home of another user is that user’s', { skip: notRoot }, async (t) => {
+  const home = makeHome(t, { 'config.yaml': 'old' });
+  chownSync(home.path, 65_534, 65_534);
+  await writeFileAtomic(`${home.path}/config.yaml`, 'new');
+  await ensurePrivateFolder(`${home.path}/profiles/one`);
+  for (const made of ['config.yaml', 'profiles', 'profiles/one']) {
+    const { uid, gid } = statSync(`${home.path}/${made}`);
+    t.same([uid, gid], [65_534, 65_534], made);
+  }
 });
 
 t.test('HOME-3 · a write that fails leaves the old text and nothing else', async (t) => {
