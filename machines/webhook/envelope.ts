@@ -18,7 +18,7 @@ type Headers = Readonly<Record<string, string>>;
 const eventHeaders = ['x-github-event', 'x-hosta-event', 'x-gitlab-event', 'x-hostb-event'] as const;
 const deliveryHeaders = ['x-github-delivery', 'x-hosta-delivery', 'webhook-id', 'x-request-id'] as const;
 const signedFirst = ['webhook-id', ...deliveryHeaders] as const;
-/** An id in a body is written to disk as often as one in a header, which the HTTP server limits. */
+/** An id is written to disk, into the log and into tables many times; a longer one counts as absent. */
 const longestId = 1_024;
 const typeFields = ['event_type', 'type'] as const;
 /** A type is used in answers, tables and a run's environment; longer or multi-line text is not a type. */
@@ -85,7 +85,7 @@ function isType(text: string): boolean {
 export function deliveryIdOf(headers: Headers, body: Uint8Array, isIdSigned = false): string | undefined {
   for (const name of isIdSigned ? signedFirst : deliveryHeaders) {
     const value = headers[name];
-    if (value !== undefined && value !== '') return idOf(value, body);
+    if (value !== undefined && value !== '' && value.length <= longestId) return idOf(value, body);
   }
   return undefined;
 }

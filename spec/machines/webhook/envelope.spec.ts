@@ -54,7 +54,8 @@ t.test('EVT-2 · both spellings of GitLab match each other', (t) => {
   t.end();
 });
 
-t.test('IDM-2 · the delivery id by its headers, an empty one as none', (t) => {
+t.test('IDM-2 · the delivery id by its headers, one that is empty or too long as none', (t) => {
+  t.equal(deliveryIdOf({ 'x-github-delivery': 'a'.repeat(1_025), 'x-request-id': 'd' }, body), 'd');
   t.equal(deliveryIdOf({ 'x-github-delivery': 'a', 'x-hosta-delivery': 'b', 'webhook-id': 'c' }, body), 'a');
   t.equal(deliveryIdOf({ 'x-hosta-delivery': 'b', 'webhook-id': 'c' }, body), 'b');
   t.equal(deliveryIdOf({ 'webhook-id': 'c', 'x-request-id': 'd' }, body), 'c');
