@@ -4,6 +4,7 @@
  */
 
 import { sweepAbandoned } from '../actors/abandoned-files.ts';
+import type { LogLevel } from '../actors/ports.ts';
 import { placedPaths } from '../actors/socket-place.ts';
 import { assembleDaemon, type DaemonParts } from './assemble.ts';
 import { watchConfig } from './config/config-watch.ts';
@@ -35,7 +36,8 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   const paths = placedPaths(home, env);
   const redactor = createRedactor();
   const metrics = createMetrics();
-  const log = createLog({ env, redactor, counted: (level) => metrics.count('agent_log_lines_total', level) });
+  const counted = (level: LogLevel) => metrics.count('agent_log_lines_total', level);
+  const log = createLog({ env, redactor, counted, file: `${paths.logs}/gateway.log` });
   const lock = await takeHome(paths, version);
   if (!lock.ok) {
     log.log('error', lock.fault.message, { code: lock.fault.code });

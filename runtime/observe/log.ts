@@ -4,7 +4,7 @@
  * @see OBS-1 and CON-2 in docs/specification.md
  */
 
-import { writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import type { LogFields, Logger, LogLevel } from '../../actors/ports.ts';
 import { shownText } from '../../machines/base/shown-json.ts';
 import type { Redactor } from './redact.ts';
@@ -21,6 +21,8 @@ export interface LogSettings {
   readonly counted?: (level: LogLevel) => void;
   /** Where lines go: a file descriptor and whether a person reads it. */
   readonly sink?: { readonly fd: number; readonly isTerminal: boolean };
+  /** A file that is kept within bounds where the lines go there. */
+  readonly file?: string;
 }
 
 const ranks: Readonly<Record<LogLevel, number>> = { debug: 10, info: 20, warn: 30, error: 40 };
@@ -29,14 +31,18 @@ const colours: Readonly<Record<LogLevel, string>> = { debug: '2', info: '36', wa
 const mostWarned = 4_096;
 /** Above this many waiting characters, lines are written before the turn of the loop ends. */
 const mostWaiting = 1_048_576;
+/** Unknown senders cause lines too; one earlier file is kept. */
+const longestFile = 16 * 1_048_576;
+const betweenLooks = 1_048_576;
 
-export function createLog({ env, redactor, counted, sink }: LogSettings): Log {
+export function createLog({ env, redactor, counted, sink, file }: LogSettings): Log {
   const { fd, isTerminal } = sink ?? { fd: 1, isTerminal: process.stdout.isTTY === true };
   const threshold = ranks[levelOf(env.AGENT_LOG_LEVEL)];
   const coloured = isTerminal && (env.NO_COLOR ?? '') === '';
   const warned = new Set<string>();
   let waiting = '';
   let scheduled = false;
+  let unseen = betweenLooks;
 
   /** Lines are redacted together: one pass over a hundred lines costs less than a hundred passes. */
   function flush(): void {
@@ -46,6 +52,10 @@ export function createLog({ env, redactor, counted, sink }: LogSettings): Log {
     if (lines === '') return;
     const clean = redactor.text(lines);
     writeAll(fd, isTerminal ? clean : shownText(clean));
+    unseen += clean.length;
+    if (file === undefined || unseen < betweenLooks) return;
+    unseen = 0;
+    bound(fd, file);
   }
 
   /** If JSON cannot represent a field, the line has a bounded copy of the fields. */
@@ -150,6 +160,22 @@ function printable(text: string): string {
 
 function levelOf(name: string | undefined): LogLevel {
   return name !== undefined && Object.hasOwn(ranks, name) ? (name as LogLevel) : 'info';
+}
+
+/** The descriptor comes from the process that started this one and stays, so the file is copied and emptied. */
+function bound(fd: number, path: string): void {
+  try {
+    const { ino, size } = fstatSync(fd);
+    if (size <= longestFile || ino !== statSync(path).ino) return;
+    const kept = Buffer.alloc(longestFile);
+    const from = openSync(path, 'r');
+    readSync(from, kept, 0, longestFile, size - longestFile);
+    closeSync(from);
+    writeFileSync(`${path}.1`, kept.subarray(kept.indexOf('\n') + 1), { mode: 0o600 });
+    ftruncateSync(fd);
+  } catch {
+    // No file of this home, or no room for the copy: it is looked at again later.
+  }
 }
 
 /** Retries while a pipe is full; drops the text if the pipe is closed. */

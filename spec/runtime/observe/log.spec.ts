@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { createLog, type Log } from '../../../runtime/observe/log.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
@@ -31,6 +31,21 @@ t.test('OBS-1 · lines are JSON on a pipe, readable on a terminal, and hold no s
     t.notMatch(lines.join('\n'), /very-secret-value|abcdefghijkl|\p{Cc}\[/u);
     if (!isTerminal) for (const line of lines) t.ok(JSON.parse(line));
   }
+  t.end();
+});
+
+t.test('OBS-1 · a log that is a file of the home is bounded while the gateway runs', (t) => {
+  const path = `${makeHome(t, { 'gateway.log': 'old\n'.repeat(4_500_000) }).path}/gateway.log`;
+  const fd = openSync(path, 'a');
+  const log = createLog({ env: {}, redactor: createRedactor(), sink: { fd, isTerminal: false }, file: path });
+  for (const message of ['first', 'second']) {
+    log.log('info', message);
+    log.flush();
+  }
+  closeSync(fd);
+  t.match(readFileSync(path, 'utf8'), /^\{[^\n]*"second"\}\n$/);
+  t.match(readFileSync(`${path}.1`, 'utf8').slice(-100), /old\n\{.*"first"\}\n$/);
+  t.ok(statSync(`${path}.1`).size <= 16 * 1_048_576);
   t.end();
 });
 
