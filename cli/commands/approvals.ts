@@ -81,11 +81,13 @@ async function answer(context: CommandContext, grant: boolean): Promise<ExitCode
     context.out.complain(`agent: ${kept}\n`);
     return 2;
   }
-  await context.ask('approvals.answer', { id, grant, values, ...kept });
+  const { not_in_force: why } = await context.ask('approvals.answer', { id, grant, values, ...kept });
   context.out.print(
     grant ? `Approved ${oneLine(id)}${scopes[kept.remember ?? 'call']}.\n` : `Denied ${oneLine(id)}.\n`,
   );
-  return 0;
+  if (why === undefined) return 0;
+  context.out.complain(`agent: the rule is written and not in force: ${oneLine(why)}\n`);
+  return 1;
 }
 
 type Kept = Pick<Params<'approvals.answer'>, 'note' | 'remember' | 'where'>;

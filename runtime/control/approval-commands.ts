@@ -16,6 +16,7 @@ import type { AnsweredRow, ApprovalDetail, ApprovalRow, AskedBy, Nodes } from '.
 import { homeOf, profileOf } from './home-view.ts';
 import { mcpOf, ofServers } from './mcp-commands.ts';
 import { Refusal } from './refusal.ts';
+import { applied } from './server-commands.ts';
 
 /** Maximum characters of a reason, of a prompt, and of a body that is searched for a person. */
 const longestNote = 1_000;
@@ -54,7 +55,7 @@ export const approvalCommands = {
       const verdict = mcp.answer(id, grant, optionalText(params, 'by') ?? 'cli', values, more);
       switch (verdict.kind) {
         case 'taken':
-          return { answered: id };
+          return { answered: id, ...(grant && remember === 'always' ? await applied(host) : {}) };
         case 'unknown':
           return refuseApproval(id);
         case 'refused':

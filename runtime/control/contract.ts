@@ -50,7 +50,8 @@ export interface Contract {
       /** Limits `always` to these argument values, by path. */
       readonly where?: JsonObject;
     };
-    result: { readonly answered: string };
+    /** For `always`, why the rule in the file is not applied, if it is not. */
+    result: { readonly answered: string; readonly not_in_force?: string };
   };
   'approvals.answered': { params: object; result: readonly AnsweredRow[] };
   'approvals.list': { params: object; result: readonly ApprovalRow[] };

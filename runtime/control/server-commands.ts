@@ -94,7 +94,7 @@ function dryOf(plan: EntryPlan | EntryRefusal): EntryPlan | EntryRefusal {
 }
 
 /** The daemon would detect the change by itself; the answer waits until it is in force. */
-async function applied({
+export async function applied({
   source,
   daemon,
 }: Pick<CommandHost, 'source' | 'daemon'>): Promise<Pick<ChangedServer, 'not_in_force'>> {

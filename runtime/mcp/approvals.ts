@@ -7,7 +7,7 @@ import type { Logger } from '../../actors/ports.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { ApprovalContext, ApprovalInput } from '../../machines/mcp/approval.machine.ts';
-import type { Remember, RuledCall } from '../../machines/mcp/approval-rules.ts';
+import { type ApprovalRule, isCovered, type Remember, type RuledCall } from '../../machines/mcp/approval-rules.ts';
 import { checkElicitationValues } from '../../machines/mcp/elicitation-values.ts';
 import type { AnsweredRow, ApprovalDetail, ApprovalRow } from '../control/contract.ts';
 import { answeredRow, createApprovalMemory, type SeenTool } from './approval-memory.ts';
@@ -66,6 +66,8 @@ export interface Approvals {
   ask(question: Question, answered: (answer: ApprovalAnswer) => void, runs?: readonly string[]): string;
   withdraw(id: string): void;
   answer(id: string, grant: boolean, by: string, values?: JsonObject, more?: AnswerMore): AnswerVerdict;
+  /** Grants the open questions about calls that the rules of their servers cover by now. */
+  grantCovered(rules: (profile: string, server: string) => readonly ApprovalRule[]): void;
   list(): readonly ApprovalRow[];
   /** The last answers, newest first. */
   answered(): readonly AnsweredRow[];
@@ -211,6 +213,14 @@ export function createApprovals(
       ward().get(id)?.send({ type: 'approval.grant', by, values: checked, remember });
       if (remember === 'run') grantAlike(context, by);
       return { kind: 'taken' };
+    },
+    grantCovered(rules) {
+      for (const [id, { call }] of [...waiting]) {
+        const context = contextOf(id);
+        if (context === undefined || call === undefined) continue;
+        if (isCovered(rules(context.profile, context.server), call))
+          ward().get(id)?.send({ type: 'approval.grant', by: 'a rule', values: null });
+      }
     },
     list() {
       const rows: ApprovalRow[] = [];

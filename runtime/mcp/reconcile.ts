@@ -23,6 +23,8 @@ export interface ReconcilePorts {
   readonly cache: (profile: string) => SchemaCache;
   /** Called when the entry of a connection was changed or removed, so that no call waits for it in vain. */
   readonly retired: (key: string, how: 'changed' | 'removed') => void;
+  /** Called when the configuration has been applied. */
+  readonly applied: () => void;
   /** Closes all sessions. */
   readonly closeSessions: () => Promise<void>;
   /** Decides when a crashed connection is spawned again. */
@@ -129,6 +131,7 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
           ?.send({ type: 'server.stop', why: `its entry was ${how}` });
       }
       for (const key of next.keys()) spawn(key);
+      ports.applied();
     },
     settings: (profile, server) => kept.get(connectionKey(profile, server))?.settings,
     rules: (profile, server) => kept.get(connectionKey(profile, server))?.rules ?? [],

@@ -124,6 +124,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     registry,
     cache,
     retired: (key, how) => calls.retire(key, how),
+    applied: () => approvals.grantCovered(reconcile.rules),
     closeSessions: () => sessions.closeAll(),
     respawns: createRespawns({ steadyMs, random: Math.random, wake }),
     nowMs,

@@ -201,6 +201,8 @@ t.test('on a server that is not trusted', async (t) => {
     }
     t.match(await gateway.cli('approvals', 'approve', id, '--where', 'text=standup'), { code: 2, stderr: /--always/ });
     t.equal((await gateway.approvals()).length, 1, 'the question still waits');
+    const alike = gateway.call('mcp__peer__write_note', { text: 'standup' });
+    await eventually(async () => (await gateway.approvals()).length === 2);
 
     const approved = await gateway.cli('approvals', 'approve', id, '--always', '--where', 'text=standup');
 
@@ -210,14 +212,15 @@ t.test('on a server that is not trusted', async (t) => {
     t.same(valueAt(text, ['mcp_servers', 'peer', 'approvals']), [
       { tool: 'write_note', arguments: { text: 'standup' } },
     ]);
-    await gateway.control.call('gateway.reload');
-    t.match(wordsOf(await gateway.call('mcp__peer__write_note', { text: 'standup' })), /^note/, 'nobody is asked');
+    t.match(wordsOf(await gateway.call('mcp__peer__write_note', { text: 'standup' })), /^note/, 'asked no more');
+    t.match(wordsOf(await alike), /^note/, 'what waited is allowed too');
     const other = await ask('another');
     await gateway.answer(other.id, false);
     t.equal((await other.call).error?.code, 'approval_denied');
     t.same((await gateway.server('peer'))?.since, before?.since, 'the server was not connected again');
     t.match(await gateway.control.call('approvals.answered'), [
       { verdict: 'denied' },
+      { verdict: 'approved', remember: 'call', by: 'a rule' },
       { remember: 'always', by: 'cli' },
     ]);
   });

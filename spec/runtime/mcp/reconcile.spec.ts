@@ -51,6 +51,7 @@ function stage(first: Given, remembered: readonly string[] = []) {
     registry,
     cache: () => cache,
     retired: (key: string, how: string) => void retired.push(`${key} ${how}`),
+    applied: () => {},
     closeSessions: () => {
       closed.count += 1;
       return Promise.resolve();
