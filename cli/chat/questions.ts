@@ -6,6 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { inQuotes, shownJson, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
+import { choicesOf, type FormChoice } from '../../machines/mcp/elicitation-values.ts';
 import type { ApprovalDetail, Ask } from '../../runtime/control/contract.ts';
 import { oneLine, plain } from '../terminal.ts';
 import type { Lines } from './lines.ts';
@@ -72,12 +73,13 @@ async function fillIn({ server, message, detail }: ApprovalDetail, ports: Questi
   const values: Record<string, Json> = {};
   for (const [name, field] of Object.entries(isJsonObject(properties) ? properties : {})) {
     const known = isJsonObject(field) ? field : {};
-    const choices = choicesOf(known);
+    const isList = known.type === 'array';
+    const choices = (isList && isJsonObject(known.items) ? choicesOf(known.items) : choicesOf(known)) ?? [];
     const shown = choices.slice(0, mostChoices);
-    for (const [index, choice] of shown.entries()) screen.say(`    ${index + 1}. ${quoted(choice)}`);
+    for (const [index, choice] of shown.entries()) screen.say(`    ${index + 1}. ${quoted(choice.title)}`);
     if (choices.length > mostChoices) screen.set(`${choices.length - mostChoices} more choices are not shown`);
     const isNeeded = needed.includes(name);
-    const hint = isNeeded ? '(empty: decline)' : '(empty: leave out)';
+    const hint = `(${isList ? 'several: 1, 2; ' : ''}empty: ${isNeeded ? 'decline' : 'leave out'})`;
     const line = await lines.answer(`  ${quoted(String(known.title ?? name))} ${hint} `, signal);
     if (line === undefined) return undefined;
     if (line.trim() === '') {
@@ -94,15 +96,20 @@ function quoted(text: string): string {
   return oneLine(inQuotes(text));
 }
 
-function choicesOf({ enum: choices }: JsonObject): readonly string[] {
-  return Array.isArray(choices) ? (choices as readonly Json[]).map(String) : [];
-}
-
-/** A choice can be given by its number. The gateway rejects what does not fit the field. */
-function readField(line: string, { type }: JsonObject, choices: readonly string[]): Json {
-  const numbered = /^\d+$/.test(line) ? choices[Number(line) - 1] : undefined;
-  if (numbered !== undefined && !choices.includes(line)) return numbered;
+/** Several choices of a list are separated by commas. The gateway rejects what does not fit the field. */
+function readField(line: string, { type }: JsonObject, choices: readonly FormChoice[]): Json {
+  if (type === 'array') return line.split(',').map((one) => chosen(one.trim(), choices));
+  if (choices.length > 0) return chosen(line, choices);
   if ((type === 'number' || type === 'integer') && Number.isFinite(Number(line))) return Number(line);
   if (type === 'boolean' && /^(y|yes|true|n|no|false)$/i.test(line)) return /^[yt]/i.test(line);
   return line;
+}
+
+/** A choice can be given by its value, its title or its number. */
+function chosen(line: string, choices: readonly FormChoice[]): string {
+  const found =
+    choices.find(({ value }) => value === line) ??
+    choices.find(({ title }) => title === line) ??
+    (/^\d+$/.test(line) ? choices[Number(line) - 1] : undefined);
+  return found?.value ?? line;
 }

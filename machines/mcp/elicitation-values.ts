@@ -86,13 +86,14 @@ function readValue(value: Json, schema: Json): Reading {
 
 function readText(value: Json, schema: JsonObject): Reading {
   if (typeof value !== 'string') return { wrong: 'takes a text' };
-  const choices = choicesOf(schema);
+  const choices = valuesOf(schema);
   if (choices !== undefined && !choices.includes(value)) return { wrong: `takes one of ${choices.join(', ')}` };
   const length = [...value].length;
   if (length < limit(schema.minLength, 0)) return { wrong: `takes at least ${schema.minLength} characters` };
   if (length > limit(schema.maxLength, length)) return { wrong: `takes at most ${schema.maxLength} characters` };
   const format = typeof schema.format === 'string' && Object.hasOwn(formats, schema.format) ? schema.format : undefined;
-  if (format !== undefined && formats[format]?.(value) === false) return { wrong: `takes a ${format}` };
+  if (format !== undefined && formats[format]?.(value) === false)
+    return { wrong: `takes ${format === 'email' ? 'an' : 'a'} ${format}` };
   return { value };
 }
 
@@ -113,7 +114,7 @@ function readBoolean(value: Json): Reading {
 
 function readList(value: Json, schema: JsonObject): Reading {
   const { items } = schema;
-  const choices = isJsonObject(items) ? choicesOf(items) : undefined;
+  const choices = isJsonObject(items) ? valuesOf(items) : undefined;
   if (choices === undefined) return { wrong: 'asks for a list that is not one of choices' };
   const list: readonly Json[] = Array.isArray(value) ? value : [value];
   if (list.some((each) => typeof each !== 'string' || !choices.includes(each))) {
@@ -125,14 +126,29 @@ function readList(value: Json, schema: JsonObject): Reading {
   return { value: list };
 }
 
+export interface FormChoice {
+  readonly value: string;
+  /** What a person reads; the value itself unless the form names it. */
+  readonly title: string;
+}
+
 /** The choices of an enum, plain or titled; undefined for a field without any. */
-function choicesOf(schema: JsonObject): readonly string[] | undefined {
-  if (Array.isArray(schema.enum)) return schema.enum.map(String);
+export function choicesOf(schema: JsonObject): readonly FormChoice[] | undefined {
+  if (Array.isArray(schema.enum)) {
+    const names: readonly Json[] = Array.isArray(schema.enumNames) ? schema.enumNames : [];
+    return schema.enum.map((value, at) => ({ value: String(value), title: String(names[at] ?? value) }));
+  }
   const titled = schema.oneOf ?? schema.anyOf;
   if (!Array.isArray(titled)) return undefined;
   return (titled as readonly Json[]).flatMap((each) =>
-    isJsonObject(each) && typeof each.const === 'string' ? [each.const] : [],
+    isJsonObject(each) && typeof each.const === 'string'
+      ? [{ value: each.const, title: String(each.title ?? each.const) }]
+      : [],
   );
+}
+
+function valuesOf(schema: JsonObject): readonly string[] | undefined {
+  return choicesOf(schema)?.map(({ value }) => value);
 }
 
 function limit(value: Json | undefined, otherwise: number): number {

@@ -92,7 +92,7 @@ const rooms: readonly Room[] = [
       base,
       /^machines\/config\/(profile|program-variables|nearest|edit|secret-strength|env-file|diagnostic|targets|schema|webhook-settings)\.ts$/,
       /^machines\/webhook\/samples\.ts$/,
-      /^machines\/mcp\/(call-faults|install-link|link-guards|add-server\.machine|foreign-files|glob|plan-import)\.ts$/,
+      /^machines\/mcp\/(call-faults|install-link|link-guards|add-server\.machine|elicitation-values|foreign-files|glob|plan-import)\.ts$/,
       /^actors\/(binding|files|socket-place)\.ts$/,
       /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
       /^runtime\/control\/(client|commands|contract|home-documents|home-methods)\.ts$/,

@@ -79,3 +79,20 @@ t.test('SEC-7 · no name, title or choice of a form can pose as a question', asy
   t.notMatch(shown, /^\s*(\? write_file|allow it)/m);
   t.match(shown, /50\. “choice 48”[\s\S]*11 more choices are not shown/);
 });
+
+t.test('SRV-1 · CLI-4 · a choice is given by number, title or value, and several of a list with commas', async (t) => {
+  const colours = [
+    { const: '#f00', title: 'Red' },
+    { const: '#0f0', title: 'Green' },
+  ];
+  const properties = {
+    one: { type: 'string', oneOf: colours },
+    more: { type: 'array', items: { type: 'string', anyOf: colours } },
+    plain: { type: 'array', items: { type: 'string', enum: ['7', '1'] } },
+  };
+  const form = { ...call, kind: 'form', detail: { type: 'object', properties, required: ['more'] } };
+  const { shown, told, prompts } = await ask(form, 'Red', '2, Red', '1,7');
+  t.match(told, [{ values: { one: '#f00', more: ['#0f0', '#f00'], plain: ['1', '7'] } }]);
+  t.match(shown, /1\. “Red”\n {4}2\. “Green”/);
+  t.match(prompts[1], /several: 1, 2; empty: decline/);
+});

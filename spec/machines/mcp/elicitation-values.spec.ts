@@ -73,7 +73,7 @@ t.test('SRV-1 · a value that the form does not allow is a finding', (t) => {
     [{ type: 'array', items: string }, ['x'], 'asks for a list that is not one of choices'],
     [{ type: 'string', minLength: 2 }, '😀', 'takes at least 2 characters'],
     [{ type: 'string', maxLength: 1 }, 'ab', 'takes at most 1 characters'],
-    [{ type: 'string', format: 'email' }, 'ann', 'takes a email'],
+    [{ type: 'string', format: 'email' }, 'ann', 'takes an email'],
     [{ type: 'string', format: 'uri' }, '/x', 'takes a uri'],
     [{ type: 'string', format: 'date' }, '2026-13-01', 'takes a date'],
     [{ type: 'string', format: 'date-time' }, '2026-07-28', 'takes a date-time'],
