@@ -198,8 +198,10 @@ interface LastAnswer {
   readonly streamEnded: boolean;
 }
 
-/** How a child ended explains more than a broken pipe. */
+/** How a child ended explains more than a broken pipe, and its output more than its silence. */
 function withLastWords(failure: ConnectFailure, opened: OpenTransport | undefined): ConnectFailure {
+  if (failure.kind === 'timeout' && opened !== undefined && opened.lastWords() !== '')
+    return { ...failure, words: opened.lastWords() };
   const words = opened?.whyClosed();
   if (words === undefined || (failure.kind !== 'exited' && failure.kind !== 'network')) return failure;
   return { kind: 'exited', status: opened?.exitStatus() ?? null, words };

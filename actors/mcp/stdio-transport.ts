@@ -46,6 +46,8 @@ export interface StdioTransport extends Transport {
   exitStatus(): number | string | null | undefined;
   /** How the child ended, with its last output, as the reason of a failure; undefined while it runs. */
   whyClosed(): string | undefined;
+  /** Its last output that is no message, secrets redacted; empty if there is none. */
+  lastWords(): string;
   /** Whether a message was cut off; which request it answered is unknown. */
   isCut(): boolean;
   /** The length of the current message. */
@@ -105,8 +107,14 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
         { server },
       );
     }
-    if (lines.length > 0) onStderr(lines);
+    if (lines.length > 0) keepSaid(lines);
     return share.spend(count);
+  };
+
+  const keepSaid = (chunk: Buffer): void => {
+    // Twice the shown length, so that a secret that is cut here is cut off again below.
+    tail = Buffer.concat([tail, chunk.subarray(-2 * keptStderrBytes)]).subarray(-2 * keptStderrBytes);
+    onStderr(chunk);
   };
 
   const onLine = (line: Buffer): boolean => {
@@ -218,9 +226,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
       // One piece per turn, because it is searched for secrets.
       stderr.pause();
       errorShare.next(() => stderr.resume());
-      // Twice the shown length, so that a secret that is cut here is cut off again below.
-      tail = Buffer.concat([tail, chunk.subarray(-2 * keptStderrBytes)]).subarray(-2 * keptStderrBytes);
-      onStderr(chunk);
+      keepSaid(chunk);
     });
     // A child that ends breaks its pipes; the exit event reports it.
     for (const stream of streamsOf(started)) stream?.on('error', () => {});
@@ -270,9 +276,10 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     isCut: () => overflowed,
     messageBytes: () => lineBytes,
     meterFirst: () => seeFirst(),
+    lastWords: () => endOf(redactShapes(blotted(tail.toString('utf8'), plan.env)), keptStderrBytes),
     whyClosed: () => {
       if (why === undefined) return undefined;
-      const words = endOf(redactShapes(blotted(tail.toString('utf8'), plan.env)), keptStderrBytes);
+      const words = transport.lastWords();
       return words === '' ? why : `${why}; it said: ${words}`;
     },
   };

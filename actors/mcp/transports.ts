@@ -58,6 +58,8 @@ export interface OpenTransport {
   ledTo(): string | undefined;
   /** How the child ended, with its last output; for HTTP, why the gateway cut the server off. */
   whyClosed(): string | undefined;
+  /** The last output of a child that is no message, secrets redacted; empty if there is none. */
+  lastWords(): string;
   /** Whether the answer to a listing was cut off while it was read. */
   isCut(request: string | number): boolean;
   /** The length of the current message, if it is known. */
@@ -76,8 +78,18 @@ export async function openTransport(settings: ServerSettings, ports: TransportPo
   if (plan.kind !== 'stdio') return openHttp(server, plan, ports);
   const { log, onStderr } = ports;
   const transport = createStdioTransport({ server, plan, cwd: plan.cwd ?? ports.cwd, log, onStderr });
-  const { close, exitStatus, whyClosed, isCut, messageBytes, meterFirst } = transport;
-  return { transport, close, exitStatus, ledTo: () => undefined, whyClosed, isCut, messageBytes, meterFirst };
+  const { close, exitStatus, whyClosed, lastWords, isCut, messageBytes, meterFirst } = transport;
+  return {
+    transport,
+    close,
+    exitStatus,
+    ledTo: () => undefined,
+    whyClosed,
+    lastWords,
+    isCut,
+    messageBytes,
+    meterFirst,
+  };
 }
 
 async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): Promise<OpenTransport> {
@@ -121,6 +133,7 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
     exitStatus: () => undefined,
     ledTo: connections.ledTo,
     whyClosed: () => why,
+    lastWords: () => '',
     isCut: pages.isCut,
     messageBytes: () => undefined,
     meterFirst,

@@ -35,7 +35,8 @@ export type ConnectFailure =
   | { readonly kind: 'oversized'; readonly message: string }
   /** The handshake offered a protocol revision that is not supported. */
   | { readonly kind: 'revision'; readonly offered: string }
-  | { readonly kind: 'timeout'; readonly afterMs: number }
+  /** `words` are the last output of a child, which may wait for something. */
+  | { readonly kind: 'timeout'; readonly afterMs: number; readonly words?: string }
   | { readonly kind: 'network'; readonly message: string }
   | { readonly kind: 'spawn'; readonly code: string; readonly command: string }
   /** The child ended, or closed its output, before it answered; `words` describe how, with its last output. */
@@ -142,7 +143,7 @@ function whatOf(failure: ConnectFailure): string {
     case 'revision':
       return `offers revision ${strangersWords(failure.offered, 40)} of the protocol, which is not spoken here`;
     case 'timeout':
-      return `no answer in ${failure.afterMs / 1_000} s`;
+      return `no answer in ${failure.afterMs / 1_000} s${failure.words === undefined ? '' : `; it said: ${strangersWords(failure.words)}`}`;
     case 'network':
       return `cannot be reached${quoted(failure.message)}`;
     case 'spawn':
@@ -181,7 +182,7 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
     case 'revision':
       return 'run a newer version of the server';
     case 'timeout':
-      return 'raise connect_timeout';
+      return failure.words === undefined ? 'raise connect_timeout' : `${readWords(place)}, or raise connect_timeout`;
     case 'network':
       return 'check url and the network';
     case 'spawn':

@@ -133,6 +133,13 @@ t.test('LIF-3 · a server that is silent is given up at its connect timeout and 
   time.pass(60_000);
   t.same((await attempt).verdict, { kind: 'failed', failures: [{ kind: 'timeout', afterMs: 60_000 }] });
   t.ok(numbersIn(pidFile).every(hasEnded));
+
+  const home = makeHome(t);
+  const asks = 'echo open http://x >&2; sleep 0.2; echo 1 >>asked; cat >/dev/null';
+  const waiting = open(t, { command: 'sh', args: ['-c', asks], cwd: home.path, connect_timeout: 60 });
+  await until(() => numbersIn(join(home.path, 'asked')).length === 1);
+  time.pass(60_000);
+  t.match((await waiting).verdict, { failures: [{ kind: 'timeout', words: 'open http://x' }] });
 });
 
 t.test('LIF-3 · an attempt that is aborted is over at once and leaves no child', async (t) => {

@@ -130,14 +130,14 @@ t.test('LIF-9 · SIGTERM comes before SIGKILL', async (t) => {
 t.test('LIF-9 · children that a child leaves behind end with it, and the end is told at once', async (t) => {
   const home = makeHome(t);
   const { transport, closed, closes } = peer(t, {
-    plan: sh('sleep 600 & echo $! >>pids; echo the reason >&2; exit 3'),
+    plan: sh('sleep 600 & echo $! >>pids; echo usage; echo the reason >&2; exit 3'),
     cwd: home.path,
     graceMs: 60_000,
   });
   await transport.start();
   await closed;
   t.ok(numbersIn(`${home.path}/pids`).every(hasEnded));
-  t.equal(transport.whyClosed(), 'it exited with code 3; it said: the reason');
+  t.match(transport.whyClosed(), /^it exited with code 3; it said: (usage\nthe reason|the reason\nusage)$/);
   await transport.close();
   t.equal(closes(), 1);
 });

@@ -108,6 +108,10 @@ t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
       'is not an MCP endpoint: it answers text/html; check url, or set skip_preflight: true',
     ],
     [[{ kind: 'timeout', afterMs: 60_000 }], 'no answer in 60 s; raise connect_timeout'],
+    [
+      [{ kind: 'timeout', afterMs: 60_000, words: 'open http://x to log in' }],
+      'no answer in 60 s; it said: open http://x to log in; read `agent mcp logs hub`, or raise connect_timeout',
+    ],
     [[{ kind: 'network', message: 'ECONNREFUSED' }], 'cannot be reached: ECONNREFUSED; check url and the network'],
     [
       [{ kind: 'malformed', message: 'its list has page after page and no end' }],
