@@ -103,7 +103,8 @@ function literals(held: Json, path = '', isSecret = false): readonly string[] {
   if (Array.isArray(held)) return held.flatMap((one, at) => literals(one, `${path}.${at}`, isSecret));
   if (!isJsonObject(held)) return [];
   return Object.entries(held).flatMap(([name, inner]) =>
-    literals(inner, path === '' ? name : `${path}.${name}`, isSecret || isSecretName(name)),
+    // The key of a client certificate is the path of a file.
+    literals(inner, path === '' ? name : `${path}.${name}`, isSecret || (isSecretName(name) && name !== 'client_key')),
   );
 }
 

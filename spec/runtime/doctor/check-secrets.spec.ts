@@ -36,7 +36,7 @@ t.test('OBS-1 · CLI-2 · a secret that lies in a config.yaml is told by its pla
 agent: {model: {provider: anthropic, base_url: https://m.example, api_key: ${strong}, name: m}}
 platforms: {telegram: {enabled: true, token: "\${TOKEN}"}, discord: {enabled: true, token: ${strong}}}
 mcp_servers:
-  hub: {url: https://mcp.example/mcp, headers: {Authorization: Bearer ${strong}, X-Team: a}, oauth: {client_secret: ${strong}}}
+  hub: {url: https://mcp.example/mcp, headers: {Authorization: Bearer ${strong}, X-Team: a}, client_cert: /c.pem, client_key: /c.key, oauth: {client_secret: ${strong}}}
   own: {command: x, env: {A_TOKEN: "\${A_TOKEN}", B_PASSWORD: ${strong}, MODE: plain}}
 `,
     'profiles/work/config.yaml': `mcp_servers: {one: {command: x, env: {API_KEY: ${strong}}}}\n`,
