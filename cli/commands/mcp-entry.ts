@@ -13,11 +13,11 @@ import { parseObject, printReport, profileOf } from './mcp.ts';
 /** Connects first and shows the result; writes the entry only if the server was reached, or with --no-test. */
 export async function addServer(context: CommandContext): Promise<ExitCode> {
   const [name = '', ...command] = context.args;
-  const entry = entryOf(context, command);
-  if (typeof entry === 'string') return misused(context, entry);
+  const given = entryOf(context, command);
+  if (typeof given === 'string') return misused(context, given);
   /** The login that the person has to do before the server connects. */
   let login: string | undefined;
-  const asked = { ...profileOf(context), server: name, entry };
+  let asked = { ...profileOf(context), server: name, entry: given };
   const force = hasFlag(context, 'force');
   try {
     await context.ask('mcp.add', { ...asked, force, dry: true });
@@ -27,7 +27,12 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
     return 1;
   }
   if (!hasFlag(context, 'no-test')) {
-    const report = await context.ask('mcp.test', asked);
+    let report = await context.ask('mcp.test', asked);
+    // An entry with credentials of its own, or with a decision about them, is kept as it is.
+    if (!report.ok && report.names_oauth && given.auth === undefined && given.headers === undefined) {
+      asked = { ...asked, entry: { ...given, auth: 'oauth' } };
+      report = await context.ask('mcp.test', asked);
+    }
     // A server that wants a login was reached, and a login needs the entry in the configuration.
     if (report.needs_login === true) login = report.error;
     else if (!hasFlag(context, 'json') || !report.ok) printReport(context, name, report);

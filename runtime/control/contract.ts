@@ -918,6 +918,8 @@ export type ProbeReport =
       readonly ok: false;
       readonly error: string;
       readonly needs_login?: true;
+      /** Its refusal names resource metadata: it logs in by OAuth. */
+      readonly names_oauth?: true;
       /** The last lines of its standard error. */
       readonly stderr?: readonly string[];
     };

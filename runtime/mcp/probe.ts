@@ -77,6 +77,9 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
       ok: false,
       error: why,
       ...(after === 'needsLogin' ? { needs_login: true } : {}),
+      ...(verdict.failures.some((failure) => failure.kind === 'http' && failure.namesOauth)
+        ? { names_oauth: true }
+        : {}),
       ...(said.length === 0 ? {} : { stderr: said.map(stripTags) }),
     };
   }

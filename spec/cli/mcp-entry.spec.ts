@@ -187,11 +187,11 @@ t.test(
   async (t) => {
     const peer = await startProtectedServer(t, { authorizationServers: ['https://a.example'], accepts: () => false });
     const { agent, servers } = stage(t, config);
-    const added = await agent('mcp', 'add', 'hub', '--url', peer.url, '--entry', '{"auth": "oauth"}');
+    const added = await agent('mcp', 'add', 'hub', '--url', peer.url);
     t.match(added, { code: 0, stdout: 'Added hub.\nmcp server "hub": needs a login; run `agent mcp login hub`\n' });
     t.same(servers().hub, { url: peer.url, auth: 'oauth' });
     t.match(await agent('mcp', 'test', 'hub'), { code: 4, stderr: /needs a login; run `agent mcp login hub`/ });
-    const other = await agent('mcp', 'add', 'open', '--url', peer.url);
+    const other = await agent('mcp', 'add', 'open', '--url', peer.url, '--header', 'X-Team: a');
     t.match(other, { code: 1, stderr: /Nothing was written/ });
   },
 );
