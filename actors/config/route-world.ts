@@ -63,6 +63,7 @@ function worldOf(
     hasJob: (ref) => jobs.find(ref) !== undefined || jobs.problem() !== undefined,
     fullServersOf: (toolsets) => serversOf(toolsets, full),
     script: (name) => standingOf(paths.scripts, name),
+    hasSkill: (name) => standingOf(paths.skills, `${name}/SKILL.md`) === 'there',
     // Resolved as at its start: from the profile's home.
     hasProgram: (command) => findCommand(command, searchPath, paths.home) !== undefined,
     list(name) {

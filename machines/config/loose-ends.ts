@@ -5,7 +5,7 @@
  * @see CFG-2, CFG-7, RTE-1, DIS-4, DIS-5 and DLV-2 in docs/specification.md
  */
 
-import type { Json, JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { dynamicRoutePattern } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
 import { meantOr } from './nearest.ts';
@@ -14,6 +14,7 @@ import { githubClient } from './platform-settings.ts';
 import { type ConditionSource, deliveriesOf, type Route, type RouteWithSecret } from './route.ts';
 import type { EntryFinding } from './server-entry.ts';
 import type { PlatformSettings, Settings } from './settings.ts';
+import { targetExtras } from './target-extras.ts';
 import { canonicalTarget } from './targets.ts';
 
 export type FileStanding = 'there' | 'missing' | 'outside';
@@ -30,6 +31,7 @@ export interface RouteWorld {
   readonly toolsetNames: readonly string[];
   readonly unknownToolsets: (toolsets: readonly string[]) => readonly string[];
   readonly script: (name: string) => FileStanding;
+  readonly hasSkill: (name: string) => boolean;
   /** Whether a command's name or path is a program that the profile may run. */
   readonly hasProgram: (command: string) => boolean;
   readonly list: (name: string) => FileStanding | 'broken';
@@ -51,6 +53,9 @@ const openToken = /\{[A-Za-z0-9_.]+(?=[^{}]*(?:\{|$))/;
 /** A name of a field that no token may hold. */
 const hyphenToken = /\{[A-Za-z0-9_.]+-[A-Za-z0-9_.-]*\}/;
 
+/** An index of a list in brackets, which no token may hold either. */
+const indexToken = /\{[A-Za-z0-9_.]+(?:\[\d+\][A-Za-z0-9_.]*)+\}/;
+
 /** Findings whose messages continue from the route's name. A disabled route is not checked. */
 export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld): readonly EntryFinding[] {
   if (!route.enabled) return [];
@@ -61,9 +66,12 @@ export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld)
     ...(secret.kind === 'insecure' ? looseTools(route, world) : []),
     ...looseJob(route, world),
     ...looseScript(route, world),
+    ...looseSkills(route, world),
+    ...looseFields(route),
     ...looseLists(route, world),
     ...looseTarget(route, world),
     ...looseNotice(route, world),
+    ...looseExtras(route),
   ];
 }
 
@@ -97,6 +105,11 @@ function openIn(held: Json, path: ConfigPath): EntryFinding[] {
   if (open !== undefined) {
     const message = `has ${path.join('.')} with "${open}", which no brace closes; write "${open}}"`;
     return [{ path, message, code: 'template-open' }];
+  }
+  const [indexed] = indexToken.exec(held) ?? [];
+  if (indexed !== undefined) {
+    const message = `has ${path.join('.')} with "${indexed}", which stays as it is; write "${dotted(indexed)}"`;
+    return [{ path, message, code: 'template-index' }];
   }
   const [token] = hyphenToken.exec(held) ?? [];
   if (token === undefined) return [];
@@ -134,6 +147,41 @@ function looseScript({ script }: Route, world: RouteWorld): EntryFinding[] {
       ? "which is not there; put it into scripts/ of the profile's home"
       : "which lies outside of scripts/ of the profile's home, and is not run; move it there";
   return [{ path: ['script'], message: `runs the script "${script}", ${why}`, code: 'script-missing' }];
+}
+
+/** Of several, the first that exists is loaded (DIS-6). */
+function looseSkills({ skills }: Route, { hasSkill }: RouteWorld): EntryFinding[] {
+  if (skills.length === 0 || skills.some(hasSkill)) return [];
+  const message = `names the ${skills.length === 1 ? 'skill' : 'skills'} ${skills.join(', ')}, of which none is there; put it into skills/<name>/SKILL.md of the profile's home`;
+  return [{ path: ['skills'], message, code: 'skill-missing' }];
+}
+
+/** A field in the syntax of a template or of JSONPath is read as a name, which hardly any payload has. */
+function looseFields({ filters, deliverTo = [], coalesce }: Route): EntryFinding[] {
+  const key = coalesce === undefined || coalesce.key.includes('{') ? '' : coalesce.key;
+  return [
+    ...fieldsIn(filters, ['filters']),
+    ...deliverTo.flatMap(({ when }, index) => fieldsIn(when, ['deliver', index, 'when'])),
+    ...fieldAt(key, ['coalesce', 'key']),
+  ];
+}
+
+function fieldsIn(held: Json, path: ConfigPath): EntryFinding[] {
+  if (Array.isArray(held)) return held.flatMap((one, index) => fieldsIn(one, [...path, index]));
+  if (!isJsonObject(held)) return [];
+  if (typeof held.field === 'string') return fieldAt(held.field, [...path, 'field']);
+  return Object.entries(held).flatMap(([group, inner]) => fieldsIn(inner, [...path, group]));
+}
+
+function fieldAt(field: string, path: ConfigPath): EntryFinding[] {
+  if (!/^\{.+\}$|^\$\.|\[\d+\]/.test(field)) return [];
+  const message = `reads the field "${field}" as one name; write "${dotted(field.replace(/^\{|\}$|^\$\./g, ''))}"`;
+  return [{ path, message, code: 'field-syntax' }];
+}
+
+/** `labels[0].name` as `labels.0.name`. */
+function dotted(path: string): string {
+  return path.replace(/\[(\d+)\]/g, '.$1');
 }
 
 function looseLists({ filters, deliverTo = [] }: Route, { list, listsOf }: RouteWorld): EntryFinding[] {
@@ -184,6 +232,28 @@ function looseNotice(route: Route, world: RouteWorld): EntryFinding[] {
   }
   const use = `notifies "${onFailure}" of failed runs`;
   return looseAt({ ...place, path: ['on_failure'], extraName: 'on_failure_extra', use }, world);
+}
+
+/** A key that the target does not read: the text would go to the home channel, or outside of its thread. */
+function looseExtras(route: Route): EntryFinding[] {
+  const { onFailure, onFailureExtra = {}, deliverTo, cronJob } = route;
+  const deliveries = cronJob === undefined ? deliveriesOf(route) : [];
+  const held: readonly (readonly [target: string, extra: JsonObject, path: ConfigPath])[] = [
+    ...deliveries.map(({ to, extra }, index) => {
+      return [to, extra, deliverTo === undefined ? ['deliver_extra'] : ['deliver', index, 'extra']] as const;
+    }),
+    ...(onFailure === undefined ? [] : [[onFailure, onFailureExtra, ['on_failure_extra']] as const]),
+  ];
+  return held.flatMap(([target, extra, path]) => {
+    const known = targetExtras.get(canonicalTarget(target) ?? '');
+    if (known === undefined) return [];
+    return Object.keys(extra).flatMap((key) => {
+      if (known.includes(key)) return [];
+      const reads = known.length === 0 ? 'it reads none; drop the key' : `it reads ${known.join(', ')}`;
+      const message = `has ${[...path, key].join('.')}, which "${target}" does not read; ${meantOr(key, known, reads)}`;
+      return [{ path: [...path, key], message, code: 'deliver-extra-unknown' }];
+    });
+  });
 }
 
 interface Named {

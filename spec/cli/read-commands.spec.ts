@@ -174,6 +174,7 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
         text: {deliver_only: true, deliver: github_comment, deliver_extra: {repo: a/b, pr_number: 1}, prompt: done}
 `),
     'scripts/a.sh': 'true',
+    'skills/review/SKILL.md': 'Review it.',
   });
   const shown = async (name: string): Promise<string> => {
     const { code, stdout, stderr } = await askCli(['webhook', 'show', name], home.path);
@@ -296,6 +297,7 @@ t.test('CFG-7 · CFG-2 · config check shows in one wave what is wrong and what 
       '13 unknown-key',
       '15 target-program-missing',
       '16 template-open',
+      '16 deliver-extra-unknown',
       '16 template-open',
       '17 filter-regex',
       '17 list-missing',

@@ -17,9 +17,13 @@ const world: RouteWorld = {
   unknownToolsets: (toolsets) => toolsets.filter((name) => name === 'agnet-webhook' || name === 'mcp-nope'),
   hasJob: (ref) => ref === '7',
   script: standing,
+  hasSkill: (name) => name === 'there',
   list: standing,
   hasProgram: (command) => command === 'gh',
-  listsOf: (filters) => filters.map(({ in_file }, at) => ({ path: [at, 'in_file'], file: String(in_file) })),
+  listsOf: (filters) =>
+    filters.flatMap(({ in_file }, at) =>
+      typeof in_file === 'string' ? [{ path: [at, 'in_file'], file: in_file }] : [],
+    ),
 };
 
 function loose(
@@ -47,6 +51,13 @@ t.test('CFG-2 · RTE-1 · DLV-2 · each thing that a route names and that is not
     [{ script: 'there' }, []],
     [{ script: 'gone' }, ['script script-missing']],
     [{ script: 'outside' }, ['script script-missing']],
+    [{ skills: ['gone', 'there'] }, []],
+    [{ skills: ['gone'] }, ['skills skill-missing']],
+    [{ filters: [{ field: 'labels.0.name', exists: true }], coalesce: { key: '{a.b}' } }, []],
+    [{ filters: [{ not: { any: [{ field: 'l[0].n', equals: 1 }] } }] }, ['filters.0.not.any.0.field field-syntax']],
+    [{ filters: [{ field: '$.a', equals: 1 }] }, ['filters.0.field field-syntax']],
+    [{ coalesce: { key: 'pulls[0].id' } }, ['coalesce.key field-syntax']],
+    [{ deliver: [{ to: 'log', when: [{ field: '{a}', equals: 1 }] }] }, ['deliver.0.when.0.field field-syntax']],
     [
       { filters: [list('there'), list('gone'), list('outside')] },
       ['filters.1.in_file list-missing', 'filters.2.in_file list-missing'],
@@ -62,6 +73,14 @@ t.test('CFG-2 · RTE-1 · DLV-2 · each thing that a route names and that is not
     [{ on_failure: 'github_comment' }, ['on_failure deliver-extra-missing']],
     [{ on_failure: 'github_comment', on_failure_extra: { repo: 'a/b', pr_number: 1 } }, []],
     [{ on_failure_extra: { chat_id: 7 } }, ['on_failure_extra on-failure-unused']],
+    [{ deliver: 'telegram', deliver_extra: { chat_id: 7, message_thread_id: 8 } }, []],
+    [{ deliver: 'telegram', deliver_extra: { to: 7 } }, ['deliver_extra.to deliver-extra-unknown']],
+    [{ deliver: [{ to: 'telegram', extra: { chat: 7 } }] }, ['deliver.0.extra.chat deliver-extra-unknown']],
+    [
+      { deliver: 'log', on_failure: 'telegram', on_failure_extra: { to: 'a@b.c' } },
+      ['on_failure_extra.to deliver-extra-unknown'],
+    ],
+    [{ cron_job: 7, deliver: 'email', deliver_extra: { to: 'a@b.c' } }, []],
     [{ on_failure: 'telegram', deliver: 'telegram', deliver_only: true }, ['on_failure on-failure-unused']],
     [{ on_failure: 'telegram', cron_job: 7 }, ['on_failure on-failure-unused']],
     [{ toolsets: ['git'] }, []],
@@ -105,6 +124,8 @@ t.test('CFG-7 · TPL-1 · a name that no subscription may have and a brace that 
   for (const [text, found] of [
     ['Mail {event-data.event}', ['prompt template-hyphen']],
     ['{a-b', ['prompt template-open']],
+    ['{labels[0].name} {a}', ['prompt template-index']],
+    ['{"a": [0]}', []],
     ['{a.b} - {c}', []],
     ['{-}', []],
     ['{"a-b": 1}', []],
