@@ -57,7 +57,9 @@ export function editVariable(text: string, name: string, value: string): string 
   return `${text === '' || text.endsWith('\n') ? text : `${text}\n`}${assignment}\n`;
 }
 
+/** Without quotes where none are needed: people and `docker --env-file` take the text behind `=` literally. */
 function quoted(value: string): string {
+  if (/^[\w./:+=@%,~-]+$/.test(value)) return value;
   return `"${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\r', '\\r')}"`;
 }
 

@@ -34,23 +34,23 @@ t.test('CLI-1 · HOME-4 · setup changes what is given and nothing else', async 
 t.test('CLI-1 · ADP-1 · the secret goes where it takes effect', async (t) => {
   const start = 'platforms: {webhook: {enabled: true, host: 127.0.0.1, port: 0, routes: {r: {}}, ';
   const rows: readonly (readonly [string, string, string, RegExp])[] = [
-    [`${start}}}\n`, `${start}}}\n`, '# mine\n\nA=1\nWEBHOOK_SECRET="a-new-secret-of-it"\n', /as WEBHOOK_SECRET/],
+    [`${start}}}\n`, `${start}}}\n`, '# mine\n\nA=1\nWEBHOOK_SECRET=a-new-secret-of-it\n', /as WEBHOOK_SECRET/],
     [
       `${start}extra: {secret: the-old-one-of-it}}} # c\n`,
       `${start}extra: {secret: "\${WEBHOOK_SECRET}"}}} # c\n`,
-      '# mine\n\nA=1\nWEBHOOK_SECRET="a-new-secret-of-it"\n',
+      '# mine\n\nA=1\nWEBHOOK_SECRET=a-new-secret-of-it\n',
       /platforms\.webhook\.extra\.secret held a secret that would have won/,
     ],
     [
       `${start}secret: the-old-one-of-it}}\n`,
       `${start}secret: "\${WEBHOOK_SECRET}"}}\n`,
-      '# mine\n\nA=1\nWEBHOOK_SECRET="a-new-secret-of-it"\n',
+      '# mine\n\nA=1\nWEBHOOK_SECRET=a-new-secret-of-it\n',
       /platforms\.webhook\.secret held a secret/,
     ],
     [
       `${start}secret: "\${env:HOOKS}"}}\n`,
       `${start}secret: "\${env:HOOKS}"}}\n`,
-      '# mine\n\nA=1\nHOOKS="a-new-secret-of-it"\n',
+      '# mine\n\nA=1\nHOOKS=a-new-secret-of-it\n',
       /as HOOKS/,
     ],
   ];
@@ -192,7 +192,7 @@ t.test(
     t.same(secrets, ['${WEBHOOK_SECRET_ONE}', '${MINE}', '${WEBHOOK_SECRET_TWO}', '${UNSET}']);
     t.match(
       readFileSync(`${home.path}/.env`, 'utf8'),
-      /^UNSET="[0-9a-f]{64}"$/m,
+      /^UNSET=[0-9a-f]{64}$/m,
       'a variable that was not set has a value',
     );
 

@@ -114,7 +114,7 @@ t.test('CLI-1 · a secret can come from the input, so that no list of processes 
   t.equal(code, 0);
   t.equal(
     readFileSync(`${home.path}/.env`, 'utf8'),
-    'WEBHOOK_SECRET="first-line-secret"\nAGENT_MODEL_KEY="second-line-key"\n',
+    'WEBHOOK_SECRET=first-line-secret\nAGENT_MODEL_KEY=second-line-key\n',
   );
   t.match(readFileSync(`${home.path}/config.yaml`, 'utf8'), /runner: model[\s\S]*api_key: \$\{AGENT_MODEL_KEY\}/);
   t.equal((await runCli(['gateway', 'setup', '--secret', '-'], home.path)).code, 2, 'no line, no secret');
@@ -149,7 +149,7 @@ t.test('CLI-1 · the questions on a terminal: answered, refused, left', { skip: 
     readFileSync(`${home.path}/config.yaml`, 'utf8'),
     /^inspector: \{enabled: false\} # quiet\n[\s\S]*port: 0\n[\s\S]*toolsets:\n +- agent-webhook\n +- mcp-notes\n[\s\S]*command:\n {4}- cat\n/,
   );
-  t.equal(readFileSync(`${home.path}/.env`, 'utf8'), 'WEBHOOK_SECRET_GITHUB="typed-by-the-person"\n');
+  t.equal(readFileSync(`${home.path}/.env`, 'utf8'), 'WEBHOOK_SECRET_GITHUB=typed-by-the-person\n');
   t.notMatch(answered.screen, /typed-by-the-person|changeme/);
 
   const before = readFileSync(`${home.path}/config.yaml`, 'utf8');
@@ -244,6 +244,6 @@ t.test('CLI-5 · servers of other programs are chosen and confirmed on a termina
     readFileSync(`${home.path}/config.yaml`, 'utf8'),
     `${quiet}mcp_servers:\n  two:\n    command: b\n    env:\n      K: \${ASKED_KEY}\n`,
   );
-  t.equal(readFileSync(`${home.path}/.env`, 'utf8'), 'ASKED_KEY="typed-key"\n');
+  t.equal(readFileSync(`${home.path}/.env`, 'utf8'), 'ASKED_KEY=typed-key\n');
   t.notMatch(run.screen, 'typed-key');
 });

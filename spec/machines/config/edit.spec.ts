@@ -84,11 +84,11 @@ t.test('HOME-4 · whatever the mapping, the edit says what it should and nothing
 });
 
 t.test('HOME-4 · CLI-1 · a variable is set in its place, and reads back as it was given', (t) => {
-  t.equal(editVariable('', 'A', 'x'), 'A="x"\n');
-  t.equal(editVariable('# c\n\nB=1', 'A', 'x'), '# c\n\nB=1\nA="x"\n');
+  t.equal(editVariable('', 'A', 'x'), 'A=x\n');
+  t.equal(editVariable('# c\n\nB=1', 'A', 'x'), '# c\n\nB=1\nA=x\n');
   t.equal(
     editVariable('# c\n\nexport A="two\nlines" # why\nB=1\n', 'A', 'x'),
-    '# c\n\nexport A="x" # why\nB=1\n',
+    '# c\n\nexport A=x # why\nB=1\n',
     'also one of several lines',
   );
   fc.assert(
