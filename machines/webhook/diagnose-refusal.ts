@@ -7,6 +7,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { readJson } from '../base/read-json.ts';
+import { stateWords } from '../base/status.ts';
 import { type Route, type RouteWithSecret, textsOfSecret } from '../config/route.ts';
 import type { Place, SignatureScheme } from '../config/signature-scheme.ts';
 import {
@@ -78,7 +79,7 @@ export function diagnoseRefusal(refused: RefusedRequest, definition: RouteWithSe
 }
 
 function otherRefusal(reason: string): Finding {
-  return { code: 'other-refusal', text: `It was not the signature: ${reason}.` };
+  return { code: 'other-refusal', text: `It was not the signature: ${stateWords(reason)}.` };
 }
 
 interface Case {
@@ -122,7 +123,7 @@ function coversBody({ algorithm, signed, form }: SignatureScheme): boolean {
   return algorithm !== 'token' && (signed.includes('{body}') || form !== undefined);
 }
 
-function differsText(scheme: SignatureScheme, reason: string, { sender }: Route): string {
+function differsText(scheme: SignatureScheme, reason: string, { sender, publicUrl }: Route): string {
   const { algorithm, signed, form } = scheme;
   const source = sourceOf(sender);
   const ofSecret = source === undefined ? '' : ` The route’s secret must be ${source.secret.is}: ${source.page}`;
@@ -146,8 +147,11 @@ function differsText(scheme: SignatureScheme, reason: string, { sender }: Route)
   const secret = isHmacKey
     ? 'the secret is another one than the sender’s'
     : 'the secret is not the sender’s public key';
+  const address = signed.includes('{url}')
+    ? `, the sender posts to another address than ${publicUrl} (platforms.webhook.extra.public_url)`
+    : '';
   const body = coversBody(scheme) ? ', or the body was changed on its way' : '';
-  return `${why}. ${capital(tried.join(' and '))} would match, so ${secret}${body}.${ofSecret}`;
+  return `${why}. ${capital(tried.join(' and '))} would match, so ${secret}${address}${body}.${ofSecret}`;
 }
 
 function requestOf(refused: RefusedRequest, route: Route): SignedRequest {
@@ -327,6 +331,7 @@ function secretShapes({ definition, request, scheme }: Case): readonly Finding[]
       [bare, 'base64', 'if it is decoded from base64'],
       [bare, 'hex', 'if it is decoded from hexadecimal digits'],
       [`${text}\n`, scheme.key, 'with a line break at its end'],
+      [`"${text}"`, scheme.key, 'with quotes around it, which do not belong to it'],
     ];
     for (const [changed, key, what] of readings) {
       const route: Route = { ...definition.route, signature: { ...scheme, key } };

@@ -207,6 +207,7 @@ t.test('SRC-5 · the reading of the secret that would match is named, and the ki
     [v2(plainSecret), plain(`whsec_${plainSecret}`), /match without whsec_ before it/],
     [v2(`whsec_${plainSecret}`), plain(plainSecret), /match with whsec_ before it/],
     [v2(plainSecret), plain(` ${plainSecret} `), /without the white space around it/],
+    [v2(`"${plainSecret}"`), plain(plainSecret), /with quotes around it, which do not belong to it/],
     [v2('0123456789abcdef01234567'), plain(key), /if it is decoded from base64/],
     [v2('0123456789abcdef01234567'), plain(Buffer.from('0123456789abcdef01234567').toString('hex')), /hexadecimal/],
   ];
