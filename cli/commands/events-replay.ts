@@ -62,8 +62,8 @@ interface NoPayload {
 /** The edited payload; undefined without --edit. */
 async function editedPayload(context: CommandContext): Promise<string | NoPayload | undefined> {
   if (!hasFlag(context, 'edit')) return undefined;
-  const { record } = await context.ask('webhook.delivery', askedEvent(context));
-  const before = indented(record.body);
+  const { record, payload = record.body } = await context.ask('webhook.delivery', askedEvent(context));
+  const before = indented(payload);
   const draft = `${context.home}/event.draft-${process.pid}.json`;
   writeFileSync(draft, before, { mode: privateFile, flag: 'wx' });
   try {

@@ -83,6 +83,7 @@ function alikeOf({ count, first_at: first }: NonNullable<HistoryRow['alike']>): 
 
 function formatEvent({ out }: CommandContext, detail: HistoryDetail): string {
   const { key, delivery_id: id, event, reason, attempts, received_at, node, record, run, question, alike } = detail;
+  const { payload = record.body } = detail;
   const head = labelled(out, [
     ['Route', routeOf(detail)],
     ['Event', event],
@@ -101,5 +102,5 @@ function formatEvent({ out }: CommandContext, detail: HistoryDetail): string {
     ['Key', key],
     ['Why', `agent inspect why ${key}`],
   ]);
-  return titled(out, id, statusOf(detail)) + head + (record.body === '' ? '' : titledText(out, 'Payload', record.body));
+  return titled(out, id, statusOf(detail)) + head + (payload === '' ? '' : titledText(out, 'Payload', payload));
 }

@@ -92,6 +92,13 @@ function parseForm(text: string): ParsedBody {
   return { ok: true, value: Object.fromEntries(values) };
 }
 
+/** The payload as people read it: a form as the JSON of its payload, any other body as it came. */
+export function readablePayload(body: string, headers: Readonly<Record<string, string>>): string {
+  if (!formType.test(headers['content-type'] ?? '') || beginsAsObject.test(body)) return body;
+  const form = parseForm(body);
+  return form.ok ? JSON.stringify(form.value) : body;
+}
+
 /** Counts before decoding anything. */
 export function hasMoreFieldsThan(most: number, form: string): boolean {
   let count = 1;

@@ -949,6 +949,8 @@ export interface HistoryRow extends DeliveryRow {
 
 export interface HistoryDetail extends HistoryRow {
   readonly record: EventRecord;
+  /** The payload of a form as JSON; any other payload is the body of the record. */
+  readonly payload?: string;
   readonly run?: RunRecord;
   readonly delivery?: DeliveryRecord;
   /** All deliveries, if the response has several. */

@@ -6,6 +6,7 @@
 import type { AnyActorRef } from 'xstate';
 import type { Collection, Records } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { readablePayload } from '../../machines/webhook/body.ts';
 import { noticeKey } from '../../machines/webhook/failure-notice.ts';
 import {
   type DeliveryRecord,
@@ -42,6 +43,7 @@ import type {
   ActorShown,
   DeliveryDesk,
   GatewayStatus,
+  HistoryDetail,
   HistoryQuery,
   OverviewService,
   RecoveredWork,
@@ -175,6 +177,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         key,
         ...alikeOf(alike),
         record: event,
+        ...payloadOf(event),
         ...(run === undefined ? {} : { run }),
         ...(delivery === undefined ? {} : { delivery }),
         ...(await furtherOf(keeper.journal(), event.work, delivery)),
@@ -222,6 +225,11 @@ function formatActor(details: ActorDetails | undefined): ActorShown | undefined 
     })),
     events: events.map((event) => ({ ...event, at: iso(event.at) })),
   };
+}
+
+function payloadOf({ body, headers }: EventRecord): Pick<HistoryDetail, 'payload'> {
+  const payload = readablePayload(body, headers);
+  return payload === body ? {} : { payload };
 }
 
 function iso(atMs: number): string {

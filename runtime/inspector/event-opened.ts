@@ -5,6 +5,7 @@
 
 import { cut } from '../../machines/base/json.ts';
 import { type Answer, sourceOf } from '../../machines/config/sources.ts';
+import { readablePayload } from '../../machines/webhook/body.ts';
 import { type EventRecord, handedInWords } from '../../machines/webhook/record.ts';
 import { deliveriesOf, openedDelivery } from './event-attempts.ts';
 import { answerOf, checksOf } from './event-checks.ts';
@@ -47,7 +48,7 @@ export function openEvent(sources: OpenedSources, isWhole: boolean): OpenedEvent
     ...(isOpen ? {} : { ended: Math.max(...spans.map(({ end = 0 }) => end)) }),
     verdict: eventVerdict(sources),
     sender: senderWords(event),
-    payload: payloadOf(event.body, isWhole),
+    payload: payloadOf(event, isWhole),
     headers: event.headers,
     ...(event.prompt === undefined || event.prompt === '' ? {} : { prompt: event.prompt }),
     ...(run?.record.response === undefined ? {} : { response: run.record.response }),
@@ -64,9 +65,10 @@ export function openEvent(sources: OpenedSources, isWhole: boolean): OpenedEvent
   };
 }
 
-function payloadOf(body: string, isWhole: boolean): Payload {
-  const text = isWhole ? body : cut(body, firstPayload);
-  return { text, bytes: Buffer.byteLength(body), whole: text.length === body.length };
+function payloadOf({ body, headers }: EventRecord, isWhole: boolean): Payload {
+  const payload = readablePayload(body, headers);
+  const text = isWhole ? payload : cut(payload, firstPayload);
+  return { text, bytes: Buffer.byteLength(body), whole: text.length === payload.length };
 }
 
 function senderWords(event: EventRecord): string {

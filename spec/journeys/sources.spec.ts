@@ -522,6 +522,8 @@ t.test(
     t.match(stdout, /secret_of-notion-which-it-sends-first/, 'the person needs it');
     const { stdout: graph } = await askCli(['webhook', 'deliveries', 'g1'], home.path);
     t.match(graph, /updated/);
+    const text = rows.find(({ delivery_id: id }) => id === 'SM1 received');
+    t.match((await askCli(['events', 'show', text?.key ?? ''], home.path)).stdout, /Payload\n {2}\{"MessageSid":"SM1"/);
     const everything = `${JSON.stringify([rows, daemon.log])}${graph}`;
     for (const secret of [square, acme, older.slice(6), twilio, 'secret_of-notion']) t.notMatch(everything, secret);
   },

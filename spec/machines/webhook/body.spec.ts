@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { parseDocument } from '../../../machines/config/document.ts';
-import { decodeBody, mostFields, parseBody, splitItems } from '../../../machines/webhook/body.ts';
+import { decodeBody, mostFields, parseBody, readablePayload, splitItems } from '../../../machines/webhook/body.ts';
 import { compileCoalesceKey } from '../../../machines/webhook/coalesce.ts';
 import { compileFilters } from '../../../machines/webhook/filter.ts';
 import { compilePrompt } from '../../../machines/webhook/template.ts';
@@ -78,6 +78,15 @@ t.test(
     t.end();
   },
 );
+
+t.test('DUR-2 · a form is shown as the JSON of its payload, any other body as it came', (t) => {
+  const form = typed('application/x-www-form-urlencoded');
+  t.equal(readablePayload('payload=%7B%22a%22%3A1%7D', form), '{"a":1}');
+  t.equal(readablePayload('a=1&b=x+y', form), '{"a":"1","b":"x y"}');
+  for (const body of ['{"a": 1}', 'payload=nope', '']) t.equal(readablePayload(body, form), body);
+  t.equal(readablePayload('a=1', typed('application/json')), 'a=1');
+  t.end();
+});
 
 t.test('SEC-3 · a form has at most a thousand fields, and each is read once', (t) => {
   const form = typed('application/x-www-form-urlencoded');
