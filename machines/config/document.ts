@@ -56,6 +56,8 @@ const wholeNumber = /^(?:[-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i;
 const longDigits = /\d{16}|0x[\da-f]{14}/i;
 /** A reference outside of quotes, judged by one line. */
 const bareReference = /^[^"'#]*\$\{/;
+/** A key with a text that YAML reads otherwise outside of quotes: `{action} by {user}`, `Review: {title}`. */
+const bareText = /^[\s-]*[\w.-]+:\s+(?:[{[@`%]|[^'"].*:(?:\s|$))/;
 /** Far beyond any real configuration. */
 const maxAliases = 1_000;
 /** The nodes that all aliases expand to (scalars, lists and mappings): each alias expands its anchor again. */
@@ -87,8 +89,7 @@ export function parseDocument(text: string): ConfigDocument {
   if (error !== undefined) {
     const place = placeAt(error.pos[0]);
     const message = error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? error.code;
-    // In flow style a brace opens a mapping, the usual cause when a reference is not quoted.
-    const cure = bareReference.test(lines[place.line - 1] ?? '') ? '; put a value that holds ${…} in quotes' : '';
+    const cure = cureOf(message, lines[place.line - 1] ?? '');
     findings.push({ ...place, message: `not YAML: ${message}${cure}`, code: 'yaml-syntax' });
   }
   if (documents.length > 1) {
@@ -126,6 +127,14 @@ export function parseDocument(text: string): ConfigDocument {
     },
     line: (number) => lines[number - 1] ?? '',
   };
+}
+
+/** In flow style a brace opens a mapping, the usual cause when a reference or a template is not quoted. */
+function cureOf(message: string, line: string): string {
+  if (bareReference.test(line)) return '; put a value that holds ${…} in quotes';
+  if (!/at node end|compact mappings|start with/.test(message)) return '';
+  if (/:\s+'/.test(line)) return "; inside of single quotes write '' for '";
+  return bareText.test(line) ? '; put a value that begins with { [ @ ` or %, or that has ": " in it, in quotes' : '';
 }
 
 /** An unsupported use of YAML, and its position. */

@@ -157,6 +157,9 @@ function readScheme(given: JsonObject, refuse: Refuse): SignatureScheme | undefi
   if (signed.split('{body}').length > 2) say('signed', 'it names {body} twice');
   if (!signed.includes('{body}') && algorithm !== 'token')
     say('signed', 'it names no {body}, so that anybody could send another one under a captured signature');
+  const [strange] = signed.match(/\{(?!(?:id|timestamp|method|url|body)\})\w+\}/) ?? [];
+  if (strange !== undefined)
+    say('signed', `it names ${strange}; known are {id}, {timestamp}, {method}, {url} and {body}`);
   if (signed.includes('{timestamp}') && given.timestamp === undefined)
     say('signed', 'it names {timestamp}; set timestamp to say where that is');
   if (signed.includes('{id}') && given.id === undefined) say('signed', 'it names {id}; set id to say where that is');

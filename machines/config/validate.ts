@@ -3,10 +3,10 @@
  * @see CFG-1, CFG-2 and CFG-7 in docs/specification.md
  */
 
-import type { Json } from '../base/json.ts';
+import { isJsonObject, type Json } from '../base/json.ts';
 import { type Schema, type Violation, violationsOf } from './check-schema.ts';
 import { unresolvedReference } from './interpolate.ts';
-import { meantOr } from './nearest.ts';
+import { meantOr, nearest } from './nearest.ts';
 import type { EntryFinding } from './server-entry.ts';
 
 /** Hints for keys that people expect here but that are configured elsewhere. */
@@ -46,8 +46,10 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
     }
     case 'type':
       return { path, message: `${name} must be ${typeNames(asks)}; ${isOr(asks, value)}`, code: 'wrong-type' };
-    case 'enum':
-      return wrong(`${name} must be one of ${(asks as readonly unknown[]).join(', ')}`);
+    case 'enum': {
+      const known = (asks as readonly unknown[]).map(String);
+      return wrong(`${name} must be one of ${known.join(', ')}${meant(value, known)}`);
+    }
     case 'required':
       return { path, message: `${name} lacks "${property}"`, code: 'missing-key' };
     case 'anyOf':
@@ -74,7 +76,7 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
 
 /** What the form of a text must be, in words if the schema has some. */
 function formOf({ description, pattern }: Schema): string {
-  return description === undefined ? `must match pattern "${pattern}"` : `has the wrong form; it says: ${description}`;
+  return description === undefined ? `must match pattern "${pattern}"` : `has the wrong form; expected: ${description}`;
 }
 
 /** What is wrong with an address whose references were resolved; undefined if it has the form of its schema. */
@@ -96,7 +98,19 @@ export function resolvedProblem(
 function isOr(asks: unknown, value: Json): string {
   const word = asks === 'boolean' && typeof value === 'string' ? value.toLowerCase() : '';
   if (['true', 'yes', 'on'].includes(word)) return 'write true';
-  return ['false', 'no', 'off'].includes(word) ? 'write false' : `it is ${typeOf(value)}`;
+  if (['false', 'no', 'off'].includes(word)) return 'write false';
+  return `it is ${typeOf(value)}${asks === 'string' && isBareText(value) ? '; put it in quotes' : ''}`;
+}
+
+/** Whether YAML made another value of a text without quotes: `4711`, or `{action}`, which is a mapping without values. */
+function isBareText(value: Json): boolean {
+  if (typeof value === 'number' || typeof value === 'boolean') return true;
+  return isJsonObject(value) && Object.values(value).length > 0 && Object.values(value).every((one) => one === null);
+}
+
+function meant(value: Json, known: readonly string[]): string {
+  const near = typeof value === 'string' ? nearest(value, known) : undefined;
+  return near === undefined ? '' : `; did you mean "${near}"?`;
 }
 
 function describe({ description, anyOf = [] }: Schema): string {

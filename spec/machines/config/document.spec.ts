@@ -72,6 +72,20 @@ t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
   t.end();
 });
 
+t.test('CFG-2 · CFG-7 · a text that YAML reads otherwise without quotes is named as that', (t) => {
+  const rows: readonly (readonly [string, RegExp])[] = [
+    ['prompt: {action} by {user}', /in quotes$/],
+    ['  - text: [WIP] done', /in quotes$/],
+    ['prompt: Review: {title}', /in quotes$/],
+    ['prompt: @all look', /in quotes$/],
+    ["prompt: 'it's {title}'", /; inside of single quotes write '' for '$/],
+    ['secret: {${SECRET} }', /\$\{…\} in quotes$/],
+    ['a: 1\n  b: 2', /compact mappings$/],
+  ];
+  for (const [source, wanted] of rows) t.match(parseDocument(source).findings[0]?.message, wanted, source);
+  t.end();
+});
+
 t.test('CFG-2 · aliases are refused where they stand for too much, before anything is expanded', (t) => {
   const lines = (count: number, line: (at: number) => string): string =>
     ['a0: &a0 {k: 1}', ...Array.from({ length: count }, (_, at) => `a${at + 1}: &a${at + 1} ${line(at)}`)].join('\n');

@@ -114,7 +114,7 @@ t.test('INT-1 · SIG-1 · an address is checked once its references are resolved
   t.same(reading(variable, { PU: 'https://hooks.example.com/a' }), ['https://hooks.example.com/a']);
   t.match(
     reading(variable, { PU: 'nope' })[1],
-    /public_url" has the wrong form; it says: Where senders reach .*such as/,
+    /public_url" has the wrong form; expected: Where senders reach .*such as/,
   );
   t.match(reading(variable, {})[1], /public_url refers to "PU", which is not set; set PU in \.env/);
   const secret = { S: 'a-long-enough-${X}-secret' };
