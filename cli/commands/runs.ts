@@ -15,17 +15,15 @@ const listed: Listing<Result<'runs.list'>[number]> = {
   atOf: ({ queued_at }) => queued_at,
   phaseOf: (row) => `${statusOf(row)} ${row.attempt}`,
   head: ['STATUS', 'ROUTE', 'EVENT', 'TRY', 'BATCH', 'RUN', 'REASON'],
-  cells: (row) => [
-    statusOf(row),
-    row.route,
-    row.event,
-    String(row.attempt),
-    row.superseded === 0 ? '' : `+${row.superseded}`,
-    row.id,
-    reasonOf(row),
-  ],
+  cells: (row) => [statusOf(row), row.route, row.event, String(row.attempt), batchOf(row), row.id, reasonOf(row)],
   none: 'No runs.',
 };
+
+/** All events of a batch, or the earlier ones that the newest replaces. */
+function batchOf({ superseded, events }: Result<'runs.list'>[number]): string {
+  if (events !== undefined) return counted(superseded + events, 'event');
+  return superseded === 0 ? '' : `+${superseded}`;
+}
 
 /** Without a gateway, lists the runs on disk and says so on standard error (COA-3). */
 export function listRuns(context: CommandContext): Promise<ExitCode> {

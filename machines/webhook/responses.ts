@@ -90,6 +90,9 @@ function reasonOf(deliveries: readonly DeliveryRecord[]): string | undefined {
   if (deliveries.length === 1) return first?.reason;
   const open = deliveries.filter(({ status }) => status !== 'delivered');
   if (open.length === 0) return undefined;
-  const whys = open.map(({ target, status, reason }) => `${target}: ${reason ?? status}`);
+  // Most reasons begin with their target.
+  const whys = open.map(({ target, status, reason = status }) =>
+    reason.startsWith(`${target}: `) ? reason : `${target}: ${reason}`,
+  );
   return `${deliveries.length - open.length} of ${deliveries.length} delivered; ${whys.join('; ')}`;
 }

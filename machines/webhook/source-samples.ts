@@ -359,8 +359,14 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
     'response.completed': envelope('response.completed'),
   },
   slack: {
-    app_mention: slack({ type: 'app_mention', user: 'U1', text: '<@U0> hello', ts: '1768469400.0001', channel: 'C1' }),
-    message: slack({ type: 'message', user: 'U1', text: 'hello', ts: '1768469400.0002', channel: 'C1' }),
+    app_mention: slack({
+      type: 'app_mention',
+      user: 'U1',
+      text: '<@U0> hello',
+      ts: '1768469400.0001',
+      channel: 'C0123456789',
+    }),
+    message: slack({ type: 'message', user: 'U1', text: 'hello', ts: '1768469400.0002', channel: 'C0123456789' }),
   },
   zoom: { 'meeting.started': zoom('meeting.started'), 'meeting.ended': zoom('meeting.ended') },
   discord: {

@@ -36,6 +36,16 @@ t.test('CLI-2 · what a sender or a model wrote cannot move the cursor', (t) => 
   t.end();
 });
 
+t.test('CLI-2 · a refusal without a reason has the words of its outcome as one', (t) => {
+  for (const [reason, words] of [
+    ['rateLimited', 'rate limited'],
+    ['slack: notFound', 'slack: notFound'],
+    [undefined, ''],
+  ] as const)
+    t.equal(reasonOf({ status: 'refused', ...(reason === undefined ? {} : { reason }) }), words);
+  t.end();
+});
+
 t.test('CLI-2 · times are told with how long ago or how soon, and spans in their largest unit', (t) => {
   t.equal(moment('2026-03-01T11:55:00.500Z', nowMs), '2026-03-01 11:55:00 UTC, 4m ago');
   t.equal(moment('2026-03-01T12:00:30.000Z', nowMs), '2026-03-01 12:00:30 UTC, in 30s');

@@ -70,7 +70,7 @@ t.test('DLV-7 · DUR-3 · a run is what its deliveries have come to together', (
       ...plainDelivery,
       status,
       target: 'slack',
-      ...(status === 'delivered' ? {} : { reason: 'why' }),
+      ...(status === 'delivered' ? {} : { reason: status === 'unknown' ? 'slack: why' : 'why' }),
     }));
     t.match(withResponses(run, deliveries), expected, statuses.join(', '));
   }

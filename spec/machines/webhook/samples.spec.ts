@@ -84,6 +84,7 @@ t.test('SUB-4 · SRC-1 · each source has samples of two events, which it takes 
         const { headers, body, query } = seal(sample, { secret: given, route: route.route, id });
         const parsed = parseBody(body, headers, route.body);
         if (!parsed.ok) throw new Error(parsed.why);
+        if (name === 'slack') t.match(body, /"channel":"C[A-Z0-9]{8,}"/, 'a channel that an answer can go to');
         const split = route.body.shape === 'each' ? splitItems(parsed, route.body.items) : undefined;
         const payload = (split?.ok === true ? split.items[0] : undefined) ?? parsed.value;
         const request = { headers, body: Buffer.from(body), nowMs, path, query, payload: () => parsed.value };
