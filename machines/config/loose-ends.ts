@@ -68,6 +68,7 @@ export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld)
     ...looseScript(route, world),
     ...looseSkills(route, world),
     ...looseFields(route),
+    ...looseWindow(route),
     ...looseLists(route, world),
     ...looseTarget(route, world),
     ...looseNotice(route, world),
@@ -164,6 +165,14 @@ function looseFields({ filters, deliverTo = [], coalesce }: Route): EntryFinding
     ...deliverTo.flatMap(({ when }, index) => fieldsIn(when, ['deliver', index, 'when'])),
     ...fieldAt(key, ['coalesce', 'key']),
   ];
+}
+
+/** The quiet window restarts with each event, so it is longer than the longest wait only by mistake. */
+function looseWindow({ coalesce }: Route): EntryFinding[] {
+  if (coalesce === undefined || coalesce.windowMs <= coalesce.maxWaitMs) return [];
+  const [window, most] = [coalesce.windowMs / 1_000, coalesce.maxWaitMs / 1_000];
+  const message = `has coalesce.window_seconds ${window} above max_wait_seconds ${most}, after which each batch ends; raise max_wait_seconds`;
+  return [{ path: ['coalesce'], message, code: 'coalesce-window' }];
 }
 
 function fieldsIn(held: Json, path: ConfigPath): EntryFinding[] {

@@ -62,6 +62,7 @@ export function readWebhook(findings: Findings, source: WebhookSource): WebhookR
   }
   if (isNamed) reportKeysOfTheHome(findings, source);
   else reportPublicUrl(findings, { webhook, publicUrl: listener.settings.publicUrl });
+  reportKeysTwice(findings, webhook);
   const own = listener.settings.secret;
   const { host, allowWeakSecrets = false } = source.listener ?? listener.settings;
   reportSecret(findings, source, {
@@ -113,6 +114,15 @@ function reportKeysOfTheHome(findings: Findings, source: WebhookSource): void {
   for (const variable of variablesOfTheHome(source.scope.secrets)) {
     const message = `${variable} takes no effect in a profile: one gateway serves them all; set it in the home's .env`;
     findings.reportOutside(envFileOf(source), { message, code }, 'warning');
+  }
+}
+
+/** Of a key that is set in both places, the one under `extra` counts (ADP-1). */
+function reportKeysTwice(findings: Findings, webhook: JsonObject): void {
+  for (const key of Object.keys(objectAt(webhook, 'extra'))) {
+    if (key === 'extra' || webhook[key] === undefined) continue;
+    const message = `platforms.webhook.${key} takes no effect, because platforms.webhook.extra.${key} is set too; keep one of them`;
+    findings.report({ path: keyPath(key, 'direct'), message, code: 'webhook-key-twice' }, undefined, 'warning');
   }
 }
 

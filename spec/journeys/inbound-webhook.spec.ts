@@ -332,6 +332,7 @@ for (const { front, skip } of fronts) {
       >[];
       const row = rows.find(({ delivery_id }) => delivery_id === 'all3');
       t.match(row, { superseded: 0, events: 3 });
+      t.match((await askCli(['runs', 'list'], home.path)).stdout, / 3 events +\w+/);
       const show = async (shown: typeof row): Promise<string> =>
         (await askCli(['runs', 'show', String(shown?.id)], home.path)).stdout;
       const ofBatch = await show(row);

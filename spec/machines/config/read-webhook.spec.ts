@@ -57,6 +57,11 @@ t.test('ADP-1 · each key stands under extra or beside it, extra wins, and the e
     t.equal(webhook({ extra: { [key]: extra } })[setting], extra, `${key}: under extra`);
     t.equal(webhook({ [key]: direct, extra: { [key]: extra } })[setting], extra, `${key}: extra wins`);
   }
+  const twice = read('platforms: {webhook: {port: 1, routes: {}, extra: {host: localhost, routes: {}}}}').diagnostics;
+  t.same(
+    twice.map(({ code, message }) => [code, /^\S+/.exec(message)?.[0]]),
+    [['webhook-key-twice', 'platforms.webhook.routes']],
+  );
   t.match(webhook({}), { port: 9, secret: 'of-the-environment', enabled: false });
   t.match(
     (webhook({ routes: { a: {} }, extra: { routes: { b: {} } } }).routes as readonly object[]).at(0),
