@@ -14,10 +14,11 @@ import type { HomePaths } from '../../machines/config/profile.ts';
 import { textsOfSecret } from '../../machines/config/route.ts';
 import { isSecretName, type Redactor } from '../observe/redact.ts';
 
-/** One log line per finding, in the format of `config check`. */
+/** One log line per finding, in the format of `config check` without the source line, of which the redactor masks references. */
 export function reportDiagnostics(home: LoadedHome, log: Logger): void {
   for (const found of home.diagnostics) {
-    log.log(found.severity === 'error' ? 'error' : 'warn', printDiagnostic(found), { code: found.code });
+    const message = printDiagnostic({ ...found, sourceLine: '' });
+    log.log(found.severity === 'error' ? 'error' : 'warn', message, { code: found.code });
   }
 }
 

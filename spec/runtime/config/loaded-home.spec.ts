@@ -1,6 +1,11 @@
 import t, { type Test } from 'tap';
 import { loadHome } from '../../../actors/config/load-config.ts';
-import { adapterBlock, createProblemDesk, learnSecrets } from '../../../runtime/config/loaded-home.ts';
+import {
+  adapterBlock,
+  createProblemDesk,
+  learnSecrets,
+  reportDiagnostics,
+} from '../../../runtime/config/loaded-home.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { makeHome } from '../../support/home.ts';
 
@@ -61,6 +66,17 @@ t.test('CLI-5 · CFG-2 · the findings are those of the files as they stand, rea
   t.same(problems.now(), []);
   t.end();
 });
+
+t.test(
+  'OBS-1 · CFG-7 · a finding is one line of the log, without a source line whose references would be masked',
+  (t) => {
+    const lines: unknown[] = [];
+    const home = load(t, 'platforms: {slack: {enabled: true, token: "${UNSET}"}}\n');
+    reportDiagnostics(home, { log: (level: string, message: string) => lines.push([level, message]) } as never);
+    t.match(lines, [['error', /^config\.yaml:1:36: target "slack" .* \[credential-unresolved\]$/]]);
+    t.end();
+  },
+);
 
 t.test('OBS-1 · every secret of a home is learnt', (t) => {
   const redactor = createRedactor();
