@@ -86,6 +86,15 @@ t.test('questions', options, async (t) => {
       await page.keyboard.press('d');
       return (await gateway.approvals()).length === 1 || undefined;
     });
+    await page.keyboard.press('j');
+    const deny = page.locator('.question:not(:has-text("Denied")) button:not(:disabled)').filter({ hasText: /^Deny$/ });
+    await deny.waitFor();
+    for (let times = 0; times < 20; times += 1)
+      await page.evaluate(
+        `document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'd', repeat: true, bubbles: true }))`,
+      );
+    await page.waitForTimeout(300);
+    t.equal((await gateway.approvals()).length, 1, 'a held key answers nothing more');
     await eventually(async () => {
       await page.keyboard.press('j');
       await page.keyboard.press('d');

@@ -10,6 +10,8 @@ import { viewsNow } from '../views.ts';
 import { folded } from './sidebar.tsx';
 
 const placeMs = 1_500;
+/** The keys that repeat while they are held. */
+const moving = /^[jk]$/i;
 
 export interface Openers {
   readonly palette: () => void;
@@ -33,6 +35,8 @@ export function listenToKeys({ palette, sheet }: Openers): () => void {
     if (document.querySelector('dialog[open]') !== null) return;
     const isLetter = event.key.length === 1;
     if (isLetter && !letters.get()) return;
+    // A held key would answer one question after another, and replay an event many times.
+    if (event.repeat && !moving.test(event.key)) return;
     if (act(event)) event.preventDefault();
   }
 
