@@ -58,6 +58,27 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     if (process.env.AGENT_SHOTS !== undefined) await page.screenshot({ path: `${process.env.AGENT_SHOTS}/routes.png` });
   });
 
+  await t.test('INS-2 · a list keeps its filter and its place, and the page itself does not scroll', async (t) => {
+    await goTo(open, '#/routes');
+    await page.setViewportSize({ width: 1280, height: 130 });
+    const list = page.locator('.list .scrolls');
+    await list.evaluate((one) => {
+      one.scrollTop = 20;
+    });
+    t.equal(await page.evaluate('document.documentElement.scrollHeight'), 130);
+    await page.getByLabel('Filter routes').fill('pin');
+    await page.waitForURL(/#\/routes\?q=pin$/);
+    await goTo(open, '#/events');
+    await page.getByRole('heading', { name: 'Events' }).waitFor();
+    await page.goBack();
+    await eventually(async () => (await list.evaluate((one) => one.scrollTop)) === 20 || undefined);
+    t.equal(await page.getByLabel('Filter routes').inputValue(), 'pin');
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.getByLabel('Filter routes').fill('');
+    await goTo(open, '#/routes/default/ping');
+    await page.getByRole('heading', { name: /^ping/ }).waitFor();
+  });
+
   await t.test(
     'SUB-4 · SEC-1 · a test that stops after the checks is answered, and nothing is written or run',
     async (t) => {

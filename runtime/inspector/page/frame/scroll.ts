@@ -7,7 +7,7 @@
 import { useEffect } from 'preact/hooks';
 import type { Place } from '../data/hash.ts';
 
-const scrollers = '.body, .virtual, .rows, .list, .pane';
+const scrollers = '.body, .virtual, .rows, .scrolls, .list, .pane';
 const triesMs = [0, 80, 300, 900];
 
 const tops = new Map<string, number>();

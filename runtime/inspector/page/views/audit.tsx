@@ -4,10 +4,12 @@
  */
 
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { type JsonObject, scalarText } from '../../../../machines/base/json.ts';
 import type { AuditRow } from '../../../control/contract.ts';
+import type { Place } from '../data/hash.ts';
 import { call, useAsked } from '../data/rpc.ts';
+import { useWords } from '../data/use-words.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { SearchField } from '../parts/choice.tsx';
@@ -21,12 +23,12 @@ const againMs = 5_000;
 
 const columns: readonly Column<AuditRow>[] = [
   { title: 'Time', cell: ({ at }) => <Clock at={at} />, width: '12ch' },
-  { title: 'Who', cell: ({ who, from }) => `${who}, ${from}`, width: '16ch' },
+  { title: 'Who', cell: ({ who, from }) => `${who}, ${from}`, width: '16ch', wide: true },
   { title: 'Change', cell: (row) => <Change row={row} /> },
 ];
 
-function Audit(): JSX.Element {
-  const [words, setWords] = useState('');
+function Audit({ place }: { readonly place: Place }): JSX.Element {
+  const [words, setWords] = useWords(place);
   const { asked, again } = useAsked(`audit ${words}`, () => call('audit.list', { limit: mostRows, search: words }));
   useEffect(() => {
     const timer = setInterval(() => {
@@ -58,12 +60,15 @@ function Audit(): JSX.Element {
   );
 }
 
-function Change({ row: { what, on, refused } }: { readonly row: AuditRow }): JSX.Element {
+function Change({ row: { who, from, what, on, refused } }: { readonly row: AuditRow }): JSX.Element {
   const words = onText(on);
   return (
     <>
       {what}
       {words === '' ? null : <span class="muted"> {words}</span>}
+      <div>
+        <span class="only-s muted">{`${who}, ${from}`}</span>
+      </div>
       {refused === undefined ? null : <div>{withCode(`Refused: ${refused}`)}</div>}
     </>
   );

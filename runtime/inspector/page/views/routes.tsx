@@ -14,6 +14,7 @@ import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { useMedia } from '../data/use-media.ts';
+import { useWords } from '../data/use-words.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Clock } from '../parts/basics.tsx';
@@ -33,7 +34,7 @@ const changing = /^(webhookRequest|agentRun|delivery)$/;
 
 function Routes({ place }: { readonly place: Place }): JSX.Element {
   const { asked, again } = useAsked('routes', () => call('webhook.list'));
-  const [words, setWords] = useState('');
+  const [words, setWords] = useWords(place);
   const [isAdding, setAdding] = useState(false);
   useFresh(changing, again);
   const every = asked.kind === 'there' ? asked.value : [];

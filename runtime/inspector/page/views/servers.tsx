@@ -5,7 +5,7 @@
  */
 
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { ServerRow } from '../../../control/contract.ts';
 import { type Command, useCommands } from '../data/commands.ts';
 import { hashOf, type Place } from '../data/hash.ts';
@@ -23,6 +23,7 @@ import {
   serverTabs,
 } from '../data/server-words.ts';
 import { useFresh } from '../data/use-fresh.ts';
+import { useWords } from '../data/use-words.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
 import { StatusMark } from '../parts/chip.tsx';
@@ -40,7 +41,7 @@ function Servers({ place }: { readonly place: Place }): JSX.Element {
   const { chosen, query } = place;
   const { asked, again } = useAsked('servers', () => call('mcp.list'));
   useFresh(changing, again);
-  const [filter, setFilter] = useState('');
+  const [filter, setFilter] = useWords(place);
   const { id, tab } = partsOf(chosen);
   const profile = useProfile();
   const every = asked.kind === 'there' ? asked.value : [];
