@@ -79,6 +79,12 @@ t.test('the events of one daemon', options, async (t) => {
     await page.getByText('"rute:" is no filter; use one of route:').first().waitFor();
     await search(page).fill('');
     await total(page, '121 events');
+    await search(page).pressSequentially('hay ');
+    await total(page, '120 events');
+    await search(page).pressSequentially('7');
+    t.ok(await searchIs(page, 'hay 7'), 'a space stays between two words');
+    await search(page).fill('');
+    await total(page, '121 events');
   });
 
   await t.test('INS-4 · all that match are exported, also those that the list has not loaded', async (t) => {
