@@ -67,7 +67,7 @@ const rooms: readonly Room[] = [
       /^runtime\/inspector\/(page\/|(?:event-)?wire\.ts$)/,
       contract,
       /^machines\/base\/(event-outcome|event-query|json|page-proof|shown-json|status|time-range|waiting)\.ts$/,
-      /^machines\/config\/target-titles\.ts$/,
+      /^machines\/config\/target(?:s|-titles)\.ts$/,
       /^preact(\/(hooks|compat))?$/,
       /^virtual:charts$/,
     ],
@@ -90,7 +90,7 @@ const rooms: readonly Room[] = [
     holds: under('cli/'),
     may: [
       base,
-      /^machines\/config\/(profile|program-variables|nearest|edit|secret-strength|env-file|diagnostic|targets|schema|webhook-settings)\.ts$/,
+      /^machines\/config\/(profile|program-variables|nearest|sources|edit|secret-strength|env-file|diagnostic|targets|schema|webhook-settings)\.ts$/,
       /^machines\/webhook\/samples\.ts$/,
       /^machines\/mcp\/(call-faults|install-link|link-guards|add-server\.machine|elicitation-values|foreign-files|glob|plan-import)\.ts$/,
       /^actors\/(binding|files|socket-place)\.ts$/,

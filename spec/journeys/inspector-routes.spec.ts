@@ -137,10 +137,18 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
   await t.test('SUB-1 · a subscription is made, edited and removed', async (t) => {
     const subscribed = async () => (await gateway.control.ask('webhook.list')).find(({ name }) => name === 'deploys');
     await page.getByRole('button', { name: 'New subscription…' }).click();
-    await page.getByLabel('Name').fill('deploys');
+    await page.getByLabel('Name').fill('ping');
+    await page.getByLabel('Source').selectOption('GitHub');
+    await page.getByLabel('Source').selectOption('Any sender that signs');
+    await page.getByLabel('Deliver to').selectOption('Telegram');
+    await page.getByLabel('Deliver to').selectOption('Log');
+    await page.getByRole('button', { name: 'Create subscription' }).click();
+    await page.getByText('A route of this name exists already').waitFor();
+    await page.locator('[aria-label=Name][aria-invalid=true]:focus').fill('deploys');
     await page.getByLabel('Prompt').fill('Deployed {version}');
     await page.getByRole('button', { name: 'Create subscription' }).click();
     await page.getByText('The secret is shown once').waitFor();
+    await page.getByRole('button', { name: 'Copy Secret' }).waitFor();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('heading', { name: /^deploys/ }).waitFor();
     const file = (): string => readFileSync(join(gateway.home.path, 'webhook_subscriptions.json'), 'utf8');

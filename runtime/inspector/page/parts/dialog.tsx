@@ -24,12 +24,19 @@ export function Dialog(props: DialogProps): JSX.Element {
   const box = useModal();
   const typed = useRef(new Map<EventTarget, { readonly start: string; readonly now: string }>());
   const [isAsking, setAsking] = useState(false);
+  const last = useRef<HTMLElement | undefined>(undefined);
+  // A button that was disabled meanwhile has lost the focus, in which a screen reader reads on.
+  useEffect(() => {
+    if (busy || document.activeElement !== document.body) return;
+    (box.current?.querySelector<HTMLElement>('[aria-invalid=true]') ?? last.current)?.focus();
+  }, [busy]);
   const close = (): void => {
     if (busy) return;
     if (keepsText && [...typed.current.values()].some(({ start, now }) => start !== now)) setAsking(true);
     else onClose();
   };
   const watch = ({ target }: Event): void => {
+    if (target instanceof HTMLElement) last.current = target;
     if (!(target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement)) return;
     const { value: now } = target;
     typed.current.set(target, { start: typed.current.get(target)?.start ?? now, now });

@@ -9,11 +9,13 @@ import type { Json, JsonObject } from '../../../../machines/base/json.ts';
 import type { Result, RouteDetail } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useProfile } from '../data/profile.ts';
-import { call } from '../data/rpc.ts';
-import { Field } from '../parts/choice.tsx';
-import { Code } from '../parts/code.tsx';
+import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { Field, Select } from '../parts/choice.tsx';
+import { CopyBox } from '../parts/copy-box.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { ProfileField, useChange, type Work, WorkDialog } from './work-dialog.tsx';
+
+const namePattern = /^[a-z0-9][a-z0-9_-]*$/;
 
 export interface SubscriptionProps {
   /** The subscription to edit; absent for a new one. */
@@ -33,6 +35,11 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
     deliver: route?.definition.deliver ?? 'log',
   });
   const change = useChange();
+  /** The name that the gateway refused. */
+  const [taken, setTaken] = useState('');
+  const setup = useAsked('setup', () => call('setup.read'));
+  const sources = setup.asked.kind === 'there' ? setup.asked.value.sources : [];
+  const isMisspelt = route === undefined && name !== '' && !namePattern.test(name);
   const [made, setMade] = useState<Result<'webhook.subscribe'>>();
   const shown = useProfile() ?? 'default';
   const [profile, setProfile] = useState(route?.definition.profile ?? shown);
@@ -49,7 +56,12 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
           ...(secret === '' ? {} : { secret }),
           deliver,
         };
-        setMade(await call('webhook.subscribe', { name, profile, record }));
+        const answer = await call('webhook.subscribe', { name, profile, record }).catch((error: unknown) => {
+          if (!/^subscription-(?:static|exists)$/.test(wordsOf(error).code)) throw error;
+          setTaken(name);
+        });
+        if (answer === undefined) return;
+        setMade(answer);
       } else {
         const orNone = (value: Json, isNone: boolean): Json => (isNone ? null : value);
         const record: JsonObject = {
@@ -70,7 +82,7 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
     <WorkDialog
       title={route === undefined ? 'New subscription' : `Edit ${route.name}`}
       yes={route === undefined ? 'Create subscription' : 'Save subscription'}
-      isReady={name !== ''}
+      isReady={name !== '' && !isMisspelt}
       promptHint="A template; empty is the payload."
       {...{ change, work, onClose }}
       onWork={setWork}
@@ -78,13 +90,26 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
     >
       {route === undefined ? (
         <>
-          <Field label="Name" value={name} onInput={setName} hint="Small letters, digits, - and _." />
-          <ProfileField value={profile} onChoose={setProfile} />
           <Field
-            label="Source (optional)"
+            label="Name"
+            value={name}
+            onInput={(next) => {
+              setName(next);
+              setTaken('');
+            }}
+            hint="Small letters, digits, - and _."
+            {...(isMisspelt ? { fault: 'Small letters, digits, - and _, beginning with a letter or digit.' } : {})}
+            {...(name !== '' && taken === name
+              ? { fault: 'A route of this name exists already; choose another name.' }
+              : {})}
+          />
+          <ProfileField value={profile} onChoose={setProfile} />
+          <Select
+            label="Source"
             value={source}
-            onInput={setSource}
-            hint="The provider that sends, such as stripe; empty is any sender that signs."
+            options={[['', 'Any sender that signs'], ...sources.map((one) => [one.name, one.title] as const)]}
+            onChoose={setSource}
+            hint="The provider that sends."
           />
           <Field
             label="Secret (optional)"
@@ -112,9 +137,9 @@ function Made({ made, onClose }: { readonly made: Result<'webhook.subscribe'>; r
         ) : (
           <p>Enter both at the sender. The secret is shown once.</p>
         )}
-        <Code text={made.url} label="URL" />
-        {made.secret === undefined ? null : <Code text={made.secret} label="Secret" />}
-        {made.verify_token === undefined ? null : <Code text={made.verify_token} label="Verify token" />}
+        <CopyBox text={made.url} label="URL" />
+        {made.secret === undefined ? null : <CopyBox text={made.secret} label="Secret" />}
+        {made.verify_token === undefined ? null : <CopyBox text={made.verify_token} label="Verify token" />}
         {made.provider === undefined ? null : (
           <p class="muted">
             {made.provider.title}: {made.provider.page}

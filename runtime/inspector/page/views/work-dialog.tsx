@@ -2,9 +2,11 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { targetTitle } from '../../../../machines/config/target-titles.ts';
+import { canonicalTarget, targetChoices } from '../../../../machines/config/targets.ts';
 import { useCell } from '../data/cell.ts';
 import { profiles } from '../data/live.ts';
-import { wordsOf } from '../data/rpc.ts';
+import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { Field, Select } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
@@ -31,6 +33,8 @@ export interface WorkDialogProps {
 export function WorkDialog(props: WorkDialogProps): JSX.Element {
   const { title, yes, isReady, change, work, promptHint, onWork, onSave, onClose, children } = props;
   const { busy, refused } = change;
+  const targets = useAsked('targets', () => call('deliveries.targets'));
+  const enabled = targets.asked.kind === 'there' ? targets.asked.value.map(({ target }) => target) : [];
   return (
     <Dialog title={title} keepsText busy={busy} onClose={onClose}>
       <WhyNot refused={refused} />
@@ -49,11 +53,12 @@ export function WorkDialog(props: WorkDialogProps): JSX.Element {
           lines={4}
           hint={promptHint}
         />
-        <Field
+        <Select
           label="Deliver to"
           value={work.deliver}
-          onInput={(deliver) => onWork({ ...work, deliver })}
-          hint="A target such as slack, or log."
+          options={targetsWith(work.deliver, enabled).map((name) => [name, targetTitle(name)] as const)}
+          onChoose={(deliver) => onWork({ ...work, deliver })}
+          hint="The enabled ones come first."
         />
         <div class="btns">
           <button type="button" class="btn" disabled={busy} onClick={onClose}>
@@ -66,6 +71,12 @@ export function WorkDialog(props: WorkDialogProps): JSX.Element {
       </form>
     </Dialog>
   );
+}
+
+/** The present target, the log, the enabled targets, then all others. */
+function targetsWith(present: string, enabled: readonly string[]): readonly string[] {
+  const others = ['log', ...enabled, ...targetChoices].filter((name) => name !== canonicalTarget(present));
+  return [...new Set([present, ...others])];
 }
 
 /** The choice of a profile, if several are served. */
