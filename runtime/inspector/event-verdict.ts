@@ -1,6 +1,6 @@
 /**
- * Formats the outcome of an event as one sentence with its reason, and what happened on the way as a second one. Only a
- * refusal names a command; for everything else the page has a button. Times are in ISO 8601; the page shows them in its own
+ * Formats the outcome of an event as one sentence with its reason, and what happened on the way as a second one. Only what
+ * the page has no button for names a command. Times are in ISO 8601; the page shows them in its own
  * time zone. Pure.
  * @see INS-4 in docs/specification.md
  */
@@ -25,17 +25,44 @@ const passedOver: ReadonlySet<OutcomeKind> = new Set([
   'handshake',
 ]);
 
+/** The remedies whose command the page replaces: it leads to the route, and replays by a button. */
+const cures: Partial<Record<OutcomeKind, string>> = {
+  tooLarge: 'Raise `platforms.webhook.max_body_bytes` in `config.yaml`.',
+  unknownRoute: 'Compare the URL at the sender with those of the routes, or add a route.',
+  routeDisabled: 'It can be enabled on its page.',
+  rateLimited:
+    'The sender may try again after Retry-After; if it should not have to, raise `platforms.webhook.rate_limit` in `config.yaml`.',
+  badSignature:
+    'Give the sender the route’s secret and a scheme that the gateway knows; clocks may differ by 300 s at most.',
+  ignoredEvent: 'Add the event to `events` of the route to take it.',
+  ignoredFilter: 'Change `filters` of the route if it should have passed.',
+  ignoredScript: 'Run the script of the route with this payload to see why.',
+  ignoredScriptFailed: 'Correct the script of the route; then replay the event.',
+};
+
+/** The outcomes that the page of the route explains or changes. */
+const ofRoute: ReadonlySet<OutcomeKind> = new Set([
+  'routeDisabled',
+  'rateLimited',
+  'badSignature',
+  'ignoredEvent',
+  'ignoredFilter',
+  'ignoredScript',
+  'ignoredScriptFailed',
+]);
+
 export function eventVerdict(sources: StorySources): Verdict {
   const { event } = sources;
   const outcome = outcomeOf(event);
   const refusal = outcome === undefined ? undefined : refusals[outcome];
   if (outcome !== undefined && refusal !== undefined && outcome !== 'deliveryFailed') {
     const text = `${withReason(refusal[0], event.reason)}${alikeWords(sources, iso)}`;
-    return {
-      tone: passedOver.has(outcome) ? 'ended' : 'failed',
-      text,
-      detail: refusalCure(outcome, event),
-    };
+    const tone = passedOver.has(outcome) ? 'ended' : 'failed';
+    const detail = cures[outcome] ?? refusalCure(outcome, event);
+    if (outcome === 'unknownRoute') return { tone, text, detail, place: 'routes' };
+    return ofRoute.has(outcome)
+      ? { tone, text, detail, place: `routes/${event.profile}/${event.route}` }
+      : { tone, text, detail };
   }
   return { ...sentenceOf(sources), detail: detailOf(sources) };
 }

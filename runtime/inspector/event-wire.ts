@@ -55,6 +55,8 @@ export interface Verdict {
   readonly text: string;
   /** What happened on the way, or what follows; may be empty. */
   readonly detail: string;
+  /** The place on the page where the cause is shown or changed, such as `routes/default/ci`. */
+  readonly place?: string;
 }
 
 export interface Payload {

@@ -132,6 +132,8 @@ t.test('an event opened, through the control socket', async (t) => {
     t.match(event.verdict, {
       tone: 'ended',
       text: /Ignored: a filter does not hold: action equals "opened" saw "closed"/,
+      detail: 'Change `filters` of the route if it should have passed.',
+      place: 'routes/default/reviews',
     });
     t.match(event.checks.at(-1), { name: 'event type and filters', result: 'failed', detail: /saw "closed"/ });
     t.same(event.answer, { status: 200, body: '{"status":"ignored","reason":"filter","route":"reviews"}' });

@@ -11,7 +11,7 @@ import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { useCommands } from '../data/commands.ts';
 import { formatTook, withLocalTimes } from '../data/format.ts';
-import { hashOf } from '../data/hash.ts';
+import { hashOf, hashTo } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { go, place } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
@@ -178,6 +178,7 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
         tone={tone}
         title={withLocalTimes(event.verdict.text, Date.now())}
         {...(event.verdict.detail === '' ? {} : { more: withCode(withLocalTimes(event.verdict.detail, Date.now())) })}
+        {...(event.verdict.place === undefined ? {} : { buttons: <RouteLink place={event.verdict.place} /> })}
       />
       {(event.findings ?? []).map(({ text }) => (
         <p key={text} class="muted">
@@ -203,6 +204,14 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
         </Confirm>
       ) : null}
     </>
+  );
+}
+
+function RouteLink({ place: named }: { readonly place: string }): JSX.Element {
+  return (
+    <a class="btn" href={hashTo(named)}>
+      {named === 'routes' ? 'Show the routes' : 'Open the route'}
+    </a>
   );
 }
 
