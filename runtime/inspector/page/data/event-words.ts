@@ -94,9 +94,10 @@ export function keyOfRow({ key, alike }: EventFound): string {
   return alike?.first_key ?? key;
 }
 
-const shortId = 8;
+const fitting = 10;
 
-/** Returns the beginning of an id, which the search accepts as `id:`. */
+/** Returns the part of an id that differs between events: the beginning of a UUID, the time of a firing, else both ends. */
 export function shortIdOf(id: string): string {
-  return id.length <= shortId + 2 ? id : id.slice(0, shortId);
+  const [, unique] = /^([0-9a-f]{8})-/i.exec(id) ?? /^cron-[0-9a-f]+-(\w{9})/.exec(id) ?? [];
+  return unique ?? (id.length <= fitting ? id : `${id.slice(0, 4)}…${id.slice(-5)}`);
 }
