@@ -7,6 +7,7 @@ import {
   chromiumPath,
   clippedParts,
   goTo,
+  holdAnswer,
   linkOf,
   noChromium,
   openBrowser,
@@ -94,7 +95,12 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     t.match(await tagOf('write_note').innerText(), /asks first/);
     await dialog.getByLabel('Offer write_note').uncheck();
 
+    const letAnswer = await holdAnswer(open, 'mcp.add');
     await dialog.getByRole('button', { name: 'Add server' }).click();
+    await dialog.getByRole('button', { name: 'Adding…' }).waitFor();
+    await page.keyboard.press('Escape');
+    t.ok(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled(), 'the sheet stays while it is written');
+    await letAnswer();
 
     await page.getByRole('heading', { name: 'reports' }).waitFor();
     await gateway.reaches('reports', 'connected');

@@ -24,11 +24,13 @@ type Step =
 export function AddByLink({
   link,
   choice,
+  onBusy,
   onClose,
 }: {
   readonly link: string;
   /** The other ways to add a server. */
   readonly choice: JSX.Element;
+  readonly onBusy: (isBusy: boolean) => void;
   readonly onClose: () => void;
 }): JSX.Element {
   const [url, setUrl] = useState(link);
@@ -37,6 +39,7 @@ export function AddByLink({
   const lastChosen = useRef(profile);
   const [step, setStep] = useState<Step>({ kind: 'pasting', why: '' });
   const [busy, setBusy] = useState(false);
+  useEffect(() => onBusy(busy), [busy]);
 
   /** Reads a link for a profile; undefined for an invalid link, for which it shows the reason. */
   async function readingOf(from: string, chosen: string): Promise<LinkReading | undefined> {
@@ -112,7 +115,7 @@ export function AddByLink({
         </div>
         <footer>
           <span class="hint grow">Nothing is written before you add it.</span>
-          <button type="button" class="btn tall" onClick={onClose}>
+          <button type="button" class="btn tall" disabled={busy} onClick={onClose}>
             Cancel
           </button>
           <button type="submit" class="btn primary tall" disabled={busy || url.trim() === ''}>
@@ -167,7 +170,7 @@ export function AddByLink({
       </div>
       <footer>
         <span class="grow" />
-        <button type="button" class="btn tall" onClick={onClose}>
+        <button type="button" class="btn tall" disabled={busy} onClick={onClose}>
           Cancel
         </button>
         <button

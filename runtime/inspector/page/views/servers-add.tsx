@@ -5,7 +5,7 @@
  */
 
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { JsonObject } from '../../../../machines/base/json.ts';
 import type { ProbeReport, ServerDetail } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
@@ -48,6 +48,8 @@ export function AddSheet({
   readonly onClose: () => void;
 }): JSX.Element {
   const [kind, setKind] = useState<Kind>(kinds.find(([name]) => name === first)?.[0] ?? 'command');
+  /** Whether the server is being written; closing would then hide the outcome. */
+  const [isWriting, setWriting] = useState(false);
   const choice = (
     <div class="field">
       <span>How is it reached?</span>
@@ -57,13 +59,13 @@ export function AddSheet({
     </div>
   );
   return (
-    <Dialog title="Add server" sheet keepsText onClose={onClose}>
+    <Dialog title="Add server" sheet keepsText busy={isWriting} onClose={onClose}>
       {kind === 'link' ? (
-        <AddByLink link={link} choice={choice} onClose={onClose} />
+        <AddByLink link={link} choice={choice} onBusy={setWriting} onClose={onClose} />
       ) : kind === 'import' ? (
-        <ImportServers choice={choice} onClose={onClose} />
+        <ImportServers choice={choice} onBusy={setWriting} onClose={onClose} />
       ) : (
-        <Typed key="typed" kind={kind} choice={choice} onClose={onClose} />
+        <Typed key="typed" kind={kind} choice={choice} onBusy={setWriting} onClose={onClose} />
       )}
     </Dialog>
   );
@@ -80,10 +82,12 @@ const nothing: Answered = { faults: {} };
 function Typed({
   kind,
   choice,
+  onBusy,
   onClose,
 }: {
   readonly kind: 'command' | 'url';
   readonly choice: JSX.Element;
+  readonly onBusy: (isBusy: boolean) => void;
   readonly onClose: () => void;
 }): JSX.Element {
   const [typed, setTyped] = useState(emptyForm);
@@ -92,6 +96,15 @@ function Typed({
   const served = profiles.asked.kind === 'there' ? profiles.asked.value.profiles : [];
   const form = { ...typed, kind };
   const work = useWork();
+  const isWriting = work.busy !== '' && work.busy !== 'Test';
+  useEffect(() => onBusy(isWriting), [isWriting]);
+  const isClosed = useRef(false);
+  useEffect(
+    () => () => {
+      isClosed.current = true;
+    },
+    [],
+  );
   const read = (): { entry: JsonObject } | undefined => {
     const found = entryOfForm(form);
     if ('entry' in found) return found;
@@ -108,6 +121,8 @@ function Typed({
     });
   const add = async (isOff: boolean): Promise<void> => {
     const report = isOff ? undefined : (work.reportOf(form) ?? (await test()));
+    // Closing the sheet during the test cancels what was to follow it.
+    if (isClosed.current) return;
     if (!isOff && (report === undefined || (!report.ok && report.needs_login !== true))) return;
     await work.run(isOff ? addOff : 'Add server', async () => {
       const found = read();
@@ -152,7 +167,7 @@ function Typed({
       </div>
       <footer>
         <span class="hint grow">Nothing is written before you add it.</span>
-        <button type="button" class="btn tall" onClick={onClose}>
+        <button type="button" class="btn tall" disabled={isWriting} onClick={onClose}>
           Cancel
         </button>
         <button type="button" class="btn tall" disabled={work.busy !== ''} onClick={() => void test()}>

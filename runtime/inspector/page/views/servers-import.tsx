@@ -1,7 +1,7 @@
 /** Servers of other agent programs, each with what a person should check before adding it. @see INS-4 and SEC-2 */
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { ImportableServer } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { joinCommandLine } from '../data/command-line.ts';
@@ -14,14 +14,17 @@ import { Answer, Empty, Tag } from '../parts/panel.tsx';
 
 export function ImportServers({
   choice,
+  onBusy,
   onClose,
 }: {
   readonly choice: JSX.Element;
+  readonly onBusy: (isBusy: boolean) => void;
   readonly onClose: () => void;
 }): JSX.Element {
   const { asked, again } = useAsked('importable', () => call('mcp.importable', {}));
   const [chosen, choose] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
+  useEffect(() => onBusy(busy), [busy]);
   const [refused, setRefused] = useState<{ readonly why: string; readonly code: string }>();
   const yes = chosen.length === 0 ? 'Add servers' : `Add ${counted(chosen.length, 'server')}`;
 
@@ -86,7 +89,7 @@ export function ImportServers({
       </div>
       <footer>
         <span class="hint grow">Secrets go to .env, config.yaml gets references.</span>
-        <button type="button" class="btn tall" onClick={onClose}>
+        <button type="button" class="btn tall" disabled={busy} onClick={onClose}>
           Cancel
         </button>
         <button type="submit" class="btn primary tall" disabled={busy || chosen.length === 0}>
