@@ -222,6 +222,12 @@ t.test('the events of one daemon', options, async (t) => {
       await page.setViewportSize({ width, height: 800 });
       t.same(await clippedParts(open), [], `${width} px`);
     }
+    await page.setViewportSize({ width: 720, height: 450 });
+    t.ok(((await page.locator('.events-list .virtual').boundingBox())?.height ?? 0) >= 240, 'rows have room at 200 %');
+    await page.emulateMedia({ forcedColors: 'active' });
+    await page.evaluate('document.activeElement.blur()');
+    const outline = "getComputedStyle(document.querySelector('.seg [aria-pressed=true]')).outlineStyle";
+    t.equal(await page.evaluate(outline), 'solid', 'what is chosen is marked');
     t.same(open.complaints, []);
   });
   await open.context.close();
