@@ -10,7 +10,7 @@ import { curlCommand } from '../../machines/webhook/curl.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import type { ReplayChanges } from '../webhook/replay.ts';
 import { type CommandHost, type Commands, daemonOf, ofDaemon, optionalText, refuse, textOf } from './command.ts';
-import type { EventChoice } from './contract.ts';
+import type { EventChoice, HistoryDetail } from './contract.ts';
 import { choiceOf, formatChoice } from './event-choice.ts';
 import { type HomeDesk, knownRouteOf, profileOf, readDesk, routeUrl } from './home-view.ts';
 import { findingsOf } from './webhook-doctor.ts';
@@ -35,11 +35,9 @@ export const openedEventCommands = {
     run: async (params, host) => {
       const id = textOf(params, 'id');
       const choice = choiceOf(params);
-      const daemon = daemonOf(host);
-      const record = (await daemon.delivery(id, choice))?.record;
-      if (record === undefined || record.body === '') {
-        return refuse('delivery-unknown', `no delivery ${formatChoice(id, choice)} is in the history with its body`);
-      }
+      const found = await daemonOf(host).delivery(id, choice);
+      const record = found?.record;
+      if (record === undefined || record.body === '') return withoutBody(found, id, choice);
       return { curl: curlOf(record, host) };
     },
   },
@@ -48,11 +46,23 @@ export const openedEventCommands = {
     const id = textOf(params, 'id');
     const choice = choiceOf(params);
     const answer = await daemon.replay(id, choice, changesOf(params));
-    return (
-      answer ?? refuse('delivery-unknown', `no delivery ${formatChoice(id, choice)} is in the history with its body`)
-    );
+    return answer ?? withoutBody(await daemon.delivery(id, choice), id, choice);
   }),
 } satisfies Partial<Commands>;
+
+/** Refuses what needs the payload of an event that has none: which event is meant, why, and what helps. */
+function withoutBody(found: HistoryDetail | undefined, id: string, choice: EventChoice): never {
+  if (found === undefined)
+    return refuse('delivery-unknown', `no delivery ${formatChoice(id, choice)} is in the history`);
+  const { delivery_id: meant, route, profile } = found;
+  const job = /^cron\/(.+)$/.exec(route)?.[1];
+  const named = profile === 'default' ? job : `${job} --profile ${profile}`;
+  const why =
+    job === undefined
+      ? 'its request was refused or is too old, and its body was not kept; the sender can send it again'
+      : `it is a firing of the cron job ${job}, which \`agent cron run ${named}\` fires again`;
+  return refuse('delivery-unknown', `${meant} has no payload: ${why}`);
+}
 
 function unknownEvent(id: string, choice: EventChoice, host: CommandHost): never {
   const days = Math.round((deskOf(host).home.main.settings.gateway.history.maxAgeMs ?? 0) / 86_400_000);

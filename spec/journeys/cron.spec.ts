@@ -55,6 +55,10 @@ t.test('CRN-1 · INS-1 · CON-4 · a job is fired when it is due and can be seen
   );
   t.match(await cliJson(home.path, 'gateway', 'status'), { actors: { cronJob: 1 } });
   t.match(await cliJson(home.path, 'runs', 'list', '--route', 'cron/digest'), [{ status: 'delivered' }]);
+  t.match(await askCli(['events', 'replay', 'latest'], home.path), {
+    code: 1,
+    stderr: /cron-.* has no payload: it is a firing of the cron job digest, which `agent cron run digest` fires again/,
+  });
 });
 
 t.test('CRN-2 · DUR-2 · schedule, webhook and hand fire one job; a paused or disabled one is dropped', async (t) => {
