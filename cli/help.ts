@@ -44,6 +44,10 @@ function groupHelp(path: readonly string[], group: readonly CliCommand[], screen
     ...title,
     '',
     ...section('Commands', rowLines(rows, screen, begins), screen),
+    // A command that is the name of its group, such as `agent inspect`, has no page of its own.
+    ...(exact === undefined || exact.flags.length === 0
+      ? []
+      : section(`Flags of agent ${path.join(' ')}`, rowLines(exact.flags.map(flagRow), screen), screen)),
     ...section('Flags of every command', rowLines(globalFlags.map(flagRow), screen), screen),
     ...(whole ? section('Exit codes', rowLines(exits, screen), screen) : []),
     `Read on: agent help ${whole ? '<command>' : `${path.join(' ')} <command>`}`,

@@ -51,6 +51,10 @@ async function candidates(
   const { names, before, words: further } = expected;
   if (names === 'folder') return 'folders';
   if (names === 'shell') return [...completionScripts.keys()].map((word) => ({ word, help: '' }));
+  if (names === 'source') {
+    const { sources } = await import('../../machines/config/sources.ts');
+    return Object.entries(sources).map(([word, { title }]) => ({ word: `${before}${word}`, help: title }));
+  }
   if (names === 'target') {
     const { targetChoices } = await import('../../machines/config/targets.ts');
     return targetChoices.map((word) => ({ word: `${before}${word}`, help: '' }));

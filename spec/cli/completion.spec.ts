@@ -39,6 +39,7 @@ t.test('CLI-2 · completion takes names from the living gateway, and is silent w
       ['github', 'mine'],
     ],
     [['webhook', 'test', 'mine', '--sample', 'github:pull'], ['github:pull_request.opened']],
+    [['webhook', 'subscribe', 'x', '--source', 'str'], ['stripe']],
     [['cron', 'add', 'x', '@daily', '--deliver', 'sla'], ['slack']],
     [
       ['webhook', 'show', '--profile', ''],

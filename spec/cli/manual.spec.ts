@@ -39,10 +39,9 @@ t.test('CLI-2 · help tells synopsis, flags, examples and exit codes, and fits i
       // Examples can be copied, so they are never broken.
       const long = text.split('\n').filter((line) => line.length > Math.min(columns, 100) && !/^ {2}agent /.test(line));
       t.same(long, [], `${path.join(' ')} at ${columns}`);
-      if (groupOf(path).length === 1) {
+      for (const { name } of flags) t.match(text, `--${name}`, path.join(' '));
+      if (groupOf(path).length === 1)
         t.match(text, /^Usage: agent [\s\S]*Flags:[\s\S]*Examples:[\s\S]*Exit codes:[\s\S]*AGENT_HOME/);
-        for (const { name } of flags) t.match(text, `--${name}`);
-      }
     }
   }
   const coloured = helpOn(['webhook', 'show'], { columns: 80, coloured: true });
