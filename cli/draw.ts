@@ -68,6 +68,9 @@ export function styleOf(tags: readonly string[]): Style {
   return tags.includes('working') ? 'cyan' : 'bold';
 }
 
+/** A shorter name identifies nothing. */
+const leastName = 16;
+
 export interface TreeSource {
   readonly rows: readonly ActorRow[];
   /** Children of a pool that are not among the rows. */
@@ -86,7 +89,8 @@ export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): string
   const questions = runsAtQuestions(rows);
   const lines: string[] = [];
   const draw = (row: ActorRow, first: string, rest: string): void => {
-    lines.push(line(out, [[first, 'dim'], ...rowPieces(row, questions.get(row.id), nowMs)]));
+    const room = out.isTerminal ? out.columns - widthOf(first) : Number.POSITIVE_INFINITY;
+    lines.push(line(out, [[first, 'dim'], ...rowPieces(row, { question: questions.get(row.id), nowMs, room })]));
     const below = children.get(row.id) ?? [];
     const beyond = more[row.id] ?? 0;
     below.forEach((child, index) => {
@@ -99,7 +103,11 @@ export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): string
   return lines;
 }
 
-function rowPieces(row: ActorRow, question: string | undefined, nowMs: number): Piece[] {
+/** @param room the columns that are left for the row, of which a long name leaves enough for the state */
+function rowPieces(
+  row: ActorRow,
+  { question, nowMs, room }: { readonly question: string | undefined; readonly nowMs: number; readonly room: number },
+): Piece[] {
   const { id, machine, state, since, why, meta = {} } = row;
   const style = styleOf(question === undefined ? row.tags : ['needsUser']);
   const isPool = machine.endsWith('Pool');
@@ -114,11 +122,13 @@ function rowPieces(row: ActorRow, question: string | undefined, nowMs: number): 
   const age = ago(new Date(since).toISOString(), nowMs);
   // A connection's name already includes its server.
   const { server, ...others } = meta;
+  const words = oneLine(shownState(state, question));
+  const longest = Math.max(leastName, room - widthOf(words) - widthOf(age) - 5);
   const facts = factsText(name.endsWith(`/${server ?? ''}`) ? others : meta);
   return [
-    [name],
+    [cutTo(name, longest)],
     ['  '],
-    [oneLine(shownState(state, question)), style],
+    [words, style],
     [`  ${age}`, 'dim'],
     ...(facts === '' ? [] : [[`  ${facts}`, 'dim'] as Piece]),
     ...(why === undefined ? [] : [[`  ${oneLine(why)}`, style === 'red' ? 'red' : 'yellow'] as Piece]),

@@ -49,6 +49,11 @@ t.test('INS-2 · the tree fits the terminal, and is whole on a pipe', (t) => {
   const source = { rows, more: { 'servers/connections': 2 }, nowMs: 61_000 };
   for (const columns of [40, 80, 200])
     for (const one of drawTree(output(columns), source)) t.ok(one.length <= columns, `${columns}: ${one}`);
+  t.match(
+    drawTree(output(80), source).join('\n'),
+    /g{9}… {2}pending {2}1m…$/m,
+    'a long name leaves room for its state',
+  );
   const whole = drawTree(output(80, false, false), source).join('\n');
   t.match(whole, /^├─ connections {2}3$/m);
   t.match(whole, /connections\/files {2}backingOff {2}1m {2}attempt 3 {2}mcp server "files": cannot/);
