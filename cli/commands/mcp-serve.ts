@@ -17,6 +17,7 @@ import type { ExitCode } from '../context.ts';
 import { type CommandContext, textFlag } from '../context.ts';
 import { serveOffers } from '../serve/offers.ts';
 import { serveTools } from '../serve/tools.ts';
+import { oneLine } from '../terminal.ts';
 import { version } from '../version.ts';
 import { profileOf } from './mcp.ts';
 
@@ -54,7 +55,9 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
   const watch = async (client: ControlClient): Promise<void> => {
     client.onNotification(announceChange);
     try {
-      await client.ask('mcp.watch', bounds);
+      const { unknown_toolsets: unknown = [] } = await client.ask('mcp.watch', bounds);
+      for (const name of unknown)
+        context.out.complain(`agent: --toolsets: no toolset or server is named "${oneLine(name)}" now\n`);
     } catch (thrown) {
       client.close();
       throw thrown;

@@ -214,7 +214,11 @@ export interface Contract {
     result: ProbeReport;
   };
   'mcp.tools': { params: Caller & { readonly server?: string }; result: readonly ToolRow[] };
-  'mcp.watch': { params: Caller; result: { readonly watching: string } };
+  'mcp.watch': {
+    params: Caller;
+    /** `unknown_toolsets`: those of the parameters that do not exist now. */
+    result: { readonly watching: string; readonly unknown_toolsets?: readonly string[] };
+  };
   'overview.read': { params: InProfile & { readonly range?: NamedRange }; result: Overview };
   'overview.watch': {
     params: InProfile & { readonly range?: NamedRange };

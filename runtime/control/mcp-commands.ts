@@ -6,7 +6,7 @@
 import { loadHome, readEntry } from '../../actors/config/load-config.ts';
 import { changedEntry } from '../../actors/config/server-entries.ts';
 import { createCredentials } from '../../actors/oauth/credentials.store.ts';
-import { type ServerTool, serversOf, toolFilter } from '../../machines/agent/toolset.ts';
+import { type ServerTool, serversOf, toolFilter, unknownToolsets } from '../../machines/agent/toolset.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { carriedTraceparent } from '../../machines/base/traceparent.ts';
@@ -100,7 +100,8 @@ export const mcpCommands = {
         for (const list of lists) peer.notify(`mcp.${list}Changed`, {});
       };
       peer.onEnd(mcp.onListsChanged(profile, tell));
-      return Promise.resolve({ watching: profile });
+      const unknown = unknownIn(params, profile, mcp);
+      return Promise.resolve({ watching: profile, ...(unknown.length === 0 ? {} : { unknown_toolsets: unknown }) });
     },
   },
 
@@ -206,6 +207,14 @@ function filtersOf(params: JsonObject): readonly ((tool: ServerTool) => boolean)
     ...(asked === undefined ? [] : [toolFilter(splitGlobs(asked))]),
     ...(lent === undefined ? [] : [toolFilter(lent)]),
   ];
+}
+
+/** The requested toolsets that do not exist. A run does not learn which servers exist. */
+function unknownIn(params: JsonObject, profile: string, mcp: McpView): readonly string[] {
+  const asked = optionalText(params, 'toolsets');
+  if (asked === undefined || lentIn(params) !== undefined) return [];
+  const servers = mcp.list().flatMap((row) => (row.profile === profile ? [row.name] : []));
+  return unknownToolsets(splitGlobs(asked), servers);
 }
 
 /** The toolsets of the calling run; undefined outside of a run. */

@@ -116,7 +116,12 @@ t.test('CON-4 · CLI-5 · a caller that is bound to toolsets sees and calls thos
       called.push(request);
       return Promise.resolve({ kind: 'fault', fault: { code: 'cancelled', message: '' } });
     },
+    onListsChanged: () => () => {},
+    list: () => [{ name: 'files', profile: 'default' }] as never,
   });
+  const nope = 'mcp-files,web,mcp-nope,mcp-n*';
+  t.same(await run('mcp.watch', { toolsets: nope }), { watching: 'default', unknown_toolsets: ['mcp-nope'] });
+  t.same(await run('mcp.watch', { toolsets: nope, lent: ['mcp-files'] }), { watching: 'default' }, 'no word to a run');
   const namesOf = async (params: JsonObject): Promise<unknown> =>
     ((await run('mcp.tools', params)) as readonly JsonObject[]).map(({ name }) => name);
   t.same(await namesOf({}), ['mcp__notes__read', 'mcp__notes__write', 'mcp__files__read']);
