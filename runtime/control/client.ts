@@ -154,7 +154,8 @@ function clientOf(socket: Socket, always: JsonObject, silentMs: number): Control
       clearInterval(watch);
       socket.end();
       // A gateway that hangs never ends its side.
-      socket.unref();
+      const limit = setTimeout(() => socket.destroy(), silentMs);
+      socket.once('close', () => clearTimeout(limit));
     },
   };
 }

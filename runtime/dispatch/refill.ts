@@ -5,6 +5,7 @@
  * @see DIS-3, DLV-4 and DUR-1 in docs/specification.md
  */
 
+import { causeOf } from '../../machines/base/fault.ts';
 import type { Every } from '../system/ticks.ts';
 import { createTurns } from '../system/turns.ts';
 import { leaveDeliveries } from './leave-waiting.ts';
@@ -54,8 +55,13 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
   /** The life of the session at the last check; if it has changed, other gateways may have taken work since. */
   let lookedAs: string | undefined;
 
-  // After a failed check the next one follows in a few seconds.
-  const inTurn = createTurns((thrown) => tellUnforeseen(resume.log, 'the work that waits on disk', thrown));
+  /** Why the last check failed. The next one follows within seconds, and a database may be away for hours. */
+  let failure: string | undefined;
+  const inTurn = createTurns((thrown) => {
+    const why = causeOf(thrown);
+    if (why !== failure) tellUnforeseen(resume.log, 'the work that waits on disk', thrown);
+    failure = why;
+  });
 
   async function recover(): Promise<void> {
     isOwed = true;
@@ -87,10 +93,14 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     looking = true;
     isMissed = false;
     void inTurn(() =>
-      look().finally(() => {
-        looking = false;
-        if (isMissed) lookOnce();
-      }),
+      look()
+        .then(() => {
+          failure = undefined;
+        })
+        .finally(() => {
+          looking = false;
+          if (isMissed) lookOnce();
+        }),
     );
   }
 

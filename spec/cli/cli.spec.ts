@@ -171,7 +171,7 @@ t.test('CLI-1 · HOME-4 · setup by flags keeps the comments and puts the secret
     readFileSync(`${home.path}/config.yaml`, 'utf8'),
     /^# mine\nagent: \{\} # kept\nplatforms:\n {2}webhook:\n {4}enabled: true\n {4}extra:\n {6}host: 127\.0\.0\.1\n {6}port: 0\n/,
   );
-  t.match(readFileSync(`${home.path}/.env`, 'utf8'), /^KEEP=1\nWEBHOOK_SECRET="[0-9a-f]{64}"\n$/);
+  t.match(readFileSync(`${home.path}/.env`, 'utf8'), /^KEEP=1\nWEBHOOK_SECRET=[0-9a-f]{64}\n$/);
   const started = await runCli(['gateway'], home.path);
   t.equal(started.code, 0, started.stderr);
   t.match(started.stdout, /listens on http:\/\/127\.0\.0\.1:\d+/);

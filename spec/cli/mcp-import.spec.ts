@@ -74,7 +74,7 @@ t.test('CLI-5 · HOME-3 · HOME-4 · import keeps comments, overwrites no name, 
       Authorization: Bearer \${DOCS_TOKEN}
 `,
   );
-  t.equal(read('.env'), `GITHUB_TOKEN="${token}"\n`);
+  t.equal(read('.env'), `GITHUB_TOKEN=${token}\n`);
   t.equal(statSync(`${home}/.env`).mode & 0o777, 0o600);
 
   const again = await agent('mcp', 'import', '--yes', '--rename', '--from', 'claude-code', '--json');
@@ -293,7 +293,7 @@ t.test('SEC-2 · CLI-5 · a checkout’s secret never becomes the value of a var
   const { status, stderr } = agent('--all', '--yes', '--project');
   t.equal(status, 0, stderr);
   t.match(read('config.yaml'), 'Token: ${MCP_GITHUB_TOKEN_2}');
-  t.equal(read('.env'), `${secrets}MCP_GITHUB_TOKEN_2="attackers-value-123"\n`);
+  t.equal(read('.env'), `${secrets}MCP_GITHUB_TOKEN_2=attackers-value-123\n`);
   t.end();
 });
 

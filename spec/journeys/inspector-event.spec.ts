@@ -50,7 +50,7 @@ function configOf({ base }: FakePlatform): JsonObject {
               deliver_only: true,
               deliver: [{ to: 'slack', extra: { chat_id: slackApi.chat ?? '' } }],
             },
-            batches: { coalesce: { key: 'environment', window_seconds: 600 }, prompt: 'Deployed', deliver: 'log' },
+            batches: { coalesce: { key: 'environment', window_seconds: 300 }, prompt: 'Deployed', deliver: 'log' },
           },
         },
       },

@@ -18,7 +18,7 @@ import { postSigned } from '../support/sign.ts';
 
 const routes = {
   ping: { prompt: 'x', deliver: 'log' },
-  builds: { prompt: 'x', deliver: 'log', coalesce: { key: 'branch', window_seconds: 600 } },
+  builds: { prompt: 'x', deliver: 'log', coalesce: { key: 'branch', window_seconds: 300 } },
 };
 const options = chromiumPath === undefined ? { skip: noChromium } : { skip: withoutPostgres };
 

@@ -107,7 +107,7 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     for (const one of config.split('\n').filter(Boolean)) t.ok(textOf(gateway).includes(one), one);
     t.match(textOf(gateway), /REPORTS_TOKEN: \$\{REPORTS_TOKEN\}/);
     t.match(textOf(gateway), /trust: untrusted/);
-    t.equal(textOf(gateway, '.env'), `REPORTS_TOKEN="${secret}"\n`);
+    t.equal(textOf(gateway, '.env'), `REPORTS_TOKEN=${secret}\n`);
     t.notOk(
       (await gateway.tools('reports')).some(({ tool }) => tool === 'write_note'),
       'it is not offered',

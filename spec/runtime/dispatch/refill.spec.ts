@@ -200,7 +200,7 @@ t.test(
   },
 );
 
-t.test('INS-1 · a look that falls over something is told, and the next one goes on', async (t) => {
+t.test('INS-1 · OBS-1 · a look that falls over something is told once, and the next one goes on', async (t) => {
   const it = await openRefill({ most: 10 });
   await it.keeper.commit([
     { kind: 'put', collection: 'runs', key: 'late', value: run as unknown as JsonObject, dueAtMs: 1 },
@@ -208,8 +208,14 @@ t.test('INS-1 · a look that falls over something is told, and the next one goes
   it.breakNextTake(new TypeError('a flaw'));
   await it.tick();
   t.same([it.told, it.living()], [['the work that waits on disk: a flaw'], 0]);
+  it.breakNextTake(new TypeError('a flaw'));
+  await it.tick();
+  t.equal(it.told.length, 1, 'the same once more is not');
   await it.tick();
   t.ok(it.runs.living('late'));
+  it.breakNextTake(new TypeError('a flaw'));
+  await it.tick();
+  t.equal(it.told.length, 2, 'a look that went well was between');
 });
 
 t.test('DUR-1 · COA-3 · a recovery that falls over something is made again by the next look, bursts too', async (t) => {

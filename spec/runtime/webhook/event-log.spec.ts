@@ -246,7 +246,7 @@ t.test('OBS-1 · a request that is refused unread tells the id by which its send
   const { decisions, lines } = await stage();
   const { route: _, profile: __, event: ___, deliveryId: ____, scheme: _____, ...unread } = known;
   decisions.decided({ ...unread, outcome: { kind: 'unknownRoute' } }, live({ 'x-github-delivery': 'theirs' }));
-  decisions.decided({ ...unread, id: 'k2', outcome: { kind: 'tooLarge' } }, live({ 'webhook-id': 'x'.repeat(9_000) }));
+  decisions.decided({ ...unread, id: 'k2', outcome: { kind: 'tooLarge' } }, live({ 'webhook-id': 'x'.repeat(900) }));
   decisions.decided({ ...unread, id: 'k3', outcome: { kind: 'badSignature' } }, live());
   decisions.decided(
     { ...unread, id: 'k4', outcome: { kind: 'badSignature' } },

@@ -103,7 +103,13 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
               ? { fault: 'A route of this name exists already; choose another name.' }
               : {})}
           />
-          <ProfileField value={profile} onChoose={setProfile} />
+          <ProfileField
+            value={profile}
+            onChoose={(next) => {
+              setProfile(next);
+              setTaken('');
+            }}
+          />
           <Select
             label="Source"
             value={source}
