@@ -120,7 +120,7 @@ async function play(journal: Journal, steps: readonly Step[]): Promise<void> {
         if (burst === undefined) break;
         await write(journal, [
           { kind: 'delete', collection: 'groups', key: route },
-          put('runs', burst.id, runOf(burst.id, route, 'queued'), nowMs),
+          put('runs', burst.id, { ...runOf(burst.id, route, 'queued'), group: route }, nowMs),
         ]);
         break;
       }
