@@ -68,8 +68,10 @@ function markEventsOfEnded(tables: Tables, collection: 'runs' | 'deliveries', ke
   const { eventKey, runKey, route, group } = work;
   // The events show the status of the run, whose own record marks them.
   if (typeof runKey === 'string' && tables.runs.head(runKey) !== undefined) return;
-  // Work of a single event has the event's key and no batch, so the event's status follows without reading it.
-  const shown = eventKey === key && group === undefined ? shownBy(collection, work) : undefined;
+  // Work of a single event has the event's key and no batch, so the event's status follows without reading it. Whether a
+  // run that is gone was that of a batch, its delivery does not say.
+  const isOfOne = eventKey === key && group === undefined && runKey === undefined;
+  const shown = isOfOne ? shownBy(collection, work) : undefined;
   if (shown === undefined) markEventsOf(tables, key);
   else for (const mark of marksOfStatus(shown, route)) markPlace(tables, prefixOf('events', mark), stretchOf(key));
 }

@@ -310,6 +310,19 @@ async function same<In extends MarkedCollection>(
     throw new Error(`${what} before ${before}: found "${next}", the walk "${rest.join(' ')}"`);
 }
 
+/** The run of a batch is pruned before its delivery ends. */
+const prunedRun: Step[] = (
+  [
+    { route: 2, id: 0, afterMs: 0, kind: 'joined' },
+    { route: 0, id: 0, afterMs: 40, kind: 'accepted' },
+    { route: 2, id: 1, afterMs: 0, kind: 'joined' },
+    { route: 2, id: 0, afterMs: 0, kind: 'closed' },
+    { route: 0, id: 0, afterMs: 0, kind: 'ran', status: 'delivering' },
+    { route: 0, id: 0, afterMs: 0, kind: 'pruned' },
+    { route: 0, id: 0, afterMs: 0, kind: 'sent', status: 'deadLettered' },
+  ] as const
+).map((step) => ({ ...step, nth: 0 }));
+
 let stores = 0;
 const home = t.testdir();
 const engines = [
@@ -337,7 +350,7 @@ for (const [name, open, numRuns] of engines) {
           await journal.close();
         }
       }),
-      { numRuns },
+      { numRuns, examples: [[prunedRun]] },
     );
   });
 }
