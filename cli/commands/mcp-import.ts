@@ -7,7 +7,7 @@
 import { homedir } from 'node:os';
 import { type ForeignConfig, planForeign, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
 import { addServerEntry } from '../../actors/config/server-entries.ts';
-import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import {
   inQuotes,
@@ -271,7 +271,7 @@ function reached(entry: JsonObject): string {
   if (typeof entry.url === 'string') return wordOfCommand(entry.url);
   if (entry.command === undefined) return '';
   const args = Array.isArray(entry.args) ? entry.args : [];
-  return [entry.command, ...args].map((word) => wordOfCommand(String(word))).join(' ');
+  return [entry.command, ...args].map((word) => wordOfCommand(scalarText(word))).join(' ');
 }
 
 /** The row for scripts, without variable values. */

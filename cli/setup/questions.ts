@@ -5,7 +5,7 @@
  */
 
 import { bindingFault, freePortAbove, whyUnbound } from '../../actors/binding.ts';
-import { isJsonObject, type Json } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, scalarText } from '../../machines/base/json.ts';
 import { dynamicRoutePattern } from '../../machines/base/names.ts';
 import { inspectorSchema } from '../../machines/config/schema.ts';
 import { listenerKeys } from '../../machines/config/webhook-settings.ts';
@@ -181,7 +181,7 @@ async function askAgent(prompts: Prompts, standing: Standing): Promise<Answers> 
       return { runner };
     case 'command': {
       const words = standing('agent', 'command');
-      const shown = Array.isArray(words) ? words.map((word) => quotedWord(String(word))).join(' ') : '';
+      const shown = Array.isArray(words) ? words.map((word) => quotedWord(scalarText(word))).join(' ') : '';
       const text = await prompts.text('Its command', shown, (given) =>
         wordsOf(given).length === 0 ? 'A program, and every quote its end' : undefined,
       );

@@ -3,7 +3,7 @@
  * @see CON-3 and DIS-3 in docs/specification.md
  */
 
-import { defined, isJsonObject, type JsonObject } from '../base/json.ts';
+import { defined, isJsonObject, type JsonObject, scalarText } from '../base/json.ts';
 import { longestTimerSeconds } from '../base/timer.ts';
 import { type Declared, declared } from './declared.ts';
 import { type InterpolationScope, interpolate, unresolvedReference, variableIn } from './interpolate.ts';
@@ -149,7 +149,7 @@ export function checkAgent(agent: JsonObject, scope: InterpolationScope): readon
 /** Command words that consist only of a value the sender chooses. */
 function doubtfulWords({ command }: JsonObject): readonly AgentFinding[] {
   return (Array.isArray(command) ? command : []).flatMap((word, index) => {
-    const name = /^\$\{(\w+)\}$/.exec(String(word))?.[1] ?? '';
+    const name = /^\$\{(\w+)\}$/.exec(scalarText(word))?.[1] ?? '';
     if (!senderVariables.has(name)) return [];
     const message = `agent.command has the word \${${name}}, which the sender of an event chooses; write it behind an option, such as --id=\${${name}}, or let the program read its variable ${name}`;
     return [{ path: ['agent', 'command', index], message, code: 'command-word-of-sender', severity: 'warning' }];
@@ -158,8 +158,8 @@ function doubtfulWords({ command }: JsonObject): readonly AgentFinding[] {
 
 function unsetNames({ env }: JsonObject, scope: InterpolationScope): readonly AgentFinding[] {
   return (Array.isArray(env) ? env : []).flatMap((name, index) => {
-    if (variableIn(scope, String(name)) !== undefined) return [];
-    const message = `agent.env names "${String(name)}", which is not set; set ${String(name)} in .env or in the environment, or drop it`;
+    if (typeof name !== 'string' || variableIn(scope, name) !== undefined) return [];
+    const message = `agent.env names "${name}", which is not set; set ${name} in .env or in the environment, or drop it`;
     return [{ path: ['agent', 'env', index], message, code: 'variable-unset', severity: 'warning' }];
   });
 }

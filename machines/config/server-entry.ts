@@ -3,7 +3,7 @@
  * @see CFG-1, CFG-5, CFG-6, FLT-2, OAU-5, SRV-2 and TLS-1 in docs/specification.md
  */
 
-import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { defined, isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { isLoopback } from '../base/loopback.ts';
 import { longestTimerSeconds } from '../base/timer.ts';
 import { type Declared, declared } from './declared.ts';
@@ -333,7 +333,7 @@ function hasName(listed: Json | undefined, name: string): boolean {
 }
 
 function hasGlob(listed: Json | undefined): boolean {
-  return [listed].flat().some((one) => /[*?[\\]/.test(String(one)));
+  return [listed].flat().some((one) => /[*?[\\]/.test(scalarText(one)));
 }
 
 /** The references that are left after interpolation. */

@@ -5,7 +5,7 @@
  * @see [MCP elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { boolLike } from './server-settings.ts';
 
 export interface ElicitationFinding {
@@ -136,13 +136,13 @@ export interface FormChoice {
 export function choicesOf(schema: JsonObject): readonly FormChoice[] | undefined {
   if (Array.isArray(schema.enum)) {
     const names: readonly Json[] = Array.isArray(schema.enumNames) ? schema.enumNames : [];
-    return schema.enum.map((value, at) => ({ value: String(value), title: String(names[at] ?? value) }));
+    return schema.enum.map((value, at) => ({ value: scalarText(value), title: scalarText(names[at] ?? value) }));
   }
   const titled = schema.oneOf ?? schema.anyOf;
   if (!Array.isArray(titled)) return undefined;
   return (titled as readonly Json[]).flatMap((each) =>
     isJsonObject(each) && typeof each.const === 'string'
-      ? [{ value: each.const, title: String(each.title ?? each.const) }]
+      ? [{ value: each.const, title: scalarText(each.title ?? each.const) }]
       : [],
   );
 }

@@ -4,7 +4,7 @@
  * @see SEC-2 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { wordInSentence } from '../base/shown-json.ts';
 
 /**
@@ -51,7 +51,7 @@ export function loweredGuards(config: JsonObject): readonly string[] {
 
 function loadersOf(env: Json | undefined): readonly (readonly [string, string])[] {
   const set = isJsonObject(env) ? Object.entries(env) : [];
-  return set.flatMap(([name, value]) => (loaders.test(name) ? [[name, String(value)] as const] : []));
+  return set.flatMap(([name, value]) => (loaders.test(name) ? [[name, scalarText(value)] as const] : []));
 }
 
 function textsOf(value: Json | undefined): readonly string[] {

@@ -5,7 +5,7 @@
  * @see CFG-1, CFG-5, LIF-3, LIF-4, LIF-5, TLS-1, TRU-1, FLT-2, SRV-1 and SRV-2 in docs/specification.md
  */
 
-import { defined, type Json } from '../base/json.ts';
+import { defined, type Json, scalarText } from '../base/json.ts';
 import type { ServerEntry, WrittenServer } from '../config/server-entry.ts';
 import { type OauthSettings, readOauthSettings } from '../oauth/oauth-settings.ts';
 
@@ -131,7 +131,7 @@ export function readServerSettings({ name, enabled, entry }: ServerEntry): Serve
 
 /** Reads true/1/yes/on and false/0/no/off in any case; else returns the default, because validation has reported it. */
 export function boolLike(value: Json | undefined, otherwise: boolean): boolean {
-  const word = String(value).toLowerCase();
+  const word = scalarText(value).toLowerCase();
   if (['true', '1', 'yes', 'on'].includes(word)) return true;
   if (['false', '0', 'no', 'off'].includes(word)) return false;
   return otherwise;

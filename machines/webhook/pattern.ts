@@ -29,7 +29,13 @@ export const stepBudget = 4_000_000;
 /** A pattern that cannot search a text of this length within the budget is rejected. */
 export const shortestUsefulText = 1_000;
 
+/** UTF-16 units of a pattern: the engine takes time for their square to compile them. */
+export const longestPattern = 16_000;
+
 export function compilePattern(pattern: string): CompiledPattern {
+  if (pattern.length > longestPattern) {
+    return { ok: false, why: `it has ${pattern.length} characters; ${longestPattern} are allowed, so shorten it` };
+  }
   try {
     const compiled = RE2JS.compile(pattern);
     const size = Math.max(1, compiled.programSize());

@@ -9,7 +9,7 @@
 
 import { createLineLog, type LineLog, readLog } from '../../actors/line-log.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { cut, defined, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { cut, defined, isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import type { AuditRow, Method } from './contract.ts';
 import { createRepeats } from './repeats.ts';
@@ -239,7 +239,7 @@ function namedOf(params: JsonObject): JsonObject {
 function shortened(value: Json): Json {
   if (Array.isArray(value)) {
     let left = mostListBytes;
-    const first = value.slice(0, longestList).map((one) => cut(String(one), longestValue));
+    const first = value.slice(0, longestList).map((one) => cut(scalarText(one), longestValue));
     const shown = first.filter((one) => {
       left -= bytesOf(one);
       return left >= 0;

@@ -5,7 +5,7 @@
  * @see INS-2, DUR-2 and FIL-1 in docs/specification.md
  */
 
-import type { JsonObject } from '../../machines/base/json.ts';
+import { type JsonObject, scalarText } from '../../machines/base/json.ts';
 import { isOver, type RunRecord } from '../../machines/webhook/record.ts';
 import type { PlatformPause } from '../dispatch/target-lane.ts';
 import { callChapters, questionChapters, waitingWords } from './story-calls.ts';
@@ -186,11 +186,11 @@ function said(transcript: readonly JsonObject[]): { readonly title: string; read
   return transcript.flatMap(({ kind, text, tool, arguments: given, is_error }) => {
     switch (kind) {
       case 'call':
-        return [{ title: `calls ${String(tool)}`, text: String(given) }];
+        return [{ title: `calls ${scalarText(tool)}`, text: scalarText(given) }];
       case 'result':
-        return [{ title: is_error === true ? 'the tool failed' : 'the tool answered', text: String(text) }];
+        return [{ title: is_error === true ? 'the tool failed' : 'the tool answered', text: scalarText(text) }];
       case 'answer':
-        return text === '' ? [] : [{ title: 'the model says', text: String(text) }];
+        return text === '' ? [] : [{ title: 'the model says', text: scalarText(text) }];
       default:
         return [];
     }

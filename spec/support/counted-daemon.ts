@@ -35,10 +35,7 @@ export interface Counts {
 
 export type Leak = 'actor' | 'orphan' | 'exchange' | 'socket' | 'child' | 'timer' | 'wait';
 export type Asked = { readonly count: true } | { readonly leak: Leak } | { readonly stop: true };
-export type Told =
-  | { readonly counts: Counts }
-  | { readonly leaked: Leak }
-  | { readonly ended: 0 | 1; readonly counts: Counts };
+export type Told = { readonly counts: Counts } | { readonly leaked: Leak } | { readonly ended: 0 | 1 };
 
 let lent: DaemonParts | undefined;
 /** What was leaked on purpose is held here, or a leak could be collected as garbage. */
@@ -161,7 +158,8 @@ process.on('message', (asked: Asked) => {
 // Both are opened by their first use, and the module loader has to come to rest.
 process.stdout.write('');
 process.stderr.write('');
-while (process.getActiveResourcesInfo().includes('FSReqCallback')) await new Promise(setImmediate);
+while (process.getActiveResourcesInfo().some((name) => name === 'FSReqCallback' || name === 'CloseReq'))
+  await new Promise(setImmediate);
 tell({ counts: count() });
 const ended = await runDaemon({
   home: process.env.AGENT_HOME ?? '',
@@ -172,7 +170,5 @@ const ended = await runDaemon({
   },
 });
 lent = undefined;
-// What is still to be said in this turn, such as the last lines of the log, holds what it was said by.
-await new Promise(setImmediate);
 // The parent takes its leave once it has the counts; whatever else keeps the loop alive then has leaked.
-tell({ ended, counts: count() });
+tell({ ended });

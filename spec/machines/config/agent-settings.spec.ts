@@ -42,6 +42,8 @@ t.test('CON-3 · CFG-2 · SEC-4 · what keeps the agent from running is found at
     ],
     [{ command: ['a', '--id=${AGENT_DELIVERY_ID}', '${AGENT_RUN_ID}'] }, []],
     [{ command: ['a', '${AGENT_DELIVERY_ID}'] }, ['warning agent.command.1 command-word-of-sender']],
+    // Only the shape is wrong there, which the schema says.
+    [{ command: [{ toString: null }], env: [{ toString: null }] }, []],
   ];
   for (const [agent, expected] of rows) {
     const found = checkAgent(agent, scope).map(({ severity, path, code }) => `${severity} ${path.join('.')} ${code}`);

@@ -50,6 +50,7 @@ t.test('FIL-4 · what the engine does not know, or is too big for it, says why',
     ['(a)\\1', /invalid escape/],
     ['(?=a)', /invalid/],
     ['a{1,1000}b{1,1000}c{1,1000}', /it compiles to \d+ steps per character; 4000 are allowed, so repeat less/],
+    ['.*'.repeat(8_001), /it has 16002 characters; 16000 are allowed, so shorten it/],
   ];
   for (const [source, why] of rows) t.match(compilePattern(source), { ok: false, why }, source);
   t.end();
