@@ -39,7 +39,7 @@ const outside =
 
 /** Files that measure the collector or the time of the processor, change the process or run for minutes. */
 const alone: readonly RegExp[] = [
-  /\/(?:machines\/base\/ward|actors\/store\/memory-tables)\./,
+  /\/machines\/base\/ward\./,
   /\/process\.spec\./,
   /\/stop-signal\./,
   /\/mcp\/(?:tool-calls|validate-arguments)\./,
