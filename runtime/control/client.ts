@@ -152,6 +152,7 @@ function clientOf(socket: Socket, always: JsonObject, silentMs: number): Control
     closed,
     close() {
       clearInterval(watch);
+      if (socket.closed) return;
       socket.end();
       // A gateway that hangs never ends its side.
       const limit = setTimeout(() => socket.destroy(), silentMs);

@@ -89,6 +89,11 @@ t.test('CLI-3 · a gateway that hangs is reported, and one that takes its time i
   await once(mute, 'listening');
   const lost = await connectControl(join(home.path, 'mute.sock'), { silentMs: 20 });
   await t.rejects(async () => lost?.call('gateway.status'), /does not answer; `agent doctor` names its process/);
+  await lost?.closed;
+  const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  const before = timers();
+  lost?.close();
+  t.equal(timers(), before, 'a command whose gateway has ended ends with it');
 });
 
 t.test('CLI-3 · OBS-1 · a refusal keeps its code, and no error its secrets', async (t) => {
