@@ -18,6 +18,7 @@ import type { Greeting, Handshake } from './handshake.ts';
 import { isCredentialHeader } from './kept-headers.ts';
 import { type SignatureHolder, sameSignature } from './record.ts';
 import type { FollowedPlace } from './responses.ts';
+import { readTarget } from './routes.ts';
 import { readScriptOutcome, type ScriptResult } from './script-outcome.ts';
 import type { SignedRequest } from './signature.ts';
 import type { TemplateView } from './template.ts';
@@ -82,6 +83,8 @@ export function checkSize(context: RequestContext, facts: RequestFacts): Known {
 export function findRoute(context: RequestContext, facts: RequestFacts, { nowMs }: RuleInput): Known {
   const found = facts.findRoute(context.path);
   if (found === undefined) {
+    if (readTarget(context.path).kind !== 'route')
+      return { outcome: { kind: 'unknownRoute' }, reason: 'the path is not /webhooks/<route>' };
     // Before the method check: a provider's handshake may be a GET.
     if (!facts.routesAreRead()) {
       return { outcome: { kind: 'unavailable' }, reason: 'the subscriptions are not read yet' };

@@ -16,9 +16,13 @@ const none: Target = { kind: 'none' };
 const health: Target = { kind: 'health' };
 const plain = '/webhooks/';
 
-/** Parses a path as it was sent; percent-encoded names are decoded, an invalid encoding names nothing. */
-export function readTarget(path: string): Target {
-  if (path === '/health') return health;
+/**
+ * Parses a path as it was sent; percent-encoded names are decoded, an invalid encoding names nothing. One trailing slash is
+ * ignored, as most servers do: it is easily typed at a provider.
+ */
+export function readTarget(sent: string): Target {
+  if (sent === '/health') return health;
+  const path = sent.endsWith('/') ? sent.slice(0, -1) : sent;
   if (path.startsWith(plain)) {
     const name = decoded(path.slice(plain.length));
     return name === undefined ? none : { kind: 'route', name };

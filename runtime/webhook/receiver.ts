@@ -1,6 +1,6 @@
 /**
- * Between the HTTP server and the request chart: answers `/health`, refuses paths that are not webhooks, and spawns one
- * request chart per webhook while there is room.
+ * Between the HTTP server and the request chart: answers `/health`, refuses all but POST at paths that are not webhooks,
+ * and spawns one request chart per webhook while there is room.
  * @see ADP-2 and RTE-3 in docs/specification.md
  */
 
@@ -39,7 +39,8 @@ export function createReceiver(ports: ReceiverPorts): ExchangeHandler {
       exchange.reply(head.method === 'GET' || head.method === 'HEAD' ? healthy : health405);
       return;
     }
-    if (target.kind === 'none') {
+    // A POST may be a webhook whose URL was mistyped at the provider; its request is recorded as refused.
+    if (target.kind === 'none' && head.method !== 'POST') {
       exchange.reply(unknown);
       return;
     }

@@ -102,7 +102,7 @@ export function createRefusedRequests(): RefusedRequests {
 }
 
 /** Outcomes whose reason is the gateway's own text; others quote the sender. */
-const ownWords: ReadonlySet<string> = new Set(['badSignature', 'badBody', 'handshake']);
+const ownWords: ReadonlySet<string> = new Set(['badSignature', 'badBody', 'handshake', 'unknownRoute']);
 
 function ringOf({ route, outcome, reason = '' }: RefusedFrom): string {
   const kind = outcome?.kind ?? 'internal';

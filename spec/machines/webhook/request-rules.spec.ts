@@ -133,6 +133,10 @@ t.test('RTE-2 · RTE-3 · method, then route, then whether it is enabled', (t) =
       { outcome: { kind: 'methodNotAllowed' }, reason: method },
     ]),
     [{ known: { path: '/webhooks/none' } }, { outcome: { kind: 'unknownRoute' }, reason: 'no route has this path' }],
+    [
+      { known: { path: '/webhook/gh' } },
+      { outcome: { kind: 'unknownRoute' }, reason: 'the path is not /webhooks/<route>' },
+    ],
   ];
   for (const [given, expected] of rows) {
     const { context, desk } = stage(given);

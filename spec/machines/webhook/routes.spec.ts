@@ -20,20 +20,22 @@ t.test('RTE-3 · PRF-1 · a path names one route of one profile', (t) => {
   t.equal(find('/webhooks/%61')?.name, 'a', 'percent-encoded names decode');
   t.equal(find('/webhooks/x%2Fy')?.name, 'x/y');
   t.equal(find('/p/work/webhooks/w')?.name, 'w');
+  t.equal(find('/webhooks/a/')?.name, 'a', 'one trailing slash is ignored');
+  t.equal(find('/p/work/webhooks/w/')?.name, 'w');
   for (const path of [
     '/webhooks/w',
     '/p/work/webhooks/a',
     '/p/default/webhooks/w',
     '/p/other/webhooks/w',
     '/webhooks/',
-    '/webhooks/a/',
+    '/webhooks/a//',
     '/webhooks/%zz',
     '/p/work%2F/webhooks/w',
     '/p/..%2f/webhooks/a',
     'x/p/work/webhooks/w',
     '/q/work/webhooks/w',
     '/p/work/hooks/w',
-    '/p/work/webhooks/w/',
+    '/p/work/webhooks/w//',
     '/p/work/webhooks',
     '/p//webhooks/w',
     '/p/work/webhooks/',

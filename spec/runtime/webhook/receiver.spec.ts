@@ -59,7 +59,7 @@ t.test('ADP-2 · health is answered at once, to GET and HEAD alone, and costs no
   t.end();
 });
 
-t.test('RTE-3 · a path that names no route is unknown, whatever the method, and costs no actor', (t) => {
+t.test('RTE-3 · at a path that names no route, a POST alone costs an actor: it is recorded', (t) => {
   const { ask, spawned, exchanges } = stage();
   for (const path of [
     '/',
@@ -71,10 +71,12 @@ t.test('RTE-3 · a path that names no route is unknown, whatever the method, and
     '/p//webhooks/a',
     '',
   ]) {
-    for (const method of ['GET', 'POST', 'DELETE'])
+    for (const method of ['GET', 'DELETE'])
       t.same(ask(method, path), [{ status: 404, body: '{"error":"Unknown route"}' }], `${method} ${path}`);
   }
   t.same([spawned.length, exchanges.size], [0, 0]);
+  t.same(ask('POST', '/webhook/a'), []);
+  t.equal(spawned.length, 1);
   t.end();
 });
 
