@@ -38,8 +38,11 @@ export interface Flag {
   /** May be repeated; the values are joined by line breaks. */
   readonly many?: true;
   readonly help: string;
-  /** The format of its value: a count from 1, a whole number from 0, a port, a profile, a start time, or non-empty text. */
-  readonly form?: 'count' | 'whole' | 'port' | 'profile' | 'since' | 'text';
+  /**
+   * The format of its value: a count from 1, a whole number from 0, a port, a profile, a start time, the key of a row, a
+   * target, or non-empty text.
+   */
+  readonly form?: 'count' | 'whole' | 'port' | 'profile' | 'since' | 'key' | 'target' | 'text';
   /** The only values allowed. */
   readonly oneOf?: readonly string[];
   /** The kind of names that completes its value, if its own name does not say so. */
@@ -76,10 +79,15 @@ const since: Flag = {
   form: 'since',
 };
 const follow: Flag = { name: 'follow', help: 'Print each row as it comes or changes, until Ctrl-C.' };
-const before: Flag = { name: 'before', value: 'key', help: 'Only rows before this key: the next page.' };
+const before: Flag = {
+  name: 'before',
+  value: 'key',
+  help: 'Only rows before this key: the next page.',
+  form: 'key',
+};
 const route: Flag = { name: 'route', value: 'name', help: 'Only of this route.' };
 const ofProfile: Flag = { name: 'profile', value: 'name', help: 'Only of this profile.', form: 'profile' };
-const target: Flag = { name: 'target', value: 'name', help: 'Only to this target.' };
+const target: Flag = { name: 'target', value: 'name', help: 'Only to this target.', form: 'target' };
 const status = (oneOf: readonly string[]): Flag => ({
   name: 'status',
   value: 'status',

@@ -6,12 +6,13 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { rowLimit } from '../machines/base/row-limits.ts';
+import { meantOr } from '../machines/config/nearest.ts';
 import type { Ask, HistoryQuery } from '../runtime/control/contract.ts';
 import { connectGateway } from './call.ts';
-import { type CommandContext, type ExitCode, hasFlag } from './context.ts';
+import { type CommandContext, type ExitCode, hasFlag, textFlag } from './context.ts';
 import { followUntilEnd } from './follow.ts';
 import { queryOf } from './history-query.ts';
-import { ago, dim, printJson, printJsonLine, tableLines, wrapped } from './terminal.ts';
+import { ago, dim, oneLine, printJson, printJsonLine, tableLines, wrapped } from './terminal.ts';
 
 export interface Listing<Row> {
   readonly read: (ask: Ask, query: Partial<HistoryQuery>) => Promise<readonly Row[]>;
@@ -47,10 +48,29 @@ export async function showList<Row>(context: CommandContext, listing: Listing<Ro
     const cells = rows.map((row) => [ago(listing.atOf(row), nowMs), ...listing.cells(row, nowMs)]);
     out.print(linesOf(context, ['AGO', ...listing.head], cells).join(''));
   }
+  if (rows.length === 0) await sayWhyNone(context);
   const last = rows.at(-1);
   const isFull = found.length > limit || (rows.length === limit && rowLimit(limit + 1) === limit);
   if (isFull && last !== undefined) sayMore(context, limit, listing.keyOf(last));
   return 0;
+}
+
+/** Says why nothing matches: the journal cannot be read, or no route has this name. */
+export async function sayWhyNone(context: CommandContext): Promise<void> {
+  const { ask, out } = context;
+  const journal = await ask('gateway.status').then((status) => status?.journal, noAnswer);
+  if (journal !== undefined && journal !== 'ready') out.complain(`agent: ${oneLine(journal)}\n`);
+  const route = textFlag(context, 'route');
+  if (route === undefined) return;
+  const names = await ask('webhook.list').then((rows) => rows.map(({ name }) => name), noAnswer);
+  if (names === undefined || names.includes(route)) return;
+  const cure = meantOr(route, names, '`agent webhook list` lists them');
+  out.complain(`agent: no route is named "${oneLine(route)}"; ${oneLine(cure)}\n`);
+}
+
+/** Without a gateway, or from a run, some commands are refused. */
+function noAnswer(): undefined {
+  return undefined;
 }
 
 function sayMore(context: CommandContext, limit: number, last: string): void {

@@ -56,6 +56,8 @@ const formWords: Readonly<Record<NonNullable<Flag['form']>, string>> = {
   port: ' From 0 to 65535.',
   profile: '',
   since: '',
+  key: '',
+  target: '',
   text: '',
 };
 

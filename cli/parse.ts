@@ -8,6 +8,7 @@ import { profileName } from '../machines/base/names.ts';
 import { sinceMs } from '../machines/base/since.ts';
 import { meantStatus } from '../machines/base/status.ts';
 import { nearest } from '../machines/config/nearest.ts';
+import { canonicalTarget, cureOfTarget } from '../machines/config/targets.ts';
 import { type CliCommand, catalogue, type Flag, globalFlags } from './catalogue.ts';
 import { groupOf, unknownCommand } from './unknown-command.ts';
 import { usageLine } from './usage.ts';
@@ -173,6 +174,14 @@ function formProblem(name: string, { form }: Flag, value: string): string | unde
     case 'since':
       return sinceMs(value, Date.now()) === undefined
         ? `--${name} "${value}" must be such as 2h, 3d or 2026-01-31T12:00:00Z`
+        : undefined;
+    case 'key':
+      return /^[0-9a-z]{9,}/.test(value)
+        ? undefined
+        : `--${name} "${value}" must be the key of a row, as the end of a list prints it; --since takes a time`;
+    case 'target':
+      return canonicalTarget(value) === undefined
+        ? `--${name} "${value}" is no target; ${cureOfTarget(value)}`
         : undefined;
     case 'port':
       return /^\d{1,5}$/.test(value) && Number(value) <= 65_535

@@ -10,7 +10,7 @@ import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { whole } from '../draw.ts';
 import { queryOf } from '../history-query.ts';
 import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
-import { showList } from '../listing.ts';
+import { sayWhyNone, showList } from '../listing.ts';
 import { ago, inTime, oneLine, printJson, table } from '../terminal.ts';
 
 const progressWords = { accepted: 'that the run was accepted', approval: 'that the run waits for a person' } as const;
@@ -145,6 +145,7 @@ async function change(
       context.out.complain(`agent: ${oneLine(`${one}: ${error} [${code}]`)}\n`);
     if (left > refusals.length) context.out.complain(`agent: and ${left - refusals.length} more\n`);
   }
+  if ('left' in answer && !answer.retried && !answer.dropped && left === 0) await sayWhyNone(context);
   return left === 0 ? 0 : 1;
 }
 

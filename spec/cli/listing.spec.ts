@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { showJob } from '../../cli/commands/cron.ts';
 import { showServerLog } from '../../cli/commands/mcp.ts';
 import type { CommandContext } from '../../cli/context.ts';
-import { type Listing, showList } from '../../cli/listing.ts';
+import { type Listing, sayWhyNone, showList } from '../../cli/listing.ts';
 import type { HistoryQuery } from '../../runtime/control/contract.ts';
 import { createControlServer } from '../../runtime/control/server.ts';
 import type { DaemonView } from '../../runtime/control/view.ts';
@@ -57,6 +57,26 @@ t.test('CLI-6 · a list that stops short says how to see more, to a reader of a 
   }
   t.match((await shown(0, {})).printed, 'No rows.\n');
 });
+
+t.test(
+  'CLI-6 · a list without rows says that no route has the name, and that the journal cannot be read',
+  async (t) => {
+    for (const [route, journal, words] of [
+      ['github', 'ready', ''],
+      ['githb', 'ready', 'agent: no route is named "githb"; did you mean "github"?\n'],
+      ['zzz', 'ready', 'agent: no route is named "zzz"; `agent webhook list` lists them\n'],
+      ['github', 'postgres://h/db: away', 'agent: postgres://h/db: away\n'],
+    ] as const) {
+      const { context, seen } = stageCommand({ flags: { route } });
+      const answers: Readonly<Record<string, object>> = {
+        'gateway.status': { journal },
+        'webhook.list': [{ name: 'github' }],
+      };
+      await sayWhyNone({ ...context, ask: (method: string) => Promise.resolve(answers[method] as never) });
+      t.equal(seen.complained, words);
+    }
+  },
+);
 
 t.test('CLI-6 · --since is sent as a time', async (t) => {
   const { asked } = await shown(1, { flags: { since: '2026-01-31T12:00:00+01:00', limit: '7' } });

@@ -16,6 +16,8 @@ t.test('CLI-2 · what is wrong with the words is named with what was probably me
     ['--jsno', /unknown flag --jsno/, /agent help/],
     ['webhook test x --payload', /--payload needs a <json>/, /Usage/],
     ['webhook list --json=1', /--json takes no value/, /Usage/],
+    ['events --before zzz', /--before "zzz" must be the key of a row/, /Usage/],
+    ['deliveries list --target slak', /--target "slak" is no target; did you mean "slack"\?/, /Usage/],
     ['mcp login x --flow carrier', /--flow "carrier" is none of browser, device/, /Usage/],
   ];
   for (const [words, message, cure] of rows) {
