@@ -45,6 +45,7 @@ import {
   codeOf,
   type Migrated,
   migrateSchema,
+  NoAnswer,
   placeOf,
   postgresFault,
   prepareSchema,
@@ -575,8 +576,12 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
 
   async function read<Row extends object>(name: string, text: string, values: readonly unknown[]): Promise<Row[]> {
     if (closing !== undefined) return [];
-    const { rows } = await pool.query<Row>({ name: `agent_${name}`, text, values: [...values] });
-    return rows;
+    try {
+      const { rows } = await pool.query<Row>({ name: `agent_${name}`, text, values: [...values] });
+      return rows;
+    } catch (thrown) {
+      throw isAnswer(thrown) ? thrown : new NoAnswer(place, thrown);
+    }
   }
 
   async function probe(): Promise<Fault | undefined> {

@@ -64,6 +64,19 @@ export class InvalidSchema extends Error {
   }
 }
 
+/** The database did not answer a question. Says where it is and what to do, and keeps the code of the client's error. */
+export class NoAnswer extends Error {
+  readonly fault: Fault;
+  readonly code: string;
+
+  constructor(place: string, thrown: unknown) {
+    const fault = postgresFault(place, thrown);
+    super(fault.message);
+    this.fault = fault;
+    this.code = codeOf(thrown);
+  }
+}
+
 /** One transaction: of two gateways that start at once, one waits for the other. */
 const make = `begin; select pg_advisory_xact_lock(hashtext('agent_schema')); ${tables}; commit`;
 

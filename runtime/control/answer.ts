@@ -4,7 +4,7 @@
  * @see CLI-3 in docs/specification.md
  */
 
-import { causeOf } from '../../machines/base/fault.ts';
+import { causeOf, type Fault } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
 import type { Asker } from './audit.ts';
 import { type CommandHost, type CommandPeer, refuse } from './command.ts';
@@ -30,8 +30,8 @@ export async function answerRequest(
     const refused = thrown instanceof Refusal ? thrown : undefined;
     const code = refused?.code === 'params-missing' ? rpcCodes.params : rpcCodes.refused;
     const { field } = refused ?? {};
-    const data =
-      refused === undefined ? {} : { data: { code: refused.code, ...(field === undefined ? {} : { field }) } };
+    const known = refused ?? (thrown as { readonly fault?: Fault } | undefined)?.fault;
+    const data = known === undefined ? {} : { data: { code: known.code, ...(field === undefined ? {} : { field }) } };
     return formatError(id, { code, message: peer.redact(causeOf(thrown)), ...data });
   };
   try {

@@ -268,6 +268,11 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       way.cutNext('made');
       way.block(true);
       t.equal((await journal.commit([put('k', { heldBy: session })])).kind, 'unavailable');
+      await t.rejects(
+        journal.get('runs', 'k'),
+        { message: /^postgres:\/\/[^@]+: .+; see that it runs/, fault: { code: 'journal-unavailable' } },
+        'CLI-2: a command can say where the database is and what to do',
+      );
       way.block(false);
       while ((await journal.probe()) !== undefined) await turn();
       t.match(await journal.renewSession(session, 60_000), { ok: false, fault: { code: 'journal-session-ended' } });

@@ -260,4 +260,8 @@ t.test('SCA-3 · where the journal is one gateway’s own, another one cannot be
   const peer = { notify: () => {}, onEnd: () => () => {}, redact: (text: string) => text };
   const line = (await answerRequest({ id: 1, method: 'gateway.status', params: { node: 'b' } }, host, peer))();
   t.match(JSON.parse(line), { error: { data: { code: 'node-unknown' }, message: /leave --node out/ } });
+  const away = Object.assign(new Error('the journal is away'), { fault: { code: 'journal-unavailable' } });
+  const failing = { ...host, commandOf: () => ({ access: 'home', run: () => Promise.reject(away) }) as const };
+  const failed = (await answerRequest({ id: 1, method: 'webhook.deliveries', params: {} }, failing, peer))();
+  t.match(JSON.parse(failed), { error: { data: { code: 'journal-unavailable' }, message: 'the journal is away' } });
 });
