@@ -139,7 +139,7 @@ export const deliveryMachine = setup({
     postponed: {
       description: 'The journal cannot write; nothing is sent until it can.',
       meta: { rule: 'DUR-1' },
-      tags: ['resting', 'retrying', 'underWay'],
+      tags: ['resting', 'retrying'],
       after: { retryJournal: { target: 'marking' } },
     },
     sending: {

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { createActor, fromPromise, SimulatedClock } from 'xstate';
+import { type AnyActorRef, createActor, fromPromise, SimulatedClock } from 'xstate';
 import { compile } from '../../../machines/base/compile.ts';
 import { type Attempt, usualRetries } from '../../../machines/dispatch/next-try.ts';
 import { refused, type SendOutcome, transient, unknownOutcome } from '../../../machines/dispatch/send-outcome.ts';
@@ -56,6 +56,7 @@ function deliver(t: Test, change: Partial<DeliveryRecord> = {}) {
     /** Since it was asked before. */
     told: () => told.splice(0),
     state: () => seen().value,
+    isUnderWay: () => (actor as AnyActorRef).getSnapshot().hasTag('underWay'),
     record: () => seen().context.record,
   };
 }
@@ -161,6 +162,7 @@ t.test('DUR-1 · DUR-2 · while the journal cannot write, nothing is sent and no
   const one = deliver(t);
   one.send(granted, full);
   t.same([one.state(), one.told()], ['postponed', ['ask', 'write sending']]);
+  t.notOk(one.isUnderWay(), 'CON-2: a drain does not wait for it');
   one.clock.increment(1_000);
   t.same([one.state(), one.told()], ['marking', ['write sending']]);
   t.equal(one.record().attempts, 1, 'still the first attempt');
