@@ -184,7 +184,9 @@ function fieldsIn(held: Json, path: ConfigPath): EntryFinding[] {
 
 function fieldAt(field: string, path: ConfigPath): EntryFinding[] {
   if (!/^\{.+\}$|^\$\.|\[\d+\]/.test(field)) return [];
-  const message = `reads the field "${field}" as one name; write "${dotted(field.replace(/^\{|\}$|^\$\./g, ''))}"`;
+  // A form may have such a name, for example `items[0]`.
+  const unless = /^[{$]/.test(field) ? '' : ', unless the payload is a form that has it';
+  const message = `reads the field "${field}" as one name; write "${dotted(field.replace(/^\{|\}$|^\$\./g, ''))}"${unless}`;
   return [{ path, message, code: 'field-syntax' }];
 }
 
