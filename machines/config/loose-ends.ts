@@ -5,7 +5,7 @@
  * @see CFG-2, CFG-7, RTE-1, DIS-4, DIS-5 and DLV-2 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { dynamicRoutePattern } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
 import { meantOr } from './nearest.ts';
@@ -15,6 +15,7 @@ import { type ConditionSource, deliveriesOf, type Route, type RouteWithSecret } 
 import type { EntryFinding } from './server-entry.ts';
 import type { PlatformSettings, Settings } from './settings.ts';
 import { targetExtras } from './target-extras.ts';
+import { targetPlaces } from './target-places.ts';
 import { canonicalTarget } from './targets.ts';
 
 export type FileStanding = 'there' | 'missing' | 'outside';
@@ -290,7 +291,17 @@ function looseAt(
     const message = `${use}, which is not enabled; set platforms.${platform?.name ?? name}.enabled: true and its credentials`;
     return [{ path, message, code: 'target-disabled' }];
   }
-  if (target !== 'github_comment') return [];
+  if (target !== 'github_comment') {
+    const place = targetPlaces.get(target);
+    // A thread of Discord is a place of its own, and a template is filled in later.
+    const key = target === 'discord' && !isBlank(extra.thread_id) ? 'thread_id' : 'chat_id';
+    const isOwn = !isBlank(extra[key]);
+    const chat = isOwn ? scalarText(extra[key]) : (platform?.homeChannel ?? '');
+    if (place === undefined || chat === '' || chat.includes('{') || place.form.test(chat.trim())) return [];
+    const where = isOwn ? `with ${key} "${chat}"` : `whose home_channel is "${chat}"`;
+    const message = `${use} ${where}, where nothing can be delivered; write ${place.is}`;
+    return [{ path: isOwn ? [...path.slice(0, -1), held, key] : path, message, code: 'deliver-place' }];
+  }
   const client = clientOf(platform);
   const loose: EntryFinding[] = [];
   if (!hasProgram(client)) {

@@ -16,6 +16,7 @@ import {
   missing,
   optionOf,
   type PlatformTarget,
+  placeProblemOf,
   readCode,
   readStatus,
   refusedAs,
@@ -23,7 +24,6 @@ import {
   type TargetPorts,
   verifiedAs,
   wordOf,
-  wrongPlace,
 } from './platform-target.ts';
 
 const defaultBase = 'https://discord.com/api/v10';
@@ -74,8 +74,7 @@ export function createDiscord(settings: PlatformSettings, ports: TargetPorts): P
       deduplicatesForMs: nonceLifetimeMs,
       problem: missing('discord', settings, 'token'),
       placeProblem(chat, extra) {
-        const place = wordOf(extra, 'thread_id') ?? chat;
-        return snowflake.test(place) ? undefined : wrongPlace(place, 'the number of a channel or a thread');
+        return placeProblemOf('discord', wordOf(extra, 'thread_id') ?? chat);
       },
       send({ chat, text, extra, key }, signal) {
         const place = wordOf(extra, 'thread_id') ?? chat;

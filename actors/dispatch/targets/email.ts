@@ -23,7 +23,6 @@ import {
   refusedAs,
   type TargetPorts,
   wordOf,
-  wrongPlace,
 } from './platform-target.ts';
 
 /** The options of nodemailer's SMTP transport that are used. */
@@ -135,7 +134,6 @@ export function createEmail(settings: PlatformSettings, ports: MailPorts): Platf
         (address.test(sender)
           ? undefined
           : 'platforms.email.from is no address; set it to one such as bot@example.org'),
-      placeProblem: (chat) => (address.test(chat) ? undefined : wrongPlace(chat, 'one address such as me@example.org')),
       send: async ({ chat, text, extra, key }, signal) => {
         if (signal.aborted) return transient('stopped before the mail was sent');
         return withTransport(async (transport): Promise<SendOutcome> => {

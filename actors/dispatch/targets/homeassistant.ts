@@ -20,7 +20,6 @@ import {
   saying,
   type TargetPorts,
   wordOf,
-  wrongPlace,
 } from './platform-target.ts';
 
 const notice = 'persistent_notification';
@@ -29,7 +28,6 @@ const notice = 'persistent_notification';
  * @see https://companion.home-assistant.io/docs/notifications/notification-commands/
  */
 const commands = /^(?:(?:command|request|clear|delete|remove|update)_\w+|tts)$/i;
-const chatForm = 'persistent_notification, or the name of a notify service such as mobile_app_phone';
 
 export function createHomeAssistant(settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
   const client = createClient(settings, '');
@@ -57,7 +55,6 @@ export function createHomeAssistant(settings: PlatformSettings, ports: TargetPor
       inert: withoutTemplates,
       knowsAgain: isNotice,
       problem: missing('homeassistant', settings, 'api_base', 'token'),
-      placeProblem: (chat) => (/^(?:notify\.)?[a-z\d_]{1,128}$/.test(chat) ? undefined : wrongPlace(chat, chatForm)),
       send(message, signal) {
         const { chat, text, extra, key } = message;
         const title = wordOf(extra, 'title', 'subject');

@@ -21,11 +21,9 @@ import {
   type TargetPorts,
   verifiedAs,
   wordOf,
-  wrongPlace,
 } from './platform-target.ts';
 
 const api = '/_matrix/client/v3';
-const chatForm = 'a room’s id such as !abc:example.org, or its alias such as #ops:example.org';
 /** Homeservers do not document how long they keep transaction ids; none is known to keep them for less than this. */
 const transactionLifetimeMs = 1_800_000;
 
@@ -70,8 +68,6 @@ export function createMatrix(settings: PlatformSettings, ports: TargetPorts): Pl
       maxPieces: 10,
       deduplicatesForMs: transactionLifetimeMs,
       problem: missing('matrix', settings, 'api_base', 'token'),
-      placeProblem: (chat) =>
-        /^(?:![^\s:]+(?::\S+)?|#[^\s:]+:\S+)$/.test(chat) ? undefined : wrongPlace(chat, chatForm),
       async send({ chat, text, extra, key }, signal) {
         const room = await roomOf(chat, signal);
         if (typeof room !== 'string') return room;

@@ -23,11 +23,9 @@ import {
   type TargetPorts,
   verifiedAs,
   wordOf,
-  wrongPlace,
 } from './platform-target.ts';
 
 const limit = { most: 16_383, unit: 'codePoints' } as const;
-const id = /^[a-z\d]{26}$/;
 /** `pendingPostIDsCacheTTL` in the server's app/post.go. */
 const pendingLifetimeMs = 30_000;
 
@@ -63,7 +61,6 @@ export function createMattermost(settings: PlatformSettings, ports: TargetPorts)
       inert: (text) => withoutMentions(text, limit.most),
       deduplicatesForMs: pendingLifetimeMs,
       problem: missing('mattermost', settings, 'api_base', 'token'),
-      placeProblem: (chat) => (id.test(chat) ? undefined : wrongPlace(chat, 'a channel’s id of 26 letters and digits')),
       send({ chat, text, extra, key }, signal) {
         const root = wordOf(extra, 'root_id', 'thread_id');
         const body = {

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import { type JsonObject, scalarText } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { targetPlaces } from '../../../machines/config/target-places.ts';
 import { retryAfterMs, type WaitHints } from '../../../machines/dispatch/retry-after.ts';
 import {
   nothingToSend,
@@ -72,7 +73,7 @@ export interface Wire {
   readonly placeKeys?: readonly string[];
   /** The place that those keys name, in the form of a `chat_id`; called if one of them is set. */
   placeFrom?(extra: JsonObject): string;
-  /** Why a place is not valid. */
+  /** Why a place is not valid; by the table of forms unless given. */
   placeProblem?(chat: string, extra: JsonObject): Undelivered | undefined;
   send(message: Message, signal: AbortSignal): Promise<SendOutcome>;
   verify(signal: AbortSignal): Promise<SendOutcome | VerifyOutcome>;
@@ -120,7 +121,7 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     }
     const unfilled = placeholderIn(chat);
     if (unfilled !== undefined) return refused('notFound', unfilled);
-    const problem = wire.placeProblem?.(chat, extra);
+    const problem = wire.placeProblem === undefined ? placeProblemOf(wire.name, chat) : wire.placeProblem(chat, extra);
     if (problem !== undefined) return problem;
     const messages = fits(text, wire) ? messagesOf(text, wire.limit) : undefined;
     if (messages === undefined || messages.length > wire.maxPieces) {
@@ -370,6 +371,12 @@ export function verifiedAs(name: unknown): VerifyOutcome {
 }
 
 /** A malformed place, cut to 64 characters in case it contains a secret. */
+/** Compares a place with the form that its platform has in the table. */
+export function placeProblemOf(target: string, chat: string): Undelivered | undefined {
+  const place = targetPlaces.get(target);
+  return place === undefined || place.form.test(chat) ? undefined : wrongPlace(chat, place.is);
+}
+
 export function wrongPlace(chat: string, form: string): Undelivered {
   return refused('notFound', `${JSON.stringify(chat.slice(0, 64))} is no place to deliver to; chat_id is ${form}`);
 }

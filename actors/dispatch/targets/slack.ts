@@ -22,11 +22,9 @@ import {
   type TargetPorts,
   verifiedAs,
   wordOf,
-  wrongPlace,
 } from './platform-target.ts';
 
 const defaultBase = 'https://slack.com/api';
-const chatForm = 'a channel’s or user’s id such as C0123456789, or #name';
 
 const meanings: Readonly<Record<string, CodeMeaning>> = {
   not_authed: 'auth',
@@ -75,8 +73,6 @@ export function createSlack(settings: PlatformSettings, ports: TargetPorts): Pla
       limit: { most: 4_000, unit: 'entities' },
       maxPieces: 20,
       problem: missing('slack', settings, 'token'),
-      placeProblem: (chat) =>
-        /^(?:[A-Z][A-Z0-9]{6,20}|#[^\s#]{1,80})$/u.test(chat) ? undefined : wrongPlace(chat, chatForm),
       send({ chat, text, extra }, signal) {
         const thread = wordOf(extra, 'thread_ts', 'thread_id');
         const body = {

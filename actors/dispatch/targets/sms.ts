@@ -21,7 +21,6 @@ import {
   readStatus,
   type TargetPorts,
   verifiedAs,
-  wrongPlace,
 } from './platform-target.ts';
 
 const defaultBase = 'https://api.twilio.com';
@@ -81,8 +80,6 @@ export function createSms(settings: PlatformSettings, ports: TargetPorts): Platf
       problem:
         missing('sms', settings, 'account_sid', ...(secret === '' ? ['auth_token'] : [])) ??
         (from === undefined && service === undefined ? missing('sms', settings, 'from') : undefined),
-      placeProblem: (chat) =>
-        /^\+[1-9]\d{5,14}$/.test(chat) ? undefined : wrongPlace(chat, 'a number such as +15551234567'),
       send({ chat, text }, signal) {
         const form = {
           To: chat,

@@ -23,11 +23,9 @@ import {
   type TargetPorts,
   verifiedAs,
   wordOf,
-  wrongPlace,
 } from './platform-target.ts';
 
 const defaultBase = 'https://api.telegram.org';
-const chatForm = 'a number, or @ and the name of a public channel or group';
 /** A 400 has its reason only in the text. */
 const badRequests: readonly (readonly [RegExp, Parameters<typeof refusedAs>[0]])[] = [
   [/chat not found|user not found|peer_id_invalid|chat_id is empty|thread not found|topic/i, 'notFound'],
@@ -64,8 +62,6 @@ export function createTelegram(settings: PlatformSettings, ports: TargetPorts): 
       // With `parse_mode`, such a link is a mention too.
       inert: (text) => withoutMentions(text).replace(/\btg:(?=\/\/user)/gi, 'tg\u2060:'),
       problem: missing('telegram', settings, 'token'),
-      placeProblem: (chat) =>
-        /^(?:-?\d{1,20}|@[A-Za-z]\w{3,31})$/.test(chat) ? undefined : wrongPlace(chat, chatForm),
       send(message, signal) {
         const { chat, text, extra } = message;
         const thread = Number(wordOf(extra, 'message_thread_id', 'thread_id') ?? Number.NaN);

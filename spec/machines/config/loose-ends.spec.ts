@@ -76,6 +76,9 @@ t.test('CFG-2 · RTE-1 · DLV-2 · each thing that a route names and that is not
     [{ on_failure: 'github_comment', on_failure_extra: { repo: 'a/b', pr_number: 1 } }, []],
     [{ on_failure_extra: { chat_id: 7 } }, ['on_failure_extra on-failure-unused']],
     [{ deliver: 'telegram', deliver_extra: { chat_id: 7, message_thread_id: 8 } }, []],
+    [{ deliver: 'telegram', deliver_extra: { chat_id: 'ops' } }, ['deliver_extra.chat_id deliver-place']],
+    [{ deliver: 'telegram', deliver_extra: { chat_id: '{chat.id}' } }, []],
+    [{ deliver: [{ to: 'telegram', extra: { chat_id: 'ops' } }] }, ['deliver.0.extra.chat_id deliver-place']],
     [{ deliver: 'telegram', deliver_extra: { to: 7 } }, ['deliver_extra.to deliver-extra-unknown']],
     [{ deliver: [{ to: 'telegram', extra: { chat: 7 } }] }, ['deliver.0.extra.chat deliver-extra-unknown']],
     [
