@@ -50,12 +50,16 @@ export async function checkPort({ home, gateway }: Examined): Promise<readonly F
       });
     }
     if (url === null) {
+      // The findings of the file are listed above.
+      const isListed = home.webhookBlocked.some(({ message }) => fault?.includes(message) === true);
       findings.push({
         level: 'wrong',
         area: 'port',
         code: 'not-listening',
         place: `${webhook.host}:${webhook.port}`,
-        what: fault ?? 'the gateway does not listen',
+        what: isListed
+          ? 'the gateway does not listen until its findings are corrected'
+          : (fault ?? 'the gateway does not listen'),
         cure: 'fix what it says, then agent gateway reload',
       });
     }

@@ -86,7 +86,9 @@ export function checkSecrets({ home }: Examined): readonly Finding[] {
     }
   }
   if (findings.length > 0) return findings;
-  return [good('secrets', `${routes.length} ${routes.length === 1 ? 'route' : 'routes'}, none with a weak secret`)];
+  const readable = home.webhookBlocked.length > 0 ? 'readable ' : '';
+  const counted = `${routes.length} ${readable}${routes.length === 1 ? 'route' : 'routes'}`;
+  return [good('secrets', `${counted}, none with a weak secret`)];
 }
 
 function routesOf(home: Examined['home']): readonly RouteWithSecret[] {

@@ -33,6 +33,12 @@ t.test('CLI-2 · a gateway that runs and does not listen says why', async (t) =>
   t.match(troubles(await checkPort({ ...one, gateway: silent })), [
     { code: 'not-listening', what: 'the port is taken [x]' },
   ]);
+  const home = { ...one.home, webhookBlocked: [{ message: 'the port is taken' }] } as unknown as typeof one.home;
+  t.match(
+    troubles(await checkPort({ ...one, home, gateway: silent })),
+    [{ code: 'not-listening', what: 'the gateway does not listen until its findings are corrected' }],
+    'a finding of the configuration is shown once',
+  );
   const stayed = answering({ status: { webhook: { enabled: true, url: 'http://127.0.0.1:1', fault: 'taken [x]' } } });
   t.match(troubles(await checkPort({ ...one, gateway: stayed })), [{ code: 'config-refused', what: 'taken [x]' }]);
   const closed = answering({ status: { inspector: { enabled: true, url: null, fault: 'inspector: taken' } } });
