@@ -1,6 +1,6 @@
 /**
  * Asks the person in a chat a question that waits for them: yes or no to a call, or the fields of a form. Any other answer
- * to yes or no repeats the question; only an explicit yes grants a call.
+ * to yes or no repeats the question, after a slash command too; only an explicit yes grants a call.
  * @see TRU-3, SRV-1, SEC-7 and CLI-4 in docs/specification.md
  */
 
@@ -16,6 +16,8 @@ export interface QuestionPorts {
   readonly lines: Pick<Lines, 'answer'>;
   readonly screen: Pick<ChatScreen, 'say' | 'set' | 'note'>;
   readonly ask: Ask;
+  /** Runs a slash command; resolves with whether the person leaves. */
+  readonly command: (line: string) => Promise<'stay' | 'leave'>;
   readonly signal: AbortSignal;
 }
 
@@ -60,8 +62,10 @@ async function yesOrNo(
   for (;;) {
     const line = await lines.answer('  allow it? [y/n] ', signal);
     if (line === undefined) return undefined;
-    if (/^\s*y(es)?\s*$/i.test(line)) return { grant: true };
-    if (/^\s*no?\s*$/i.test(line)) return { grant: false };
+    const word = line.trim();
+    if (/^y(es)?$/i.test(word) || word === '/approve' || word === `/approve ${id}`) return { grant: true };
+    if (/^no?$/i.test(word) || word === '/deny' || word === `/deny ${id}`) return { grant: false };
+    if (word.startsWith('/') && (await ports.command(word)) === 'leave') return undefined;
   }
 }
 

@@ -85,13 +85,19 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
     if (row.profile === opened.profile) asked(row);
   });
 
+  async function command(line: string): Promise<'stay' | 'leave'> {
+    const next = await runSlashCommand(line, { client, opened, screen, out });
+    if (next === 'leave') leave();
+    return next;
+  }
+
   /** Asks a question of this turn at once; a question of other work is only announced. */
   function asked(row: ApprovalRow): void {
     const { id, kind, tool, server } = row;
     const now = turn;
     const isOurs = now !== undefined && [...now.calls.values()].some((name) => comesFrom(name, row));
     if (isTerminal && isOurs) {
-      const ports = { lines, screen, ask: client.ask, signal: now.ended.signal };
+      const ports = { lines, screen, ask: client.ask, command, signal: now.ended.signal };
       now.questions = now.questions.then(() => askQuestion(id, ports));
     } else if (isTerminal || isOurs) {
       const what = `${oneLine(tool ?? kind)} of ${oneLine(server)}`;
@@ -138,7 +144,7 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
       if (!text.startsWith('/')) {
         said.push(text.replaceAll('\n', ' '));
         await say(text);
-      } else if ((await runSlashCommand(text, { client, opened, screen, out })) === 'leave') return 0;
+      } else if ((await command(text)) === 'leave') return 0;
     }
   };
   const gone = client.closed.then((): ExitCode => {

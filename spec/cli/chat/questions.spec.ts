@@ -8,6 +8,7 @@ async function ask(row: JsonObject, ...typed: readonly string[]) {
   let shown = '';
   const told: JsonObject[] = [];
   const prompts: string[] = [];
+  const commands: string[] = [];
   const left = [...typed];
   const print = (text: string): void => {
     shown += text;
@@ -26,9 +27,13 @@ async function ask(row: JsonObject, ...typed: readonly string[]) {
       told.push(params);
       return {} as never;
     },
+    command: async (line) => {
+      commands.push(line);
+      return line === '/exit' ? 'leave' : 'stay';
+    },
     signal: new AbortController().signal,
   });
-  return { shown, told, prompts };
+  return { shown, told, prompts, commands };
 }
 
 const call = {
@@ -46,8 +51,16 @@ t.test('TRU-3 · CLI-4 · only a yes is a yes; anything else is asked about agai
     [['', 'maybe', 'yes please', ' YES '], true],
     [['n'], false],
     [['sure', 'no'], false],
+    [['/approve'], true],
+    [['/approve q2', '/approve q1'], true],
+    [['/deny'], false],
   ] as const)
     t.same((await ask(call, ...typed)).told, [{ id: 'q1', by: 'chat', grant }], typed.join(','));
+});
+
+t.test('CLI-4 · slash commands work at a question, and leaving leaves it open', async (t) => {
+  const { told, commands } = await ask(call, '/tools', '/exit', 'y');
+  t.same([told, commands], [[], ['/tools', '/exit']]);
 });
 
 t.test('TRU-3 · CLI-4 · who says yes sees the whole call, or is told how much of it is not shown', async (t) => {
