@@ -5,6 +5,7 @@
 
 import type { Logger, LogLevel } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
+import { stateWords } from '../../machines/base/status.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 
 /** The levels below error: delivered, retried, or dropped by a person. */
@@ -18,7 +19,7 @@ const levels: Readonly<Record<string, LogLevel>> = {
 export function logRun(key: string, run: RunRecord, event: EventRecord | undefined, log: Logger): void {
   // A failed delivery has set the reason.
   const isOnItsWay = run.status === 'delivering' && run.reason === undefined;
-  log.log(isOnItsWay ? 'info' : (levels[run.status] ?? 'error'), `run ${run.status}`, {
+  log.log(isOnItsWay ? 'info' : (levels[run.status] ?? 'error'), `run ${stateWords(run.status)}`, {
     delivery_id: event?.deliveryId,
     run: key,
     route: run.route,
@@ -30,7 +31,7 @@ export function logRun(key: string, run: RunRecord, event: EventRecord | undefin
 }
 
 export function logDelivery(key: string, delivery: DeliveryRecord, log: Logger): void {
-  log.log(levels[delivery.status] ?? 'error', `delivery ${delivery.status}`, {
+  log.log(levels[delivery.status] ?? 'error', `delivery ${stateWords(delivery.status)}`, {
     delivery_id: delivery.deliveryId,
     delivery: key,
     route: delivery.route,

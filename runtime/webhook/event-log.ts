@@ -8,6 +8,7 @@
 import type { LogLevel } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { cut } from '../../machines/base/json.ts';
+import { stateWords } from '../../machines/base/status.ts';
 import type { Route } from '../../machines/config/route.ts';
 import { deliveryIdOf } from '../../machines/webhook/envelope.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
@@ -99,7 +100,7 @@ export function createDecisions(ports: DecisionPorts): Decisions {
       // With a reason no work follows, for example because the cron job is paused.
       if (accepted.has(kind) && context.reason === undefined)
         lines.add(`webhook ${kind}`, context.route, () => fieldsOf(context, status));
-      else log.log(levelOf(context), `webhook ${kind}`, fieldsOf(context, status));
+      else log.log(levelOf(context), `webhook ${stateWords(kind)}`, fieldsOf(context, status));
       // Work that a stopping gateway left behind is in the journal too, by its claim.
       if (journalled.has(kind) || context.work !== undefined) return;
       // Anyone who captured a request can repeat it endlessly: count it in memory. Its body is already on disk.

@@ -54,7 +54,7 @@ t.test('INS-1 · DUR-1 · CRN-1 · a gateway whose chart crashes is started agai
   const post = (route: string, id: string, url = daemon.url) =>
     postSigned(`${url}/webhooks/${route}`, { id: 1 }, { secret, id });
   await post('later', 'l');
-  await daemon.line(({ message }) => message === 'delivery waitingToRetry');
+  await daemon.line(({ message }) => message === 'delivery waiting to retry');
   await post('gh', 'g');
   await until(() => numbersIn(`${home.path}/pids`).length === 2);
   await post('burst', 'b');

@@ -147,7 +147,7 @@ for (const { front, skip } of fronts) {
         });
         t.same(answer, { status: 200, body: { status: 'ignored', event } });
         const line = await daemon.line(({ delivery_id }) => delivery_id === `of-${event}`);
-        t.match(line, { level, message: 'webhook ignoredEvent', route: 'some', status: 200 });
+        t.match(line, { level, message: 'webhook ignored event', route: 'some', status: 200 });
       }
     });
 
@@ -189,7 +189,7 @@ for (const { front, skip } of fronts) {
             raw.socket.destroy();
             await daemon.line(({ delivery_id }) => delivery_id === id);
             const lines = daemon.log.filter(({ delivery_id }) => delivery_id === id);
-            t.match(lines, [{ level: 'warn', message: 'webhook badSignature', status: 401 }]);
+            t.match(lines, [{ level: 'warn', message: 'webhook bad signature', status: 401 }]);
             t.equal(lines.length, 1);
           }
         }

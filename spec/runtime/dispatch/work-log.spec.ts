@@ -57,17 +57,18 @@ t.test('OBS-1 · DIS-2 · a delivery that ended has one line that holds the caus
     queuedAtMs: 0,
     messageId: 'm1',
   };
-  for (const [status, level] of [
+  for (const [status, level, words = status] of [
     ['delivered', 'info'],
     ['failed', 'error'],
     ['unknown', 'error'],
+    ['waitingToRetry', 'warn', 'waiting to retry'],
   ] as const) {
     const { lines, log } = collect();
     logDelivery('k2', { ...delivery, status, reason: 'why' }, log);
     t.same(lines, [
       [
         level,
-        `delivery ${status}`,
+        `delivery ${words}`,
         {
           delivery_id: 'd1',
           delivery: 'k2',

@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Logger } from '../../../actors/ports.ts';
 import type { ProfileName, RouteName } from '../../../machines/base/names.ts';
+import { stateWords } from '../../../machines/base/status.ts';
 import type { Route } from '../../../machines/config/route.ts';
 import { compileKeptHeaders } from '../../../machines/webhook/kept-headers.ts';
 import type { Outcome, OutcomeKind } from '../../../machines/webhook/reply.ts';
@@ -100,7 +101,7 @@ t.test(
         path: undefined,
         status,
       };
-      t.same(lines, [{ level, message: `webhook ${outcome.kind}`, fields }], outcome.kind);
+      t.same(lines, [{ level, message: `webhook ${stateWords(outcome.kind)}`, fields }], outcome.kind);
       t.equal(journal.local?.get('events', 'k1') !== undefined, leaves === 'row', `${outcome.kind}: a row`);
       t.equal([...decisions.refused.newestFirst()].length, leaves === 'refusal' ? 1 : 0, `${outcome.kind}: a refusal`);
     }
@@ -125,7 +126,7 @@ t.test(
     t.same(heard(), [
       ['webhook accepted', undefined, undefined],
       ['webhook cron', undefined, undefined],
-      ['webhook badSignature', undefined, undefined],
+      ['webhook bad signature', undefined, undefined],
     ]);
     beat();
     t.same(heard(), [[summary, 3, { 'work/r': 2, 'work/constructor': 1 }]]);
@@ -238,7 +239,7 @@ t.test('EVT-1 · a ping that is not listed is logged at debug, and kept like any
   const { decisions, journal, lines } = await stage();
   decisions.decided({ ...known, outcome: { kind: 'ignoredEvent', event: 'ping' }, reason: 'ping' }, live());
   await turn();
-  t.match(lines, [{ level: 'debug', message: 'webhook ignoredEvent' }]);
+  t.match(lines, [{ level: 'debug', message: 'webhook ignored event' }]);
   t.match(journal.local?.get('events', 'k1')?.value, { status: 'ignored', reason: 'ping' });
 });
 
