@@ -4,6 +4,7 @@
  * @see CFG-2, DIS-5 and SEC-6 in docs/specification.md
  */
 
+import { defaultProfile } from '../base/names.ts';
 import { textsOfSecret } from './route.ts';
 import type { Settings } from './settings.ts';
 
@@ -11,10 +12,20 @@ type Routes = Settings['webhook']['routes'];
 
 const mostNamed = 3;
 
-/** The hints on the routes of one profile, as non-empty texts. */
-export function hintsOf(profile: Pick<Settings, 'servers' | 'agent'>, routes: Routes): readonly string[] {
-  const enabled = routes.filter(({ route }) => route.enabled);
-  return [...hintOnTools(profile, enabled), ...hintsOnSecrets(enabled)];
+/** The hints on the routes of all profiles, as non-empty texts. */
+export function hintsOf(
+  profiles: ReadonlyMap<string, { readonly settings: Pick<Settings, 'servers' | 'agent' | 'webhook'> }>,
+): readonly string[] {
+  const enabled = [...profiles.values()]
+    .flatMap(({ settings }) => settings.webhook.routes)
+    .filter(({ route }) => route.enabled);
+  const onTools = [...profiles].flatMap(([name, { settings }]) =>
+    hintOnTools(
+      settings,
+      enabled.filter(({ route }) => route.profile === name),
+    ),
+  );
+  return [...onTools, ...hintsOnSecrets(enabled)];
 }
 
 /** One hint for all routes that run an agent without `toolsets` although servers are enabled. */
@@ -23,7 +34,7 @@ function hintOnTools({ servers, agent }: Pick<Settings, 'servers' | 'agent'>, ro
   if (server === undefined || agent.runner === 'echo') return [];
   const lacking = routes
     .filter(({ route }) => !route.deliverOnly && route.cronJob === undefined && route.toolsets === undefined)
-    .map(({ route }) => route.name);
+    .map(({ route }) => `"${route.name}"`);
   if (lacking.length === 0) return [];
   const run = lacking.length === 1 ? `route ${named(lacking)} runs` : `routes ${named(lacking)} run`;
   return [`${run} without the tools of your servers; add toolsets: [agent-webhook, mcp-${server}] to lend them`];
@@ -33,7 +44,7 @@ function hintOnTools({ servers, agent }: Pick<Settings, 'servers' | 'agent'>, ro
 function hintsOnSecrets(routes: Routes): readonly string[] {
   const sharing = new Map<string, string[]>();
   for (const { route, secret } of routes) {
-    for (const text of textsOfSecret(secret)) sharing.set(text, [...(sharing.get(text) ?? []), route.name]);
+    for (const text of textsOfSecret(secret)) sharing.set(text, [...(sharing.get(text) ?? []), placeOf(route)]);
   }
   return [...sharing.values()]
     .filter((names) => names.length > 1)
@@ -43,8 +54,11 @@ function hintsOnSecrets(routes: Routes): readonly string[] {
     );
 }
 
+function placeOf({ name, profile }: Routes[number]['route']): string {
+  return profile === defaultProfile ? `"${name}"` : `"${name}" of profile "${profile}"`;
+}
+
 function named(names: readonly string[]): string {
   const left = names.length - mostNamed;
-  const first = names.slice(0, mostNamed).map((name) => `"${name}"`);
-  return first.join(', ') + (left > 0 ? ` and ${left} more` : '');
+  return names.slice(0, mostNamed).join(', ') + (left > 0 ? ` and ${left} more` : '');
 }

@@ -151,16 +151,7 @@ const table: Commands = {
     ({ source, desk }, params) =>
       withLostFiles(loadHome(withDraft(source, profileOf(params.profile), params.text)), desk?.().home).diagnostics,
   ),
-  'config.hints': ofHome(({ source }) => {
-    const { profiles } = loadHome(source);
-    const routes = [...profiles.values()].flatMap(({ settings }) => settings.webhook.routes);
-    return [...profiles].flatMap(([name, { settings }]) =>
-      hintsOf(
-        settings,
-        routes.filter(({ route }) => route.profile === name),
-      ),
-    );
-  }),
+  'config.hints': ofHome(({ source }) => hintsOf(loadHome(source).profiles)),
 
   'config.schema': ofHome(() => configSchema()),
   'config.show': ofHome(({ source }, params) => showConfig(source, profileOf(params.profile))),

@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { ProfileName } from '../../../machines/base/names.ts';
 import { hintsOf } from '../../../machines/config/hints.ts';
 import { readText } from '../../support/read-config.ts';
 
@@ -10,7 +11,7 @@ const hints = (
   const { settings } = readText(
     `agent: {runner: ${runner}, command: [a]}\nmcp_servers: ${servers}\nplatforms: {webhook: {secret: long-enough-secret, routes: ${routes}}}\n`,
   );
-  return hintsOf(settings, settings.webhook.routes);
+  return hintsOf(new Map([['default', { settings }]]));
 };
 
 t.test('CFG-2 · DIS-5 · routes that lend their runs no tool of a server are named in one hint', (t) => {
@@ -43,5 +44,20 @@ t.test('CFG-2 · SEC-6 · routes of one secret are named in one hint, without th
     `routes "c", "d", "e" and 1 more ${end}`,
   ]);
   t.same(hints(`{a: {}, b: ${own('b')}, c: ${own('c')}}`, '{}'), []);
+  const one = { settings: readText('platforms: {webhook: {secret: long-enough-secret, routes: {a: {}}}}').settings };
+  const [route] = one.settings.webhook.routes;
+  if (route === undefined) throw new Error('no route');
+  const routes = [{ ...route, route: { ...route.route, profile: 'work' as ProfileName } }];
+  const other = { settings: { ...one.settings, webhook: { ...one.settings.webhook, routes } } };
+  t.same(
+    hintsOf(
+      new Map([
+        ['default', one],
+        ['work', other],
+      ]),
+    ),
+    [`routes "a", "a" of profile "work" ${end}`],
+    'across profiles too',
+  );
   t.end();
 });
