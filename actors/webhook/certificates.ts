@@ -26,11 +26,13 @@ export interface CertificatePorts {
 
 const maxKept = 64;
 const maxUnderWay = 4;
+const maxVisits = 8;
 const maxBytes = 65_536;
 
 export function createCertificates({ log, fetch: ask = fetch, timeoutMs = 3_000 }: CertificatePorts): Certificates {
   const kept = new Map<string, string>();
   const underWay = new Map<string, Promise<void>>();
+  let visits = 0;
 
   async function read(url: string): Promise<string> {
     const proxy = await throughProxy(url);
@@ -77,11 +79,15 @@ export function createCertificates({ log, fetch: ask = fetch, timeoutMs = 3_000 
       await begun;
     },
     async visit(url) {
+      if (visits >= maxVisits) return `${new URL(url).host}: ${maxVisits} confirmations are already under way`;
+      visits += 1;
       try {
         await read(url);
         return undefined;
       } catch (thrown) {
         return `${new URL(url).host}: ${causeOf(thrown)}`;
+      } finally {
+        visits -= 1;
       }
     },
   };

@@ -68,4 +68,7 @@ t.test('SRC-1 · a certificate is fetched once, kept, and waited for no longer t
   t.equal(await certificates.visit(`${base}/confirm?Token=secret-token`), undefined);
   t.match(await certificates.visit(`${base}/missing?Token=secret-token`), /^127\.0\.0\.1:\d+: HTTP 404$/);
   t.match(await impatient.visit(`${base}/silent?Token=secret-token`), /^127\.0\.0\.1:\d+: (?!.*secret-token)/);
+  const many = await Promise.all(Array.from({ length: 9 }, () => certificates.visit(`${base}/confirm`)));
+  t.match(many.filter(Boolean), [/8 confirmations are already under way$/], 'the sender repeats it');
+  t.equal(await certificates.visit(`${base}/confirm`), undefined);
 });
