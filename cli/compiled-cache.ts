@@ -4,7 +4,7 @@
  * @see CLI-2 and HOME-3 in docs/specification.md
  */
 
-import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import module from 'node:module';
 import { homedir } from 'node:os';
 import { homeOf } from '../machines/config/profile.ts';
@@ -15,6 +15,8 @@ export function keepCompiledCode(env: Readonly<Record<string, string | undefined
   if (enableCompileCache === undefined || home === undefined || !existsSync(home)) return;
   const folder = `${home}/cache/compiled`;
   try {
+    // What root makes in the home of another user would be closed to that user.
+    if (process.getuid?.() === 0 && statSync(home).uid !== 0) return;
     // Node would use the umask's mode; another user who can write there could plant code.
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     chmodSync(folder, 0o700);
