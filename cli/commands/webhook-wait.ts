@@ -53,8 +53,17 @@ export async function waitForEvent(
   }
 }
 
-function rowsOf(client: ControlClient, { name, profile }: AwaitedRoute): Promise<readonly HistoryRow[]> {
-  return client.ask('webhook.deliveries', { route: name, profile, limit: newest });
+/** The rows of the route, and requests at a path like its own: its URL may have been mistyped at the sender. */
+async function rowsOf(client: ControlClient, { name, profile }: AwaitedRoute): Promise<readonly HistoryRow[]> {
+  const own = await client.ask('webhook.deliveries', { route: name, profile, limit: newest });
+  const refused = await client.ask('webhook.deliveries', { status: 'refused', limit: newest });
+  const strays = refused.filter((row) => isStray(row) && /webhook/i.test(row.route));
+  return [...own, ...strays].sort((one, other) => (one.key < other.key ? 1 : -1));
+}
+
+/** Whether the request reached no route; its row has the path. */
+function isStray({ route }: HistoryRow): boolean {
+  return route.startsWith('/');
 }
 
 async function linesOf(client: ControlClient, route: AwaitedRoute, row: HistoryRow): Promise<readonly string[]> {
@@ -66,6 +75,7 @@ async function linesOf(client: ControlClient, route: AwaitedRoute, row: HistoryR
     return [oneLine(reason), ...(record.body === '' ? [] : [`  ${oneLine(record.body)}`])];
   }
   if (status !== 'refused') return [`${stateWords(status)}${why}`];
+  if (isStray(row)) return [`refused at ${oneLine(row.route)}${why}`];
   const { refusals } = await client.ask('webhook.doctor', route);
   const findings = refusals.find((one) => one.key === key)?.findings ?? [];
   return [`refused${why}`, ...findings.map(({ text }) => `→ ${oneLine(text)}`)];

@@ -123,6 +123,7 @@ t.test(
     await until(listed);
     const refused = await fetch(`${daemon.url}/webhooks/pay`, { method: 'POST', body: '{}' });
     t.equal(refused.status, 401);
+    t.equal((await fetch(`${daemon.url}/webhook/pay`, { method: 'POST', body: '{}' })).status, 404);
     t.equal(
       (await askCli(['webhook', 'test', 'pay', '--sample', 'stripe:checkout.session.completed'], home.path)).code,
       0,
@@ -134,6 +135,7 @@ t.test(
     t.match(stdout, /Paste them at Stripe: https:\/\/docs\.stripe\.com/);
     t.match(stdout, /Try it: agent webhook test pay --sample stripe:/);
     t.match(stdout, /refused: .*\n→ .*stripe-signature/i);
+    t.match(stdout, /refused at \/webhook\/pay: the path is not \/webhooks\/<route>/);
     t.match(stdout, /Came: invoice\.paid\. See it by: agent events show /);
     t.notMatch(stdout + stderr, 'whsec_ofTheEndpoint', 'who gave the secret knows it');
   },
