@@ -370,13 +370,13 @@ export function verifiedAs(name: unknown): VerifyOutcome {
   return shown === '' ? { kind: 'verified' } : { kind: 'verified', as: shown };
 }
 
-/** A malformed place, cut to 64 characters in case it contains a secret. */
 /** Compares a place with the form that its platform has in the table. */
 export function placeProblemOf(target: string, chat: string): Undelivered | undefined {
   const place = targetPlaces.get(target);
   return place === undefined || place.form.test(chat) ? undefined : wrongPlace(chat, place.is);
 }
 
+/** A malformed place, cut to 64 characters in case it contains a secret. */
 export function wrongPlace(chat: string, form: string): Undelivered {
   return refused('notFound', `${JSON.stringify(chat.slice(0, 64))} is no place to deliver to; chat_id is ${form}`);
 }
