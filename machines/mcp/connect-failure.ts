@@ -5,6 +5,7 @@
  */
 
 import { loginCommand, serverCommand } from '../oauth/login-hint.ts';
+import type { TransportPlan } from './server-settings.ts';
 import { strangersWords } from './strangers-words.ts';
 
 export type ConnectFailure =
@@ -118,6 +119,7 @@ export interface FailurePlace {
   readonly hasLog: boolean;
   /** Whether the entry has `auth: oauth`; without it no login is possible. */
   readonly oauth?: boolean;
+  readonly transport?: TransportPlan;
 }
 
 /** One line: the server, the failures in the order of the attempts, and the remedy. */
@@ -184,7 +186,9 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
     case 'timeout':
       return failure.words === undefined ? 'raise connect_timeout' : `${readWords(place)}, or raise connect_timeout`;
     case 'network':
-      return 'check url and the network';
+      return wantsCertificate(failure.message, place)
+        ? 'check url and the network, or set client_cert if the server demands a certificate of its clients'
+        : 'check url and the network';
     case 'spawn':
       return failure.code === 'EACCES' ? 'make the file of command executable' : 'check command and PATH';
     case 'exited':
@@ -213,6 +217,12 @@ export function refusalCure(
 
 function readWords({ server, profile, hasLog }: FailurePlace & { readonly server: string }): string {
   return hasLog ? `read \`${serverCommand('logs', server, profile)}\`` : 'try its command in a terminal';
+}
+
+/** A TLS 1.3 server that misses a client certificate may only close the connection. */
+function wantsCertificate(message: string, { transport }: FailurePlace): boolean {
+  if (transport === undefined || transport.kind === 'stdio' || transport.tls.cert !== undefined) return false;
+  return /^https:/i.test(transport.url) && /other side closed|ECONNRESET/.test(message);
 }
 
 function isAuthRefusal(failure: ConnectFailure): boolean {

@@ -57,6 +57,6 @@ export function readFailures(
   const why =
     after === 'needsLogin'
       ? describeLoginNeed(server, place.profile, lacks ?? credentials.problem(server))
-      : describeFailure(server, failures, { ...place, oauth });
+      : describeFailure(server, failures, { ...place, oauth, transport });
   return { after, why };
 }

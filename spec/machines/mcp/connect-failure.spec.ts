@@ -1,4 +1,5 @@
 import t from 'tap';
+import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import {
   afterFailures,
   type ConnectFailure,
@@ -6,6 +7,7 @@ import {
   isPermanent,
   isSessionExpiry,
 } from '../../../machines/mcp/connect-failure.ts';
+import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { fc } from '../../support/property.ts';
 
 const rpc = (code: number): ConnectFailure => ({ kind: 'rpc', code, message: 'no' });
@@ -182,6 +184,23 @@ t.test('LIF-7 · the cure names the profile, and no log where nothing is kept', 
     ],
   ] as const;
   for (const [failure, place, cure] of rows) t.ok(describeFailure('hub', [failure], place).endsWith(cure), cure);
+  t.end();
+});
+
+t.test('TLS-1 · a connection that a TLS server closes names client_cert, unless the entry has one', (t) => {
+  const closed: ConnectFailure = { kind: 'network', message: 'other side closed' };
+  const cert = { client_cert: '~/a.pem' };
+  const rows = [
+    [closed, { url: 'https://hub.example/mcp' }, true],
+    [{ kind: 'network', message: 'SSE error: fetch failed: other side closed' }, { url: 'HTTPS://hub.example' }, true],
+    [closed, { url: 'https://hub.example/mcp', ...cert }, false],
+    [closed, { url: 'http://hub.example/mcp' }, false],
+    [{ kind: 'network', message: 'ECONNREFUSED' }, { url: 'https://hub.example/mcp' }, false],
+  ] as const;
+  for (const [failure, entry, named] of rows) {
+    const { transport } = readServerSettings(normaliseServerEntry('hub', entry));
+    t.equal(describeFailure('hub', [failure], { ...here, transport }).includes('client_cert'), named, entry.url);
+  }
   t.end();
 });
 
