@@ -174,7 +174,10 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       if (failure.ledTo !== undefined) return 'put that address in url';
       if (isAuthRefusal(failure)) return refusalCure(place, failure.namesOauth);
       if (isWrongEra(failure)) return 'check protocol';
-      return notMcpStatuses.has(failure.status) ? 'check url and transport' : 'ask the operator of the server';
+      if (!notMcpStatuses.has(failure.status)) return 'ask the operator of the server';
+      return looksLikeSse(place)
+        ? 'its url looks like one of the old SSE transport: set transport: sse (`--transport sse`)'
+        : 'check url and transport';
     case 'notMcp':
       return 'check url, or set skip_preflight: true';
     case 'malformed':
@@ -206,8 +209,8 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
 }
 
 /** The remedy for refused credentials. */
-export function refusalCure(
-  { server, profile, oauth }: Pick<FailurePlace, 'profile' | 'oauth'> & { readonly server: string },
+function refusalCure(
+  { server, profile, oauth }: FailurePlace & { readonly server: string },
   namesOauth = false,
 ): string {
   const login = `run \`${loginCommand(server, profile)}\``;
@@ -217,6 +220,10 @@ export function refusalCure(
 
 function readWords({ server, profile, hasLog }: FailurePlace & { readonly server: string }): string {
   return hasLog ? `read \`${serverCommand('logs', server, profile)}\`` : 'try its command in a terminal';
+}
+
+function looksLikeSse({ transport }: FailurePlace): boolean {
+  return transport?.kind === 'http' && /\/sse\/?(?:[?#]|$)/i.test(transport.url);
 }
 
 /** A TLS 1.3 server that misses a client certificate may only close the connection. */

@@ -204,6 +204,22 @@ t.test('TLS-1 · a connection that a TLS server closes names client_cert, unless
   t.end();
 });
 
+t.test('ERA-3 · a POST refused at an url of the old SSE transport names that transport', (t) => {
+  const rows = [
+    [405, { url: 'https://hub.example/sse' }, true],
+    [404, { url: 'https://hub.example/v1/sse/?key=a' }, true],
+    [405, { url: 'https://hub.example/sse', transport: 'sse' }, false],
+    [405, { url: 'https://hub.example/mcp' }, false],
+    [503, { url: 'https://hub.example/sse' }, false],
+  ] as const;
+  for (const [status, entry, named] of rows) {
+    const { transport } = readServerSettings(normaliseServerEntry('hub', entry));
+    const line = describeFailure('hub', [http(status)], { ...here, transport });
+    t.equal(line.endsWith('set transport: sse (`--transport sse`)'), named, `${status} ${entry.url}`);
+  }
+  t.end();
+});
+
 t.test('OAU-2 · LIF-7 · a disk that takes no token is no trouble of the network, and may pass', (t) => {
   const failure = {
     kind: 'token',
