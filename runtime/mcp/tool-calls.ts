@@ -26,7 +26,6 @@ import {
   uncheckedArguments,
   unclear,
 } from '../../machines/mcp/call-faults.ts';
-import { refusalCure } from '../../machines/mcp/connect-failure.ts';
 import { shapeOffer } from '../../machines/mcp/offer-result.ts';
 import { isOfferList } from '../../machines/mcp/offers.ts';
 import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
@@ -42,7 +41,7 @@ import {
 import type { Utility } from '../../machines/mcp/tool-name.ts';
 import { shapeResult } from '../../machines/mcp/tool-result.ts';
 import { needsApproval } from '../../machines/mcp/trust.ts';
-import { aboutServer, loginCommand } from '../../machines/oauth/login-hint.ts';
+import { aboutServer, describeLoginNeed, loginCommand } from '../../machines/oauth/login-hint.ts';
 import type { Redactor } from '../observe/redact.ts';
 import type { Approvals, AskedCall } from './approvals.ts';
 import type { CallRequest, Calls, LiveCall } from './calls.ts';
@@ -385,8 +384,9 @@ function verdictWithout(
     }
     case 'unauthorized': {
       const oauth = transport.kind !== 'stdio' && transport.oauth !== null;
-      const cure = refusalCure({ server: context.server ?? '', profile: context.profile, oauth });
-      const message = `${place}: the server refuses the credentials; ${cure}`;
+      const message = oauth
+        ? describeLoginNeed(context.server ?? '', context.profile, 'its login has ended')
+        : `${place}: the server refuses the credentials; check headers`;
       return { kind: 'failed', fault: { code: 'needs_login', message } };
     }
     case 'needsScope': {

@@ -40,7 +40,7 @@ const well: CallOutcome = { kind: 'result', result: { content: [{ type: 'text', 
 
 /** One server, its call chart wired to real tables; the session itself is the spec's. */
 function stage(t: Test, entry: JsonObject = {}, { state = 'connected', cpuTimeMs = threadTimeMs } = {}) {
-  const settings = settingsOf({ command: 'x', ...entry } as never, 's');
+  const settings = settingsOf((entry.url === undefined ? { command: 'x', ...entry } : entry) as never, 's');
   const log: string[] = [];
   const logger = { log: (_: string, text: string) => void log.push(text), warnOnce: () => {} };
   const registry = createRegistry(logger);
@@ -315,6 +315,19 @@ t.test(
     }
   },
 );
+
+t.test('OAU-8 · a call that is refused once the login has ended names the login', async (t) => {
+  const { calls, sent } = stage(t, { url: 'https://hub.example/mcp', auth: 'oauth' });
+  const answer = calls.start(request);
+  await turn();
+  sent[0]?.settle({ kind: 'unauthorized' });
+  t.match(await answer, {
+    fault: {
+      code: 'needs_login',
+      message: 'mcp server "s": needs a login: its login has ended; run `agent mcp login s --profile work`',
+    },
+  });
+});
 
 t.test(
   'TRU-2 · LIF-8 · a session that is lost under many calls is one failure, and each call goes again',
