@@ -19,7 +19,7 @@ import { serveOffers } from '../serve/offers.ts';
 import { serveTools } from '../serve/tools.ts';
 import { oneLine } from '../terminal.ts';
 import { version } from '../version.ts';
-import { profileOf } from './mcp.ts';
+import { profileOf, runOf } from './mcp.ts';
 
 /** Delays between attempts to reconnect to the gateway. */
 const reconnects = { baseDelayMs: 250, longestDelayMs: 5_000 };
@@ -93,11 +93,6 @@ async function connectAgain(
     await wait(backoffMs(reconnects, failures), undefined, { signal }).catch(() => {});
   }
   return undefined;
-}
-
-/** The run that started this program, and its trace, so that its calls can be found by it. */
-function runOf({ AGENT_RUN_ID: run, TRACEPARENT: traceparent }: CommandContext['env']) {
-  return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
 }
 
 async function createServer(context: CommandContext, bounds: JsonObject): Promise<Server> {

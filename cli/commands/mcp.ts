@@ -125,7 +125,7 @@ export async function callTool(context: CommandContext): Promise<ExitCode> {
     context.out.complain(`${progress.progress}${total} ${oneLine(String(progress.message ?? ''))}\n`);
   });
   try {
-    const params = { ...profileOf(context), name, arguments: given };
+    const params = { ...profileOf(context), ...runOf(context.env), name, arguments: given };
     const answer = await askTool(client, params);
     if (!cancelled) return printAnswer(context, answer);
     context.out.complain('Cancelled.\n');
@@ -215,6 +215,11 @@ function formatBlock(block: JsonObject): string {
 export function profileOf(context: CommandContext): { profile?: string } {
   const profile = textFlag(context, 'profile');
   return profile === undefined ? {} : { profile };
+}
+
+/** The run that started this program, and its trace, so that its calls can be found by it. */
+export function runOf({ AGENT_RUN_ID: run, TRACEPARENT: traceparent }: CommandContext['env']) {
+  return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
 }
 
 export function parseObject(text: string): JsonObject | undefined {

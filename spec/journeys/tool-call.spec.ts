@@ -479,7 +479,7 @@ t.test('CLI-2 · CLI-6 · Ctrl-C in `agent mcp call` cancels the call on the wir
   await gateway.reaches('peer', 'connected');
   const main = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
   const child = spawn(process.execPath, [main, 'mcp', 'call', 'mcp__peer__slow'], {
-    env: { ...process.env, AGENT_HOME: gateway.home.path },
+    env: { ...process.env, AGENT_HOME: gateway.home.path, AGENT_RUN_ID: 'run-1' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   t.teardown(() => child.kill('SIGKILL'));
@@ -489,6 +489,8 @@ t.test('CLI-2 · CLI-6 · Ctrl-C in `agent mcp call` cancels the call on the wir
   });
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
   await eventually(() => peer.work.slow.length === 1);
+  const call = await gateway.control.call('inspect.show', { actor: 'calls/1' });
+  t.match(JSON.stringify(call), '"run":"run-1"', 'a call of a run’s program belongs to its run on any socket');
 
   child.kill('SIGINT');
 
