@@ -40,8 +40,8 @@ export function shapeResult(given: Json, cap: number): Shaping {
   const notes: string[] = [];
   for (const given of Array.isArray(source.content) ? (source.content as readonly Json[]) : []) {
     const block = readBlock(given, change);
+    blocks.push(block ?? { type: 'text', text: `[content of type ${typeName(given)} left out]` });
     if (block === undefined) notes.push(`dropped a content block of type ${typeName(given)}`);
-    else blocks.push(block);
   }
   const structured = source.structuredContent === undefined ? undefined : mapStrings(source.structuredContent, change);
   const textFirst = fitAll(blocks, structured, { cap, isError });
