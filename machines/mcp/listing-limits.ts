@@ -1,6 +1,6 @@
 /**
  * Decides which tools, resources or prompts of a server's listing are admitted: limited in size, number and total size;
- * tools only with a usable name. The others are left out with a reason and do not affect those that fit. The report has a
+ * tools only with a usable name, and only if they can be called without a task. The others are left out with a reason and do not affect those that fit. The report has a
  * limited length.
  * @see LIF-14 and NAM-2 in docs/specification.md
  */
@@ -38,10 +38,11 @@ export interface Admission {
 }
 
 type Noun = 'tool' | 'resource' | 'resource template' | 'prompt';
-type Reason = 'name' | 'size' | 'sum' | 'number';
+type Reason = 'name' | 'task' | 'size' | 'sum' | 'number';
 
 const reasonsOf = (noun: Noun): Readonly<Record<Reason, string>> => ({
   name: 'a name must have a character and no control character',
+  task: 'a tool that must be called as a task (execution.taskSupport) is not supported',
   size: `a definition may have ${maxDefinitionBytes / 1_024} KiB`,
   sum: `the definitions of one server may have ${maxListingBytes / 1_048_576} MiB together`,
   number: `one server may have ${maxDefinitions} ${noun}s`,
@@ -83,6 +84,7 @@ export function createAdmission(noun: Noun, leftOut: LeftOut): Admission {
     const name = nameOf(entry);
     // Only tools are registered by name.
     if (noun === 'tool' && name !== undefined && (name === '' || /\p{Cc}/u.test(name))) return 'name';
+    if (noun === 'tool' && mustBeTask(entry)) return 'task';
     const size = bytesOf(JSON.stringify(entry));
     if (size > maxDefinitionBytes) return 'size';
     if (bytes + size > maxListingBytes) return 'sum';
@@ -120,6 +122,11 @@ function cleaned(entry: JsonObject): JsonObject {
 export function nameOf(entry: Json): string | undefined {
   const name = isJsonObject(entry) ? (entry.name ?? entry.uri) : undefined;
   return typeof name === 'string' ? name : undefined;
+}
+
+/** A call without a task is refused by such a tool; without the key, a tool is called without one. */
+function mustBeTask(entry: Json): boolean {
+  return isJsonObject(entry) && isJsonObject(entry.execution) && entry.execution.taskSupport === 'required';
 }
 
 /** In UTF-8. */
