@@ -179,9 +179,6 @@ function readSdk(error: SdkError, context: ReadingContext): ConnectFailure {
   if (error.code === SdkErrorCode.ClientHttpUnexpectedContent) {
     return { kind: 'notMcp', contentType: typeof contentType === 'string' ? contentType : 'no content type' };
   }
-  if (error.code === SdkErrorCode.ListPaginationExceeded) {
-    return { kind: 'malformed', message: 'its list has page after page and no end' };
-  }
   if (malformedCodes.has(error.code)) return { kind: 'malformed', message: wrongResult(error.message) };
   if (closedCodes.has(error.code) && context.exitStatus !== undefined)
     return { kind: 'exited', status: context.exitStatus };

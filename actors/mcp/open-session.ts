@@ -138,6 +138,8 @@ function createClient(
         ...(elicitation.enabled ? { elicitation: { form: { applyDefaults: true }, url: {} } } : {}),
         ...(sampling.enabled ? { sampling: {} } : {}),
       },
+      // The list reader ends a listing, by its entries.
+      listMaxPages: 0,
       // The SDK's own validator has no time limit on a server's patterns and references.
       jsonSchemaValidator: resultChecks(createSchemaTime()),
       versionNegotiation: { mode: handshake === 'initialize' ? 'legacy' : { pin: statelessRevision } },

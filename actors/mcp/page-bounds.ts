@@ -27,7 +27,7 @@ const listings: ReadonlySet<string> = new Set([
   'resources/templates/list',
   'prompts/list',
 ]);
-/** Requests whose streams may still be resumed: the pages of a listing of each kind. */
+/** The latest requests, whose streams may still be resumed. */
 const mostRequests = 256;
 /** Limit per request. */
 const mostEventIds = 16;

@@ -30,6 +30,9 @@ const lists = {
   'prompts/list': { key: 'prompts', noun: 'prompt', schema: specTypeSchemas.Prompt },
 } as const;
 
+/** A listing has as many pages as its entries need, which are limited in number and size; empty ones have no end. */
+const maxEmptyPages = 64;
+
 type Method = keyof typeof lists;
 type List = (typeof lists)[Method];
 
@@ -56,8 +59,10 @@ interface Listed {
   request: string | number;
   /** Whether its answer is too long to be read. */
   isTooLong: boolean;
-  /** Whether further pages are skipped. */
-  isCut: boolean;
+  /** How many pages in a row had no entry that is admitted. */
+  emptyPages: number;
+  /** Why further pages are skipped; undefined if they are not. */
+  cut: string | undefined;
 }
 
 /** To be created once the client is connected. A request without a cursor begins a new listing of its method. */
@@ -127,12 +132,12 @@ function begin(method: Method, request: string | number): Listed {
   const list = lists[method];
   const leftOut = createLeftOut(list.noun);
   const admission = createAdmission(list.noun, leftOut);
-  return { list, leftOut, admission, request, isTooLong: false, isCut: false };
+  return { list, leftOut, admission, request, isTooLong: false, emptyPages: 0, cut: undefined };
 }
 
-function sentencesOf({ list, leftOut, isCut }: Listed): readonly string[] {
-  const further = `its ${list.noun}s on further pages are left out: they are not asked for once one is beyond what a server may list`;
-  return isCut ? [...leftOut.sentences(), further] : leftOut.sentences();
+function sentencesOf({ list, leftOut, cut }: Listed): readonly string[] {
+  const further = `its ${list.noun}s on further pages are left out: they are not asked for ${cut}`;
+  return cut === undefined ? leftOut.sentences() : [...leftOut.sentences(), further];
 }
 
 interface Reading {
@@ -147,8 +152,11 @@ function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Readi
   if (!Array.isArray(entries)) return;
   const admitted = admission.admit(entries as readonly Json[]);
   Object.assign(page, { [list.key]: repairs ? repaired(admitted, { list, leftOut, isLegacy }) : admitted });
-  if (page.nextCursor === undefined || !admission.isOver()) return;
-  listed.isCut = true;
+  listed.emptyPages = admitted.length === 0 ? listed.emptyPages + 1 : 0;
+  if (page.nextCursor === undefined) return;
+  if (admission.isOver()) listed.cut = 'once one is beyond what a server may list';
+  else if (listed.emptyPages >= maxEmptyPages) listed.cut = `after ${maxEmptyPages} pages in a row without one`;
+  else return;
   delete (page as { nextCursor?: unknown }).nextCursor;
 }
 

@@ -30,7 +30,7 @@ export type ConnectFailure =
   | { readonly kind: 'redirect'; readonly message: string }
   /** A successful HTTP answer that is not MCP: the preflight's finding. */
   | { readonly kind: 'notMcp'; readonly contentType: string }
-  /** An answer that violates the protocol: no list, an endless list, no handshake. */
+  /** An answer that violates the protocol: no list, no handshake. */
   | { readonly kind: 'malformed'; readonly message: string }
   /** A page of a listing exceeds the limit; the message says which listing. */
   | { readonly kind: 'oversized'; readonly message: string }

@@ -48,7 +48,6 @@ t.test('LIF-7 · every error is read into one failure', (t) => {
     ],
     [sdk(SdkErrorCode.RequestTimeout, { timeout: 5 }), { kind: 'timeout', afterMs: 5 }],
     [sdk(SdkErrorCode.InvalidResult), { kind: 'malformed', message: 'said so' }],
-    [sdk(SdkErrorCode.ListPaginationExceeded), { kind: 'malformed', message: /no end/ }],
     [new Error("Server's protocol version is not supported: 1999-01-01"), { kind: 'revision', offered: '1999-01-01' }],
     [sdk(SdkErrorCode.RequestTimeout), { kind: 'timeout', afterMs: 700 }],
     [

@@ -36,6 +36,10 @@ t.test(
       [{ name: 'odd', inputSchema: anyObject, outputSchema: { type: 'array' } }, /outputSchema\.type/],
       [{ inputSchema: anyObject }, /its tool without a name is left out/],
       [null, /its tool without a name is left out: it is not/],
+      [
+        { name: 'odd', inputSchema: anyObject, execution: { taskSupport: 'required' } },
+        /as a task .* is not supported/,
+      ],
     ];
     for (const [odd, message] of rows) {
       const { said, log } = warnings();
@@ -81,35 +85,23 @@ t.test('FLT-2 · resources and prompts are read entry by entry too', async (t) =
   t.match(said.join('\n'), /its resource "mem:\/\/b" is left out: name is not[\s\S]*its prompt without a name/);
 });
 
-t.test(
-  'LIF-7 · what is no list, or has no end, and a revision of nobody are failures of the server alone',
-  async (t) => {
-    const rows: readonly (readonly [Parameters<typeof listingPeer>[0], object])[] = [
-      [
-        { 'tools/list': [{ tools: 'none' }] },
-        { kind: 'malformed', message: 'its tools/list is not one of the protocol: tools must be array' },
-      ],
-      [{ 'tools/list': [{}] }, { kind: 'malformed', message: /tools\/list/ }],
-      [
-        {
-          'tools/list': Array.from({ length: 70 }, (_, at) => ({
-            tools: [{ ...well, name: `t${at}` }],
-            nextCursor: `${at}`,
-          })),
-        },
-        { kind: 'malformed', message: /no end/ },
-      ],
-      [
-        { initialize: [{ protocolVersion: '1999-01-01', capabilities: {}, serverInfo: { name: 'x', version: '1' } }] },
-        { kind: 'revision', offered: '1999-01-01' },
-      ],
-    ];
-    for (const [listed, failure] of rows) {
-      const { verdict } = await open(t, listingPeer(listed));
-      t.match(verdict, { kind: 'failed', failures: [failure] });
-    }
-  },
-);
+t.test('LIF-7 · what is no list, and a revision of nobody are failures of the server alone', async (t) => {
+  const rows: readonly (readonly [Parameters<typeof listingPeer>[0], object])[] = [
+    [
+      { 'tools/list': [{ tools: 'none' }] },
+      { kind: 'malformed', message: 'its tools/list is not one of the protocol: tools must be array' },
+    ],
+    [{ 'tools/list': [{}] }, { kind: 'malformed', message: /tools\/list/ }],
+    [
+      { initialize: [{ protocolVersion: '1999-01-01', capabilities: {}, serverInfo: { name: 'x', version: '1' } }] },
+      { kind: 'revision', offered: '1999-01-01' },
+    ],
+  ];
+  for (const [listed, failure] of rows) {
+    const { verdict } = await open(t, listingPeer(listed));
+    t.match(verdict, { kind: 'failed', failures: [failure] });
+  }
+});
 
 t.test(
   'LIF-14 · of a listing without measure 10,000 tools are read, and one sentence reports the others',
@@ -123,6 +115,23 @@ t.test(
     t.same((await session.list(new AbortController().signal)).leftOut, listing.leftOut, 'once for each listing');
   },
 );
+
+t.test('LIF-14 · a listing has as many pages as its tools need, and ends after 64 without one', async (t) => {
+  const pages = (length: number, tools: (at: number) => readonly JsonObject[]) =>
+    Array.from({ length }, (_, at) => ({ tools: tools(at), nextCursor: `${at}` }));
+  const one = pages(100, (at) => [{ ...well, name: `t${at}` }]);
+  // The last page is repeated for ever.
+  const { listing } = await opened(t, listingPeer({ 'tools/list': one }));
+  t.equal(listing.tools.length, 100);
+  t.notOk(listing.leftOut);
+
+  const empty = pages(66, (at) => (at === 0 ? [well] : []));
+  const ended = await opened(t, listingPeer({ 'tools/list': [...empty, { tools: [{ ...well, name: 'late' }] }] }));
+  t.equal(ended.listing.tools.length, 1);
+  t.match(ended.listing.leftOut, [
+    /further pages are left out: they are not asked for after 64 pages in a row without/,
+  ]);
+});
 
 t.test('LIF-14 · no page is asked for after the one that goes beyond 4 MiB, and that is reported', async (t) => {
   const { listing, session } = await opened(t, { ...hostilePeer('endless-pages') });

@@ -116,8 +116,8 @@ t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
     ],
     [[{ kind: 'network', message: 'ECONNREFUSED' }], 'cannot be reached: ECONNREFUSED; check url and the network'],
     [
-      [{ kind: 'malformed', message: 'its list has page after page and no end' }],
-      'does not keep to the protocol: its list has page after page and no end; report it to its author, or run another version of it',
+      [{ kind: 'malformed', message: 'its list is none' }],
+      'does not keep to the protocol: its list is none; report it to its author, or run another version of it',
     ],
     [
       [{ kind: 'revision', offered: '1999-01-01' }],
