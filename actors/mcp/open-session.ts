@@ -5,7 +5,15 @@
  */
 
 import { pathToFileURL } from 'node:url';
-import { Client, type FetchLike, ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
+import {
+  Client,
+  extractWWWAuthenticateParams,
+  type FetchLike,
+  InsufficientScopeError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+} from '@modelcontextprotocol/client';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ConnectFailure } from '../../machines/mcp/connect-failure.ts';
 import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '../../machines/mcp/era.ts';
@@ -86,6 +94,7 @@ async function attemptOnce(
   let opened: OpenTransport | undefined;
   let lastStatus: number | undefined;
   let namesOauth = false;
+  let lacked: InsufficientScopeError | undefined;
   let streamEnded = (): boolean => false;
   const stream = settings.transport.kind === 'http' ? createStandingStream() : undefined;
   const wrapFetch = (fetch: FetchLike): FetchLike => {
@@ -95,7 +104,10 @@ async function attemptOnce(
       const answer = await inner(url, init);
       lastStatus = answer.status;
       namesOauth = /\bresource_metadata\s*=/i.test(answer.headers.get('www-authenticate') ?? '');
-      return answer;
+      lacked = settings.transport.kind === 'sse' ? lackedScope(answer) : undefined;
+      if (lacked === undefined || init?.method !== 'POST') return answer;
+      await answer.body?.cancel();
+      throw lacked;
     };
   };
   try {
@@ -115,7 +127,7 @@ async function attemptOnce(
     // Read before closing, because closing ends a child that still runs.
     const failure: ConnectFailure = limit.aborted
       ? { kind: 'timeout', afterMs: settings.connectTimeoutMs }
-      : readConnectError(thrown, { timeoutMs: settings.connectTimeoutMs, exitStatus: opened?.exitStatus() });
+      : readConnectError(lacked ?? thrown, { timeoutMs: settings.connectTimeoutMs, exitStatus: opened?.exitStatus() });
     const answer = { status: lastStatus, streamEnded: streamEnded() };
     const read = withTarget(withLastWords(withAnswer(failure, thrown, answer), opened), opened);
     const told = namesOauth && read.kind === 'http' ? ({ ...read, namesOauth } as const) : read;
@@ -176,6 +188,14 @@ function completeResults(transport: OpenTransport['transport']): void {
   transport.onmessage = (message) => {
     if ('result' in message) message.result.resultType ??= 'complete';
   };
+}
+
+/** The SDK's SSE transport reports a refusal without its challenge, which names the scope (RFC 6750 §3.1). */
+function lackedScope(answer: Response): InsufficientScopeError | undefined {
+  if (answer.status !== 403) return undefined;
+  const { error, scope } = extractWWWAuthenticateParams(answer);
+  if (error !== 'insufficient_scope') return undefined;
+  return new InsufficientScopeError(scope === undefined ? {} : { requiredScope: scope });
 }
 
 /** The protocol has no better code for a refusal than "invalid request"; the reason is in the message. */

@@ -94,18 +94,29 @@ t.test('ERA-2 · two refusals are told in the order of the attempts', async (t) 
   });
 });
 
-t.test('OAU-1 · a scope that a server demands during the connect is read from its refusal', async (t) => {
-  for (const [protocol, kind] of [
+t.test('OAU-1 · a scope that a server demands is read from its refusal', async (t) => {
+  const challenge = 'Bearer error="insufficient_scope", scope="files:write"';
+  for (const [protocol, kind, on = 'POST'] of [
     ['auto', 'http'],
     ['legacy', 'http'],
     ['stateless', 'modern'],
+    ['auto', 'sse'],
+    ['auto', 'sse', 'GET'],
   ] as const) {
     const peer = await started(t, { kind });
-    const challenge = 'Bearer error="insufficient_scope", scope="files:write"';
-    peer.set({ kind: 'answer', status: 403, headers: { 'www-authenticate': challenge }, on: 'POST' });
-    const { verdict } = await open(t, { url: peer.url, protocol });
-    t.match(verdict, { kind: 'failed', failures: [{ kind: 'http', status: 403, scope: 'files:write' }] }, protocol);
+    peer.set({ kind: 'answer', status: 403, headers: { 'www-authenticate': challenge }, on });
+    const transport = kind === 'sse' ? kind : 'http';
+    const { verdict } = await open(t, { url: peer.url, protocol, transport });
+    t.match(
+      verdict,
+      { kind: 'failed', failures: [{ kind: 'http', status: 403, scope: 'files:write' }] },
+      `${protocol} ${kind} ${on}`,
+    );
   }
+  const peer = await started(t, { kind: 'sse' });
+  const { session } = await opened(t, { url: peer.url, transport: 'sse' });
+  peer.set({ kind: 'answer', status: 403, headers: { 'www-authenticate': challenge }, on: 'tools/call' });
+  t.match(await session.call('echo', { text: 'hi' }), { kind: 'needsScope', scope: 'files:write' });
 });
 
 t.test('ERA-2 · requests of the stateless era carry their revision, method and client', async (t) => {
