@@ -6,6 +6,7 @@
 import { InsufficientScopeError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
+import type { RpcError } from '../../machines/mcp/call-faults.ts';
 import { isSessionExpiry } from '../../machines/mcp/connect-failure.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { streamEndedCode, streamEndedWords } from './adapt-transport.ts';
@@ -14,7 +15,7 @@ import { readConnectError } from './connect-errors.ts';
 export type CallOutcome =
   | { readonly kind: 'result'; readonly result: Json }
   /** The server refused: a JSON-RPC error, or HTTP below 500 except the statuses for a request that was cut off. */
-  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'refused'; readonly message: string; readonly rpc?: RpcError }
   /** It answered with an invalid result: the tool has most likely run. */
   | { readonly kind: 'unusable'; readonly why: string }
   | { readonly kind: 'timedOut'; readonly afterMs: number }
@@ -89,7 +90,7 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
       return { kind: 'timedOut', afterMs: failure.afterMs };
     case 'rpc':
       if (failure.code === streamEndedCode) return lost(true, streamEndedWords);
-      return { kind: 'refused', message: `error ${failure.code}: ${clean(failure.message)}` };
+      return refusedBy(failure.code, clean(failure.message));
     case 'http':
       if (isSessionExpiry(failure, hadSession)) return { kind: 'expired' };
       if (failure.status === 401) return { kind: 'unauthorized' };
@@ -117,6 +118,12 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
     case 'tlsFile':
       return lost(false, causeOf(thrown));
   }
+}
+
+/** Only an integer is a code that can be relayed. */
+function refusedBy(code: number, message: string): CallOutcome {
+  const words = `error ${code}: ${message}`;
+  return { kind: 'refused', message: words, ...(Number.isSafeInteger(code) ? { rpc: { code, message } } : {}) };
 }
 
 function unclear(why: string, behind = false): CallOutcome {

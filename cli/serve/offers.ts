@@ -1,6 +1,6 @@
 /**
  * The resources and prompts of `agent mcp serve`: listed, read and completed by the gateway, with the filters and limits of
- * the utility tools. A failure is a protocol error with its code and remedy.
+ * the utility tools. A failure is a protocol error with its code and remedy, and an error of a server is passed on as it is.
  * @see CLI-5 in docs/specification.md
  */
 
@@ -46,7 +46,8 @@ export function serveOffers(server: Server, gateway: ServedGateway): void {
   );
 }
 
-function errorOf({ code, message }: CallFault, { uri }: JsonObject): ProtocolError {
+function errorOf({ code, message, rpc }: CallFault, { uri }: JsonObject): ProtocolError {
+  if (rpc !== undefined) return new ProtocolError(rpc.code, rpc.message);
   const words = `${message} [${code}]`;
   if (code === 'unknown_resource') return new ResourceNotFoundError(String(uri), words);
   return new ProtocolError(

@@ -31,6 +31,13 @@ export interface CallFault {
     | 'cancelled'
     | 'rpc_error';
   readonly message: string;
+  /** With `rpc_error`: the JSON-RPC error that the server answered with. */
+  readonly rpc?: RpcError;
+}
+
+export interface RpcError {
+  readonly code: number;
+  readonly message: string;
 }
 
 /** The call that the message is about. */

@@ -15,7 +15,9 @@ export function redactedCalls(calls: Calls, redact: (text: string) => string): C
 
 function redacted(answer: CallAnswer, redact: (text: string) => string): CallAnswer {
   if (answer.kind === 'fault') {
-    return { kind: 'fault', fault: { ...answer.fault, message: redact(answer.fault.message) } };
+    const { message, rpc } = answer.fault;
+    const relayed = rpc === undefined ? {} : { rpc: { ...rpc, message: redact(rpc.message) } };
+    return { kind: 'fault', fault: { ...answer.fault, message: redact(message), ...relayed } };
   }
   return answer.result.isError ? { kind: 'result', result: redactedError(answer.result, redact) } : answer;
 }

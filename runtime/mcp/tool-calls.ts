@@ -375,7 +375,14 @@ function verdictWithout(
   const command = loginCommand(context.server ?? '', context.profile);
   switch (outcome.kind) {
     case 'refused':
-      return { kind: 'failed', fault: { code: 'rpc_error', message: `${place}: ${context.name}: ${outcome.message}` } };
+      return {
+        kind: 'failed',
+        fault: {
+          code: 'rpc_error',
+          message: `${place}: ${context.name}: ${outcome.message}`,
+          ...(outcome.rpc === undefined ? {} : { rpc: outcome.rpc }),
+        },
+      };
     case 'unusable': {
       // Another call would have the same outcome.
       const message = `${place}: ${context.name}: ${outcome.why}`;

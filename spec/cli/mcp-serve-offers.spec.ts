@@ -129,6 +129,10 @@ t.test('CLI-5 · what servers offer beside their tools reaches a client of eithe
       description: 'greet all of docs',
       messages: [{ role: 'user', content: { type: 'text', text: '{"who":"Ada"}' } }],
     });
+    await t.rejects(client.getPrompt({ name: 'mcp__docs__greet_all', arguments: { who: '' } }), {
+      code: -32602,
+      message: /^(MCP error -32602: )?who is empty$/,
+    });
     t.match(await client.getPrompt({ name: names[1] ?? '' }), { description: `p${'x'.repeat(80)} of more` });
     await t.rejects(client.getPrompt({ name: 'mcp__hidden__hidden' }), {
       code: -32602,

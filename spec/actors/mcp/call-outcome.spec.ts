@@ -23,7 +23,10 @@ const sdk = (code: SdkErrorCode, cause?: unknown): SdkError => new SdkError(code
 
 t.test('LIF-3 · LIF-8 · an answer that says no, and a time that ran out, are read as such', (t) => {
   const rows: readonly (readonly [unknown, CallOutcome])[] = [
-    [new ProtocolError(-32602, 'no such tool'), { kind: 'refused', message: 'error -32602: no such tool' }],
+    [
+      new ProtocolError(-32602, 'no such tool'),
+      { kind: 'refused', message: 'error -32602: no such tool', rpc: { code: -32602, message: 'no such tool' } },
+    ],
     [http(403, 'Forbidden'), { kind: 'refused', message: 'HTTP 403 Forbidden' }],
     [http(429, ''), { kind: 'refused', message: 'HTTP 429' }],
     [sdk(SdkErrorCode.RequestTimeout), { kind: 'timedOut', afterMs: 700 }],

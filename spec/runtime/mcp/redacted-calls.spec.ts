@@ -16,10 +16,15 @@ async function answered(answer: CallAnswer): Promise<CallAnswer> {
 t.test(
   'OBS-1 · LIF-13 · an error holds no secret that the configuration knows, wherever in it that stands',
   async (t) => {
-    const fault = { code: 'rpc_error', message: `error -32000: ${secret}` } as const;
+    const rpc = { code: -32000, message: secret };
+    const fault = { code: 'rpc_error', message: `error -32000: ${secret}`, rpc } as const;
     t.same(await answered({ kind: 'fault', fault }), {
       kind: 'fault',
-      fault: { code: 'rpc_error', message: 'error -32000: [redacted]' },
+      fault: {
+        code: 'rpc_error',
+        message: 'error -32000: [redacted]',
+        rpc: { code: -32000, message: '[redacted]' },
+      },
     });
 
     const data = Buffer.from(secret).toString('base64');

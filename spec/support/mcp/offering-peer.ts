@@ -59,9 +59,12 @@ async function main(name: string, { instructions, ...offer }: Offer): Promise<vo
     ],
   }));
   server.setRequestHandler(types.ListPromptsRequestSchema, () => ({ prompts }) as never);
-  server.setRequestHandler(types.GetPromptRequestSchema, ({ params }) => ({
-    description: `${params.name} of ${name}`,
-    messages: [{ role: 'user' as const, content: { type: 'text' as const, text: JSON.stringify(params.arguments) } }],
-  }));
+  server.setRequestHandler(types.GetPromptRequestSchema, ({ params }) => {
+    if (params.arguments?.who === '') throw Object.assign(new Error('who is empty'), { code: -32602 });
+    return {
+      description: `${params.name} of ${name}`,
+      messages: [{ role: 'user' as const, content: { type: 'text' as const, text: JSON.stringify(params.arguments) } }],
+    };
+  });
   await server.connect(new StdioServerTransport());
 }
