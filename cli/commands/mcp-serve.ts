@@ -15,6 +15,7 @@ import { type ControlClient, connectControl } from '../../runtime/control/client
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, textFlag } from '../context.ts';
+import { mergeChanges } from '../serve/merge-changes.ts';
 import { serveOffers } from '../serve/offers.ts';
 import { serveTools } from '../serve/tools.ts';
 import { oneLine } from '../terminal.ts';
@@ -48,10 +49,10 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
     offered = await createServer(context, { ...bounds, ...runOf(context.env), program });
     return offered;
   });
-  const announceChange = (method: string): void => {
+  const announceChange = mergeChanges((method) => {
     // There may be no client yet.
     if (offered !== undefined && Object.hasOwn(changes, method)) changes[method]?.(offered).catch(() => {});
-  };
+  });
   const watch = async (client: ControlClient): Promise<void> => {
     client.onNotification(announceChange);
     try {

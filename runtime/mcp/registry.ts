@@ -8,7 +8,7 @@ import type { Listing } from '../../actors/mcp/session.ts';
 import { utilityTools } from '../../actors/mcp/utility-tools.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { type ListName, listNames, type Offered, type OfferList } from '../../machines/mcp/offers.ts';
+import { type ListName, listNames, type Offered, type OfferList, utilityOf } from '../../machines/mcp/offers.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import { chooseTools, idlePatterns } from '../../machines/mcp/tool-filter.ts';
@@ -45,7 +45,7 @@ export interface Registry {
   all(): readonly RegisteredTool[];
   /** Reports that lists of a server other than its tools changed. */
   announce(lists: readonly ListName[]): void;
-  /** Calls back after each change, with the lists that may have changed, until the returned function is called. */
+  /** Calls back after each change, with the lists that have or may have changed, until the returned function is called. */
   onChange(listener: (lists: readonly ListName[]) => void): () => void;
 }
 
@@ -95,8 +95,10 @@ export function createRegistry(log: Logger): Registry {
       const text = describeCollision(collision);
       log.warnOnce(`mcp/collision/${text}`, text);
     }
+    const before = tools;
     tools = merged.byName;
-    announce(lists);
+    const changed = lists.filter((list) => !isSame(before, tools, list));
+    if (changed.length > 0) announce(changed);
   }
 
   function forgetListing(server: string): boolean {
@@ -151,6 +153,27 @@ export function createRegistry(log: Logger): Registry {
       return () => listeners.delete(listener);
     },
   };
+}
+
+/** Whether a client's list is as before, as far as the tools show: its other rows are listed by utility tools. */
+function isSame(
+  before: ReadonlyMap<string, RegisteredTool>,
+  after: ReadonlyMap<string, RegisteredTool>,
+  list: ListName,
+): boolean {
+  if (list === 'tools' && before.size !== after.size) return false;
+  const utility = list === 'tools' ? undefined : utilityOf[`${list}/list`];
+  const of = (tools: typeof before) =>
+    [...tools.values()].filter(({ kind, tool }) => utility === undefined || (kind === 'utility' && tool === utility));
+  const then = of(before);
+  const now = of(after);
+  return then.length === now.length && now.every((tool, index) => isSameTool(tool, then[index]));
+}
+
+/** A listing that was read again has new objects. */
+function isSameTool(tool: RegisteredTool, other: RegisteredTool | undefined): boolean {
+  if (tool === other) return true;
+  return tool.name === other?.name && JSON.stringify(tool) === JSON.stringify(other);
 }
 
 /** More are counted: two servers of one kind may share hundreds of names. */

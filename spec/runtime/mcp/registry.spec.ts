@@ -109,8 +109,23 @@ t.test('CLI-5 · LIF-6 · what a server offers beside its tools is remembered as
   registry.forget('s');
   registry.learn('s', { ...listed('two'), offered: { 'prompts/list': [] } });
   t.same(registry.listing('s')?.offered, { 'prompts/list': [] });
-  const all = ['tools', 'resources', 'prompts'];
-  t.same(changes, [all, ['tools'], ['tools'], ['resources'], all, ['tools']]);
+  t.same(changes, [['tools'], ['tools'], ['resources'], ['tools'], ['tools']]);
+  t.end();
+});
+
+t.test('CLI-5 · FLT-4 · only a list that has changed is announced', (t) => {
+  const registry = createRegistry(log);
+  const changes: (readonly string[])[] = [];
+  const listing = () => ({ ...listed('one'), capabilities: { tools: {}, resources: {} } });
+  registry.configure([server('s')]);
+  registry.learn('s', listing());
+  registry.onChange((lists) => void changes.push(lists));
+  registry.learn('s', listing());
+  registry.configure([server('s')]);
+  t.same(changes, [], 'the same list, and a reload that changes none');
+  registry.configure([server('s', { exclude: 'one' })]);
+  registry.forget('s');
+  t.same(changes, [['tools'], ['tools', 'resources']]);
   t.end();
 });
 
