@@ -169,7 +169,7 @@ export const serverEntrySchema = {
           type: 'integer',
           minimum: 0,
           default: 5,
-          description: 'Rounds of tool calls in one request.',
+          description: 'Rounds of tool calls in one request; without effect, because requests with tools are refused.',
         },
       },
       default: {},
