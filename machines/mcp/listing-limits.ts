@@ -1,7 +1,7 @@
 /**
  * Decides which tools, resources or prompts of a server's listing are admitted: limited in size, number and total size;
- * tools only with a usable name, and only if they can be called without a task. The others are left out with a reason and do not affect those that fit. The report has a
- * limited length.
+ * tools only with a usable name, and only if they can be called without a task. The others are left out with a reason and
+ * do not affect those that fit. The report has a limited length.
  * @see LIF-14 and NAM-2 in docs/specification.md
  */
 
