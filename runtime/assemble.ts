@@ -137,6 +137,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     profiles: () => [...homes.inForce().profiles.keys()],
     load: webhooks.load,
     concurrency: () => settings().agent.concurrency,
+    routes: webhooks.routesVersion,
     questionsElsewhere() {
       const questions = host.nodes?.questionsOfOthers() ?? [];
       return 'then' in questions ? undefined : questions.length;

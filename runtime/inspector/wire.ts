@@ -133,6 +133,8 @@ export interface Vitals {
   readonly memoryBytes: number;
   /** The longest delay of the event loop since the previous message. */
   readonly lagMs: number;
+  /** Rises when the routes in force have changed. */
+  readonly routes: number;
   /** Known gateways that share the journal; absent if it is not shared. */
   readonly nodes?: number;
   /** The served profiles, where there are several. */

@@ -26,6 +26,8 @@ export interface VitalsPorts {
   readonly profiles: () => readonly string[];
   readonly load: () => { readonly running: number; readonly waiting: number };
   readonly concurrency: () => number;
+  /** Rises when the routes in force have changed. */
+  readonly routes: () => number;
   /** Open questions at other gateways; undefined while they are not known. */
   readonly questionsElsewhere: () => number | undefined;
   readonly webhookEnabled: () => boolean;
@@ -126,6 +128,7 @@ export function createVitals(ports: VitalsPorts): VitalSigns {
         requests: requests(),
         memoryBytes: process.memoryUsage.rss(),
         lagMs,
+        routes: ports.routes(),
         ...(ports.isShared ? { nodes: ports.keeper.place().of } : {}),
         ...(profiles.length > 1 ? { profiles } : {}),
       };

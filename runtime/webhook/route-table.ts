@@ -27,6 +27,8 @@ export interface RouteDesk {
   /** The route of a profile by its name. */
   named(profile: string, name: string): RouteWithSecret | undefined;
   replace(sources: RouteSources): void;
+  /** Rises when the routes have changed since the last call. */
+  version(): number;
 }
 
 export function createRouteDesk(first: RouteSources): RouteDesk {
@@ -38,6 +40,8 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
   /** Static routes take precedence over dynamic ones. */
   let books: RouteBook<RouteWithSecret>[] = [configured];
   let isComplete = true;
+  let version = 0;
+  let seen: readonly unknown[] = [];
 
   function compile(entry: RouteWithSecret): CompiledRoute {
     const known = compiledOf.get(entry.route);
@@ -89,6 +93,13 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
       fresh = false;
       configured = bookOf(sources.configured);
       refresh();
+    },
+    version() {
+      refresh();
+      // Books are replaced, not changed.
+      if (books.length !== seen.length || books.some((book, at) => book !== seen[at])) version += 1;
+      seen = books;
+      return version;
     },
   };
 }

@@ -123,6 +123,8 @@ export interface Webhooks {
   readonly neighbours?: () => Promise<Neighbours>;
   /** The routes in force, with the stores of their subscriptions. */
   sources(): RouteSources;
+  /** Rises when the routes in force have changed since the last call. */
+  routesVersion(): number;
   /** Whether the HTTP server listens by these settings, or is closed if they disable it. */
   listensAs(settings: Settings): boolean;
   /** Recovers the work of the journal. */
@@ -419,6 +421,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     ...(isShared ? { neighbours } : {}),
     load: work.load,
     sources: () => sources,
+    routesVersion: routes.version,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
     reconfigure() {
       sources = reader.read(home());

@@ -856,6 +856,7 @@ function crowd(count: number): string {
       requests: {},
       memoryBytes: 0,
       lagMs: 0,
+      routes: 1,
     },
   };
   return `event: snapshot\ndata: ${JSON.stringify(snapshot)}\n\n`;

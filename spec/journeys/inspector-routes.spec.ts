@@ -116,6 +116,9 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     await page.getByText('Not verified: handed in without its signature by the page').waitFor();
     await goTo(open, '#/routes/default/ping');
     await page.getByRole('heading', { name: /^ping/ }).waitFor();
+    await page.getByRole('link', { name: /^bot/ }).waitFor();
+    t.match(await gateway.cli('webhook', 'remove', 'bot'), { code: 0 });
+    await page.getByRole('link', { name: /^bot/ }).waitFor({ state: 'detached' });
   });
 
   await t.test('HOME-4 · a route of config.yaml is disabled after a question, and enabled', async (t) => {

@@ -161,6 +161,7 @@ t.test('OBS-1 · a look at the page does not empty what the metrics tell of the 
     profiles: () => ['default'],
     load: () => ({ running: 0, waiting: 0 }),
     concurrency: () => 1,
+    routes: () => 1,
     questionsElsewhere: () => elsewhere,
     webhookEnabled: () => false,
     redact: (text) => text,

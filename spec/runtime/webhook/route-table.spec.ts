@@ -113,6 +113,10 @@ t.test('CFG-2 · a reload replaces every route, and a request under way keeps th
   t.equal(desk.find('/webhooks/a'), undefined);
   t.equal(desk.find('/p/work/webhooks/b'), undefined, 'profiles are not multiplexed any more');
   t.equal(desk.compiled(old.route), before);
+  const version = desk.version();
+  t.equal(desk.version(), version, 'the routes are the same');
+  desk.replace(sourcesOf({ configured: [entry('c')] }));
+  t.not(desk.version(), version);
   t.throws(() => desk.compiled(entry('stranger').route), /was not compiled by this table/);
   t.end();
 });

@@ -52,6 +52,8 @@ export const vitals = createCell<Vitals | undefined>(undefined);
 export const nodes = createCell<number | undefined>(undefined);
 /** The served profiles; undefined if there is one, or before the first message. */
 export const profiles = createCell<readonly string[] | undefined>(undefined);
+/** Changes with the routes in force. */
+export const routesVersion = createCell<number | undefined>(undefined);
 /** The latest health, updated while the page is hidden too. */
 export const heard = createCell<Vitals | undefined>(undefined);
 
@@ -139,6 +141,7 @@ function tell(): void {
 function drawVitals(): void {
   vitals.set(heard.get());
   nodes.set(heard.get()?.nodes);
+  routesVersion.set(heard.get()?.routes);
   const served = heard.get()?.profiles;
   if (served?.join() !== profiles.get()?.join()) profiles.set(served);
 }

@@ -4,12 +4,13 @@
  */
 
 import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { EventBucket, RouteDetail, RouteMark } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { formatTargets } from '../data/event-words.ts';
 import { formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
+import { routesVersion } from '../data/live.ts';
 import { goWithin } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -37,6 +38,7 @@ export function RoutePane({ name, profile, mark, onChanged }: RoutePaneProps): J
   const chosen = { name, profile };
   const { asked, again } = useAsked(`route ${profile}/${name}`, () => call('webhook.show', chosen));
   useFresh(changing, again);
+  useEffect(() => routesVersion.onChange(again), [again]);
   return (
     <Answer asked={asked} again={again} what={`Route ${name}`}>
       {(route) => (

@@ -5,10 +5,11 @@
  */
 
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RouteMark, RouteRow } from '../../../control/contract.ts';
 import { formatTargets } from '../data/event-words.ts';
 import { hashOf, type Place } from '../data/hash.ts';
+import { routesVersion } from '../data/live.ts';
 import { go, goWithin } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
@@ -37,6 +38,7 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
   const [words, setWords] = useWords(place);
   const [isAdding, setAdding] = useState(false);
   useFresh(changing, again);
+  useEffect(() => routesVersion.onChange(again), [again]);
   const every = asked.kind === 'there' ? asked.value : [];
   const profile = useProfile();
   const all = rowsOf(every, profile);
