@@ -312,6 +312,7 @@ t.test('an event opened, in the browser', options, async (t) => {
       await page.keyboard.press('e');
       const sheet = page.getByRole('dialog', { name: 'Edit and replay' });
       const payload = sheet.getByRole('textbox', { name: 'Payload' });
+      await page.locator('textarea[aria-label=Payload]:focus').waitFor();
       const text = await payload.inputValue();
       await page.keyboard.press('Escape');
       await sheet.waitFor({ state: 'detached' });

@@ -1,7 +1,7 @@
 /** The sheet that edits an event and replays it: on this page only, or to the targets of its route. */
 
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { changedLines, differencesOf } from '../data/differences.ts';
@@ -86,9 +86,17 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
     return () => removeEventListener('keydown', onKey);
   });
 
+  // The dialog opened before the payload was there.
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const text = box.current?.querySelector('textarea');
+    text?.setSelectionRange(0, 0);
+    text?.focus();
+  }, []);
+
   return (
     <>
-      <div class="in">
+      <div class="in" ref={box}>
         <div class="cols2">
           <Select
             label="Route"
