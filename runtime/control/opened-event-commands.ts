@@ -8,9 +8,10 @@ import { schemeWith } from '../../machines/config/signature-scheme.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
 import { curlCommand } from '../../machines/webhook/curl.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
+import type { OpenedEvent } from '../inspector/event-wire.ts';
 import type { ReplayChanges } from '../webhook/replay.ts';
 import { type CommandHost, type Commands, daemonOf, ofDaemon, optionalText, refuse, textOf } from './command.ts';
-import type { EventChoice, HistoryDetail } from './contract.ts';
+import type { Diagnosis, EventChoice, HistoryDetail } from './contract.ts';
 import { choiceOf, formatChoice } from './event-choice.ts';
 import { type HomeDesk, knownRouteOf, profileOf, readDesk, routeUrl } from './home-view.ts';
 import { findingsOf } from './webhook-doctor.ts';
@@ -26,7 +27,7 @@ export const openedEventCommands = {
         answerOf: (event) => sourceOf(routeOf(event, host)?.route.sender)?.answer,
       });
       if (opened === undefined) return unknownEvent(id, choice, host);
-      return opened.status === 'refused' ? { ...opened, findings: findingsOf(opened, host) } : opened;
+      return opened.status === 'refused' ? explained(opened, findingsOf(opened, host)) : opened;
     },
   },
 
@@ -49,6 +50,15 @@ export const openedEventCommands = {
     return answer ?? withoutBody(await daemon.delivery(id, choice), id, choice);
   }),
 } satisfies Partial<Commands>;
+
+/** The findings contain the reason and a more exact remedy, so they replace both in the verdict. */
+function explained(opened: OpenedEvent, findings: Diagnosis['findings']): OpenedEvent {
+  const texts = findings.filter(({ code }) => code !== 'other-refusal').map(({ text }) => text);
+  if (texts.length === 0) return opened;
+  const { verdict, checks } = opened;
+  const text = verdict.text.replace(`: ${checks.at(-1)?.detail}.`, '.');
+  return { ...opened, verdict: { ...verdict, text, detail: texts.join(' ') } };
+}
 
 /** Refuses what needs the payload of an event that has none: which event is meant, why, and what helps. */
 function withoutBody(found: HistoryDetail | undefined, id: string, choice: EventChoice): never {

@@ -4,8 +4,6 @@
  * @see INS-4 and DUR-2 in docs/specification.md
  */
 
-import type { Story } from './wire.ts';
-
 export interface OpenedEvent {
   readonly key: string;
   readonly delivery: string;
@@ -42,8 +40,6 @@ export interface OpenedEvent {
   readonly run?: string;
   /** The open question that its run waits for. */
   readonly question?: string;
-  /** Why a request was refused, while its route keeps it (SRC-5). */
-  readonly findings?: Story['findings'];
 }
 
 /** The tones of the page's marks. */

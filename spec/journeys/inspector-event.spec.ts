@@ -139,6 +139,16 @@ t.test('an event opened, through the control socket', async (t) => {
     t.same(event.answer, { status: 200, body: '{"status":"ignored","reason":"filter","route":"reviews"}' });
   });
 
+  await t.test('INS-4 · SRC-5 · a refused signature is explained once', async (t) => {
+    const url = `${gateway.daemon.url}/webhooks/reviews`;
+    await postSigned(url, {}, { secret: 'another-secret-another-secret', id: 'd-forged' });
+
+    t.match((await ended('d-forged')).verdict, {
+      text: 'Refused: the signature is not genuine.',
+      detail: /^The signature does not match\. No usual change of the body .* the secret is another one/,
+    });
+  });
+
   await t.test('INS-4 · a batch has a tick for each event that joined, and continues', async (t) => {
     for (const id of ['b1', 'b2', 'b3']) await send('batches', { environment: 'prod' }, id);
 

@@ -180,11 +180,6 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
         {...(event.verdict.detail === '' ? {} : { more: withCode(withLocalTimes(event.verdict.detail, Date.now())) })}
         {...(event.verdict.place === undefined ? {} : { buttons: <RouteLink place={event.verdict.place} /> })}
       />
-      {(event.findings ?? []).map(({ text }) => (
-        <p key={text} class="muted">
-          {text}
-        </p>
-      ))}
       <EndWords event={event} />
       <EventPapers key={event.key} event={event} />
       <EventTimeline event={event} />
