@@ -5,7 +5,7 @@
 
 import type { Answer } from '../../machines/config/sources.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
-import { type Outcome, replyTo } from '../../machines/webhook/reply.ts';
+import { type Outcome, type OutcomeKind, replyTo } from '../../machines/webhook/reply.ts';
 import type { Check, HttpAnswer } from './event-wire.ts';
 import { outcomeOf, requestStairs } from './story-request.ts';
 import type { StorySources } from './story-sources.ts';
@@ -25,16 +25,27 @@ const names: Readonly<Record<string, string>> = {
   answered: 'answer',
 };
 
+/** How a check is named that decided an event without a failure. */
+const decisions: Partial<Record<OutcomeKind, Check['result']>> = {
+  ignoredEvent: 'notMatched',
+  ignoredFilter: 'notMatched',
+  ignoredScript: 'notMatched',
+  duplicate: 'repeated',
+  handshake: 'passed',
+};
+
 export function checksOf(event: EventRecord): readonly Check[] {
   const { told = {} } = event;
   const checks: Check[] = [];
+  const outcome = outcomeOf(event);
+  const decision = (outcome === undefined ? undefined : decisions[outcome]) ?? 'failed';
   for (const { state, result, told: detail } of requestStairs(event)) {
     const ms = state === 'readingBody' ? told.bodyMs : state === 'transforming' ? told.scriptMs : undefined;
     const isPassed = result === 'passed' || result === 'waiting';
     checks.push({
       name: names[state] ?? state,
-      result: isPassed ? 'passed' : result === 'skipped' ? 'skipped' : 'failed',
-      detail,
+      result: isPassed ? 'passed' : result === 'skipped' ? 'skipped' : decision,
+      detail: detail === 'duplicate' ? 'this id or signature came before' : detail.replace(/^(?:filter|script): /, ''),
       ...(ms === undefined ? {} : { ms }),
     });
     // Only the `answered` step follows.

@@ -96,7 +96,8 @@ export interface SpanPart {
 
 export interface Check {
   readonly name: string;
-  readonly result: 'passed' | 'failed' | 'skipped';
+  /** `notMatched` and `repeated`: it decided the event, which is no failure. */
+  readonly result: 'passed' | 'failed' | 'skipped' | 'notMatched' | 'repeated';
   readonly detail: string;
   readonly ms?: number;
 }

@@ -187,8 +187,8 @@ t.test('the page of one daemon', options, async (t) => {
     const timeline = page.getByRole('region', { name: 'Timeline' });
     t.match(
       await timeline.innerText(),
-      /6 checks passed[\s\S]*signature, payload\s+event type and filters\s+failed: filter/,
-      'what passed in one line, and the one that failed',
+      /6 checks passed[\s\S]*signature, payload\s+event type and filters\s+not matched: action/,
+      'what passed in one line, and the one that decided',
     );
     await row('d-run').click();
     await page.getByText('Delivered to Log.').waitFor();
@@ -214,7 +214,7 @@ t.test('the page of one daemon', options, async (t) => {
     await page.getByText('Passed over: this delivery id or signature came before').waitFor();
     t.match(
       await page.getByRole('region', { name: 'Timeline' }).innerText(),
-      /8 checks passed[\s\S]*failed: duplicate/,
+      /8 checks passed[\s\S]*duplicate\s+this id or signature came before/,
     );
     await open.context.close();
   });

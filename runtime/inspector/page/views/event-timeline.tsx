@@ -186,27 +186,26 @@ function Row({ span, axis, now }: { readonly span: Span; readonly axis: Axis; re
   );
 }
 
-/** Folds the checks that passed into one line and shows failed ones; checks after a failed one are absent. */
+/** Folds the checks that passed into one line and shows the one that decided the event; those after it are absent. */
 function Checks({ checks, tookMs }: { readonly checks: readonly Check[]; readonly tookMs: number }): JSX.Element {
-  const failed = checks.filter(({ result }) => result === 'failed');
   const passed = checks.filter(({ result }) => result === 'passed');
-  const skipped = checks.length - failed.length - passed.length;
+  const folded = checks.filter(({ result }) => result === 'passed' || result === 'skipped');
+  const skipped = folded.length - passed.length;
+  const deciding = checks.filter((check) => !folded.includes(check));
   const title = `${counted(passed.length, 'check')} passed`;
   const beside = `${tookMs > 0 ? `in ${formatTook(tookMs)} · ` : ''}${passed.map(({ name }) => name).join(', ')}${skipped > 0 ? `; ${skipped} skipped` : ''}`;
   return (
     <>
       <FoldLine title={title} beside={beside}>
         <ul class="checks">
-          {checks
-            .filter(({ result }) => result !== 'failed')
-            .map((check) => (
-              <CheckRow key={check.name} check={check} />
-            ))}
+          {folded.map((check) => (
+            <CheckRow key={check.name} check={check} />
+          ))}
         </ul>
       </FoldLine>
-      {failed.length === 0 ? null : (
+      {deciding.length === 0 ? null : (
         <ul class="checks">
-          {failed.map((check) => (
+          {deciding.map((check) => (
             <CheckRow key={check.name} check={check} />
           ))}
         </ul>
@@ -215,15 +214,22 @@ function Checks({ checks, tookMs }: { readonly checks: readonly Check[]; readonl
   );
 }
 
-const checkMarks = { passed: 'delivered', skipped: 'disabled', failed: 'failed' } as const;
+const checkMarks = {
+  passed: ['delivered', ''],
+  skipped: ['disabled', 'skipped: '],
+  failed: ['failed', 'failed: '],
+  notMatched: ['ignored', 'not matched: '],
+  repeated: ['duplicate', ''],
+} as const;
 
 function CheckRow({ check: { name, result, detail, ms } }: { readonly check: Check }): JSX.Element {
+  const [mark, word] = checkMarks[result];
   return (
     <li>
-      <StatusMark name={checkMarks[result]} />
+      <StatusMark name={mark} />
       <b>{name}</b>
       <span class="muted">
-        {result === 'passed' ? '' : `${result}: `}
+        {word}
         {detail}
       </span>
       <span class="muted num">{ms === undefined ? '' : formatTook(ms)}</span>
