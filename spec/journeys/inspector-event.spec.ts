@@ -313,6 +313,15 @@ t.test('an event opened, in the browser', options, async (t) => {
     await page.getByText('HTTP 202').waitFor();
     t.same(await axeFindings(open), []);
     t.same(await clippedParts(open), []);
+    await page.setViewportSize({ width: 390, height: 844 });
+    const scrolling = 'one => getComputedStyle(one).overflowY';
+    t.same(await page.evaluate(`[...document.querySelectorAll('.paper, .paper > .codebox')].map(${scrolling})`), [
+      'visible',
+      'visible',
+      'visible',
+      'visible',
+    ]);
+    await page.setViewportSize({ width: 1280, height: 800 });
   });
 
   await t.test(

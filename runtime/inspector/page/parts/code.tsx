@@ -3,23 +3,30 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { shownJson } from '../../../../machines/base/shown-json.ts';
+import { useMedia } from '../data/use-media.ts';
 import { Scrolled } from './basics.tsx';
 
 /** Longer text is cut, with a button that shows the rest. */
 const mostShown = 65_536;
+/** The same on a phone, where the page itself scrolls. */
+const mostOnPhone = 2_000;
 const jsonParts = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\b/gi;
 
 export function Code({
   text,
   label,
   json = false,
+  paper = false,
 }: {
   readonly text: string;
   readonly label: string;
   readonly json?: boolean;
+  /** In a box that scrolls, except on a phone. */
+  readonly paper?: boolean;
 }): JSX.Element {
   const [isWhole, setWhole] = useState(false);
-  const shown = isWhole ? text : text.slice(0, mostShown);
+  const isPhone = useMedia('(max-width: 760px)');
+  const shown = isWhole ? text : text.slice(0, paper && isPhone ? mostOnPhone : mostShown);
   const drawn = useMemo(() => (json && shown.length <= mostShown ? coloured(shown) : shown), [json, shown]);
   return (
     <>

@@ -75,7 +75,7 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
       ) : (
         <div class="paper">
           {whole === undefined || part !== 'body' ? (
-            <Code text={text} label={names[part]} json={part === 'body'} />
+            <Code key={part} text={text} label={names[part]} json={part === 'body'} paper />
           ) : (
             <Scrolled label={names[part]} class="codebox">
               <pre class="code">{text}</pre>
@@ -144,6 +144,7 @@ function ResponsePanel({ event }: { readonly event: OpenedEvent }): JSX.Element 
           <Code
             text={answer === undefined ? 'The sender waits.' : `HTTP ${answer.status}\n${indented(text)}`}
             label="HTTP answer"
+            paper
           />
         </div>
       )}

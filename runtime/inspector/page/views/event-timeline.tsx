@@ -176,7 +176,7 @@ function Row({ span, axis, now }: { readonly span: Span; readonly axis: Axis; re
                 <h3>{title}</h3>
               </header>
               <div class="paper low">
-                <Code text={indented(text)} label={title} json={text.startsWith('{') || text.startsWith('[')} />
+                <Code text={indented(text)} label={title} json={text.startsWith('{') || text.startsWith('[')} paper />
               </div>
             </section>
           ))}
