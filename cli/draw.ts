@@ -68,6 +68,9 @@ export function styleOf(tags: readonly string[]): Style {
   return tags.includes('working') ? 'cyan' : 'bold';
 }
 
+/** The order of a pool's children; those of other styles keep theirs. */
+const troubles: readonly Style[] = ['red', 'magenta', 'yellow'];
+
 /** A shorter name identifies nothing. */
 const leastName = 16;
 
@@ -87,11 +90,17 @@ export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): string
     else siblings.push(row);
   }
   const questions = runsAtQuestions(rows);
+  const styleOfRow = ({ id, tags }: ActorRow): Style => styleOf(questions.has(id) ? ['needsUser'] : tags);
+  const troubledFirst = (below: readonly ActorRow[]): readonly ActorRow[] => [
+    ...troubles.flatMap((style) => below.filter((row) => styleOfRow(row) === style)),
+    ...below.filter((row) => !troubles.includes(styleOfRow(row))),
+  ];
   const lines: string[] = [];
   const draw = (row: ActorRow, first: string, rest: string): void => {
     const room = out.isTerminal ? out.columns - widthOf(first) : Number.POSITIVE_INFINITY;
     lines.push(line(out, [[first, 'dim'], ...rowPieces(row, { question: questions.get(row.id), nowMs, room })]));
-    const below = children.get(row.id) ?? [];
+    const every = children.get(row.id) ?? [];
+    const below = isPool(row) ? troubledFirst(every) : every;
     const beyond = more[row.id] ?? 0;
     below.forEach((child, index) => {
       const last = index === below.length - 1 && beyond === 0;
@@ -103,18 +112,21 @@ export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): string
   return lines;
 }
 
+function isPool({ machine }: ActorRow): boolean {
+  return machine.endsWith('Pool');
+}
+
 /** @param room the columns that are left for the row, of which a long name leaves enough for the state */
 function rowPieces(
   row: ActorRow,
   { question, nowMs, room }: { readonly question: string | undefined; readonly nowMs: number; readonly room: number },
 ): Piece[] {
-  const { id, machine, state, since, why, meta = {} } = row;
+  const { id, state, since, why, meta = {} } = row;
   const style = styleOf(question === undefined ? row.tags : ['needsUser']);
-  const isPool = machine.endsWith('Pool');
   // The full address is what `agent inspect show` takes; a pool needs only its name.
-  const name = oneLine(isPool ? id.slice(id.indexOf('/') + 1) : id);
+  const name = oneLine(isPool(row) ? id.slice(id.indexOf('/') + 1) : id);
   const size = meta.size ?? 0;
-  if (isPool)
+  if (isPool(row))
     return [
       [name, size > 0 ? 'plain' : 'dim'],
       [`  ${size}`, size > 0 ? 'bold' : 'dim'],

@@ -87,8 +87,8 @@ function headline({ started, url, home }: Vitals, nowMs: number, rows: ReadonlyM
   const failed = [...rows.values()].filter(({ tags }) => tags.includes('failed')).length;
   return [
     ['agent', 'bold'],
-    [`  up ${up}  ${oneLine(url ?? 'not listening')}  ${oneLine(home)}`, 'dim'],
     ...(failed === 0 ? [] : [[`  ${failed} failed`, 'red'] as Piece]),
+    [`  up ${up}  ${oneLine(url ?? 'not listening')}  ${oneLine(home)}`, 'dim'],
   ];
 }
 

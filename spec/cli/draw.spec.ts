@@ -62,6 +62,19 @@ t.test('INS-2 · the tree fits the terminal, and is whole on a pipe', (t) => {
   t.end();
 });
 
+t.test('INS-2 · the tree shows the children of a pool that are in trouble first', (t) => {
+  const pool = row({ id: 'gateway/runs', parent: 'supervisor', machine: 'runsPool', meta: { size: 4 } });
+  const run = (name: string, ...tags: string[]) =>
+    row({ id: `runs/${name}`, parent: pool.id, machine: 'agentRun', state: name, tags });
+  const runs = [run('well'), run('again', 'retrying'), run('lost', 'failed'), run('asks', 'needsUser')];
+  const lines = drawTree(output(80, false, false), { rows: [row({}), pool, ...runs], more: {}, nowMs: 0 });
+  t.same(
+    lines.slice(2).map((one) => /runs\/(\w+)/.exec(one)?.[1]),
+    ['lost', 'asks', 'again', 'well'],
+  );
+  t.end();
+});
+
 t.test('TRU-3 · INS-2 · a run that waits for a person says so, with the command that lets it go on', (t) => {
   const run = row({ id: 'runs/r1', parent: 'supervisor', machine: 'agentRun', state: 'running' });
   const question = row({ id: 'approvals/a3', parent: 'supervisor', machine: 'approval', state: 'asked' });

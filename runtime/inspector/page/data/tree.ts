@@ -36,6 +36,9 @@ export const everything: TreeFilter = { text: '', standing: '', longerThanMs: 0,
 /** A pool with more children than this is folded at first. */
 const mostUnfolded = 200;
 
+/** The order of a pool's children; those that are well keep theirs. */
+const troubles: Partial<Record<Standing, number>> = { failed: 0, needsUser: 1, retrying: 2 };
+
 export function isFiltering(filter: TreeFilter): boolean {
   return (
     filter.text !== '' ||
@@ -111,7 +114,7 @@ export function treeLines(
   const lines: TreeLine[] = [];
   const visit = (siblings: readonly LivingRow[], depth: number, parent: string | null): void => {
     for (const [at, row] of siblings.entries()) {
-      const children = below.get(row.id) ?? [];
+      const children = isWard(row) ? troubledFirst(below.get(row.id) ?? []) : (below.get(row.id) ?? []);
       const open = children.length > 0 && !(folded.get(row.id) ?? (!filtering && children.length > mostUnfolded));
       lines.push({
         row,
@@ -128,6 +131,13 @@ export function treeLines(
   };
   visit(roots, 0, null);
   return lines;
+}
+
+function troubledFirst(rows: readonly LivingRow[]): readonly LivingRow[] {
+  const troubled = rows.filter((row) => standingOf(row) in troubles);
+  if (troubled.length === 0) return rows;
+  const rank = (row: LivingRow): number => troubles[standingOf(row)] ?? 3;
+  return [...troubled.sort((one, other) => rank(one) - rank(other)), ...rows.filter((row) => rank(row) === 3)];
 }
 
 /**

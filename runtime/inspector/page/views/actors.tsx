@@ -88,7 +88,7 @@ function ActorsHere({ place }: { readonly place: Place }): JSX.Element {
           <button
             key={standing}
             type="button"
-            class="btn round not-s"
+            class={`btn round${standing === 'failed' && (counts.failed ?? 0) > 0 ? '' : ' not-s'}`}
             aria-pressed={filter.standing === standing}
             onClick={() => goFiltered({ ...query, is: filter.standing === standing ? '' : standing })}
           >

@@ -33,8 +33,8 @@ const house = rowsOf(
   row('servers', 'supervisor', { machine: 'servers', state: 'keeping', tags: ['resting'] }),
 );
 
-t.test('INS-2 · puts every actor under its parent, named by the last part of its address', async (t) => {
-  t.same(shown(house), ['supervisor', ' gateway', '  runs', '   r1', '   r2', ' servers']);
+t.test('INS-2 · puts every actor under its parent, named by its address, and those in trouble first', async (t) => {
+  t.same(shown(house), ['supervisor', ' gateway', '  runs', '   r2', '   r1', ' servers']);
 });
 
 t.test('INS-2 · an actor whose parent is not among the rows is at the top', async (t) => {
