@@ -187,7 +187,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       return { ...shown, record: { ...shown.record, body: event.body } };
     },
     events: createSearchEvents({ ...ports, journal: keeper.journal }),
-    countEvents: ports.stats.count,
+    countRoutes: ports.stats.countRoutes,
     sendOwn: async (request) => {
       const { status, body } = await ports.sendOwn(request);
       return { status, body };

@@ -4,9 +4,10 @@
  */
 
 import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
-import { readRange } from '../../machines/base/time-range.ts';
+import { cellMs, readRange } from '../../machines/base/time-range.ts';
 import { normaliseReason } from '../../machines/dispatch/failure-groups.ts';
-import type { CountedRoute, HistoryRow, RouteMark, RouteRow } from './contract.ts';
+import type { RouteCounts } from '../dispatch/event-stats.ts';
+import type { HistoryRow, RouteMark, RouteRow } from './contract.ts';
 import type { DaemonView } from './view.ts';
 
 export type Standings = (row: Pick<RouteRow, 'name' | 'profile' | 'enabled'>) => RouteStanding;
@@ -23,14 +24,14 @@ const reasonEvents = 20;
 export async function routeStandings(daemon: DaemonView, nowMs = Date.now()): Promise<Standings> {
   const rangeOf = (text: string) => readRange(text, nowMs) ?? { fromMs: 0 };
   const [day, hour, waiting] = await Promise.all([
-    daemon.countEvents(rangeOf('24h')),
-    daemon.countEvents(rangeOf('1h')),
+    daemon.countRoutes(rangeOf('24h')),
+    daemon.countRoutes(rangeOf('1h')),
     daemon.sendings.list({ status: 'waitingToRetry', limit: mostWaiting }).catch(() => []),
   ]);
   const retrying = new Set(waiting.map(keyOf));
   const failing = new Set((await failingRoutes(daemon, nowMs)).map(keyOf));
-  const dayOf = new Map(day.routes.map((one) => [keyOf(one), one]));
-  const hourOf = new Map(hour.routes.map((one) => [keyOf(one), one]));
+  const dayOf = new Map(day.map((one) => [keyOf(one), one]));
+  const hourOf = new Map(hour.map((one) => [keyOf(one), one]));
   return ({ name, profile = 'default', enabled }) => {
     const key = keyOf({ route: name, profile });
     const counted = dayOf.get(key);
@@ -54,20 +55,23 @@ export interface FailingRoute {
 
 /** Returns the routes of which half of the events of the last ten minutes failed, or the last five. */
 export async function failingRoutes(
-  { countEvents, deliveries }: Pick<DaemonView, 'countEvents' | 'deliveries'>,
+  { countRoutes, deliveries }: Pick<DaemonView, 'countRoutes' | 'deliveries'>,
   nowMs: number,
   of?: string,
 ): Promise<readonly FailingRoute[]> {
+  const range = readRange('24h', nowMs) ?? { fromMs: 0 };
+  const since = new Date(range.fromMs).toISOString();
   const [day, recent] = await Promise.all([
-    countEvents(readRange('24h', nowMs) ?? { fromMs: 0 }, of),
-    countEvents({ fromMs: nowMs - recentMs }, of),
+    countRoutes(range, of),
+    // From the edge of a cell, so that counts which are known are used again.
+    countRoutes({ fromMs: Math.floor((nowMs - recentMs) / cellMs) * cellMs }, of),
   ]);
   const found: FailingRoute[] = [];
-  for (const { route, profile, counts } of day.routes) {
-    const now = recent.routes.find((one) => one.route === route && one.profile === profile);
+  for (const { route, profile, counts } of day) {
+    const now = recent.find((one) => one.route === route && one.profile === profile);
     const isRecent = now !== undefined && now.counts.failed >= now.total * failingShare;
     if (!isRecent && counts.failed < lastEvents) continue;
-    const rows = await deliveries({ route, profile, limit: reasonEvents, since: day.all.from });
+    const rows = await deliveries({ route, profile, limit: reasonEvents, since });
     const isFailed = ({ status }: HistoryRow): boolean => outcomeOfStatus(status) === 'failed';
     const last = rows.slice(0, lastEvents);
     if (!isRecent && !(last.length === lastEvents && last.every(isFailed))) continue;
@@ -96,7 +100,7 @@ interface Signs {
   readonly enabled: boolean | undefined;
   readonly failing: boolean;
   readonly retrying: boolean;
-  readonly counted: CountedRoute | undefined;
+  readonly counted: RouteCounts | undefined;
 }
 
 function markOf({ enabled, failing, retrying, counted }: Signs): RouteMark {

@@ -79,8 +79,8 @@ export interface DaemonView extends RunHistory, EventView {
   delivery(id: string, choice?: EventChoice, isHandshakeShown?: boolean): Promise<HistoryDetail | undefined>;
   /** Searches the events of the history. */
   readonly events: SearchEvents;
-  /** The counts of the history's events over a range, also by route. */
-  readonly countEvents: EventStats['count'];
+  /** The counts of the history's events over a range, by route. */
+  readonly countRoutes: EventStats['countRoutes'];
   /** Sends a request of the owner; resolves with the answer that its sender would get. */
   sendOwn(request: OwnRequest): Promise<Result<'webhook.test'>>;
   /** The last refused requests of a route, newest first, each with a different reason. */

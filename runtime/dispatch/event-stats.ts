@@ -33,9 +33,13 @@ export interface Reading {
   readonly refused: readonly FoundEvent[];
 }
 
+export type RouteCounts = Pick<CountedRoute, 'route' | 'profile' | 'total' | 'counts' | 'last_at'>;
+
 export interface EventStats {
   /** Counts the events that pass a test, by default all, and reads the journal for at most `mostMs`. */
   read(range: TimeRange, test?: EventTest, mostMs?: number): Promise<Reading>;
+  /** The counts of each route with events in a range, for less than `count` costs; with a profile, only of its routes. */
+  countRoutes(range: TimeRange, profile?: string): Promise<readonly RouteCounts[]>;
   /** The counts over a range, and those of each route with events in it; with a profile, only its routes. */
   count(
     range: TimeRange,
@@ -136,27 +140,39 @@ export function createEventStats(ports: EventStatsPorts): EventStats {
     return { tally, buckets, countedFromMs, sums, refused: turnedAway };
   }
 
+  const readOf = (range: TimeRange, profile: string | undefined): Promise<Reading> =>
+    read(range, profile === undefined ? everything : testOfProfile(profile));
+
   return {
     read,
+    async countRoutes(range, profile) {
+      return [...unite((await readOf(range, profile)).sums)].map(routeCounts);
+    },
     async count(range, profile) {
-      const reading = await read(range, profile === undefined ? everything : testOfProfile(profile));
-      const united = unite(reading.sums);
+      const reading = await readOf(range, profile);
       return {
         all: countedEvents(range, reading),
-        routes: [...united].map(([name, sum]) => {
-          const at = name.indexOf('/');
-          return {
-            profile: name.slice(0, at),
-            route: name.slice(at + 1),
-            last_at: new Date(timeOfKey(sum.lastKey)).toISOString(),
-            ...countsIn(
-              reading,
-              reading.sums.map((one) => one.get(name)),
-            ),
-          };
-        }),
+        routes: [...unite(reading.sums)].map(([name, sum]) => ({
+          ...routeCounts([name, sum]),
+          ...countsIn(
+            reading,
+            reading.sums.map((one) => one.get(name)),
+          ),
+        })),
       };
     },
+  };
+}
+
+function routeCounts([name, sum]: readonly [string, Sum]): RouteCounts {
+  const at = name.indexOf('/');
+  const counts = countsOf(sum);
+  return {
+    profile: name.slice(0, at),
+    route: name.slice(at + 1),
+    last_at: new Date(timeOfKey(sum.lastKey)).toISOString(),
+    total: totalOf(counts),
+    counts,
   };
 }
 

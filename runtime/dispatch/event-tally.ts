@@ -55,6 +55,8 @@ export interface Tally {
 const mostKnown = 20_000;
 /** Limit of changes that wait to be read; beyond it, everything is read again. */
 const mostChanged = 50_000;
+/** Limit of sums over several spans: each range that ends now has others a moment later. */
+const mostUnited = 1_000;
 /** Requests that began within this time may not be committed yet. */
 const settlingMs = 60_000;
 /** How often to check which of the oldest events the history has removed. */
@@ -291,6 +293,8 @@ export function createTally(ports: TallyPorts): Tally {
       }
       const sums = unite(parts);
       united.set(name, { fromMs, toMs, sums });
+      const [oldest = name] = united.keys();
+      if (united.size > mostUnited) united.delete(oldest);
       return sums;
     },
 

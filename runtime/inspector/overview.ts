@@ -28,7 +28,7 @@ export interface OverviewPorts {
   readonly root: () => AnyActorRef;
   readonly host: () => CommandHost;
   readonly keeper: Pick<JournalKeeper, 'journal' | 'watch'>;
-  readonly events: Pick<EventStats, 'count'>;
+  readonly events: Pick<EventStats, 'count' | 'countRoutes'>;
   readonly recent: Metrics['recent'];
   /** Runs that hold a slot, and runs that wait for one. */
   readonly load: () => { readonly running: number; readonly waiting: number };
@@ -99,7 +99,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const everyRoute = routesOf(desk);
     const routes = ofProfile(everyRoute);
     const failing = await failingRoutes(
-      { countEvents: ports.events.count, deliveries: daemon.deliveries },
+      { countRoutes: ports.events.countRoutes, deliveries: daemon.deliveries },
       atMs,
       profile,
     );

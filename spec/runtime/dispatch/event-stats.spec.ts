@@ -68,6 +68,11 @@ t.test(
         { profile: 'default', route: 'x', total: 1, last_at: new Date(nowMs - 5_000).toISOString() },
       ],
     );
+    t.same(
+      await stats.countRoutes(range),
+      routes.map(({ buckets, median_ms, p95_ms, ...counted }) => counted),
+      'the same counts without what only charts need',
+    );
     const first = reads;
     await stats.count({ fromMs: nowMs - 900_000 });
     t.equal(reads, first, 'a second count reads nothing');

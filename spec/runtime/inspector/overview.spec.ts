@@ -26,7 +26,7 @@ t.test(
       root: () => createActor(createMachine({})).start(),
       host: () => ({ daemon, nodes: { questionsOfOthers: () => known } }) as never,
       keeper: { journal: () => undefined, watch: () => () => {} },
-      events: { count: async () => ({ all: { total: 0 } as never, routes: [] }) },
+      events: { count: async () => ({ all: { total: 0 } as never, routes: [] }), countRoutes: async () => [] },
       recent: { calls: { read: () => undefined }, deliveries: { read: () => undefined } } as never,
       load: () => ({ running: 0, waiting: 0 }),
       concurrency: () => 1,
