@@ -173,7 +173,9 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
       );
       const all = [...keys, ...refused.map(({ key }) => key)].sort().reverse();
       const shown = all.slice(0, limit);
-      const next = all.length > limit ? shown.at(-1) : reachedMs > meant.range.fromMs ? timeKey(reachedMs) : undefined;
+      // A new tally may not have come as far as the cursor, from which the next request continues then.
+      const reached = cursor === undefined || cursor > timeKey(reachedMs) ? timeKey(reachedMs) : cursor;
+      const next = all.length > limit ? shown.at(-1) : reachedMs > meant.range.fromMs ? reached : undefined;
       const oldest = await oldestMs();
       return {
         ...searchedEvents(meant, reading),

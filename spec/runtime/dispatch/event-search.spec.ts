@@ -204,7 +204,7 @@ t.test('INS-4 · a reading that would take too long says how far it came, and th
       return journal.get(collection, key);
     },
   };
-  const { keeper, search, clock } = await stage(slow);
+  const { keeper, search, events, clock } = await stage(slow);
   for (let at = 0; at < 300; at += 1)
     await keeper.commit(
       came(at * 20_000 + 10_000, { deliveryId: `d${at}`, body: at === 299 ? 'needle' : '' }, { status: 'delivered' }),
@@ -223,6 +223,15 @@ t.test('INS-4 · a reading that would take too long says how far it came, and th
   t.ok(asked > 1 && asked < 50, `complete after ${asked} more`);
   t.same(idsOf(found), ['d299']);
   t.equal(found.cursor, undefined);
+
+  const older: string[] = [];
+  const last = timeKey(begunMs - 290 * 20_000);
+  for (let cursor: string | undefined = last; cursor !== undefined && asked < 99; asked += 1) {
+    const page: FoundEvents = await events.search({ q: 'status:delivered', limit: 100, cursor });
+    older.push(...idsOf(page));
+    cursor = page.cursor;
+  }
+  t.same(older, ['d290', 'd291', 'd292', 'd293', 'd294', 'd295', 'd296', 'd297', 'd298', 'd299']);
 });
 
 t.test('INS-4 · a follower hears of new events and of those that change, and of nothing else', async (t) => {
