@@ -51,7 +51,7 @@ export function routeHealth(route: Definition, counted: CountedRoute | undefined
     name: route.name,
     profile: route.profile,
     health: healthOfRoute(route.enabled, { events, failed, retrying }),
-    source: sourceOf(route.sender)?.title ?? (route.signature === undefined ? 'Signed JSON' : 'Own signature'),
+    source: sourceOf(route.sender)?.title ?? (route.signature === undefined ? 'Any sender' : 'Own signature'),
     events,
     failed,
     trend: trendOf(buckets),

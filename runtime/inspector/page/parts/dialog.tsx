@@ -155,7 +155,8 @@ function useModal() {
     box.current?.showModal();
     // A harmless button or the first field, not the button that closes.
     const first = box.current?.querySelector<HTMLElement>('[data-first]');
-    (first ?? box.current?.querySelector<HTMLElement>('input, textarea, a.btn'))?.focus();
+    const field = ['input, textarea, a.btn', '.seg button'].map((one) => box.current?.querySelector<HTMLElement>(one));
+    (first ?? field[0] ?? field[1])?.focus();
     return () => {
       if (before instanceof HTMLElement) before.focus();
       // The element that opened the dialog may have been removed, which is known only after this.

@@ -49,7 +49,7 @@ function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
   const profiles = isThere ? asked.value.profiles : [];
   return (
     <>
-      <Head title="Config" count={isThere ? <code>{asked.value.file}</code> : undefined}>
+      <Head title="Config" count={isThere ? <code class="not-s">{asked.value.file}</code> : undefined}>
         {profiles.length > 1 ? (
           <select
             class="inline"

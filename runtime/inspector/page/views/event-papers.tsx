@@ -4,7 +4,6 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
-import { counted } from '../data/format.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { Scrolled, withCode } from '../parts/basics.tsx';
 import { Segmented } from '../parts/choice.tsx';
@@ -123,7 +122,7 @@ function ResponsePanel({ event }: { readonly event: OpenedEvent }): JSX.Element 
       right={
         <>
           <span class="muted small num not-s">
-            {shown === 'agent' ? counted(text.length, 'character') : answer === undefined ? '' : String(answer.status)}
+            {shown === 'http' ? answer?.status : text === '' ? null : `${text.length.toLocaleString('en')} chars`}
           </span>
           <CopyButton label="Copy response" text={text} />
         </>

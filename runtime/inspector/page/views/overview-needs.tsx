@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useNow } from '../data/clock.ts';
+import { sentenceCase } from '../data/format.ts';
 import { hashTo } from '../data/hash.ts';
 import type { Overview } from '../data/overview.ts';
 import { timeWords } from '../data/overview-words.ts';
@@ -106,6 +107,7 @@ function NeedRow({ need, isFirst }: { readonly need: Need; readonly isFirst: boo
 
 /** Returns a reason without the command that the button replaces; the title already says that a login is needed. */
 function reasonOf({ kind, reason }: Need): string {
+  if (kind === 'target') return sentenceCase(reason);
   if (kind !== 'server' && kind !== 'login') return reason;
   const why = whyOf({ name: '', error: reason });
   return why === 'The server needs a login' ? 'Its tools cannot be called until you log in.' : why;

@@ -226,7 +226,7 @@ function Address({ url }: { readonly url: string }): JSX.Element {
 function Receiving({ route }: { readonly route: RouteDetail }): JSX.Element {
   const { definition, secret, events, filter_words: filters = [], limits = [] } = route;
   const facts: (readonly [string, ComponentChildren])[] = [
-    ['Source', definition.sender ?? 'Any sender that signs'],
+    ['Source', definition.sender ?? (definition.signature === undefined ? 'Any sender that signs' : 'Own signature')],
     [
       'Secret',
       secret?.set === true ? (
@@ -290,7 +290,7 @@ function Day({ name, profile }: RouteChosen): JSX.Element {
   useFresh(changing, again);
   return (
     <Panel title="Events in the last 24 hours" bare>
-      <div class="pad">
+      <div class="pad day">
         <Answer asked={asked} again={again} what="The events">
           {({ buckets, total, counts }) => (
             <Bars

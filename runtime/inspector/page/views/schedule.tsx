@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import type { JobRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
+import { formatTargets } from '../data/event-words.ts';
 import { formatClock, formatCountdown, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
@@ -99,7 +100,7 @@ export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element
                   Pause
                 </button>
               )}
-              <button type="button" class="btn" onClick={() => setRemoving(true)}>
+              <button type="button" class="btn risky" onClick={() => setRemoving(true)}>
                 Remove…
               </button>
             </Acts>
@@ -139,8 +140,8 @@ function Details({ row }: { readonly row: JobRow }): JSX.Element {
                           </div>
                         )),
                   ],
-                  ['Delivers to', job.deliver ?? 'log'],
-                  ['If a run fails', job.on_failure ?? 'No notice'],
+                  ['Delivers to', formatTargets(job.deliver ?? 'log')],
+                  ['If a run fails', job.on_failure === undefined ? 'No notice' : formatTargets(job.on_failure)],
                 ]}
               />
             </div>
