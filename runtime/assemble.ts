@@ -22,6 +22,7 @@ import { createAuditLog } from './control/audit.ts';
 import type { CommandHost } from './control/command.ts';
 import { createDaemonView } from './control/daemon-view.ts';
 import { createNodes } from './control/nodes.ts';
+import { questionsEverywhere } from './control/questions-elsewhere.ts';
 import { createEventStats } from './dispatch/event-stats.ts';
 import { createInspector } from './inspector/inspector.ts';
 import { createOverview } from './inspector/overview.ts';
@@ -150,11 +151,12 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     startedAtMs,
     nowMs,
   });
+  const questions = questionsEverywhere(servers.approvals, () => host.nodes);
   const stats = createEventStats({
     keeper: webhooks.keeper,
     refused: webhooks.decisions.refused,
     seenRun: webhooks.seenRun,
-    runsThatWait: servers.approvals.runsThatWait,
+    runsThatWait: questions.runsThatWait,
     nowMs,
   });
   const overview = createOverview({
@@ -247,9 +249,9 @@ export async function assembleDaemon(ports: AssemblyPorts) {
       workOf: (run) => ({
         calls: servers.memory.ofRun(run),
         callsUnderWay: servers.calls.ofRun(run),
-        questions: servers.approvals.ofRun(run),
+        questions: questions.ofRun(run),
       }),
-      runsThatWait: servers.approvals.runsThatWait,
+      runsThatWait: questions.runsThatWait,
       url: () => gatewayContext()?.url ?? undefined,
       webhookEnabled: () => settings().webhook.enabled,
       webhookFault: () => gatewayContext()?.fault ?? undefined,

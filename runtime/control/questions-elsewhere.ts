@@ -4,7 +4,8 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { ApprovalRow } from './contract.ts';
+import type { Approvals, WaitingQuestion } from '../mcp/approvals.ts';
+import type { ApprovalRow, Nodes } from './contract.ts';
 
 interface OtherGateway {
   readonly session: string;
@@ -92,5 +93,37 @@ export function createQuestionsElsewhere(
       const known = heard.get(session);
       if (known !== undefined) heard.set(session, { ...known, rows: known.rows.filter((row) => row.id !== id) });
     },
+  };
+}
+
+/** The questions of this gateway and those that are known of others: their runs wait, wherever their events are shown. */
+export function questionsEverywhere(
+  own: Pick<Approvals, 'ofRun' | 'runsThatWait'>,
+  nodes: () => Pick<Nodes, 'questionsOfOthers'> | undefined,
+): Pick<Approvals, 'ofRun' | 'runsThatWait'> {
+  const elsewhere = (): readonly ApprovalRow[] => {
+    const known = nodes()?.questionsOfOthers() ?? [];
+    return 'then' in known ? [] : known;
+  };
+  return {
+    ofRun: (run) => [...own.ofRun(run), ...elsewhere().flatMap((row) => (row.run === run ? [questionOf(row)] : []))],
+    runsThatWait() {
+      const oldest = new Map(own.runsThatWait());
+      for (const { run, id } of elsewhere()) if (run !== undefined && !oldest.has(run)) oldest.set(run, id);
+      return oldest;
+    },
+  };
+}
+
+function questionOf({ id, server, kind, tool, message, asked_at, expires_at }: ApprovalRow): WaitingQuestion {
+  const askedAtMs = Date.parse(asked_at);
+  return {
+    id,
+    server,
+    kind,
+    message,
+    tool: tool ?? '',
+    askedAtMs,
+    timeoutMs: Date.parse(expires_at) - askedAtMs,
   };
 }
