@@ -4,6 +4,7 @@
  * @see INS-2 in docs/specification.md
  */
 
+import { stateWords } from '../machines/base/status.ts';
 import { runsAtQuestions, shownState } from '../machines/base/waiting.ts';
 import type { ActorFacts, ActorRow, Chart, ChartState, ChartTransition } from '../runtime/inspector/wire.ts';
 import type { Output } from './context.ts';
@@ -134,7 +135,7 @@ function rowPieces(
   const age = ago(new Date(since).toISOString(), nowMs);
   // A connection's name already includes its server.
   const { server, ...others } = meta;
-  const words = oneLine(shownState(state, question));
+  const words = oneLine(stateWords(shownState(state, question)));
   const longest = Math.max(leastName, room - widthOf(words) - widthOf(age) - 5);
   const facts = factsText(name.endsWith(`/${server ?? ''}`) ? others : meta);
   return [
@@ -201,7 +202,7 @@ export function drawChart(out: Output, chart: Chart, active: string): string[] {
       line(out, [
         [margin],
         [markOf(state, isLit), isLit ? 'green' : 'dim'],
-        [` ${state.name}`, isLit ? 'green' : 'plain'],
+        [` ${stateWords(state.name)}`, isLit ? 'green' : 'plain'],
         ...(isLit ? [['  ← here', 'green'] as Piece] : []),
         ...(state.rule === '' ? [] : [[`  ${state.rule}`, 'dim'] as Piece]),
       ]),
@@ -221,7 +222,7 @@ function markOf({ kind, initial }: ChartState, isLit: boolean): string {
 
 function wayOut(out: Output, { to, kind, label, guard, from }: ChartTransition, margin: string): string {
   const on = kind === 'always' ? 'at once' : kind === 'event' ? label : `${label} ${kind === 'after' ? 'over' : kind}`;
-  const target = to ?? from ?? '';
+  const target = stateWords(to ?? from ?? '');
   return line(out, [
     [`${margin}│  `, 'dim'],
     [on === '' ? 'at once' : on, 'plain'],

@@ -4,6 +4,7 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import { stateWords } from '../../machines/base/status.ts';
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
@@ -40,7 +41,7 @@ function recordLine({ out }: CommandContext, record: JsonObject): string {
   return line(out, [
     [time, 'dim'],
     [actor],
-    [`  ${oneLine(String(record.from))} → ${oneLine(String(record.to))}`, 'bold'],
+    [`  ${oneLine(stateWords(`${record.from} → ${record.to}`))}`, 'bold'],
     [facts.length === 0 ? '' : `  ${facts.join('  ')}`, 'dim'],
     [record.reason === undefined ? '' : `  ${oneLine(String(record.reason))}`, 'yellow'],
   ]);

@@ -2,6 +2,7 @@
  * `agent inspect show`: one actor in full, with its chart drawn. @see INS-2 in docs/specification.md
  */
 
+import { stateWords } from '../../machines/base/status.ts';
 import { longestTimerMs } from '../../machines/base/timer.ts';
 import type { ActorShown } from '../../runtime/control/contract.ts';
 import type { Chart } from '../../runtime/inspector/wire.ts';
@@ -58,7 +59,7 @@ function head({ out }: CommandContext, actor: ActorShown): string[] {
     ]),
     line(out, [
       ['  '],
-      [oneLine(actor.state), styleOf(actor.tags)],
+      [oneLine(stateWords(actor.state)), styleOf(actor.tags)],
       [`  for ${ago(actor.since, Date.now())}`, 'dim'],
       ...(actor.rule === '' ? [] : [[`  ${actor.rule}`, 'dim'] as Piece]),
     ]),
@@ -91,7 +92,7 @@ function steps({ out }: CommandContext, { steps: taken }: ActorShown): string[] 
       .map(({ at, event, from, to, why }) =>
         line(out, [
           [`  ${at.slice(11, 23)}`, 'dim'],
-          [`  ${oneLine(from)} → ${oneLine(to)}`],
+          [`  ${oneLine(stateWords(`${from} → ${to}`))}`],
           [event === '' ? '' : `  ${oneLine(eventText(event))}`, 'dim'],
           [why === undefined ? '' : `  ${oneLine(why)}`, 'yellow'],
         ]),

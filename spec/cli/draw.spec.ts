@@ -56,7 +56,7 @@ t.test('INS-2 · the tree fits the terminal, and is whole on a pipe', (t) => {
   );
   const whole = drawTree(output(80, false, false), source).join('\n');
   t.match(whole, /^├─ connections {2}3$/m);
-  t.match(whole, /connections\/files {2}backingOff {2}1m {2}attempt 3 {2}mcp server "files": cannot/);
+  t.match(whole, /connections\/files {2}backing off {2}1m {2}attempt 3 {2}mcp server "files": cannot/);
   t.match(whole, /└─ … 2 more/);
   t.match(whole, /g{120} {2}pending {2}1m {2}2 waiting/);
   t.end();
@@ -97,7 +97,7 @@ t.test('INS-2 · CLI-2 · colours are only where they are wanted, and change no 
   const plain = drawTree(output(80), source);
   const coloured = drawTree(output(80, true), source);
   t.notMatch(plain.join(''), '\u001b');
-  t.match(coloured.join(''), '\u001b[33mbackingOff');
+  t.match(coloured.join(''), '\u001b[33mbacking off');
   t.same(
     coloured.map((one) => one.replaceAll(style, '')),
     plain,

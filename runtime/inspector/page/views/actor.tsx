@@ -47,7 +47,7 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
   if (row === undefined) {
     return (
       <Empty title={asked.kind === 'waiting' ? 'Looking…' : 'No actor lives there any more'}>
-        <code>{id}</code> has ended. What became of it is told in <a href={hashOf('events')}>Events</a>.
+        <code>{id}</code> has ended. Its outcome is in <a href={hashOf('events')}>Events</a>.
       </Empty>
     );
   }

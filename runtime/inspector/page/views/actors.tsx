@@ -160,7 +160,7 @@ function NoLine({ count }: { readonly count: number }): JSX.Element {
   return (
     <Empty title="None matches" buttons={<Clear />}>
       {`None of the ${counted(count, 'living actor')} is like that. `}
-      What has ended is told in <a href={hashOf('events')}>Events</a>.
+      What has ended is listed in <a href={hashOf('events')}>Events</a>.
     </Empty>
   );
 }
