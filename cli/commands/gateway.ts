@@ -21,10 +21,10 @@ const keptLogLines = 12;
 const longestLog = 16 * 1_048_576;
 
 /**
- * Whether sudo would start the gateway of another user's home, whose own gateway could then not use what root had written.
- * The root of a container, which has no SUDO_UID, may serve a folder that is mounted.
+ * Refuses a start by sudo in the home of another user, whose own gateway could then not use what root had written; returns
+ * whether it has. The root of a container, which has no SUDO_UID, may serve a folder that is mounted.
  */
-function isRefusedToRoot({ home, env, out }: CommandContext): boolean {
+function refuseSudo({ home, env, out }: CommandContext): boolean {
   const owner = statSync(home, { throwIfNoEntry: false })?.uid ?? 0;
   if (process.getuid?.() !== 0 || env.SUDO_UID === undefined || owner === 0) return false;
   out.complain(
@@ -35,7 +35,7 @@ function isRefusedToRoot({ home, env, out }: CommandContext): boolean {
 
 /** Runs the daemon in this process until it ends. */
 export async function runGateway(context: CommandContext): Promise<ExitCode> {
-  if (isRefusedToRoot(context)) return 1;
+  if (refuseSudo(context)) return 1;
   const { runDaemon } = await import('../../runtime/daemon.ts');
   if (!hasFlag(context, 'example')) return runDaemon({ home: context.home, env: context.env, version: version() });
   const { makeExampleHome } = await import('../../runtime/system/example-home.ts');
@@ -53,7 +53,7 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
     context.out.print('The gateway is running already.\n');
     return 0;
   }
-  if (isRefusedToRoot(context)) return 1;
+  if (refuseSudo(context)) return 1;
   mkdirSync(paths.home, { recursive: true, mode: 0o700 });
   mkdirSync(paths.logs, { recursive: true, mode: 0o700 });
   const logPath = gatewayLog(context.home);

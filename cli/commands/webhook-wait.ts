@@ -55,8 +55,10 @@ export async function waitForEvent(
 
 /** The rows of the route, and requests at a path like its own: its URL may have been mistyped at the sender. */
 async function rowsOf(client: ControlClient, { name, profile }: AwaitedRoute): Promise<readonly HistoryRow[]> {
-  const own = await client.ask('webhook.deliveries', { route: name, profile, limit: newest });
-  const refused = await client.ask('webhook.deliveries', { status: 'refused', limit: newest });
+  const [own, refused] = await Promise.all([
+    client.ask('webhook.deliveries', { route: name, profile, limit: newest }),
+    client.ask('webhook.deliveries', { status: 'refused', limit: newest }),
+  ]);
   const strays = refused.filter((row) => isStray(row) && /webhook/i.test(row.route));
   return [...own, ...strays].sort((one, other) => (one.key < other.key ? 1 : -1));
 }

@@ -10,6 +10,9 @@ export interface TargetPlace {
   readonly is: string;
 }
 
+/** One address. */
+export const mailAddress = /^[^\s<>(),;:"@\\[\]]{1,64}@[^\s<>(),;:"@\\[\]]{1,255}$/u;
+
 export const targetPlaces: ReadonlyMap<string, TargetPlace> = new Map([
   [
     'telegram',
@@ -45,7 +48,7 @@ export const targetPlaces: ReadonlyMap<string, TargetPlace> = new Map([
   [
     'email',
     {
-      form: /^[^\s<>(),;:"@\\[\]]{1,64}@[^\s<>(),;:"@\\[\]]{1,255}$/u,
+      form: mailAddress,
       is: 'one address such as me@example.org',
     },
   ],

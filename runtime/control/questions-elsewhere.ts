@@ -108,8 +108,10 @@ export function questionsEverywhere(
   return {
     ofRun: (run) => [...own.ofRun(run), ...elsewhere().flatMap((row) => (row.run === run ? [questionOf(row)] : []))],
     runsThatWait() {
+      const others = elsewhere();
+      if (others.length === 0) return own.runsThatWait();
       const oldest = new Map(own.runsThatWait());
-      for (const { run, id } of elsewhere()) if (run !== undefined && !oldest.has(run)) oldest.set(run, id);
+      for (const { run, id } of others) if (run !== undefined && !oldest.has(run)) oldest.set(run, id);
       return oldest;
     },
   };

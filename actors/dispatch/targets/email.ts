@@ -6,6 +6,7 @@
  */
 
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { mailAddress } from '../../../machines/config/target-places.ts';
 import {
   deliveredAs,
   refused,
@@ -86,7 +87,6 @@ interface MailError {
   readonly command?: unknown;
 }
 
-const address = /^[^\s<>(),;:"@\\[\]]{1,64}@[^\s<>(),;:"@\\[\]]{1,255}$/u;
 /** Loopback traffic does not leave this machine, encrypted or not. */
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
 const implicitTlsPort = 465;
@@ -131,7 +131,7 @@ export function createEmail(settings: PlatformSettings, ports: MailPorts): Platf
       takesEmpty: true,
       problem:
         missing('email', settings, 'host') ??
-        (address.test(sender)
+        (mailAddress.test(sender)
           ? undefined
           : 'platforms.email.from is no address; set it to one such as bot@example.org'),
       send: async ({ chat, text, extra, key }, signal) => {

@@ -85,7 +85,7 @@ t.test('FLT-2 · resources and prompts are read entry by entry too', async (t) =
   t.match(said.join('\n'), /its resource "mem:\/\/b" is left out: name is not[\s\S]*its prompt without a name/);
 });
 
-t.test('LIF-7 · what is no list, and a revision of nobody are failures of the server alone', async (t) => {
+t.test('LIF-7 · what is no list, and an unknown revision are failures of the server alone', async (t) => {
   const rows: readonly (readonly [Parameters<typeof listingPeer>[0], object])[] = [
     [
       { 'tools/list': [{ tools: 'none' }] },

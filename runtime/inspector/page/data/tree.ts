@@ -114,7 +114,7 @@ export function treeLines(
   const lines: TreeLine[] = [];
   const visit = (siblings: readonly LivingRow[], depth: number, parent: string | null): void => {
     for (const [at, row] of siblings.entries()) {
-      const children = isWard(row) ? troubledFirst(below.get(row.id) ?? []) : (below.get(row.id) ?? []);
+      const children = below.get(row.id) ?? [];
       const open = children.length > 0 && !(folded.get(row.id) ?? (!filtering && children.length > mostUnfolded));
       lines.push({
         row,
@@ -126,7 +126,7 @@ export function treeLines(
         position: at + 1,
         siblings: siblings.length,
       });
-      if (open) visit(children, depth + 1, row.id);
+      if (open) visit(isWard(row) ? troubledFirst(children) : children, depth + 1, row.id);
     }
   };
   visit(roots, 0, null);
