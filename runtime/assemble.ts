@@ -74,7 +74,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   const startedAtMs = nowMs();
   const rootOf = (): AnyActorRef => root;
   const settings = () => homes.inForce().main.settings;
-  const every = createTicks();
+  const { every, end: endTicks } = createTicks();
   const reloads = createReloads(homes, log);
   const reload = (): Promise<void> => reloads.ask(root);
   const runners = createRunners({
@@ -270,7 +270,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
       nowMs,
     }),
   };
-  return { root, webhooks, inspector, tracing, every, hold, host, reload, observe };
+  return { root, webhooks, inspector, tracing, every, endTicks, hold, host, reload, observe };
 }
 
 function profileOf({ profiles }: LoadedHome, name: string) {

@@ -113,6 +113,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   const left = await webhooks.left().catch(() => undefined);
   await webhooks.close();
   await documents.close();
+  parts.endTicks();
   stopSignals();
   lock.value.release();
   logStopped(left, log);

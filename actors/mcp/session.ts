@@ -141,7 +141,7 @@ export function createSession(
   async function listed<Value>(...asked: Parameters<typeof reader.ask<Value>>): Promise<CheckedList<Value>> {
     const given = await reader.ask(...asked);
     for (const words of given.leftOut) {
-      const text = `mcp server "${settings.name}": ${words}; report it to its author`;
+      const text = `mcp server "${settings.name}": ${words}; only its author can change that`;
       log.warnOnce(`mcp/malformed/${text}`, text, { server: settings.name });
     }
     return given;

@@ -15,7 +15,13 @@ interface Listener {
 
 const beatMs = 1_000;
 
-export function createTicks(): Every {
+export interface Ticks {
+  readonly every: Every;
+  /** Calls nothing back any more, and holds none of the callbacks. */
+  end(): void;
+}
+
+export function createTicks(): Ticks {
   const listeners = new Set<Listener>();
   let timer: ReturnType<typeof setInterval> | undefined;
 
@@ -28,16 +34,25 @@ export function createTicks(): Every {
     }
   }
 
-  return (callback, waitMs) => {
-    const beats = Math.max(1, Math.round(waitMs / beatMs));
-    const listener = { callback, beats, left: beats };
-    listeners.add(listener);
-    timer ??= setInterval(beat, beatMs).unref();
-    return () => {
-      listeners.delete(listener);
-      if (listeners.size > 0) return;
-      clearInterval(timer);
-      timer = undefined;
-    };
+  function rest(): void {
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  return {
+    every(callback, waitMs) {
+      const beats = Math.max(1, Math.round(waitMs / beatMs));
+      const listener = { callback, beats, left: beats };
+      listeners.add(listener);
+      timer ??= setInterval(beat, beatMs).unref();
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0) rest();
+      };
+    },
+    end() {
+      listeners.clear();
+      rest();
+    },
   };
 }

@@ -27,7 +27,7 @@ t.test(
     const rows: readonly (readonly [Json, RegExp])[] = [
       [
         { name: 'odd' },
-        /^mcp server "peer": its tool "odd" is left out: inputSchema is not .* report it to its author$/,
+        /^mcp server "peer": its tool "odd" is left out: inputSchema is not .* only its author can change that$/,
       ],
       [{ name: 'odd', inputSchema: null }, /inputSchema is not/],
       [{ name: 'odd', inputSchema: { type: 'array' } }, /inputSchema\.type is not as it has to be: expected "object"/],

@@ -21,7 +21,7 @@ t.test('CFG-2 · LIF-12 · every way of changing a file is noticed once, within 
         return true;
       },
     },
-    createTicks(),
+    createTicks().every,
   );
   const rows: readonly (readonly [string, () => void, number])[] = [
     ['nothing happened', () => {}, 0],
@@ -72,7 +72,7 @@ t.test('LIF-12 · a change between the first reading and the first look is notic
     changes += 1;
     return true;
   };
-  const stop = watchConfig({ read, paths: () => paths, changed }, createTicks());
+  const stop = watchConfig({ read, paths: () => paths, changed }, createTicks().every);
   t.teardown(stop);
   passSeconds(time, 3);
   t.equal(changes, 1);
@@ -88,7 +88,7 @@ t.test('LIF-12 · CFG-2 · a file that is being written is not read before it is
     found.push(readFileSync(config, 'utf8'));
     return true;
   };
-  const stop = watchConfig({ read: stampsOf([config]), paths: () => [config], changed }, createTicks());
+  const stop = watchConfig({ read: stampsOf([config]), paths: () => [config], changed }, createTicks().every);
   t.teardown(stop);
   home.write('config.yaml', '');
   time.pass(1_000);
@@ -109,7 +109,7 @@ t.test('LIF-12 · a change that nobody could look at yet is told until somebody 
   const answers = [false, false, true];
   let changes = 0;
   const changed = async (): Promise<boolean> => answers[changes++] ?? true;
-  const stop = watchConfig({ read: stampsOf(paths), paths: () => paths, changed }, createTicks());
+  const stop = watchConfig({ read: stampsOf(paths), paths: () => paths, changed }, createTicks().every);
   t.teardown(stop);
   home.write('config.yaml', 'a: 12\n');
   for (let second = 0; second < 5; second += 1) {

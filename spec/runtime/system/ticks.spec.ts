@@ -4,7 +4,7 @@ import { lentTime } from '../../support/lent-time.ts';
 
 t.test('CON-2 · all that looks again and again shares one timer, each at its own pace', (t) => {
   const time = lentTime(t);
-  const every = createTicks();
+  const { every, end } = createTicks();
   const heard: string[] = [];
   const stops = [
     every(() => heard.push('second'), 1_000),
@@ -28,16 +28,18 @@ t.test('CON-2 · all that looks again and again shares one timer, each at its ow
   heard.length = 0;
   for (let second = 0; second < 3; second += 1) time.pass(1_000);
   t.same(heard, []);
-  const again = every(() => heard.push('again'), 1_000);
+  every(() => heard.push('again'), 1_000);
   time.pass(1_000);
   t.same(heard, ['again']);
-  again();
+  end();
+  time.pass(1_000);
+  t.same(heard, ['again']);
   t.end();
 });
 
 t.test('CON-2 · one that stops another in the same beat, or itself, harms nobody', (t) => {
   const time = lentTime(t);
-  const every = createTicks();
+  const { every } = createTicks();
   const heard: string[] = [];
   const stopSelf = every(() => {
     heard.push('once');

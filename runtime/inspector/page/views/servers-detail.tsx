@@ -107,7 +107,11 @@ export function ServerDetail({
                 <Clock at={row.since} />
               </b>
             </span>
-            {row.era === null ? null : <span>{row.era} era</span>}
+            {row.era === null ? null : (
+              <span>
+                Protocol <b>{row.era}</b>
+              </span>
+            )}
             {row.failures === undefined ? null : (
               <span>
                 Tried <b class="num">{counted(row.failures, 'time')}</b>

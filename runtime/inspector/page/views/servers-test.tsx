@@ -41,7 +41,7 @@ export function TestResult({
         )}
         {report.ok ? (
           <span class="muted small">
-            {report.era} era · {counted(tools.length, 'tool')}
+            Protocol {report.era} · {counted(tools.length, 'tool')}
           </span>
         ) : null}
         <span class="push">
