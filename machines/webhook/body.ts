@@ -15,7 +15,10 @@ export type ParsedBody =
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
-const beginsAsObject = /^\s*\{/;
+const beginsAsJson = /^\s*[[{]/;
+const compressions = /\b(?:gzip|deflate|br|zstd|compress)\b/i;
+/** Types that explain why a body is not JSON. A list, since no text of the sender is in a reason. */
+const otherType = /^(?:multipart\/form-data|(?:application|text)\/xml|application\/x-ndjson|text\/csv)\b/i;
 /** No known sender's form has more than a few dozen fields; each costs far more than its bytes. */
 export const mostFields = 1_000;
 
@@ -29,12 +32,23 @@ export function parseBody(
   headers: Readonly<Record<string, string>>,
   { shape, dataBy, mayBeEmpty }: BodyRule = { shape: 'object' },
 ): ParsedBody {
-  if (text === undefined) return { ok: false, why: 'the body is not UTF-8' };
+  if (text === undefined) return { ok: false, why: compressedBy(headers) ?? 'the body is not UTF-8' };
   if (dataBy !== undefined && headers[dataBy] !== undefined) return { ok: true, value: dataOf(text) };
   if (mayBeEmpty === true && text === '') return { ok: true, value: {} };
-  const contentType = headers['content-type'];
-  if (contentType !== undefined && formType.test(contentType)) return parseForm(text);
-  return shape === 'object' ? parseObject(text) : parseArray(text);
+  const read = shape === 'object' ? readObject : readArray;
+  const contentType = headers['content-type'] ?? '';
+  if (formType.test(contentType)) return parseForm(text, read);
+  const value = readJson(text);
+  if (value !== undefined) return read(value);
+  const [type] = otherType.exec(contentType) ?? [];
+  return { ok: false, why: compressedBy(headers) ?? (type === undefined ? notJson : `${notJson} (${type})`) };
+}
+
+/** Says that a body is compressed, which the gateway does not undo; undefined if it is not. */
+export function compressedBy(headers: Readonly<Record<string, string>>): string | undefined {
+  const [coding] = compressions.exec(headers['content-encoding'] ?? '') ?? [];
+  if (coding === undefined) return undefined;
+  return `the body is compressed (content-encoding: ${coding}); let the sender, or the proxy before the gateway, send it uncompressed`;
 }
 
 /** Data that is not an object is wrapped in one; what is not JSON is text. */
@@ -71,17 +85,18 @@ export function splitItems(
 
 /**
  * A `payload` field contains the complete payload as JSON; other forms become an object of their fields. Clients without a
- * content type declare JSON as a form (`curl -d`), so text that parses as an object is JSON.
+ * content type declare JSON as a form (`curl -d`), so text that parses as an object or an array is JSON.
  */
-function parseForm(text: string): ParsedBody {
-  if (beginsAsObject.test(text)) {
-    const object = parseObject(text);
-    if (object.ok) return object;
-  }
+function parseForm(text: string, read: (value: Json) => ParsedBody): ParsedBody {
+  const json = beginsAsJson.test(text) ? readJson(text) : undefined;
+  if (json !== undefined) return read(json);
   if (hasMoreFieldsThan(mostFields, text)) return { ok: false, why: `the form has more than ${mostFields} fields` };
   const fields = new URLSearchParams(text);
   const payload = fields.get('payload');
-  if (payload !== null) return parseObject(payload);
+  if (payload !== null) {
+    const value = readJson(payload);
+    return value === undefined ? { ok: false, why: 'the payload field of the form is not JSON' } : read(value);
+  }
   const values = new Map<string, string | string[]>();
   for (const [name, value] of fields) {
     const before = values.get(name);
@@ -94,8 +109,8 @@ function parseForm(text: string): ParsedBody {
 
 /** The payload as people read it: a form as the JSON of its payload, any other body as it came. */
 export function readablePayload(body: string, headers: Readonly<Record<string, string>>): string {
-  if (!formType.test(headers['content-type'] ?? '') || beginsAsObject.test(body)) return body;
-  const form = parseForm(body);
+  if (!formType.test(headers['content-type'] ?? '') || beginsAsJson.test(body)) return body;
+  const form = parseForm(body, readArray);
   return form.ok ? JSON.stringify(form.value) : body;
 }
 
@@ -106,9 +121,9 @@ export function hasMoreFieldsThan(most: number, form: string): boolean {
   return count > most;
 }
 
-function parseObject(text: string): ParsedBody {
-  const value = readJson(text);
-  if (value === undefined) return { ok: false, why: 'the body is not JSON' };
+const notJson = 'the body is not JSON';
+
+function readObject(value: Json): ParsedBody {
   if (isJsonObject(value)) return { ok: true, value };
   return {
     ok: false,
@@ -118,10 +133,8 @@ function parseObject(text: string): ParsedBody {
   };
 }
 
-function parseArray(text: string): ParsedBody {
-  const value = readJson(text);
+function readArray(value: Json): ParsedBody {
   if (Array.isArray(value)) return { ok: true, value: { items: value }, items: value };
-  if (value === undefined) return { ok: false, why: 'the body is not JSON' };
   return isJsonObject(value)
     ? { ok: true, value }
     : { ok: false, why: 'the body is JSON but neither an object nor an array' };

@@ -29,7 +29,8 @@ t.test('LIM-3 · only a UTF-8 JSON object is a payload', (t) => {
     [' \n{"a":"b=c&d"}', 'application/x-www-form-urlencoded', { a: 'b=c&d' }],
     ['{"a":1', 'application/x-www-form-urlencoded', { '{"a":1': '' }],
     ['{a}=1&payload=%7B%22a%22%3A1%7D', 'application/x-www-form-urlencoded', { a: 1 }],
-    ['[1]', 'application/x-www-form-urlencoded', { '[1]': '' }],
+    ['[1]', 'application/x-www-form-urlencoded', undefined],
+    ['[a]=1', 'application/x-www-form-urlencoded', { '[a]': '1' }],
   ];
   for (const [body, type, expected] of rows) {
     const parsed = parseBody(decodeBody(Buffer.from(body as string)), typed(type));
@@ -45,9 +46,23 @@ t.test('LIM-3 · only a UTF-8 JSON object is a payload', (t) => {
       'the body is an array; set body: each on the route to take an event from each item, or body: raw',
     ],
     ['{', undefined, 'the body is not JSON'],
+    ['--x', 'multipart/form-data; boundary=x', 'the body is not JSON (multipart/form-data)'],
+    ['payload=nope', 'application/x-www-form-urlencoded', 'the payload field of the form is not JSON'],
   ] as const) {
     t.same(parseBody(text, typed(type)), { ok: false, why });
   }
+  const form = typed('application/x-www-form-urlencoded');
+  for (const array of ['[{"a":1}]', 'payload=%5B%7B%22a%22%3A1%7D%5D'])
+    for (const [shape, parsed] of [
+      ['each', { ok: true, items: [{ a: 1 }] }],
+      ['object', { ok: false, why: /^the body is an array/ }],
+    ] as const)
+      t.match(parseBody(array, form, { shape }), parsed, `${array} of a form where ${shape} is expected`);
+  for (const text of [undefined, '\u001f'])
+    t.match(parseBody(text, { 'content-encoding': 'GZIP' }), {
+      ok: false,
+      why: /compressed \(content-encoding: GZIP\)/,
+    });
   const polluted = parseBody('{"__proto__":{"x":1}}', {});
   t.equal(({} as { x?: unknown }).x, undefined, 'no prototype is touched');
   t.ok(polluted.ok);
