@@ -19,7 +19,7 @@ import {
   sourceOf,
   sources,
 } from '../config/sources.ts';
-import { parseBody } from './body.ts';
+import { compressedBy, parseBody } from './body.ts';
 import { compileRoute } from './compile-route.ts';
 import type { Outcome } from './reply.ts';
 import { placeText, readerOf, statedTime, statedTimeMs } from './scheme.ts';
@@ -100,7 +100,7 @@ function judged(refused: RefusedRequest, given: Case): readonly Finding[] {
     return [{ code: 'timestamp-unfit', text: timestampText(scheme, request) }];
   if (scheme.id !== undefined && readerOf(scheme.id)(request) === undefined)
     return [{ code: 'header-missing', text: `${capital(placeText(scheme.id))} is missing; the signature covers it.` }];
-  const skew = skewFinding(scheme, request, time);
+  const skew = skewFinding(given, time);
   if (refused.body === undefined) {
     const text = 'The body was too long to keep, so its signature cannot be checked again.';
     return [...skew, { code: 'body-not-kept', text }, ...secretKind(definition)];
@@ -113,6 +113,8 @@ function judged(refused: RefusedRequest, given: Case): readonly Finding[] {
       : [{ ...late, text: `${late.text} The signature itself matches.`, proven }];
   }
   const causes = [...secretShapes(inTime), ...schemeForms(inTime), ...bodyChanges(inTime), ...addresses(inTime)];
+  const compressed = coversBody(scheme) && causes.length === 0 ? compressedBy(request.headers) : undefined;
+  if (compressed !== undefined) causes.push({ code: 'body-changed', text: `${capital(compressed)}.` });
   const kinds = secretKind(definition);
   if (causes.length > 0 || skew.length + kinds.length > 0) return [...causes, ...skew, ...kinds];
   return [{ code: 'differs', text: differsText(scheme, reason, definition.route) }];
@@ -259,13 +261,17 @@ function otherProviders(
 }
 
 function skewFinding(
-  { timestamp }: SignatureScheme,
-  { nowMs }: SignedRequest,
+  { scheme: { timestamp }, request: { nowMs }, definition }: Case,
   time: number | undefined,
 ): readonly Finding[] {
   if (timestamp === undefined || time === undefined) return [];
   const skew = Math.floor(nowMs / 1_000) - Math.floor(time / 1_000);
   if (Math.abs(skew) <= timestamp.toleranceSeconds) return [];
+  // Milliseconds where seconds belong have too many digits; seconds where milliseconds belong look long past.
+  if (timestamp.unit === 'ms' && Math.abs(nowMs - time * 1_000) <= timestamp.toleranceSeconds * 1_000) {
+    const cure = definition.route.signature === undefined ? '' : ' Write unit: s in signature.timestamp.';
+    return [{ code: 'timestamp-unfit', text: `The request’s time is in Unix seconds, not milliseconds.${cure}` }];
+  }
   const allowed = `${timestamp.toleranceSeconds} s are allowed`;
   const text =
     skew > 0

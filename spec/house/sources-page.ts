@@ -93,7 +93,7 @@ is now. An answer that takes the secret, such as a changed body, is not replaced
 | \`other-provider\` | the headers of another provider are there, and whether \`source:\` of that provider would match |
 | \`clock-skew\` | how many seconds the request's time is behind this machine's clock, or ahead of it |
 | \`timestamp-unfit\` | the time is missing, or has another unit |
-| \`body-changed\` | which change of the body would match: white space, escapes or key order of JSON, line breaks |
+| \`body-changed\` | which change of the body would match: white space, escapes or key order of JSON, line breaks; or that it came compressed |
 | \`url-differs\` | which other public address would match |
 | \`secret-shape\` | which reading of the secret would match: with or without \`whsec_\`, as text, base64 or hex |
 | \`secret-kind\` | the secret looks like a key of another kind, such as an API key |

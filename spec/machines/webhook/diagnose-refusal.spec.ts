@@ -315,6 +315,15 @@ t.test('SRC-5 · repeated headers, times in another unit and long bodies are nam
     const given = { ...stripe, headers: { 'stripe-signature': stamp } };
     t.match(diagnoseRefusal(refusedOf(given), sourceRoute('stripe')), [{ code: 'timestamp-unfit', text }]);
   }
+  const hubspot = sampleOf('hubspot');
+  const inSeconds = { ...hubspot, headers: { ...hubspot.headers, 'x-hubspot-request-timestamp': `${nowMs / 1_000}` } };
+  t.match(diagnoseRefusal(refusedOf(inSeconds), sourceRoute('hubspot')), [
+    { code: 'timestamp-unfit', text: /in Unix seconds, not milliseconds/ },
+  ]);
+  const zipped = { ...sampleOf('github'), headers: { ...sampleOf('github').headers, 'content-encoding': 'gzip' } };
+  t.match(diagnoseRefusal(refusedOf({ ...zipped, body: 'bytes' }), sourceRoute('github')), [
+    { code: 'body-changed', text: /compressed \(content-encoding: gzip\).*send it uncompressed/ },
+  ]);
   t.same(codes(diagnoseRefusal(refusedOf(slack, { body: undefined }), route)), ['body-not-kept']);
   t.same(codes(diagnoseRefusal(refusedOf(slack, { kind: 'rateLimited' }), route)), ['other-refusal']);
   t.end();
