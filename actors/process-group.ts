@@ -133,13 +133,18 @@ export function streamsOf({ stdio }: ChildProcess): readonly (Readable | Writabl
   return (stdio as ChildProcess['stdio'] | undefined) ?? [];
 }
 
+/** Lines that end what Node writes about an error, whose message comes before them. */
+const framesOfNode = /^ +at .*\bnode:.*\n?|^Node\.js v\S+$/gm;
+
 /**
  * The end of a text, for a reason. A word that the cut splits is dropped, because half a secret is not recognized as one.
+ * Node's own frames of a stack are dropped before a cut.
  */
 export function endOf(text: string, limit: number): string {
   const trimmed = text.trim();
   if (trimmed.length <= limit) return trimmed;
-  return trimmed.slice(-limit).replace(/^\S+\s*/, '…');
+  const shown = trimmed.replace(framesOfNode, '').trim();
+  return shown.length <= limit ? shown : shown.slice(-limit).replace(/^\S+\s*/, '…');
 }
 
 /**

@@ -374,6 +374,9 @@ t.test('OBS-1 · the end of a text never begins within a word', (t) => {
   t.equal(endOf('  short \n', 10), 'short');
   t.equal(endOf('key sk-abcdefghijklmnop broke', 15), '…broke');
   t.equal(endOf('sk-abcdefghijklmnop', 10), '…');
+  const frames = '    at Module._compile (node:internal/modules/cjs/loader:1495:20)\n'.repeat(9);
+  const thrown = `/home/a.js:1\n\nError: no field x\n    at f (/home/a.js:1:7)\n${frames}\nNode.js v20.20.2\n`;
+  t.equal(endOf(thrown, 100), '/home/a.js:1\n\nError: no field x\n    at f (/home/a.js:1:7)', 'without frames of Node');
   t.end();
 });
 
