@@ -13,7 +13,7 @@ export type JobsUpdate =
   | { readonly kind: 'updated' }
   /** The caller's change returned undefined; nothing was written. */
   | { readonly kind: 'unchanged' }
-  | { readonly kind: 'failed'; readonly problem: string };
+  | { readonly kind: 'failed'; readonly code: 'cron-jobs-corrupt' | 'cron-jobs-unwritable'; readonly problem: string };
 
 export interface JobsStore {
   /** Finds a job by id, else the first by name. */
@@ -87,7 +87,7 @@ export function createJobsStore({ document }: { readonly document: Document }): 
         await document.update((text = noJobs) => {
           const read = readJobs(text);
           if (read.kind === 'corrupt') {
-            verdict = { kind: 'failed', problem: corrupt };
+            verdict = { kind: 'failed', code: 'cron-jobs-corrupt', problem: corrupt };
             return undefined;
           }
           const next = change(text, read.jobs);
@@ -95,7 +95,12 @@ export function createJobsStore({ document }: { readonly document: Document }): 
           return next;
         });
       } catch (thrown) {
-        return { kind: 'failed', problem: `${place}: cannot be changed: ${causeOf(thrown)}; ${writeCure}` };
+        const cause = causeOf(thrown);
+        return {
+          kind: 'failed',
+          code: 'cron-jobs-unwritable',
+          problem: `${place}: cannot be changed: ${cause}; ${writeCure}`,
+        };
       }
       return verdict;
     },

@@ -152,7 +152,9 @@ function readPart(
   }
   if (from > to) {
     const top = field.highest === 7 ? 6 : field.highest;
-    return { problem: `the range runs backwards; write ${first}-${top},${field.lowest}-${last}` };
+    // Sunday as 7 only ends a range; one that begins with it begins with 0.
+    const upper = from > top ? '' : `${first}-${top},`;
+    return { problem: `the range runs backwards; write ${upper}${field.lowest}-${last}` };
   }
   return { from, to, step };
 }

@@ -121,7 +121,7 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<ChangedJob
     return putJob(text, whole);
   });
   if (refusal !== undefined) throw refusal;
-  if (updated.kind === 'failed') throw new Refusal('cron-jobs-unwritable', updated.problem);
+  if (updated.kind === 'failed') throw new Refusal(updated.code, updated.problem);
   return answer(host, profile, store, String(whole.id));
 }
 
@@ -181,7 +181,7 @@ const codeOfRest = {
 
 async function change(store: JobsStore, edit: (text: string) => string | undefined): Promise<void> {
   const updated = await store.update((text) => edit(text));
-  if (updated.kind === 'failed') throw new Refusal('cron-jobs-unwritable', updated.problem);
+  if (updated.kind === 'failed') throw new Refusal(updated.code, updated.problem);
 }
 
 /** The job after a change, of which the daemon is notified. */

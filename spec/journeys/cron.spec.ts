@@ -152,7 +152,7 @@ t.test('CRN-1 · SUB-1 · the file is followed while other processes edit it, an
     code: 1,
     stderr: /correct it.*\[cron-jobs-corrupt\]/,
   });
-  t.match(await askCli(['cron', 'pause', 'digest'], home.path), { code: 1, stderr: /\[cron-jobs-unwritable\]/ });
+  t.match(await askCli(['cron', 'pause', 'digest'], home.path), { code: 1, stderr: /\[cron-jobs-corrupt\]/ });
 
   home.jobs([{ ...digest, id: 'k', name: 'other' }]);
   t.match(await seen(([first]) => first?.id === 'cronJobs/default/k' && isPlanned(first)), [{ state: 'scheduled' }]);

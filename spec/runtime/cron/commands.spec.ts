@@ -136,7 +136,7 @@ t.test('CRN-1 · what cannot be is refused with its code, and nothing is written
   home.write('cron/jobs.json', '{');
   t.match(await call('cron.list'), [{ state: 'broken', problem: /correct it/ }]);
   t.match(await refusal(call('cron.pause', { job: 'digest' })), { code: 'cron-jobs-corrupt' });
-  t.match(await refusal(call('cron.add', digest)), { code: 'cron-jobs-unwritable', message: /correct it/ });
+  t.match(await refusal(call('cron.add', digest)), { code: 'cron-jobs-corrupt', message: /correct it/ });
 });
 
 t.test('PRF-2 · CRN-1 · jobs are their profile’s', async (t) => {
