@@ -193,6 +193,10 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   const secret = held?.kind === 'shared' && verifyToken !== undefined ? { ...held, verifyToken } : held;
   const warnings: EntryFinding[] = [];
   const own = written[secretKey] === undefined ? undefined : secret;
+  if (held?.kind === 'insecure' && isPublic(context.publicUrl)) {
+    const message = `route "${name}" uses ${insecureSecret} while platforms.webhook.extra.public_url is "${context.publicUrl}", so that everyone who reaches that address can send to it; give the route a secret`;
+    warnings.push({ path: own === undefined ? [] : [secretKey], message, code: 'insecure-not-loopback' });
+  }
   for (const text of own === undefined ? [] : textsOfSecret(own)) {
     const weak = weakOutside({ secret: text, route: name }, context);
     if (weak !== undefined && context.allowWeakSecrets !== true) refuse([secretKey], weak, weakSecretCode);
@@ -232,6 +236,11 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
     value: { route: { ...routeOf(name, written, { source, profile, deliver, deliverTo }), ...signing }, secret },
     warnings,
   };
+}
+
+/** Whether senders reach a listener on loopback from elsewhere, by a proxy. */
+function isPublic(publicUrl = ''): boolean {
+  return URL.canParse(publicUrl) && !loopbackHosts.has(new URL(publicUrl).hostname.replace(/[[\]]/g, ''));
 }
 
 export const weakSecretCode = 'secret-weak';

@@ -114,5 +114,14 @@ t.test('SIG-5 · the global secret may be insecure on a loopback bind, and there
     ['insecure-not-loopback'],
     'the default bind is none',
   );
+  for (const [url, found] of [
+    ['http://localhost:8644', []],
+    ['http://[::1]:8644', []],
+    ['https://hooks.example.org', [{ code: 'insecure-not-loopback', severity: 'warning', message: /example\.org/ }]],
+  ] as const) {
+    const text = `platforms: {webhook: {host: "::1", public_url: "${url}", routes: {r: {secret: INSECURE_NO_AUTH}}}}`;
+    t.match(read(text).diagnostics, found, url);
+    t.equal(read(text).diagnostics.length, found.length, url);
+  }
   t.end();
 });
