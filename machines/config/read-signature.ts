@@ -42,7 +42,8 @@ export function readSigning(
   const readIt = source?.timed === undefined ? readScheme : readNames(source);
   const signature = isJsonObject(given) ? readIt(given, refuse) : undefined;
   const at = unread('delivery_id') || !isJsonObject(written.delivery_id) ? undefined : written.delivery_id;
-  const deliveryIdAt = at && readPlace(at, ['delivery_id'], refuse);
+  // The id that a signature covers is the delivery's, unless the route says otherwise.
+  const deliveryIdAt = at === undefined ? signature?.id : readPlace(at, ['delivery_id'], refuse);
   const token = unread('verify_token') ? '' : written.verify_token;
   const isSecret = source?.secretKey === 'verify_token';
   if (token === undefined && (source?.handshake === 'meta' || isSecret)) {

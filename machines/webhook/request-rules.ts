@@ -12,7 +12,7 @@ import type { Route } from '../config/route.ts';
 import { type BodyRule, sourceOf } from '../config/sources.ts';
 import { type ParsedBody, splitItems } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
-import { isPing } from './envelope.ts';
+import { deliveryIdOf, isPing } from './envelope.ts';
 import type { FilterView, ListMembership, Tried } from './filter.ts';
 import type { Greeting, Handshake } from './handshake.ts';
 import { isCredentialHeader } from './kept-headers.ts';
@@ -291,7 +291,9 @@ export function parsePayload(context: RequestContext, facts: RequestFacts, { fre
   if (split !== undefined) {
     const items =
       body.omit === undefined ? split.items : split.items.map(({ [body.omit as string]: _, ...item }) => item);
-    return { deliveryId, payload: { items }, plan: 'split' };
+    // Items without an id of their own are numbered by the request, which its sender repeats with the same one.
+    const ofRequest = given ?? deliveryIdOf(headers, facts.body(id), isIdSigned) ?? freshId;
+    return { deliveryId: ofRequest, payload: { items }, plan: 'split' };
   }
   const event = replay?.event ?? eventType(headers, parsed.value);
   return { deliveryId, payload: unpacked(parsed.value, body.json), event };

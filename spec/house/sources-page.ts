@@ -130,7 +130,7 @@ routes:
 | \`part\`, \`list\` | commas | the label of the signature in a list: \`v1=…,v1=…\`, or with \`list: spaces\` \`v1,… v1,…\`; one signature that fits is enough |
 | \`signed\` | {body} | what is signed: text with \`{id}\`, \`{timestamp}\`, \`{method}\`, \`{url}\` and \`{body}\` |
 | \`key\` | text | how the secret is written: \`text\`, \`base64\` (also after \`whsec_\`) or \`hex\` |
-| \`id\` | | where \`{id}\` is: \`header\` or \`field\` |
+| \`id\` | | where \`{id}\` is: \`header\` or \`field\`; the delivery id too, unless \`delivery_id\` names another |
 | \`timestamp\` | | where the time is, \`header\`, \`field\` or \`part\`; its \`unit\` (\`s\`, \`ms\`) and \`tolerance_seconds\` (300) |
 
 ## Several events in one request

@@ -618,6 +618,8 @@ t.test(
       const numbered = stage({ route: more, headers, part, known });
       t.match(parsePayload(numbered.context, numbered.desk), { deliveryId: 'd#3' });
     }
+    const array = stage({ route, headers, body: '[{"n":1}]' });
+    t.match(parsePayload(array.context, array.desk), { deliveryId: 'of-the-request', plan: 'split' });
     const holder = { deliveryId: 'first', route: plain.name, profile: plain.profile };
     const repeated = stage({ route, part, known, holder });
     t.match(parsePayload(repeated.context, repeated.desk), {

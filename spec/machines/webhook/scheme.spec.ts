@@ -351,6 +351,12 @@ t.test('SRC-2 · a scheme that is declared by hand verifies and signs', async (t
   };
   t.match(verdictOf(route, { headers, body }), { kind: 'genuine', scheme: 'declared', signed: { isTimed: true } });
   t.equal(route.deliveryId(headers, JSON.parse(body), Buffer.from(body), false), '12');
+  const byScheme = routeOf({ signature, secret });
+  t.equal(
+    byScheme.deliveryId(headers, JSON.parse(body), Buffer.from(body), false),
+    'i',
+    'IDM-2 · the id that is signed',
+  );
   const scheme = route.route.signature as SignatureScheme;
   const use = { name: 'declared', secret, publicUrl };
   const made = sealEvent(scheme, use, { payload: JSON.parse(body), path: '/webhooks/in', id: 'i', nowMs });
