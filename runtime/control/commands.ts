@@ -44,7 +44,7 @@ import { databaseCommands } from './database-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
 import { choiceOf, formatChoice, queryOf } from './event-choice.ts';
 import { eventCommands } from './event-commands.ts';
-import { askedRouteOf, profileOf, subscribe, unsubscribe } from './home-view.ts';
+import { askedRouteOf, profileOf, routeUrl, subscribe, unsubscribe } from './home-view.ts';
 import { importCommands } from './import-commands.ts';
 import { inspectCommands } from './inspect-commands.ts';
 import { linkCommands } from './link-commands.ts';
@@ -197,7 +197,7 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<
     refuse('gateway-not-listening', 'the webhook adapter does not listen; `agent gateway status` shows why');
   const { route, secret } = askedRouteOf(deskOf(host), asked);
   const key = secret.kind === 'shared' ? secret.secret : undefined;
-  const path = route.profile === 'default' ? `/webhooks/${route.name}` : `/p/${route.profile}/webhooks/${route.name}`;
+  const path = routeUrl('', route);
   const event = params.sample === undefined ? testEvent : sampleEvent;
   const { headers: signed, body, query } = event(params, key, { route, path });
   const headers = { 'content-type': 'application/json', ...signed };

@@ -14,10 +14,9 @@ const secret = 'a-secret-of-its-own';
 const nobody = { notify: () => {}, onEnd: () => () => {} };
 
 /** A home without a daemon, or with the part of one that a command asks. */
-function hostOf(t: Test, daemon?: Partial<DaemonView>): CommandHost {
+function hostOf(t: Test, daemon?: Partial<DaemonView>, routes = '{}'): CommandHost {
   const home = makeHome(t, {
-    'config.yaml':
-      'gateway: { multiplex_profiles: true }\nplatforms: { webhook: { enabled: true, extra: { port: 9000 } } }\n',
+    'config.yaml': `gateway: { multiplex_profiles: true }\nplatforms: { webhook: { enabled: true, extra: { port: 9000, routes: ${routes} } } }\n`,
     'webhook_subscriptions.json': JSON.stringify({ hook: { secret } }),
     'profiles/work/webhook_subscriptions.json': JSON.stringify({ theirs: { secret } }),
   });
@@ -158,20 +157,22 @@ t.test(
     await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
     t.teardown(() => new Promise((resolve) => gateway.close(resolve)));
     const forgotten: string[] = [];
-    const host = hostOf(t, {
-      url: () => `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`,
-      forgetSignature: async (digest) => forgotten.push(`${digest.length}, ${got.length} sent`),
-    });
+    const url = (): string => `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+    const forgetSignature = async (digest: string): Promise<number> =>
+      forgotten.push(`${digest.length}, ${got.length} sent`);
+    const host = hostOf(t, { url, forgetSignature }, `{ 'a/b ü': { secret: ${secret} } }`);
 
     t.same(await ask(host, 'webhook.test', { name: 'hook' }), { status: 418, body: 'short and stout' });
     await ask(host, 'webhook.test', { name: 'theirs', profile: 'work', event: 'push', payload: { a: 1 } });
     await ask(host, 'webhook.test', { name: 'hook', event: 'push', payload: [1] });
+    await ask(host, 'webhook.test', { name: 'a/b ü', payload: [2] });
     t.same(got, [
       { path: '/webhooks/hook', genuine: true, body: { test: true, message: 'Hello from agent webhook test' } },
       { path: '/p/work/webhooks/theirs', genuine: true, body: { event_type: 'push', a: 1 } },
       { path: '/webhooks/hook', genuine: true, body: [1] },
+      { path: '/webhooks/a%2Fb%20%C3%BC', genuine: true, body: [2] },
     ]);
-    t.same(forgotten, ['22, 0 sent', '22, 1 sent', '22, 2 sent'], 'each before it is sent');
+    t.same(forgotten, ['22, 0 sent', '22, 1 sent', '22, 2 sent', '22, 3 sent'], 'each before it is sent');
     t.equal(await codeOf(ask(hostOf(t, {}), 'webhook.test', { name: 'hook' })), 'gateway-not-listening');
     t.equal(await codeOf(ask(host, 'webhook.test', { name: 'none' })), 'route-unknown');
   },
