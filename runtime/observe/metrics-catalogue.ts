@@ -17,7 +17,7 @@ const entries = {
   agent_ready: { type: 'gauge', help: '1 while every part is well, as /ready says.', labels: [] },
   agent_webhook_requests_total: {
     type: 'counter',
-    help: 'Webhook requests that were answered or abandoned.',
+    help: 'Webhook requests that were answered or abandoned; an array (`split`) and each of its events count.',
     labels: ['profile', 'route', 'outcome'],
   },
   agent_webhook_request_duration_seconds: {
