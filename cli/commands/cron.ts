@@ -185,12 +185,15 @@ function historyTable(context: CommandContext, rows: readonly FiringRow[]): stri
 /** When the job will run, as a sentence. */
 function whenOf(row: ChangedJob, { out }: CommandContext): string {
   const { next_due, schedule, state, problem, timezone } = row;
-  if (problem !== undefined) return oneLine(problem);
-  if (state === 'paused' || state === 'disabled') return `It is ${state}.`;
-  if (schedule === undefined || schedule === '') return 'It has no schedule: webhooks and `agent cron run` fire it.';
-  if (next_due === undefined || next_due === null) return '';
+  if (problem !== undefined && state === 'broken') return oneLine(problem);
+  const note = problem === undefined ? '' : ` Note: ${oneLine(problem)}.`;
+  if (state === 'paused' || state === 'disabled') return `It is ${state}.${note}`;
+  if (schedule === undefined || schedule === '')
+    return `It has no schedule: webhooks and \`agent cron run\` fire it.${note}`;
+  if (next_due === undefined || next_due === null) return note.trim();
   const at = inZone(next_due, timezone);
-  return out.isTerminal ? `Next: ${inTime(next_due, Date.now())}, at ${at}.` : `Next: ${at}`;
+  if (out.isTerminal) return `Next: ${inTime(next_due, Date.now())}, at ${at}.${note}`;
+  return note === '' ? `Next: ${at}` : `Next: ${at}.${note}`;
 }
 
 function call<M extends CronMethod>(context: CommandContext, method: M, params: Params<M>): Promise<Result<M>> {

@@ -279,6 +279,15 @@ interface Named {
   readonly use: string;
 }
 
+/** Says that a known target is not enabled, continuing from `use`; undefined if it is, or needs no entry. */
+export function disabledTarget(name: string, use: string, platforms: Settings['platforms']): string | undefined {
+  const target = canonicalTarget(name);
+  if (target === undefined || target === 'log') return undefined;
+  const platform = platforms[target];
+  if (platform?.enabled === true || (target === 'github_comment' && platform === undefined)) return undefined;
+  return `${use}, which is not enabled; set platforms.${platform?.name ?? name}.enabled: true and its credentials`;
+}
+
 function looseAt(
   { target: name, extra, path, extraName: held, use }: Named,
   { platforms, hasProgram }: RouteWorld,
@@ -286,11 +295,8 @@ function looseAt(
   const target = canonicalTarget(name);
   if (target === undefined || target === 'log') return [];
   const platform = platforms[target];
-  const isUsual = target === 'github_comment' && platform === undefined;
-  if (!isUsual && platform?.enabled !== true) {
-    const message = `${use}, which is not enabled; set platforms.${platform?.name ?? name}.enabled: true and its credentials`;
-    return [{ path, message, code: 'target-disabled' }];
-  }
+  const disabled = disabledTarget(name, use, platforms);
+  if (disabled !== undefined) return [{ path, message: disabled, code: 'target-disabled' }];
   if (target !== 'github_comment') {
     const place = targetPlaces.get(target);
     // A thread of Discord is a place of its own, and a template is filled in later.

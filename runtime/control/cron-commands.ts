@@ -10,10 +10,12 @@ import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts
 import { createNextDue, hostZone, knowsZone } from '../../actors/cron/next-due.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
+import { disabledTarget } from '../../machines/config/loose-ends.ts';
+import type { Settings } from '../../machines/config/settings.ts';
 import { changeJob, putJob, removeJob } from '../../machines/cron/edit-jobs.ts';
 import { type CronJob, checkNewJob, type JobRest, restOf, timingOf, usualGraceMs } from '../../machines/cron/job.ts';
 import { neverWord, nextTimes, noSchedule } from '../cron/plan.ts';
-import type { CronView, JobStanding } from '../cron/view.ts';
+import type { JobStanding } from '../cron/view.ts';
 import { type CommandHost, type Commands, daemonOf, ofHome, textOf } from './command.ts';
 import type { ChangedJob, JobDetail, JobRow, Result } from './contract.ts';
 import { homeOf, notServed, profileOf } from './home-view.ts';
@@ -49,7 +51,7 @@ function listJobs(host: CommandHost, params: JsonObject): Result<'cron.list'> {
   for (const profile of home.profiles.keys()) {
     if (only !== undefined && profile !== only) continue;
     const store = storeOf(home, profile, host);
-    for (const job of store.all()) rows.push(rowOf(job, profile, host.daemon?.cron));
+    for (const job of store.all()) rows.push(rowOf(job, profile, host));
     for (const stray of store.strays()) rows.push({ ...stray, profile, state: 'broken' });
     const problem = store.problem();
     if (problem !== undefined) rows.push({ id: '', name: 'jobs.json', profile, state: 'broken', problem });
@@ -65,7 +67,7 @@ async function showJob(host: CommandHost, params: JsonObject): Promise<JobDetail
   const timing = timingOf(job, knowsZone);
   const times = restOf(job) === undefined ? nextTimes(job, timing, Date.now(), { nextDue, count: shownTimes }) : [];
   return shown(host, {
-    ...rowOf(job, profile, view),
+    ...rowOf(job, profile, host),
     prompt: job.prompt,
     skills: job.skills,
     ...(job.model === undefined ? {} : { model: job.model }),
@@ -189,7 +191,7 @@ function answer(host: CommandHost, profile: ProfileName, store: JobsStore, id: s
   const view = host.daemon?.cron;
   view?.look();
   const job = store.find(id);
-  return job === undefined ? { id, profile } : shown(host, rowOf(job, profile, view));
+  return job === undefined ? { id, profile } : shown(host, rowOf(job, profile, host));
 }
 
 /** The daemon redacts its answers; without one, people read their own file. */
@@ -198,7 +200,8 @@ function shown<Row extends object>({ daemon }: CommandHost, row: Row): Row {
 }
 
 /** In a daemon the chart has the job's state; without one it follows from the record. */
-function rowOf(job: CronJob, profile: ProfileName, view: CronView | undefined): JobRow {
+function rowOf(job: CronJob, profile: ProfileName, host: CommandHost): JobRow {
+  const view = host.daemon?.cron;
   const timing = timingOf(job, knowsZone);
   const [first] = nextTimes(job, timing, Date.now(), { nextDue, count: 1 });
   const rest = restOf(job);
@@ -209,7 +212,8 @@ function rowOf(job: CronJob, profile: ProfileName, view: CronView | undefined): 
       : timing.kind === 'scheduled' && first === undefined
         ? neverWord
         : undefined;
-  const problem = job.flaw ?? never ?? job.doubt;
+  const problem =
+    job.flaw ?? never ?? job.doubt ?? lostTarget(job, homeOf(host).profiles.get(profile)?.settings.platforms);
   const state = rest ?? (never === undefined ? undefined : 'broken') ?? stateOf(standing, timing.kind);
   const due = rest === undefined ? (standing?.dueAtMs ?? first) : undefined;
   const why = standing?.why;
@@ -227,6 +231,16 @@ function rowOf(job: CronJob, profile: ProfileName, view: CronView | undefined): 
     ...(problem === undefined ? {} : { problem }),
     ...(why === undefined || why === problem || why === rest || why === noSchedule ? {} : { why }),
   };
+}
+
+/** Why a response or a notice of a failed run would not arrive. */
+function lostTarget({ deliver, onFailure }: CronJob, platforms: Settings['platforms'] = {}): string | undefined {
+  return (
+    disabledTarget(deliver, `delivers to "${deliver}"`, platforms) ??
+    (onFailure === undefined
+      ? undefined
+      : disabledTarget(onFailure, `notifies "${onFailure}" of failed runs`, platforms))
+  );
 }
 
 /** `planning` lasts milliseconds, so it is not shown. */

@@ -314,7 +314,10 @@ t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with
     grace: '60',
     paused: true,
   } as const;
-  t.match((await run(cron.addJob, ['full', 'every 2h'], flags)).stdout, /^Added full\. It is paused\./);
+  t.match(
+    (await run(cron.addJob, ['full', 'every 2h'], flags)).stdout,
+    /^Added full\. It is paused\. Note: delivers to "telegram", which is not enabled; set platforms\.telegram/,
+  );
   t.match((made.file().jobs as Json[])[2], {
     skills: ['one', 'two'],
     model: 'other',
