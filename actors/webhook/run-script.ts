@@ -60,7 +60,8 @@ export function createRunScript({ scripts, home }: ScriptSettings): RunScript {
     if (result.kind === 'exited') {
       return { kind: 'exited', code: result.code, stdout: result.stdout, stderr: endOf(result.stderr, keptError) };
     }
-    if (result.kind === 'timedOut') return { kind: 'timedOut', stderr: endOf(result.stderr, keptError) };
+    if (result.kind === 'timedOut')
+      return { kind: 'timedOut', afterMs: route.scriptTimeoutMs, stderr: endOf(result.stderr, keptError) };
     if (result.kind === 'notBegun') return { kind: 'notBegun', why: result.cause };
     if (result.kind !== 'missing') return { kind: result.kind };
     return { kind: 'missing', why: result.cause ?? `its interpreter "${argv[0]}" is not there or may not be executed` };

@@ -115,7 +115,9 @@ export function readSubscription(name: string, record: Json, context: Subscripti
     const message = `the name "${name}" must be lower-case letters, digits, "-" and "_", beginning with a letter or digit`;
     problems.push({ name, message, code: 'subscription-name' });
   }
-  const unfit = validate(routeSchema, record);
+  const unfit = isJsonObject(record)
+    ? validate(routeSchema, record)
+    : [{ path: [], message: `the record of "${name}" must be an object with the keys of a route`, code: 'wrong-type' }];
   for (const { message, code } of unfit) problems.push({ name, message, code });
   if (!isJsonObject(record)) return { ok: false, problems };
   const unread = new Set(unfit.map(({ path }) => String(path[0])));

@@ -8,7 +8,7 @@ import { readJson } from '../base/read-json.ts';
 
 export type ScriptResult =
   | { readonly kind: 'exited'; readonly code: number | null; readonly stdout: string; readonly stderr?: string }
-  | { readonly kind: 'timedOut'; readonly stderr?: string }
+  | { readonly kind: 'timedOut'; readonly afterMs: number; readonly stderr?: string }
   /** Nothing ran; without a reason, the file does not exist. */
   | { readonly kind: 'missing'; readonly why?: string }
   /** File descriptors, processes or memory were missing to start it. */
@@ -28,13 +28,16 @@ export type ScriptVerdict =
 export function readScriptOutcome(result: ScriptResult, payload: JsonObject): ScriptVerdict {
   switch (result.kind) {
     case 'timedOut':
-      return { kind: 'failed', why: `timed out${saying(result.stderr)}` };
+      return {
+        kind: 'failed',
+        why: `timed out after ${result.afterMs / 1_000} s (script_timeout_seconds)${saying(result.stderr)}`,
+      };
     case 'missing':
       return { kind: 'failed', why: result.why ?? 'not found in the scripts folder' };
     case 'notBegun':
       return result;
     case 'flooded':
-      return { kind: 'failed', why: 'printed more than the output cap' };
+      return { kind: 'failed', why: 'printed more than 1 MiB' };
     case 'aborted':
       return { kind: 'failed', why: 'stopped' };
     case 'exited':

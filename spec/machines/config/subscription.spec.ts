@@ -43,6 +43,9 @@ t.test('SUB-3 · CFG-2 · CFG-3 · a broken subscription is skipped and told of 
     ['typed', { deliver: 5, deliver_only: true, secret: 5 }, ['wrong-type', 'wrong-type']],
     ['none', 'text', ['wrong-type']],
   ];
+  t.match(readSubscription('none', 5, context), {
+    problems: [{ message: 'the record of "none" must be an object with the keys of a route' }],
+  });
   for (const [name, record, codes] of rows) {
     const found = readSubscription(name, record, context);
     t.same(found.ok || found.problems.map(({ code }) => code).sort(), [...codes].sort(), name);

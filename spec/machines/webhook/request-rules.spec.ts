@@ -519,9 +519,9 @@ t.test('SCR-2 · a script replaces, adds or ignores, and the reason says that it
     payload: { a: 1, script_output: 'note' },
     script: 'annotated',
   });
-  t.same(readScript(context, { kind: 'timedOut' }), {
+  t.same(readScript(context, { kind: 'timedOut', afterMs: 30_000 }), {
     outcome: { kind: 'ignoredScriptFailed', route: 'r' },
-    reason: 'script: timed out',
+    reason: 'script: timed out after 30 s (script_timeout_seconds)',
   });
   t.end();
 });

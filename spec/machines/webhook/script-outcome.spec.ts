@@ -17,7 +17,7 @@ t.test('SCR-2 · every row of the outcome table', (t) => {
     [exited('{"__agent_ignore__": true}'), 'ignored'],
     [exited('{"__agent_ignore__": false}'), 'replaced', { __agent_ignore__: false }],
     [exited('{"b":2}', 1), 'failed'],
-    [{ kind: 'timedOut' }, 'failed'],
+    [{ kind: 'timedOut', afterMs: 30_000 }, 'failed'],
     [{ kind: 'missing' }, 'failed'],
     [{ kind: 'flooded' }, 'failed'],
     [{ kind: 'notBegun', why: 'EMFILE' }, 'notBegun'],
@@ -48,9 +48,9 @@ t.test('SCR-1 · SCR-2 · an ignored request says why', (t) => {
     why({ kind: 'exited', code: 1, stdout: '', stderr: traced }),
     'exited with 1: Traceback: File "x" [31mKeyError [0m',
   );
-  t.equal(why({ kind: 'timedOut' }), 'timed out');
-  t.equal(why({ kind: 'timedOut', stderr: 'waiting for the lock' }), 'timed out: waiting for the lock');
-  t.equal(why({ kind: 'flooded' }), 'printed more than the output cap');
+  t.equal(why({ kind: 'timedOut', afterMs: 1_500 }), 'timed out after 1.5 s (script_timeout_seconds)');
+  t.match(why({ kind: 'timedOut', afterMs: 1, stderr: 'waiting for the lock' }), /\): waiting for the lock$/);
+  t.equal(why({ kind: 'flooded' }), 'printed more than 1 MiB');
   t.equal(why({ kind: 'aborted' }), 'stopped');
   t.equal(why({ kind: 'missing' }), 'not found in the scripts folder');
   t.equal(why({ kind: 'missing', why: 'its interpreter "x" is not there' }), 'its interpreter "x" is not there');
