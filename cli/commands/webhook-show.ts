@@ -28,6 +28,10 @@ function formatRoute(out: Output, { definition: route, ...row }: RouteDetail): s
     ['About', row.description],
     ['Profile', row.profile === 'default' ? undefined : row.profile],
     ['Source', row.source === 'static' ? 'config.yaml' : `webhook_subscriptions.json${since}`],
+    ['Signed', route.signature === undefined ? route.sender : formatScheme(route.signature, route.sender)],
+    ['Body', route.body],
+    ['Delivery id', route.deliveryIdAt && formatSpot(route.deliveryIdAt)],
+    ['Same bodies', route.allowIdenticalBodies ? 'each runs' : undefined],
     ['Events', row.events.join(', ') || 'all'],
     ['Filters', route.filters.map((condition) => JSON.stringify(condition)).join('\n')],
     ['Script', route.script && `${route.script}, for at most ${route.scriptTimeoutMs / 1_000} s`],
@@ -47,6 +51,17 @@ function formatRoute(out: Output, { definition: route, ...row }: RouteDetail): s
   const title = route.deliverOnly ? 'Text' : 'Prompt';
   const text = prompt === undefined ? `\n${dim(out, title)}\nThe complete payload.\n` : titledText(out, title, prompt);
   return titled(out, row.name, row.enabled ? 'enabled' : 'disabled') + head + text;
+}
+
+function formatScheme({ at, algorithm }: Required<RouteDetail['definition']>['signature'], sender = 'by'): string {
+  return `${sender} ${formatSpot(at)}, ${algorithm}`;
+}
+
+/** Such as `header X-Acme-Id`. */
+function formatSpot(place: Required<RouteDetail['definition']>['deliveryIdAt']): string {
+  return Object.entries(place)
+    .map(([kind, name]) => `${kind} ${name}`)
+    .join(', ');
 }
 
 function formatDelivery({

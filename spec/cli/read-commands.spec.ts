@@ -171,6 +171,8 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
           coalesce: {key: "{n}", window_seconds: 5, max_wait_seconds: 60, mode: batch}
           concurrency: 1
         plain: {enabled: false}
+        made: {signature: {header: X-Sig, algorithm: token}, body: each, delivery_id: {field: a.b}, allow_identical_bodies: true}
+        named: {source: linear}
         text: {deliver_only: true, deliver: github_comment, deliver_extra: {repo: a/b, pr_number: 1}, prompt: done}
 `),
     'scripts/a.sh': 'true',
@@ -221,6 +223,11 @@ The complete payload.
     await shown('text'),
     /Leads to {2}a delivery, without a run\n {2}Delivers {2}github_comment, repo a\/b, pr_number 1\n\nText\n {2}done\n/,
   );
+  t.match(
+    await shown('made'),
+    /Signed +by header X-Sig, token\n +Body +each\n +Delivery id +field a\.b\n +Same bodies +each runs\n/,
+  );
+  t.match(await shown('named'), /Signed +linear\n/);
   await askCli(['webhook', 'subscribe', 'sub', '--events', 'build'], home.path);
   t.match(await shown('sub'), /Source {4}webhook_subscriptions\.json, since \d{4}-\d\d-\d\d .* UTC, /);
 });
