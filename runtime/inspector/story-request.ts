@@ -140,7 +140,7 @@ function planned(event: EventRecord): string {
     case 'delivering':
       return `goes to ${targetsOf(event)} as it is`;
     default:
-      return `an agent run, its response to ${targetsOf(event)}`;
+      return `an agent run, its response to ${event.isDry ? 'no target' : targetsOf(event)}`;
   }
 }
 

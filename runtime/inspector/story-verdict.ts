@@ -95,6 +95,7 @@ function statusWords(sources: StorySources, delivery: StorySources['delivery'], 
   const status = delivery?.record.status ?? run?.record.status ?? sources.status;
   switch (status) {
     case 'delivered':
+      if (event.isDry) return 'Accepted and run. Nothing was sent: this replay was dry.';
       return run === undefined ? `Delivered to ${target}.` : `Accepted, run and delivered to ${target}.`;
     case 'queued':
       if (delivery === undefined) return 'Accepted: its run waits for a place.';

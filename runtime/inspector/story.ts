@@ -162,10 +162,11 @@ function runChapter(key: string, run: RunRecord, sources: StorySources): Chapter
   if (response !== undefined) {
     const done = run.status !== 'delivering';
     const delivered = run.status === 'delivered';
+    const arrived = run.isDry ? 'the response is kept and sent to no target' : 'the response was delivered';
     stairs.push({
       state: 'delivering',
       result: delivered ? 'passed' : done ? 'failed' : 'waiting',
-      told: delivered ? 'the response was delivered' : (reason ?? (done ? run.status : 'the response is on its way')),
+      told: delivered ? arrived : (reason ?? (done ? run.status : 'the response is on its way')),
       rule: 'DIS-4',
     });
   }

@@ -143,6 +143,21 @@ t.test('INS-2 · CRN-2 · an event that fired no cron job says why, and what its
   t.end();
 });
 
+t.test('INS-2 · DUR-2 · of a dry replay no target is named', (t) => {
+  const record = { ...run, isDry: true, status: 'delivered', startedAtMs: 1_200, endedAtMs: 3_000 } as const;
+  const { verdict, chapters } = tellStory(
+    sources({
+      status: 'delivered',
+      event: { ...event, isDry: true },
+      run: { key: 'k1', record: { ...record, response: 'done' } },
+    }),
+  );
+  t.equal(verdict, 'Accepted and run. Nothing was sent: this replay was dry.');
+  t.notMatch(JSON.stringify(chapters), /sms|was delivered/);
+  t.match(JSON.stringify(chapters), /sent to no target/);
+  t.end();
+});
+
 t.test('INS-2 · DUR-2 · a delivered event is shown from its request to its target', (t) => {
   const told = tellStory(
     sources({
