@@ -199,9 +199,9 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   }
   for (const text of own === undefined ? [] : textsOfSecret(own)) {
     const weak = weakOutside({ secret: text, route: name }, context);
-    if (weak !== undefined && context.allowWeakSecrets !== true) refuse([secretKey], weak, weakSecretCode);
+    if (weak?.severity === 'error') refuse([secretKey], weak.why, weakSecretCode);
     else if (weak !== undefined) {
-      warnings.push({ path: [secretKey], message: `route "${name}" ${weak}`, code: weakSecretCode });
+      warnings.push({ path: [secretKey], message: `route "${name}" ${weak.why}`, code: weakSecretCode });
     }
   }
   for (const text of secret === undefined ? [] : textsOfSecret(secret)) {
@@ -239,7 +239,7 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
 }
 
 /** Whether senders reach a listener on loopback from elsewhere, by a proxy. */
-function isPublic(publicUrl = ''): boolean {
+export function isPublic(publicUrl = ''): boolean {
   return URL.canParse(publicUrl) && !loopbackHosts.has(new URL(publicUrl).hostname.replace(/[[\]]/g, ''));
 }
 
@@ -247,15 +247,23 @@ export const weakSecretCode = 'secret-weak';
 
 /**
  * Why a secret is too weak for a listener that other machines can reach, as the predicate of a sentence; undefined if it is
- * strong enough or the listener is bound to loopback (SEC-6).
+ * strong enough or other machines cannot reach the listener. Behind a proxy it is a warning (SEC-6).
  */
 export function weakOutside(
   { secret, route }: { readonly secret: string; readonly route?: string | undefined },
-  { host }: { readonly host: string },
-): string | undefined {
-  const weakness = loopbackHosts.has(host) || secret === insecureSecret ? undefined : weaknessOf(secret, route);
-  if (weakness === undefined) return undefined;
-  return `has a secret that ${weakness}, while the adapter binds "${host}"; make one by \`openssl rand -hex 32\`, bind 127.0.0.1, localhost or ::1, or set platforms.webhook.extra.allow_weak_secrets: true`;
+  { host, publicUrl, allowWeakSecrets }: Pick<RouteContext, 'host' | 'publicUrl' | 'allowWeakSecrets'>,
+): { readonly why: string; readonly severity: 'error' | 'warning' } | undefined {
+  const weakness = secret === insecureSecret ? undefined : weaknessOf(secret, route);
+  const isBound = !loopbackHosts.has(host);
+  if (weakness === undefined || !(isBound || isPublic(publicUrl))) return undefined;
+  const reached = isBound ? `the adapter binds "${host}"` : `platforms.webhook.extra.public_url is "${publicUrl}"`;
+  const cure = isBound
+    ? ', bind 127.0.0.1, localhost or ::1, or set platforms.webhook.extra.allow_weak_secrets: true'
+    : '';
+  return {
+    why: `has a secret that ${weakness}, while ${reached}; make one by \`openssl rand -hex 32\`${cure}`,
+    severity: isBound && allowWeakSecrets !== true ? 'error' : 'warning',
+  };
 }
 
 /** The warning about a secret that is unsafe in a header; HMAC schemes are not affected. */

@@ -64,24 +64,19 @@ export function readWebhook(findings: Findings, source: WebhookSource): WebhookR
   else reportPublicUrl(findings, { webhook, publicUrl: listener.settings.publicUrl });
   reportKeysTwice(findings, webhook);
   const own = listener.settings.secret;
-  const { host, allowWeakSecrets = false } = source.listener ?? listener.settings;
+  const { host, allowWeakSecrets = false, publicUrl } = source.listener ?? listener.settings;
+  const reach = { host, allowWeakSecrets, ...(publicUrl === undefined ? {} : { publicUrl }) };
   reportSecret(findings, source, {
+    ...reach,
     webhook,
     secret: own,
     host: isHostUnread(findings, isNamed) ? loopback : host,
-    allowWeakSecrets,
   });
 
   // A profile that sets its secret, even to an empty one, never falls back to the home's.
   const saysSecret = webhookKey(webhook, 'secret') !== undefined || env.WEBHOOK_SECRET !== undefined;
   const secret = own ?? (saysSecret ? undefined : source.listener?.secret);
-  const publicUrl = (source.listener ?? listener.settings).publicUrl;
-  const shared = {
-    host,
-    allowWeakSecrets,
-    ...(secret === undefined ? {} : { secret }),
-    ...(publicUrl === undefined ? {} : { publicUrl }),
-  };
+  const shared = { ...reach, ...(secret === undefined ? {} : { secret }) };
   const { routes, drafts } = readRoutes(findings, source, shared);
   return { settings: { ...listener.settings, ...shared, routes }, drafts };
 }
@@ -143,9 +138,8 @@ function reportSecret(
   {
     webhook,
     secret,
-    host,
-    allowWeakSecrets,
-  }: Pick<WebhookSettings, 'host' | 'allowWeakSecrets'> & {
+    ...reach
+  }: Pick<WebhookSettings, 'host' | 'allowWeakSecrets' | 'publicUrl'> & {
     readonly webhook: JsonObject;
     readonly secret: string | undefined;
   },
@@ -166,12 +160,11 @@ function reportSecret(
       findings.report({ path, message, code });
     }
   }
-  const weak = unset === undefined ? weakOutside({ secret }, { host }) : undefined;
+  const weak = unset === undefined ? weakOutside({ secret }, reach) : undefined;
   if (weak !== undefined) {
-    const severity = allowWeakSecrets ? 'warning' : 'error';
-    const found = { message: `the webhook adapter ${weak}`, code: weakSecretCode };
-    if (under === undefined) findings.reportOutside(placeOfVariable(source), found, severity);
-    else findings.report({ path, ...found }, ofAdapter, severity);
+    const found = { message: `the webhook adapter ${weak.why}`, code: weakSecretCode };
+    if (under === undefined) findings.reportOutside(placeOfVariable(source), found, weak.severity);
+    else findings.report({ path, ...found }, ofAdapter, weak.severity);
   }
   if (under !== undefined && !isHeaderSafe({ kind: 'shared', secret })) {
     const message = `the webhook adapter ${unsafeSecret}`;

@@ -13,6 +13,8 @@ import type { EntryFinding } from './server-entry.ts';
 const elsewhere: Readonly<Record<string, string>> = {
   cron: 'cron jobs are made by `agent cron add`',
   cron_jobs: 'cron jobs are made by `agent cron add`',
+  'routes.max_body_bytes': 'one bound is for all routes: platforms.webhook.extra.max_body_bytes',
+  'routes.rate_limit': 'one bound is for every route: platforms.webhook.extra.rate_limit',
 };
 
 export function validate(schema: object, value: Json): readonly EntryFinding[] {
@@ -38,7 +40,7 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
       const known = Object.entries(schema.properties ?? {}).flatMap(([key, { deprecated }]) =>
         deprecated ? [] : [key],
       );
-      const place = [...path, property].join('.');
+      const place = path.at(-2) === 'routes' ? `routes.${property}` : [...path, property].join('.');
       const cure =
         (Object.hasOwn(elsewhere, place) ? elsewhere[place] : undefined) ??
         meantOr(property, known, `known are ${known.join(', ')}`);

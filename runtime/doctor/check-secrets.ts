@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import { defaultProfile } from '../../machines/base/names.ts';
 import { parseDocument } from '../../machines/config/document.ts';
-import { weakOutside } from '../../machines/config/read-route.ts';
+import { isPublic, weakOutside } from '../../machines/config/read-route.ts';
 import { type RouteWithSecret, textsOfSecret } from '../../machines/config/route.ts';
 import { insecureSecret, weaknessOf } from '../../machines/config/secret-strength.ts';
 import { isSecretName } from '../observe/redact.ts';
@@ -19,10 +19,10 @@ import { type Examined, type Finding, good } from './finding.ts';
 const globalSecret = 'platforms.webhook.extra.secret';
 
 export function checkSecrets({ home }: Examined): readonly Finding[] {
-  const { host } = home.main.settings.webhook;
-  /** Outside loopback the configuration reports weak secrets, except those of subscriptions. */
+  const { webhook } = home.main.settings;
+  /** Where others can reach the listener, the configuration reports weak secrets, except those of subscriptions. */
   const weaknessHere = (secret: string, route?: string): string | undefined =>
-    weakOutside({ secret, route }, { host }) === undefined ? weaknessOf(secret, route) : undefined;
+    weakOutside({ secret, route }, webhook) === undefined ? weaknessOf(secret, route) : undefined;
   const findings: Finding[] = [];
   const shared = new Set<string>();
   for (const { name, paths, settings } of home.profiles.values()) {
@@ -61,7 +61,8 @@ export function checkSecrets({ home }: Examined): readonly Finding[] {
   const routes = routesOf(home);
   for (const { route, secret } of routes) {
     const place = `route ${route.name}${route.profile === defaultProfile ? '' : ` of profile ${route.profile}`}`;
-    if (secret.kind === 'insecure') {
+    // A public address beside it is a finding of the configuration.
+    if (secret.kind === 'insecure' && !isPublic(webhook.publicUrl)) {
       findings.push({
         level: 'warning',
         area: 'secrets',

@@ -125,3 +125,27 @@ t.test('SIG-5 · the global secret may be insecure on a loopback bind, and there
   }
   t.end();
 });
+
+t.test('CFG-2 · LIM-2 · a bound of all routes that stands in one is led to its place', (t) => {
+  const { diagnostics } = read('platforms: {webhook: {routes: {r: {rate_limit: 5}}}}');
+  const [unknown] = diagnostics.filter(({ code }) => code === 'unknown-key');
+  t.match(unknown?.message, /"rate_limit"; .*platforms\.webhook\.extra\.rate_limit$/);
+  t.end();
+});
+
+t.test('SEC-6 · a weak secret on loopback is a warning where a public_url leads to it', (t) => {
+  for (const [url, severities] of [
+    ['http://localhost:8644', []],
+    ['https://hooks.example.org', ['warning', 'warning']],
+  ] as const) {
+    const text = `platforms: {webhook: {host: "::1", public_url: "${url}", secret: hunter2, routes: {r: {secret: hunter2}}}}`;
+    const { diagnostics } = read(text);
+    t.same(
+      diagnostics.map(({ severity }) => severity),
+      severities,
+      url,
+    );
+    for (const { message } of diagnostics) t.match(message, /public_url is "https:.*; make one by/);
+  }
+  t.end();
+});

@@ -17,6 +17,10 @@ t.test('SIG-5 · SEC-6 · CLI-2 · weak and open secrets are told, and never sho
       ['note secret-open', 'warning secret-weak'],
     ],
     ['host: 127.0.0.1, routes: {r: {prompt: p, secret: INSECURE_NO_AUTH}}', ['warning unsigned-route']],
+    [
+      'host: 127.0.0.1, public_url: "https://a.example", secret: hunter2-x, routes: {r: {prompt: p, secret: INSECURE_NO_AUTH}}',
+      ['note secret-open'],
+    ],
   ];
   for (const [webhook, expected] of rows) {
     const one = examined(t, {
