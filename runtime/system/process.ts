@@ -3,6 +3,7 @@
  * @see HOME-2 and CON-2 in docs/specification.md
  */
 
+import { connect } from 'node:net';
 import { ensurePrivateFolder, isDiskRefusal } from '../../actors/files.ts';
 import { holderOf, type LockHolder, tryLock } from '../../actors/lock-file.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -34,6 +35,9 @@ export async function takeHome(paths: HomePaths, version?: string): Promise<Resu
     try {
       await ensurePrivateFolder(paths.home);
       await ensurePrivateFolder(paths.state);
+      if (holderOf(paths.lock).kind !== 'living' && (await isServed(paths.socket))) {
+        return { fault: runsUnseen(paths.socket), passes: false };
+      }
       const taken = takeLock(paths.lock, version);
       if (!taken.ok) return { fault: taken.fault, passes: false };
       lock = taken.value;
@@ -83,6 +87,25 @@ function alreadyRuns({ pid, sinceMs }: LockHolder): Fault {
     'gateway-running',
     `gateway: pid ${pid} already runs this home${since}; stop it with \`agent gateway stop\``,
   );
+}
+
+/** The process that a lock names is not visible from another PID namespace, so it seems to be dead; its socket answers. */
+function runsUnseen(socket: string): Fault {
+  return fault(
+    'gateway-running',
+    `gateway: another one answers at ${socket}, whose process is not visible from here, as in another container; stop it with \`agent gateway stop\`, or give each container a home of its own`,
+  );
+}
+
+function isServed(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const one = connect({ path: socket });
+    const answer = (isOpen: boolean): void => {
+      one.destroy();
+      resolve(isOpen);
+    };
+    one.once('connect', () => answer(true)).once('error', () => answer(false));
+  });
 }
 
 export interface SignalHandlers {

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { homePaths } from '../../../machines/config/profile.ts';
 import { takeHome, takeLock } from '../../../runtime/system/process.ts';
@@ -79,6 +81,24 @@ t.test('HOME-2 · of several that start at once exactly one runs', async (t) => 
   t.equal(refused.length, 4);
   for (const output of refused) t.match(output, /already runs this home/);
 });
+
+t.test(
+  'HOME-2 · a gateway whose process is in another container keeps its home while its socket answers',
+  async (t) => {
+    const paths = homePaths(makeHome(t).path);
+    const server = createServer().listen(paths.socket);
+    await once(server, 'listening');
+    // No process has so high an id, just as one of another PID namespace is not found.
+    writeFileSync(paths.lock, JSON.stringify({ pid: 2 ** 30, startedAt: '1' }));
+
+    const refused = await takeHome(paths);
+    t.match(refused, { ok: false, fault: { code: 'gateway-running', message: /gateway\.sock.*another container/ } });
+
+    server.close();
+    await once(server, 'close');
+    t.ok((await takeHome(paths)).ok, 'it has ended');
+  },
+);
 
 t.test(
   'HOME-1 · HOME-3 · a home is made private and held; one that cannot be written is said to be that',
