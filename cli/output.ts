@@ -1,11 +1,14 @@
 /** Standard output and error for the commands; a reader that closes early is not an error. */
 
+import { fstatSync, writeSync } from 'node:fs';
 import type { Output } from './context.ts';
 import { wrapped } from './terminal.ts';
 
+const stdout = 1;
+
 export function standardOutput(env: Readonly<Record<string, string | undefined>>): Output {
-  // `agent … | head` closes the pipe; the rest has no reader.
-  process.stdout.on('error', () => process.exit(0));
+  process.stdout.on('error', endOutput);
+  const isFile = fstatSync(stdout).isFile();
   const isTerminal = process.stdout.isTTY === true;
   // A terminal of unknown size reports undefined or 0.
   const columns = (): number => process.stdout.columns || process.stderr.columns || 80;
@@ -16,9 +19,28 @@ export function standardOutput(env: Readonly<Record<string, string | undefined>>
     get columns() {
       return columns();
     },
-    print: (text) => void process.stdout.write(text),
+    print: (text) => void (isFile ? writeAll(text) : process.stdout.write(text)),
     complain: (text) => void process.stderr.write(process.stderr.isTTY === true ? folded(text, columns()) : text),
   };
+}
+
+/** Node's stream ignores that a file took only a part, as on a disk that is full then. */
+function writeAll(text: string): void {
+  const bytes = Buffer.from(text);
+  try {
+    for (let written = 0; written < bytes.length; ) written += writeSync(stdout, bytes, written);
+  } catch (thrown) {
+    endOutput(thrown as NodeJS.ErrnoException);
+  }
+}
+
+function endOutput({ code, message }: NodeJS.ErrnoException): never {
+  // `agent … | head` closes the pipe; the rest has no reader.
+  if (code === 'EPIPE') process.exit(0);
+  process.stderr.write(
+    `agent: the output is incomplete: ${message}; make room on its disk, or send the output elsewhere\n`,
+  );
+  process.exit(1);
 }
 
 /** Wraps each line to the terminal; an indented line is part of a layout and stays unchanged. */

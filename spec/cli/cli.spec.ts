@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
@@ -46,6 +46,17 @@ t.test(
     }
   },
 );
+
+t.test('CLI-2 · output that does not fit into its file is an error, not a shorter file', (t) => {
+  const file = `${makeHome(t).path}/out`;
+  // A limit of the file's size has the effect of a full disk: a part is written, then nothing.
+  const words = ['-c', 'ulimit -f 16; exec "$0" "$1" config schema > "$2"', process.execPath, main, file];
+  const { status, stderr } = spawnSync('bash', words, { encoding: 'utf8' });
+  t.equal(status, 1);
+  t.match(stderr, /^agent: the output is incomplete: EFBIG.*make room on its disk/);
+  t.ok(statSync(file).size > 0);
+  t.end();
+});
 
 t.test('CLI-6 · CLI-2 · Ctrl-C ends a command that waits for an answer', async (t) => {
   const home = makeHome(t);
