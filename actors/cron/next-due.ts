@@ -14,9 +14,9 @@ const mostKept = 500;
 
 export function createNextDue(): NextDue {
   const kept = new Map<string, Cron | undefined>();
-  const clocks = new Map<string, Clock>();
+  const clocks = new Map<string | undefined, Clock>();
 
-  function clockIn(zone: string): Clock {
+  function clockIn(zone: string | undefined): Clock {
     const clock = clocks.get(zone) ?? clockOf(zone);
     clocks.set(zone, clock);
     return clock;
@@ -27,12 +27,13 @@ export function createNextDue(): NextDue {
     if (kept.has(name)) return kept.get(name);
     if (kept.size >= mostKept) kept.clear();
     let cron: Cron | undefined;
+    const timezone = zone ?? hostZone();
     try {
       cron = new Cron(expression, {
         paused: true,
         mode: '5-part',
         fixedTimeRule: 'no-wildcard',
-        timezone: zone ?? hostZone(),
+        ...(timezone === undefined ? {} : { timezone }),
       });
     } catch {
       // The rules reject such an expression earlier; a job that has one is never due.
@@ -112,9 +113,9 @@ function gapsBetween(afterMs: number, beforeMs: number, aheadMs: Clock): Gap[] {
 /** Returns how far a zone's clock is ahead of UTC at a moment, in milliseconds. */
 type Clock = (atMs: number) => number;
 
-function clockOf(zone: string): Clock {
+function clockOf(zone: string | undefined): Clock {
   const format = new Intl.DateTimeFormat('en', {
-    timeZone: zone,
+    ...(zone === undefined ? {} : { timeZone: zone }),
     hourCycle: 'h23',
     year: 'numeric',
     month: 'numeric',
@@ -131,9 +132,11 @@ function clockOf(zone: string): Clock {
   };
 }
 
-/** The zone of this machine, or of TZ. */
-export function hostZone(): string {
-  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** The zone of this machine, or of TZ; undefined if that is a rule without an IANA name, such as `UTC+3`. */
+export function hostZone(): string | undefined {
+  const zone: string | undefined = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  // An empty TZ.
+  return zone === 'Etc/Unknown' ? 'UTC' : zone;
 }
 
 /** Whether this system has a zone of that IANA name; an offset is not a zone. */

@@ -93,7 +93,7 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<ChangedJob
     id: randomBytes(idBytes).toString('hex'),
     name: textOf(params, 'name'),
     // Stored, so that every gateway and every later start uses the same times.
-    ...(scheduled && given.timezone === undefined ? { timezone: hostZone() } : {}),
+    ...(scheduled && given.timezone === undefined ? { timezone: hostZone() ?? process.env.TZ ?? '' } : {}),
     // In whole seconds: intervals are counted from here.
     created_at: iso(Math.floor(Date.now() / 1_000) * 1_000),
   };
@@ -222,7 +222,7 @@ function rowOf(job: CronJob, profile: ProfileName, host: CommandHost): JobRow {
     name: job.name,
     profile,
     schedule: job.schedule ?? '',
-    timezone: timing.kind === 'scheduled' ? (timing.zone ?? hostZone()) : (job.timezone ?? ''),
+    timezone: timing.kind === 'scheduled' ? (timing.zone ?? hostZone() ?? '') : (job.timezone ?? ''),
     state,
     deliver: job.deliver,
     next_due: due === undefined ? null : iso(due),

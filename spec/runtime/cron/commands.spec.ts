@@ -103,6 +103,19 @@ t.test('CRN-1 · a job without a zone gets that of the machine, written down', a
   const [job] = file().jobs as JsonObject[];
   t.equal(job?.timezone, new Intl.DateTimeFormat().resolvedOptions().timeZone);
   t.match(await call('cron.add', { name: 'b', record: {} }), { state: 'idle', schedule: '', next_due: null });
+
+  const { TZ } = process.env;
+  t.teardown(() => {
+    if (TZ === undefined) delete process.env.TZ;
+    else process.env.TZ = TZ;
+  });
+  process.env.TZ = '';
+  t.match(await call('cron.add', { name: 'c', record: { schedule: '@daily', prompt: 'p' } }), { timezone: 'UTC' });
+  process.env.TZ = 'UTC+3';
+  t.match(await refusal(call('cron.add', { name: 'd', record: { schedule: '@daily', prompt: 'p' } })), {
+    code: 'cron-timezone',
+    message: /"UTC\+3" is no time zone; write one such as/,
+  });
 });
 
 t.test('CRN-1 · what cannot be is refused with its code, and nothing is written', async (t) => {
