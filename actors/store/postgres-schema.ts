@@ -159,7 +159,7 @@ export async function migrateSchema(client: ClientBase, place: string): Promise<
       const owners = rows.map(({ owner }) => `"${owner}"`).join(', ');
       return failed(
         'journal-version',
-        `${place}: gateways use its tables of version ${from}: ${owners}; stop them first`,
+        `${place}: gateways use its tables of version ${from}: ${owners}; stop them first (one that was killed counts for up to 12 seconds)`,
       );
     }
   }

@@ -9,7 +9,7 @@ import { connect, type Socket } from 'node:net';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Ask, Notices } from './contract.ts';
 import { createLineSplitter } from './lines.ts';
-import { formatRequest, type RpcError, readMessage } from './protocol.ts';
+import { formatRequest, type RpcError, readMessage, rpcCodes } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
@@ -161,6 +161,10 @@ function clientOf(socket: Socket, always: JsonObject, silentMs: number): Control
   };
 }
 
-function refusalOf({ message, data }: RpcError): Refusal {
-  return Refusal.carrying(data?.code ?? 'refused', message);
+function refusalOf({ code, message, data }: RpcError): Refusal {
+  const cure =
+    code === rpcCodes.method
+      ? '; the gateway is of another version than this command: restart it by `agent gateway stop` and `agent gateway`'
+      : '';
+  return Refusal.carrying(data?.code ?? 'refused', message + cure);
 }
