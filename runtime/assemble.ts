@@ -72,6 +72,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   /** For waits and windows: unaffected when the clock is set back. */
   const steadyMs = (): number => performance.now();
   const startedAtMs = nowMs();
+  const beganMs = steadyMs();
   const rootOf = (): AnyActorRef => root;
   const settings = () => homes.inForce().main.settings;
   const { every, end: endTicks } = createTicks();
@@ -266,7 +267,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
       redact: redactor.record,
       redactText: redactor.text,
       reload,
-      startedAtMs,
+      upMs: () => steadyMs() - beganMs,
       nowMs,
     }),
   };

@@ -89,7 +89,8 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly redactText: (text: string) => string;
   /** Resolves when the requested reload has ended. */
   readonly reload: () => Promise<void>;
-  readonly startedAtMs: number;
+  /** How long the gateway has run, whatever its clock has done since. */
+  readonly upMs: () => number;
   readonly nowMs: () => number;
 }
 
@@ -125,7 +126,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     status: () => ({
       pid: process.pid,
       version: ports.version,
-      uptime_seconds: Math.floor((ports.nowMs() - ports.startedAtMs) / 1_000),
+      uptime_seconds: Math.floor(ports.upMs() / 1_000),
       home: ports.home,
       path: ports.path,
       state: stateOf(viewOf(root)),

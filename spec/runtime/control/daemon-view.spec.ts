@@ -124,8 +124,8 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     configHistory: noHistory,
     redact: redactor.record,
     reload: () => Promise.resolve(),
-    startedAtMs: 0,
-    nowMs: () => 61_999,
+    upMs: () => 61_999,
+    nowMs: () => 0,
     ...more,
   });
   return { view, decisions, exchanges, requests };
