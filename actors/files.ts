@@ -9,6 +9,8 @@ import { constants, statSync } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Fault } from '../machines/base/fault.ts';
+import { unwritableHome } from '../machines/config/profile.ts';
 import { type HeldLock, tryLock } from './lock-file.ts';
 
 /** Owner only, from creation. */
@@ -29,8 +31,26 @@ export function isDiskRefusal(thrown: unknown): boolean {
   return passing.has(code) || (code === 'ENOENT' && syscall === 'mkdir');
 }
 
+/** Codes for missing permission or space; `mkdir` on a read-only disk fails with ENOENT on Node 20. */
+const refusals = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST']);
+
+/**
+ * System errors name neither the file's role nor the remedy. The fault of one about a path of the home; undefined for any
+ * other error.
+ */
+export function unwritableFault(thrown: unknown, home: string): Fault | undefined {
+  if (!(thrown instanceof Error)) return undefined;
+  const { code = '', syscall, path, message } = thrown as NodeJS.ErrnoException;
+  const isOfHome = syscall !== undefined && (refusals.has(code) || syscall === 'mkdir') && path?.startsWith(home);
+  return isOfHome === true ? unwritableHome(home, message) : undefined;
+}
+
 export async function ensurePrivateFolder(path: string): Promise<void> {
-  const made = await mkdir(path, { recursive: true, mode: privateFolder });
+  const made = await mkdir(path, { recursive: true, mode: privateFolder }).catch(async (thrown: unknown) => {
+    // On Node 20 this is what a recursive mkdir says of a read-only disk; another one says EROFS.
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') await mkdir(path, { mode: privateFolder });
+    throw thrown;
+  });
   // The umask can only remove bits, but an existing folder may have more permissions than a home should.
   if (made === undefined && ((await stat(path)).mode & 0o077) !== 0) await chmod(path, privateFolder);
   if (made !== undefined && isRoot()) await giveFolders(made, path);
@@ -123,17 +143,25 @@ export async function updateFileLocked(
   change: (text: string | undefined) => string | undefined,
 ): Promise<void> {
   const file = await linkedFile(path);
-  for (;;) {
-    const lock = await waitForLock(`${file}.lock`);
-    try {
-      const next = change(await readText(file));
-      // If the lock was removed by hand, another writer may have changed the file, so it is read again.
-      if (!lock.isMine()) continue;
-      if (next !== undefined) await writeFileAtomic(file, next);
-      return;
-    } finally {
-      lock.release();
-    }
+  try {
+    while (!(await changeLocked(file, change)));
+  } catch (thrown) {
+    // Node names no file if a write fails, as on a full disk.
+    if (isDiskRefusal(thrown)) (thrown as NodeJS.ErrnoException).path ??= file;
+    throw thrown;
+  }
+}
+
+/** Resolves with false if the lock was removed by hand: another writer may have changed the file, so it is read again. */
+async function changeLocked(file: string, change: (text: string | undefined) => string | undefined): Promise<boolean> {
+  const lock = await waitForLock(`${file}.lock`);
+  try {
+    const next = change(await readText(file));
+    if (!lock.isMine()) return false;
+    if (next !== undefined) await writeFileAtomic(file, next);
+    return true;
+  } finally {
+    lock.release();
   }
 }
 

@@ -4,8 +4,9 @@
  */
 
 import { homedir } from 'node:os';
+import { unwritableFault } from '../actors/files.ts';
 import { placedPaths } from '../actors/socket-place.ts';
-import { homeOf, runSocketOf, unwritableHome } from '../machines/config/profile.ts';
+import { homeOf, runSocketOf } from '../machines/config/profile.ts';
 import { createAsk, HomeRefused, NotRunning } from './call.ts';
 import type { ExitCode, GatewayPlace, Output } from './context.ts';
 import { standardOutput } from './output.ts';
@@ -88,17 +89,8 @@ function placeOf(env: Environment): GatewayPlace | undefined {
   return home === undefined ? undefined : { socket: placedPaths(home, env).socket, home };
 }
 
-/** System errors name neither the file's role nor the remedy; an error about a path of the home says so. */
 function told(thrown: unknown, home: string | undefined): { readonly code: unknown; readonly message: string } {
   if (!(thrown instanceof Error)) return { code: undefined, message: String(thrown) };
-  const { code, syscall, path } = thrown as NodeJS.ErrnoException;
-  const ofHome =
-    home !== undefined &&
-    syscall !== undefined &&
-    (refusals.has(code ?? '') || syscall === 'mkdir') &&
-    path?.startsWith(home) === true;
-  return ofHome ? unwritableHome(home, thrown.message) : { code, message: thrown.message };
+  const { code, message } = thrown as NodeJS.ErrnoException;
+  return (home === undefined ? undefined : unwritableFault(thrown, home)) ?? { code, message };
 }
-
-/** Codes for missing permission or space; `mkdir` on a read-only disk fails with ENOENT on Node 20. */
-const refusals = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST']);

@@ -4,6 +4,7 @@
  * @see CLI-3 in docs/specification.md
  */
 
+import { unwritableFault } from '../../actors/files.ts';
 import { causeOf, type Fault } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
 import type { Asker } from './audit.ts';
@@ -30,9 +31,10 @@ export async function answerRequest(
     const refused = thrown instanceof Refusal ? thrown : undefined;
     const code = refused?.code === 'params-missing' ? rpcCodes.params : rpcCodes.refused;
     const { field } = refused ?? {};
-    const known = refused ?? (thrown as { readonly fault?: Fault } | undefined)?.fault;
+    const unwritable = unwritableFault(thrown, host.source.home);
+    const known = refused ?? (thrown as { readonly fault?: Fault } | undefined)?.fault ?? unwritable;
     const data = known === undefined ? {} : { data: { code: known.code, ...(field === undefined ? {} : { field }) } };
-    return formatError(id, { code, message: peer.redact(causeOf(thrown)), ...data });
+    return formatError(id, { code, message: peer.redact(unwritable?.message ?? causeOf(thrown)), ...data });
   };
   try {
     const { node: _, ...own } = params;

@@ -11,7 +11,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import t from 'tap';
-import { ensurePrivateFolder, readText, stampOf, updateFileLocked, writeFileAtomic } from '../../actors/files.ts';
+import {
+  ensurePrivateFolder,
+  readText,
+  stampOf,
+  unwritableFault,
+  updateFileLocked,
+  writeFileAtomic,
+} from '../../actors/files.ts';
 import { makeHome } from '../support/home.ts';
 import { until } from '../support/processes.ts';
 
@@ -34,6 +41,22 @@ t.test('HOME-3 · what root makes in the home of another user is that user’s',
     t.same([uid, gid], [65_534, 65_534], made);
   }
 });
+
+t.test(
+  'HOME-3 · a change that a full disk refuses is an error about the home, although Node names no file',
+  async (t) => {
+    const home = makeHome(t).path;
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), {
+      code: 'ENOSPC',
+      syscall: 'write',
+    });
+    const refused: unknown = await updateFileLocked(`${home}/config.yaml`, () => {
+      throw full;
+    }).catch((thrown: unknown) => thrown);
+    t.match(unwritableFault(refused, home), { code: 'home-unwritable', message: /^home .*: ENOSPC.*room on its disk/ });
+    t.equal(unwritableFault(refused, '/elsewhere'), undefined);
+  },
+);
 
 t.test('HOME-3 · a write that fails leaves the old text and nothing else', async (t) => {
   const home = makeHome(t, { 'f/inner': 'x' });

@@ -97,7 +97,11 @@ t.test('CLI-3 · a gateway that hangs is reported, and one that takes its time i
 });
 
 t.test('CLI-3 · OBS-1 · a refusal keeps its code, and no error its secrets', async (t) => {
-  const { client } = await serve(t, {
+  const { client, home } = await serve(t, {
+    tree: () => {
+      const full = { code: 'ENOSPC', syscall: 'write', path: `${home.path}/config.yaml` };
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), full);
+    },
     reload: () => Promise.reject(new Refusal('reload-refused', 'it has findings')),
     status: () => {
       throw new Error('broke over hunter2');
@@ -105,6 +109,7 @@ t.test('CLI-3 · OBS-1 · a refusal keeps its code, and no error its secrets', a
   });
   await t.rejects(client.call('gateway.reload'), { code: 'reload-refused', message: 'it has findings' });
   await t.rejects(client.call('gateway.status'), { message: 'broke over [redacted]' });
+  await t.rejects(client.call('inspect.tree'), { code: 'home-unwritable', message: /^home .*room on its disk/ });
   await t.rejects(client.call('no.such'), {
     message: /no method "no\.such"; the gateway is of another version .*`agent gateway stop`/,
   });
