@@ -1,8 +1,9 @@
 /** `agent gateway …`: start, stop, inspect and reload the daemon. @see CLI-1 and CON-2 */
 
 import { spawn } from 'node:child_process';
-import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
+import { ensurePrivateFolder } from '../../actors/files.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
@@ -54,8 +55,8 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
     return 0;
   }
   if (refuseSudo(context)) return 1;
-  mkdirSync(paths.home, { recursive: true, mode: 0o700 });
-  mkdirSync(paths.logs, { recursive: true, mode: 0o700 });
+  await ensurePrivateFolder(paths.home);
+  await ensurePrivateFolder(paths.logs);
   const logPath = gatewayLog(context.home);
   if ((statSync(logPath, { throwIfNoEntry: false })?.size ?? 0) > longestLog) renameSync(logPath, `${logPath}.1`);
   const log = openSync(logPath, 'a', 0o600);
@@ -109,9 +110,14 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
   const lines = readFileSync(logPath).subarray(before).toString('utf8');
   const tail = lines.trimEnd().split('\n').slice(-keptLogLines).map(readableLine).join('\n');
   context.out.complain(
-    `agent: the gateway did not start; the end of ${logPath}:\n${tail}\nagent: \`agent doctor\` looks for the cause\n`,
+    `agent: ${ended ? 'the gateway did not start' : unanswered(child.pid)}; the end of ${logPath}:\n${tail}\nagent: \`agent doctor\` looks for the cause\n`,
   );
   return 1;
+}
+
+/** A gateway that cannot write its home runs without a socket until it can (DUR-3). */
+export function unanswered(pid: number | undefined): string {
+  return `the gateway runs (pid ${pid}) but has not answered for ${startTimeoutMs / 1_000} s; it continues to try, and \`kill ${pid}\` ends it`;
 }
 
 export async function stopGateway(context: CommandContext): Promise<ExitCode> {

@@ -1,6 +1,6 @@
 import { chownSync, readdirSync } from 'node:fs';
 import t from 'tap';
-import { runGateway, startGateway } from '../../cli/commands/gateway.ts';
+import { runGateway, startGateway, unanswered } from '../../cli/commands/gateway.ts';
 import { stageCommand } from '../support/command-stage.ts';
 import { makeHome } from '../support/home.ts';
 
@@ -21,3 +21,11 @@ t.test(
     }
   },
 );
+
+t.test('CLI-1 · DUR-3 · a gateway that runs without a socket, as on a full disk, is not said to have ended', (t) => {
+  t.equal(
+    unanswered(7),
+    'the gateway runs (pid 7) but has not answered for 30 s; it continues to try, and `kill 7` ends it',
+  );
+  t.end();
+});
