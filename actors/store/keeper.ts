@@ -38,6 +38,11 @@ export interface JournalKeeper {
   beginAnew(): Promise<Fault | undefined>;
   /** On a shared journal: renews the session, which is short, and reads which sessions are live. */
   beat(): Promise<void>;
+  /**
+   * On a journal that is not shared: renews a session that expired while the machine slept or because its clock was set.
+   * Resolves with whether it lives.
+   */
+  revive(): Promise<boolean>;
   /** On a shared journal: ends the sessions of gateways that died. */
   reap(): Promise<void>;
   /** Calls back with the activity of other gateways until the returned function is called. */
@@ -239,6 +244,11 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       const unrenewed = await renew(opened, session);
       if (unrenewed !== undefined) settings.refused(unrenewed);
       else await learnLiving(opened);
+    },
+
+    async revive() {
+      if (journal === undefined || session === undefined || shared() !== undefined) return false;
+      return (await renew(journal, session)) === undefined;
     },
 
     async reap() {

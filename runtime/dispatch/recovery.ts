@@ -210,7 +210,11 @@ async function take<In extends 'deliveries' | 'groups' | 'runs'>(
   // A batch is due in the future, but its timer runs here, so it is taken now.
   dueBeforeMs = Number.MAX_SAFE_INTEGER,
 ): Promise<Taken<In>[]> {
-  const taken = await journal.take(collection, { session, dueBeforeMs, limit });
+  const query = { session, dueBeforeMs, limit };
+  let taken = await journal.take(collection, query);
+  if (!taken.ok && taken.fault.code === 'journal-session-ended' && (await ports.keeper.revive())) {
+    taken = await journal.take(collection, query);
+  }
   if (taken.ok) {
     for (const one of taken.value) ports.recovered(one);
     return taken.value;

@@ -13,6 +13,7 @@ import { type ResumePorts, refillRuns, resumeWork } from '../../../runtime/dispa
 import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { createWards } from '../../../runtime/system/wards.ts';
 import { openKeeper } from '../../support/keeper.ts';
+import { lentTime } from '../../support/lent-time.ts';
 import { fakeWard } from '../../support/wards.ts';
 
 const run: RunRecord = {
@@ -452,6 +453,18 @@ for (const [part, keptBack, broken] of parts) {
     },
   );
 }
+
+t.test('DUR-1 · a machine that has slept takes work at once, and none of its own a second time', async (t) => {
+  const time = lentTime(t);
+  const { ports, keeper, spawned, refused } = await stage(await left(['runs', 'k1', run]));
+  await resumeWork(ports);
+  const before = spawned();
+  time.pass(3_600_000);
+  await resumeWork(ports);
+  t.same(spawned(), before);
+  t.same(refused, [], 'nothing is called unavailable');
+  t.match(await keeper.journal()?.living(), { value: [{ id: keeper.session() }] });
+});
 
 t.test('DUR-1 · a journal that is not open, or refuses, leaves everything as it is and says so', async (t) => {
   const journal = await left(['runs', 'k1', run]);
