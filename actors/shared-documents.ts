@@ -76,6 +76,7 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
   const listeners = new Set<(path: string) => void>();
   const examined = new Set<string>();
   let isRead = false;
+  let unreadWhy = 'the database has not answered yet';
   let connecting: Promise<DocumentRows> | undefined;
   /** One read or write at a time, so that a late answer does not restore an older text. */
   let turns: Promise<unknown> = Promise.resolve();
@@ -99,7 +100,9 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
 
   function inTurn<Value>(work: (store: DocumentRows) => Promise<Value>): Promise<Value> {
     const mine = turns.then(async () => work(await connected()));
-    turns = mine.catch(() => {});
+    turns = mine.catch((thrown: unknown) => {
+      unreadWhy = causeOf(thrown);
+    });
     return mine;
   }
 
@@ -183,7 +186,7 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
           return row?.text === undefined ? undefined : String(row.version);
         },
         text() {
-          if (!isRead) throw new Error('the database has not answered yet');
+          if (!isRead) throw new Error(unreadWhy);
           return rows.get(name)?.text ?? missing(name);
         },
         update: (change) =>

@@ -109,7 +109,8 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
   function unreadable(thrown: unknown): void {
     // Permissions can be fixed without a new stamp, so the next call reads again.
     seen = undefined;
-    const reason = fault('subscriptions-unreadable', `${place}: cannot be read; ${readCure}`, causeOf(thrown));
+    const cause = causeOf(thrown);
+    const reason = fault('subscriptions-unreadable', `${place}: cannot be read; ${readCure} (${cause})`, cause);
     current = {
       ...current,
       fault: current.fault?.message === reason.message ? current.fault : reason,

@@ -78,11 +78,12 @@ t.test('SCA-3 · what was read stays readable while the database is away, and no
   rows.isAway = true;
   let failures = 1;
   const one = opener(t, () => (failures-- > 0 ? Promise.reject(new Error('no driver')) : rows.connect()));
-  t.match(await one.documents.open(), { code: 'journal-unavailable' }, 'a client that cannot be made is made again');
   const document = one.documents.at(join(one.home, 'cron/jobs.json'));
+  t.throws(() => document.text(), /has not answered/);
+  t.match(await one.documents.open(), { code: 'journal-unavailable' }, 'a client that cannot be made is made again');
+  t.throws(() => document.text(), { message: 'no driver' });
   t.match(await one.documents.open(), { code: 'journal-unavailable', message: /^postgres:\/\/host\/db: / });
   t.equal(document.stamp(), 'unread');
-  t.throws(() => document.text(), /has not answered/);
   rows.isAway = false;
   t.equal(await one.documents.open(), undefined);
   t.equal(document.stamp(), undefined);
