@@ -32,7 +32,7 @@ export function isDiskRefusal(thrown: unknown): boolean {
 }
 
 /** Codes for missing permission or space; `mkdir` on a read-only disk fails with ENOENT on Node 20. */
-const refusals = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST']);
+const refusals = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EISDIR', 'EEXIST']);
 
 /**
  * System errors name neither the file's role nor the remedy. The fault of one about a path of the home; undefined for any

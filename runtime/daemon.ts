@@ -75,7 +75,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
     root.subscribe({ complete: () => resolve({ fault: root.getSnapshot().context.fault }) });
   });
   const control = await createControlServer({
-    ...{ path: paths.socket, hold: parts.hold, log, redact: redactor.text, host: parts.host },
+    ...{ path: paths.socket, hold: parts.hold, every, log, redact: redactor.text, host: parts.host },
   });
   lend?.(parts);
   root.start();

@@ -4,7 +4,7 @@
  * @see CLI-3 in docs/specification.md
  */
 
-import { chmodSync, rmdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, rmdirSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { ensurePrivateFolder, isDiskRefusal, privateFile, writableCure } from '../../actors/files.ts';
@@ -12,6 +12,7 @@ import type { Logger } from '../../actors/ports.ts';
 import { causeOf, type Fault } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { liesAside } from '../../machines/config/profile.ts';
+import type { Every } from '../system/ticks.ts';
 import { answerRequest } from './answer.ts';
 import { type Asker, atTerminal } from './audit.ts';
 import type { CommandHost } from './command.ts';
@@ -28,6 +29,8 @@ export interface ControlSettings {
    * owns the home.
    */
   readonly hold?: () => Promise<Fault | undefined>;
+  /** Absent: a socket that somebody removes is not made again. */
+  readonly every?: Every;
   readonly log: Logger;
   /** Redacts secrets in the text of an error. */
   readonly redact: (text: string) => string;
@@ -47,18 +50,23 @@ const longestGoodbyeMs = 10_000;
 
 /**
  * Listens. Removes the socket file of a dead daemon: the lock proves that it is dead. On a full or read-only disk it
- * resolves all the same and retries every few seconds. The path is touched only while the home is held.
+ * resolves all the same and retries every few seconds. A socket that is removed, as by a program that cleans temporary
+ * folders, is made again. The path is touched only while the home is held.
  */
-export async function createControlServer({ path, host, hold, log, redact }: ControlSettings): Promise<ControlServer> {
+export async function createControlServer(settings: ControlSettings): Promise<ControlServer> {
+  const { path, host, hold, every, log, redact } = settings;
   const sockets = new Map<Socket, Outbox>();
-  const server = createServer((socket) => {
-    socket.on('close', () => sockets.delete(socket));
-    sockets.set(socket, serveConnection(socket, host, { log, redact, asker: atTerminal }));
-  });
-  // An accept that fails for lack of descriptors is an error event too.
-  server.on('error', () => {});
+  const makeServer = (): Server =>
+    createServer((socket) => {
+      socket.on('close', () => sockets.delete(socket));
+      sockets.set(socket, serveConnection(socket, host, { log, redact, asker: atTerminal }));
+      // An accept that fails for lack of descriptors is an error event too.
+    }).on('error', () => {});
+  let server = makeServer();
+  const ended: Promise<unknown>[] = [];
+  const shut = (): void => void ended.push(new Promise((resolve) => server.close(resolve)));
   let again: NodeJS.Timeout | undefined;
-  let closed: Promise<void> | undefined;
+  let closed: Promise<unknown> | undefined;
   const later = (why: string): void => {
     if (again !== undefined || closed !== undefined) return;
     log.log('error', `control: ${path}: the socket cannot be made: ${why}`);
@@ -74,31 +82,39 @@ export async function createControlServer({ path, host, hold, log, redact }: Con
       await listenAt(server, path);
       if (again !== undefined) log.log('info', `control: listens at ${path}`);
       clearInterval(again);
+      again = undefined;
     } catch (thrown) {
       if (!isDiskRefusal(thrown)) throw thrown;
       later(`${causeOf(thrown)}; ${writableCure}`);
     }
   };
   await listen();
-  const stopListening = (): Promise<void> => {
+  const stopLooking = every?.(() => {
+    if (!server.listening || existsSync(path)) return;
+    log.log('warn', `control: ${path} was removed; it is made again`);
+    shut();
+    server = makeServer();
+    void listen().catch((thrown: unknown) => later(causeOf(thrown)));
+  }, listenAgainMs);
+  const stopListening = (): Promise<unknown> => {
     clearInterval(again);
-    closed ??= new Promise((resolve) => {
-      const isOurs = server.listening;
-      server.close(() => resolve());
-      if (!isOurs) return;
-      freePath(path);
-    });
+    stopLooking?.();
+    if (closed !== undefined) return closed;
+    const isOurs = server.listening;
+    shut();
+    if (isOurs) freePath(path);
+    closed = Promise.all(ended);
     return closed;
   };
   return {
     stopListening: () => void stopListening(),
     async close() {
-      const ended = stopListening();
+      const last = stopListening();
       for (const outbox of sockets.values()) outbox.finish(lastWordsMs);
       const impatient = setTimeout(() => {
         for (const socket of sockets.keys()) socket.destroy();
       }, longestGoodbyeMs);
-      await ended;
+      await last;
       clearTimeout(impatient);
     },
   };

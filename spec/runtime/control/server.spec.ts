@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { statSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -59,6 +59,35 @@ t.test('CLI-3 · the socket and its folder are private, whatever lay there', asy
   t.same([statSync(path).isSocket(), mode & 0o777, statSync(home.path).mode & 0o777], [true, 0o600, 0o700]);
   await server.close();
   t.equal(await connectControl(path), undefined, 'nothing is left of it');
+});
+
+t.test('CLI-3 · a socket that is removed is made again, and its connections stay', async (t) => {
+  const home = makeHome(t);
+  const path = join(home.path, 'gateway.sock');
+  const lines: string[] = [];
+  let look = (): void => {};
+  const server = await createControlServer({
+    path,
+    host: { source: { home: home.path, env: {} }, daemon: { status: () => ({ pid: 1 }) } as never },
+    every: (callback) => {
+      look = callback;
+      return () => {};
+    },
+    log: { log: (_, message) => void lines.push(message), warnOnce: () => {} },
+    redact: (text) => text,
+  });
+  const before = await connectControl(path);
+  look();
+  t.same(lines, [], 'nothing is done while it is there');
+  rmSync(path);
+  look();
+  await until(() => existsSync(path));
+  const after = await connectControl(path);
+  for (const client of [before, after]) t.same(await client?.call('gateway.status'), { pid: 1 });
+  for (const client of [before, after]) client?.close();
+  t.match(lines, [/gateway\.sock was removed; it is made again/]);
+  await server.close();
+  t.equal(existsSync(path), false);
 });
 
 t.test('CLI-3 · answers go to those who asked, each by its number, in whatever order they come', async (t) => {
