@@ -6,12 +6,12 @@
 
 import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import module from 'node:module';
-import { homedir } from 'node:os';
+import { userHomeFolder } from '../actors/user-home.ts';
 import { homeOf } from '../machines/config/profile.ts';
 
 export function keepCompiledCode(env: Readonly<Record<string, string | undefined>>): void {
   const { enableCompileCache } = module as { readonly enableCompileCache?: (folder: string) => unknown };
-  const home = homeOf(env, homedir());
+  const home = homeOf(env, userHomeFolder());
   if (enableCompileCache === undefined || home === undefined || !existsSync(home)) return;
   const folder = `${home}/cache/compiled`;
   try {

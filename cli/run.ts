@@ -3,9 +3,9 @@
  * @see CLI-2 in docs/specification.md
  */
 
-import { homedir } from 'node:os';
 import { unwritableFault } from '../actors/files.ts';
 import { placedPaths } from '../actors/socket-place.ts';
+import { userHomeFolder } from '../actors/user-home.ts';
 import { homeOf, runSocketOf } from '../machines/config/profile.ts';
 import { createAsk, HomeRefused, NotRunning } from './call.ts';
 import type { ExitCode, GatewayPlace, Output } from './context.ts';
@@ -85,7 +85,7 @@ function withHome({ AGENT_SOCKET: _, ...environment }: Environment, home: string
 function placeOf(env: Environment): GatewayPlace | undefined {
   const socket = runSocketOf(env);
   if (socket !== undefined) return socket === '' ? undefined : { socket, home: undefined };
-  const home = homeOf(env, homedir());
+  const home = homeOf(env, userHomeFolder());
   return home === undefined ? undefined : { socket: placedPaths(home, env).socket, home };
 }
 

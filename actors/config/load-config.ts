@@ -5,7 +5,6 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { isAbsolute, sep } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -23,6 +22,7 @@ import { leadsOut } from '../confine.ts';
 import { type Documents, fileDocuments } from '../documents.ts';
 import { stampOf } from '../files.ts';
 import { isFolder } from '../process-group.ts';
+import { userHomeFolder } from '../user-home.ts';
 import { findLooseEnds } from './route-world.ts';
 
 export interface HomeSource {
@@ -136,7 +136,7 @@ function interpolationScope(
   return {
     secrets,
     env: { ...env, ...Object.fromEntries(secrets) },
-    userHome: homedir(),
+    userHome: userHomeFolder(),
     ...(workspace === undefined ? {} : { workspaceFolder: workspace }),
     pathSeparator: sep,
   };

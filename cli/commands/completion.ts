@@ -4,7 +4,7 @@
  * @see CLI-2 in docs/specification.md
  */
 
-import { homedir } from 'node:os';
+import { userHomeFolder } from '../../actors/user-home.ts';
 import { homeOf, homePaths } from '../../machines/config/profile.ts';
 import { type Candidate, expectedAt } from '../complete.ts';
 import { completionScripts } from '../completion-scripts.ts';
@@ -71,7 +71,7 @@ async function candidates(
 /** The gateway that the words select, as the command itself would; the shell has not expanded the home's tilde. */
 function placeIn(words: readonly string[], { gateway }: CommandContext): GatewayPlace {
   const given = flagIn('--home', words);
-  const home = given === undefined ? undefined : homeOf({ AGENT_HOME: given }, homedir());
+  const home = given === undefined ? undefined : homeOf({ AGENT_HOME: given }, userHomeFolder());
   return home === undefined ? gateway : { home, socket: homePaths(home).socket };
 }
 

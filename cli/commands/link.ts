@@ -6,11 +6,11 @@
 
 import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { userHomeFolder } from '../../actors/user-home.ts';
 import { shownJson, shownText, withoutGaps } from '../../machines/base/shown-json.ts';
 import type { AddServerContext, AddServerEvent } from '../../machines/mcp/add-server.machine.ts';
 import { readInstallLink } from '../../machines/mcp/install-link.ts';
@@ -76,7 +76,7 @@ export async function registerLinks(context: CommandContext): Promise<ExitCode> 
     out.complain('agent: the scheme is registered through xdg-utils, which this system does not have\n');
     return 1;
   }
-  const data = context.env.XDG_DATA_HOME ?? join(homedir(), '.local', 'share');
+  const data = context.env.XDG_DATA_HOME ?? join(userHomeFolder(), '.local', 'share');
   const folder = join(data, 'applications');
   const file = join(folder, desktopFile);
   if (hasFlag(context, 'undo')) {

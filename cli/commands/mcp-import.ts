@@ -4,9 +4,9 @@
  * @see CLI-5 and HOME-4 in docs/specification.md
  */
 
-import { homedir } from 'node:os';
 import { type ForeignConfig, planForeign, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
 import { addServerEntry } from '../../actors/config/server-entries.ts';
+import { userHomeFolder } from '../../actors/user-home.ts';
 import { isJsonObject, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import {
@@ -102,7 +102,7 @@ async function found(context: CommandContext): Promise<readonly ForeignConfig[]>
 }
 
 function placesOf({ env }: CommandContext): Parameters<typeof foreignFiles>[0] {
-  return { platform: process.platform, userHome: env.HOME ?? homedir(), folder: process.cwd(), env };
+  return { platform: process.platform, userHome: env.HOME ?? userHomeFolder(), folder: process.cwd(), env };
 }
 
 function nothingFound(context: CommandContext, configs: readonly ForeignConfig[]): ExitCode {

@@ -4,10 +4,10 @@
  * @see CLI-5, INS-4 and SEC-2 in docs/specification.md
  */
 
-import { homedir } from 'node:os';
 import { planForeign, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
 import { type HomeSource, readEntry } from '../../actors/config/load-config.ts';
 import { addServerEntry } from '../../actors/config/server-entries.ts';
+import { userHomeFolder } from '../../actors/user-home.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
@@ -51,7 +51,7 @@ async function importServers({ source, daemon }: CommandHost, params: JsonObject
 }
 
 async function planFor({ home, env }: HomeSource, profile: ProfileName): Promise<readonly ImportItem[]> {
-  const userHome = env.HOME ?? homedir();
+  const userHome = env.HOME ?? userHomeFolder();
   // The daemon's working folder is not a project.
   const places = { platform: process.platform, userHome, folder: userHome, env };
   const plan = await planForeign(await readForeignConfigs(places), { paths: profilePaths(home, profile), places });

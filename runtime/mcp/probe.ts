@@ -4,12 +4,12 @@
  * @see CLI-5 and LIF-1 in docs/specification.md
  */
 
-import { homedir } from 'node:os';
 import { openSession } from '../../actors/mcp/open-session.ts';
 import { utilityTools } from '../../actors/mcp/utility-tools.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { renewalsSettled } from '../../actors/oauth/renewal.ts';
 import type { Logger } from '../../actors/ports.ts';
+import { userHomeFolder } from '../../actors/user-home.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import { chooseTools, idlePatterns } from '../../machines/mcp/tool-filter.ts';
@@ -41,7 +41,7 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
   const { env, version, profile, credentials } = ports;
   const beganAt = performance.now();
   let stderr = Buffer.alloc(0);
-  const userHome = homedir();
+  const userHome = userHomeFolder();
   const verdict = await openSession(
     settings,
     {

@@ -4,7 +4,6 @@
  * @see INS-1 and LIF-1 in docs/specification.md
  */
 
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
@@ -12,6 +11,7 @@ import { createCallLanes } from '../../actors/mcp/call-lanes.ts';
 import { createSchemaCache, type SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { tokensPathOf } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
+import { userHomeFolder } from '../../actors/user-home.ts';
 import type { ChatInput } from '../../machines/agent/chat-session.machine.ts';
 import type { ToolOffer } from '../../machines/agent/model-talk.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
@@ -186,7 +186,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     tell: (key, event) => connections().get(key)?.send(event),
     isAwaited: reach.isAwaited,
     env: ports.env,
-    userHome: homedir(),
+    userHome: userHomeFolder(),
     homeOf: (profile) => profileOf(profile)?.paths.home ?? paths.home,
     version: ports.version,
     nowMs,

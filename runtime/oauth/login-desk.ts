@@ -4,11 +4,11 @@
  * @see OAU-4, OAU-8 and DEV-5 in docs/specification.md
  */
 
-import { homedir } from 'node:os';
 import type { ServerFetch } from '../../actors/mcp/http-fetch.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { createOauthFetch } from '../../actors/oauth/oauth-fetch.ts';
 import { openServerConnections } from '../../actors/oauth/server-connections.ts';
+import { userHomeFolder } from '../../actors/user-home.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { loginCommand } from '../../machines/oauth/login-hint.ts';
@@ -71,7 +71,7 @@ export function createLoginDesk({ logins, credentials, settings, env, version }:
       let connections: ServerFetch;
       try {
         if (!again) await credentials(profile).clearRefusal(server);
-        connections = await openServerConnections({ server, plan, env, userHome: homedir(), version });
+        connections = await openServerConnections({ server, plan, env, userHome: userHomeFolder(), version });
       } catch (thrown) {
         return { kind: 'stopped', why: causeOf(thrown) };
       }
