@@ -12,8 +12,12 @@ import { openForward } from '../forward-file.ts';
 import { openScreen } from '../screen.ts';
 import { ago, oneLine, printJson } from '../terminal.ts';
 
-/** Prints the tree: live on a terminal, once elsewhere. */
+/** Prints the tree: live on a terminal, once elsewhere and of another gateway, which sends no changes. */
 export async function inspect(context: CommandContext): Promise<ExitCode> {
+  if (hasFlag(context, 'web') && hasFlag(context, 'end-sessions')) {
+    context.out.complain('agent: --web and --end-sessions exclude each other; give one of them\n');
+    return 2;
+  }
   if (hasFlag(context, 'web')) return openPage(context);
   const ofPage = ['read-only', 'as'].find((name) => context.flags[name] !== undefined);
   if (ofPage !== undefined) {
@@ -21,7 +25,8 @@ export async function inspect(context: CommandContext): Promise<ExitCode> {
     return 2;
   }
   if (hasFlag(context, 'end-sessions')) return endSessions(context);
-  const live = context.out.isTerminal && process.stdin.isTTY === true && !hasFlag(context, 'json');
+  const isLocal = context.gateway.node === undefined;
+  const live = isLocal && context.out.isTerminal && process.stdin.isTTY === true && !hasFlag(context, 'json');
   return live ? watchTree(context) : showTree(context);
 }
 

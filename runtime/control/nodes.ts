@@ -30,7 +30,7 @@ export interface NodesPorts {
 const askable: ReadonlySet<string> = new Set([
   ...['approvals.answer', 'approvals.answered', 'approvals.list', 'approvals.show'],
   ...['deliveries.confirm', 'deliveries.drop', 'deliveries.retry', 'deliveries.targets'],
-  ...['gateway.status', 'inspect.show', 'inspect.tree', 'inspect.why', 'mcp.list', 'runs.cancel'],
+  ...['gateway.status', 'inspect.show', 'inspect.tree', 'inspect.watch', 'inspect.why', 'mcp.list', 'runs.cancel'],
 ]);
 const ofLeader: ReadonlySet<string> = new Set(['deliveries.confirm', 'deliveries.drop', 'deliveries.retry']);
 /** The refusal codes of a gateway that does not have the record, by method. */
@@ -199,9 +199,13 @@ export function createNodes(ports: NodesPorts): Nodes {
       const { method } = request;
       // A request from another gateway is not passed on.
       const { nodes: _, ...host } = ports.host();
+      const ends: (() => void)[] = [];
       const peer = {
         notify: () => {},
-        onEnd: () => () => {},
+        onEnd(end: () => void) {
+          ends.push(end);
+          return () => {};
+        },
         redact: ports.redact,
         asker: asked?.asker ?? unknownAsker,
       };
@@ -215,7 +219,10 @@ export function createNodes(ports: NodesPorts): Nodes {
             'only this gateway itself may always allow a tool; answer for the call or the run, or at this gateway',
           data: { code: 'approval-remember' },
         });
-      return (await answerRequest(request, host, peer))();
+      const answer = (await answerRequest(request, host, peer))();
+      // Nothing follows the answer.
+      for (const end of ends) end();
+      return answer;
     },
   };
 }

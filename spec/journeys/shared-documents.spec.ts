@@ -165,6 +165,10 @@ t.test(
 
     const tree = JSON.parse((await other.cli('--node', 'one', 'inspect', 'tree', '--json')).stdout);
     t.match(tree, { id: String });
+    t.match(await other.cli('--node', 'one', 'inspect', 'tree'), {
+      code: 0,
+      stdout: /^supervisor .*connections\/peer/s,
+    });
     t.match(JSON.parse((await other.cli('--node', 'one', 'gateway', 'status', '--json')).stdout), {
       pid: one.daemon.child.pid,
     });

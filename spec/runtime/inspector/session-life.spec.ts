@@ -113,6 +113,7 @@ t.test('SEC-1 · the command ends the sessions of a daemon that does not run', a
   await startDaemon(t, home);
   const { origin } = new URL(await linkOf(home));
   t.equal((await ask(`${origin}/`, { headers: { cookie: page.cookie } })).status, 401);
+  t.match(await askCli(['inspect', '--web', '--end-sessions'], home), { code: 2, stderr: /exclude each other/ });
   const empty = makeHome(t).path;
   t.same(JSON.parse((await askCli(['inspect', '--end-sessions', '--json'], empty)).stdout), { ended: 0 });
   t.equal(existsSync(join(empty, 'state')), false, 'a home without sessions is left as it is');
