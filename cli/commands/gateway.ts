@@ -96,6 +96,10 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
       const isPageOpening = inspector.enabled && inspector.url === null && page === undefined;
       if ((url !== null || enabled === false) && !isPageOpening) {
         if (finding !== undefined) context.out.complain(`agent: ${oneLine(finding)}\n`);
+        if (status.journal !== 'ready')
+          context.out.complain(
+            `agent: nothing is accepted until the journal is repaired: ${oneLine(status.journal)}\n`,
+          );
         if (page !== undefined) context.out.complain(`agent: the inspector page is not served: ${oneLine(page)}\n`);
         context.out.print(
           url === null

@@ -175,10 +175,12 @@ t.test('CFG-3 · CLI-5 · broken routes keep the adapter closed, not the daemon 
   const off = makeHome(t, {
     'config.yaml': webhookConfig(broken).replace('enabled: true\n    \n', 'enabled: false\n'),
   });
+  off.write('state/data.mdb', 'this is no store');
   t.teardown(() => runCli(['gateway', 'stop'], off.path));
   const started = await runCli(['gateway'], off.path);
   t.equal(started.code, 0, started.stderr);
   t.match(started.stdout, /webhooks are not enabled/);
+  t.match(started.stderr, /nothing is accepted until .*\[journal-corrupt\]/);
 
   const servers = 'mcp_servers: {s: {command: "true", enabled: false}}';
   const home = makeHome(t, { 'config.yaml': webhookConfig(broken, { more: servers }) });
