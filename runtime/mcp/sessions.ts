@@ -256,6 +256,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
     release();
     if (verdict.kind === 'failed') {
       leavePlace();
+      // The attempt was ended from here, so its failure says nothing about the server.
+      if (stop.aborted) return { kind: 'refused', after: 'retry', why: signal.aborted ? 'stopped' : elsewhere, chance };
       const { after, why } = readFailures(settings, verdict.failures, { profile, credentials, hasLog: true });
       const at = new Date(ports.nowMs()).toISOString();
       serverLog.write(Buffer.from(`${at} gateway: ${why.replace(/; read `agent mcp logs[^`]*`/, '')}\n`));

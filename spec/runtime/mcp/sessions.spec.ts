@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { fileDocuments } from '../../../actors/documents.ts';
@@ -262,13 +262,16 @@ t.test('LIF-9 · INS-1 · what a crashed connection leaves is closed, and what i
 t.test('LIF-9 · a close during an attempt waits for it, and nothing of it is left', async (t) => {
   const pidFile = join(makeHome(t).path, 'pids');
   const peer = stdioPeer('silent', { pidFile });
-  const { sessions } = stage(t, { command: peer.command, args: peer.args });
+  const { sessions, home } = stage(t, { command: peer.command, args: peer.args });
   const stop = new AbortController();
   const attempt = sessions.connect(first, stop.signal);
   await until(() => numbersIn(pidFile).length > 0);
   stop.abort();
   await sessions.close({ ...first, why: null });
-  t.equal((await attempt).kind, 'refused');
+  t.match(await attempt, { kind: 'refused', why: 'stopped' });
+  await sessions.closeFiles();
+  const log = join(home.path, 'logs', 's.log');
+  t.notMatch(existsSync(log) ? readFileSync(log, 'utf8') : '', /no answer in/, 'the server did nothing wrong');
   t.equal(hasEnded(numbersIn(pidFile)[0] ?? 0), true);
   t.equal(sessions.get('s'), undefined);
 });
