@@ -3,6 +3,8 @@
  * @see OAU-8 and LIF-1 in docs/specification.md
  */
 
+import { shellWord } from '../base/shell-word.ts';
+
 /** The command, quoted for a shell. */
 export function loginCommand(server: string, profile: string): string {
   return serverCommand('login', server, profile);
@@ -10,7 +12,7 @@ export function loginCommand(server: string, profile: string): string {
 
 /** A command for one server of a profile, quoted for a shell. */
 export function serverCommand(verb: 'login' | 'logs', server: string, profile: string): string {
-  return `agent mcp ${verb} ${quoted(server)}${profile === 'default' ? '' : ` --profile ${quoted(profile)}`}`;
+  return `agent mcp ${verb} ${shellWord(server)}${profile === 'default' ? '' : ` --profile ${shellWord(profile)}`}`;
 }
 
 /** @param reason why the stored credentials do not work; undefined if there are none, or nothing is wrong with them */
@@ -23,8 +25,4 @@ export function describeLoginNeed(server: string, profile: string, reason: strin
 export function aboutServer(server: string, why: string): string {
   const name = `mcp server "${server}": `;
   return `${name}${why.replaceAll(name, '')}`;
-}
-
-function quoted(word: string): string {
-  return /^[\w.@:/+-]+$/.test(word) && !word.startsWith('-') ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

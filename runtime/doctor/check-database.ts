@@ -18,8 +18,9 @@ export async function checkDatabase(url: string, nowMs: () => number = Date.now)
   const place = placeOf(url);
   if (!examined.ok) {
     const { message, code } = examined.fault;
+    const what = message.replace(`${place}: `, '');
     const cure = `docs/errors.md has the remedy of ${code}; nothing was changed`;
-    return [{ level: 'wrong', area: 'store', code: 'store-fault', place, what: `${message} [${code}]`, cure }];
+    return [{ level: 'wrong', area: 'store', code: 'store-fault', place, what: `${what} [${code}]`, cure }];
   }
   return risksOf(examined.value).map((one) => ({ ...one, area: 'store', place }));
 }

@@ -5,6 +5,7 @@
  */
 
 import { chmodSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { shellWord } from '../../machines/base/shell-word.ts';
 import { type Examined, type Finding, good, placeIn } from './finding.ts';
 
 /** Files that are checked per home; no configuration has more. */
@@ -21,7 +22,7 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
         code: 'path-foreign',
         place: place(path),
         what: `belongs to user ${found.uid}, and this is user ${uid}`,
-        cure: `as root: chown -R ${uid} ${paths.home}`,
+        cure: `as root: chown -R ${uid} ${shellWord(paths.home)}`,
       });
     }
     const open = found.mode & 0o077;
@@ -33,7 +34,7 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
       code: 'path-open',
       place: place(path),
       what: `can be reached by other users (mode ${octal(found.mode)})`,
-      cure: `chmod ${narrow} ${path}`,
+      cure: `chmod ${narrow} ${shellWord(path)}`,
       fix: () => chmodSync(path, found.mode & 0o700),
     });
   };
@@ -64,7 +65,7 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
         code: 'script-writable',
         place: place(path),
         what: `can be changed by other users, and is run as you (mode ${octal(found.mode)})`,
-        cure: `chmod go-w ${path}`,
+        cure: `chmod go-w ${shellWord(path)}`,
         fix: () => chmodSync(path, found.mode & 0o755),
       });
     };

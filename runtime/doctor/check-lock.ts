@@ -6,6 +6,7 @@
 
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { holderOf, tryLock } from '../../actors/lock-file.ts';
+import { shellWord } from '../../machines/base/shell-word.ts';
 import { type Examined, type Finding, good, placeIn } from './finding.ts';
 
 export function checkLock({ paths, home, gateway }: Examined): readonly Finding[] {
@@ -31,7 +32,7 @@ export function checkLock({ paths, home, gateway }: Examined): readonly Finding[
       code: 'socket-stale',
       place: placeIn(paths.home, paths.socket),
       what: 'was left by a gateway that has ended',
-      cure: `rm ${paths.socket}; a start takes it over by itself`,
+      cure: `rm ${shellWord(paths.socket)}; a start takes it over by itself`,
       fix: () => rmSync(paths.socket, { force: true }),
     });
   }
@@ -54,7 +55,7 @@ function stale(home: string, path: string): Finding {
     code: 'lock-stale',
     place: placeIn(home, path),
     what: 'was left by a process that has ended',
-    cure: `rm ${path}; the next taker removes it by itself`,
+    cure: `rm ${shellWord(path)}; the next taker removes it by itself`,
     // Only taking a dead process's lock removes it without harm to another process that takes it at the same time.
     fix: () => {
       const taken = tryLock(path);

@@ -7,6 +7,7 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
+import { shellWord } from '../../machines/base/shell-word.ts';
 import { type Examined, type Finding, good, placeIn } from './finding.ts';
 
 /** Throws the system's error if this user may not create files in a folder; the spec provides a stricter one. */
@@ -54,6 +55,6 @@ function cureOf(code: string, folder: string): string {
     case 'ENOTDIR':
       return `move what is at ${folder}: it must be a folder`;
     default:
-      return `chmod u+wx ${folder}; where it is another user's, take it over as root: chown`;
+      return `chmod u+wx ${shellWord(folder)}; where it is another user's, take it over as root: chown`;
   }
 }

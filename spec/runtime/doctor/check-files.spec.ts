@@ -42,6 +42,13 @@ t.test('CLI-2 · what belongs to another user is told with its cure', (t) => {
   chmodSync(one.paths.home, 0o700);
   const [first] = troubles(checkFiles(one, 4_242));
   t.match(first, { level: 'wrong', code: 'path-foreign', cure: /chown -R 4242/ });
+  mkdirSync(`${one.paths.home}/scripts/our own`, { recursive: true });
+  chmodSync(`${one.paths.home}/scripts/our own`, 0o777);
+  const cure = `chmod go-w '${one.paths.home}/scripts/our own'`;
+  t.ok(
+    troubles(checkFiles(one)).some((found) => found.cure === cure),
+    'a shell takes the path as one word',
+  );
   mkdirSync(`${one.paths.home}/state`, { mode: 0o700 });
   t.ok(troubles(checkFiles(one, 4_242)).some(({ place }) => place === 'state'));
   t.end();
