@@ -681,7 +681,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   audit: {
     about: [
-      'Reads logs/audit.log and logs/refused-sign-ins.log of the home, also while no gateway runs. A row names what was changed, never a prompt, a payload or a secret. What agents do is in `agent events` and `agent runs`.',
+      'Reads logs/audit.log and logs/refused-sign-ins.log of the home, also while no gateway runs. What was changed in the files, by an editor, `config edit` or `gateway setup`, is not in it. A row names what was changed, never a prompt, a payload or a secret. What agents do is in `agent events` and `agent runs`.',
     ],
     examples: [
       ['audit --since 1d', 'what was changed since yesterday'],

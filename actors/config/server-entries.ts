@@ -53,9 +53,7 @@ export async function addServerEntry(
   entry: JsonObject,
   variables: readonly TakenSecret[] = [],
 ): Promise<EntryChange<'taken'>> {
-  const { home: folder, env } = profilePaths(place.home, place.profile);
-  await ensurePrivateFolder(folder);
-  await writeVariables(env, variables);
+  await writeEntryVariables(place, variables);
   return editHome<'taken'>(place, (text) =>
     holds(text, place.name) ? 'taken' : [{ path: ['mcp_servers', place.name], value: entry }],
   );
@@ -108,8 +106,14 @@ export async function changeServerEntry(
   return outcome;
 }
 
-async function writeVariables(path: string, variables: readonly TakenSecret[]): Promise<void> {
-  if (variables.length > 0) await updateFileLocked(path, (text = '') => withVariables(text, variables));
+/** Writes variables into the `.env` of a profile, whose folder is made if it is missing. */
+export async function writeEntryVariables(
+  { home, profile }: Pick<EntryPlace, 'home' | 'profile'>,
+  variables: readonly TakenSecret[],
+): Promise<void> {
+  const { home: folder, env } = profilePaths(home, profile);
+  await ensurePrivateFolder(folder);
+  if (variables.length > 0) await updateFileLocked(env, (text = '') => withVariables(text, variables));
 }
 
 function withVariables(text: string, variables: readonly TakenSecret[]): string {

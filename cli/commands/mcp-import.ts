@@ -5,7 +5,7 @@
  */
 
 import { type ForeignConfig, planForeign, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
-import { addServerEntry } from '../../actors/config/server-entries.ts';
+import { writeEntryVariables } from '../../actors/config/server-entries.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import { isJsonObject, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
@@ -176,21 +176,22 @@ async function write(context: CommandContext, { chosen, plan, place }: Writing):
   const { out } = context;
   const added: string[] = [];
   let failed = false;
+  let notInForce: string | undefined;
   for (const { name, entry, variables } of chosen) {
+    const asked = { server: name, entry, profile: place.profile };
     try {
-      await context.ask('mcp.test', { server: name, entry, profile: place.profile, connect: false });
+      await context.ask('mcp.add', { ...asked, dry: true });
+      await writeEntryVariables(place, variables);
+      notInForce = (await context.ask('mcp.add', asked)).not_in_force;
+      added.push(name);
     } catch (thrown) {
       out.complain(`agent: ${oneLine(name)}: ${oneLine((thrown as Error).message)}; it is not added\n`);
       failed = true;
-      continue;
     }
-    const change = await addServerEntry({ ...place, name }, entry, variables);
-    if (change.kind === 'changed') added.push(name);
-    else {
-      const why = change.kind === 'unwritable' ? change.why : 'the name has been taken meanwhile';
-      out.complain(`agent: ${oneLine(name)}: ${oneLine(why)}; it is not added\n`);
-      failed = true;
-    }
+  }
+  if (notInForce !== undefined) {
+    out.complain(`agent: what was added is not in force: ${oneLine(notInForce)}\n`);
+    failed = true;
   }
   if (hasFlag(context, 'json'))
     printJson(

@@ -62,6 +62,10 @@ t.test('CLI-5 · HOME-3 · HOME-4 · import keeps comments, overwrites no name, 
   const result = await agent('mcp', 'import', '--all', '--yes');
   t.equal(result.code, 0, result.stderr);
   t.match(result.stdout, /Added github, docs\./);
+  t.match(JSON.parse((await agent('audit', '--json')).stdout), [
+    { method: 'mcp.add', on: { server: 'docs' } },
+    { method: 'mcp.add', on: { server: 'github' } },
+  ]);
   t.equal(
     read('config.yaml'),
     `${config}  github:
