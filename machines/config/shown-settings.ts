@@ -11,7 +11,7 @@ import type { ConfigDocument, ConfigPath } from './document.ts';
 import { variablesIn } from './interpolate.ts';
 
 export interface ShownSetting {
-  /** Its path, such as `platforms.webhook.port`. */
+  /** Its path, such as `platforms.webhook.extra.port`. */
   readonly key: string;
   readonly value: Json;
   readonly from: 'file' | 'default' | 'variable';
@@ -33,13 +33,14 @@ const alwaysInForce: ReadonlySet<string> = new Set([
   'log',
   'platforms',
   'platforms.webhook',
+  'platforms.webhook.extra',
 ]);
 
 /** Settings that a variable provides if the file does not (ADP-1). */
 const byVariable: Readonly<Record<string, string>> = {
   'platforms.webhook.enabled': 'WEBHOOK_ENABLED',
-  'platforms.webhook.port': 'WEBHOOK_PORT',
-  'platforms.webhook.secret': 'WEBHOOK_SECRET',
+  'platforms.webhook.extra.port': 'WEBHOOK_PORT',
+  'platforms.webhook.extra.secret': 'WEBHOOK_SECRET',
 };
 
 export function shownSettings(
@@ -52,33 +53,39 @@ export function shownSettings(
     const variables = variablesIn(row.value).map((name) => ({ name, from: sourceOf(name) }));
     rows.push(variables.length === 0 ? row : { ...row, variables });
   };
-  const walk = (path: ConfigPath, held: JsonObject, known: JsonObject): void => {
-    const properties = isJsonObject(known.properties) ? known.properties : {};
+  /** @param beside the keys next to `extra`, where those of `extra` may be too */
+  const walk = (path: ConfigPath, held: JsonObject, known: JsonObject, beside: JsonObject = {}): void => {
+    const properties = propertiesOf(known);
+    const ofExtra = propertiesOf(properties.extra);
     const others = isJsonObject(known.additionalProperties) ? known.additionalProperties : undefined;
     for (const [name, value] of Object.entries(held)) {
       const at = [...path, name];
       const shape = properties[name] ?? others;
       const isSection =
         isJsonObject(shape) && (isJsonObject(shape.properties) || isJsonObject(shape.additionalProperties));
-      if (isSection && isJsonObject(value) && Object.keys(value).length > 0) walk(at, value, shape);
+      const isOpen = isJsonObject(value) && (Object.keys(value).length > 0 || alwaysInForce.has(at.join('.')));
+      if (isSection && isOpen) walk(at, value, shape, name === 'extra' ? held : {});
       else add({ key: at.join('.'), value: masked(at, value), from: 'file', line: document.place(at).line });
     }
-    // The same keys may be beside `extra`; their defaults are listed there.
-    if (path.join('.') === 'platforms.webhook.extra') return;
-    const extra = isJsonObject(held.extra) ? held.extra : {};
     for (const [name, shape] of Object.entries(properties)) {
       const key = [...path, name].join('.');
-      if (held[name] !== undefined || extra[name] !== undefined || !isJsonObject(shape)) continue;
+      // A default is listed once, where the documentation has it.
+      if (held[name] !== undefined || beside[name] !== undefined || Object.hasOwn(ofExtra, name)) continue;
+      if (!isJsonObject(shape)) continue;
       const variable = byVariable[key];
       if (variable !== undefined && sourceOf(variable) !== 'unset')
         add({ key, value: `\${${variable}}`, from: 'variable' });
       else if (isJsonObject(shape.properties) && (shape.default !== undefined || alwaysInForce.has(key)))
-        walk([...path, name], {}, shape);
+        walk([...path, name], {}, shape, name === 'extra' ? held : {});
       else if (shape.default !== undefined) add({ key, value: shape.default, from: 'default' });
     }
   };
   walk([], isJsonObject(document.value) ? document.value : {}, schema);
   return rows;
+}
+
+function propertiesOf(schema: Json | undefined): JsonObject {
+  return isJsonObject(schema) && isJsonObject(schema.properties) ? schema.properties : {};
 }
 
 /** A server's entry with its secrets masked. */

@@ -25,8 +25,11 @@ t.test('CLI-6 · a setting comes from a line of the file, or is the default', as
   );
   t.same(rows.get('platforms.webhook.extra.port'), { value: 1, from: 'file', line: 6 });
   t.equal(rows.get('platforms.webhook.port'), undefined, 'extra comes before it, so no default is in force');
-  t.same(rows.get('platforms.webhook.host'), { value: '0.0.0.0', from: 'default' });
-  t.equal(rows.get('platforms.webhook.extra.host'), undefined, 'once');
+  t.same(rows.get('platforms.webhook.extra.host'), { value: '0.0.0.0', from: 'default' });
+  t.equal(rows.get('platforms.webhook.host'), undefined, 'once');
+  for (const text of ['', 'platforms: {webhook: {extra: {}}}', 'platforms: {webhook: {port: 1}}'])
+    t.same(shown(text).get('platforms.webhook.extra.host'), { value: '0.0.0.0', from: 'default' }, text);
+  t.equal(shown('platforms: {webhook: {port: 1}}').get('platforms.webhook.extra.port'), undefined, 'it is beside');
   t.equal(
     [...rows.keys()].some((key) => key.startsWith('platforms.telegram')),
     false,
@@ -45,7 +48,7 @@ t.test('CLI-6 · what a variable sets names the variable, and a reference is sho
     variables: [{ name: 'GH_SECRET', from: '.env' }],
   });
   t.match(rows.get('mcp_servers.s.headers.Authorization')?.variables, [{ name: 'TOKEN', from: 'unset' }]);
-  t.match(rows.get('platforms.webhook.port'), {
+  t.match(rows.get('platforms.webhook.extra.port'), {
     value: '${WEBHOOK_PORT}',
     from: 'variable',
     variables: [{ name: 'WEBHOOK_PORT', from: 'environment' }],
