@@ -264,8 +264,14 @@ export function knownRouteOf(desk: HomeDesk, { name, profile }: AskedRoute): Rou
 }
 
 function unknownRoute(desk: HomeDesk, asked: AskedRoute): never {
-  const names = allRoutes(desk).map(({ route }) => route.name);
-  const cure = meantOr(asked.name, names, '`agent webhook list` lists them');
+  const routes = allRoutes(desk).map(({ route }) => route);
+  const other = routes.find(({ name }) => name === asked.name);
+  const near = meantOr(
+    asked.name,
+    routes.map(({ name }) => name),
+    '`agent webhook list` lists them',
+  );
+  const cure = other === undefined ? near : `it is a route of profile "${other.profile}"`;
   return refuse('route-unknown', `no route is named "${asked.name}"${ofProfile(asked)}; ${cure}`);
 }
 

@@ -129,7 +129,7 @@ t.test('CLI-5 · PRF-1 · one route by its name and profile, with its definition
   t.match(await refusalOf(() => showRoute(desk(), { name: 'none' }, undefined)), { code: 'route-unknown' });
   t.match(await refusalOf(() => showRoute(desk(), { name: 'mine', profile: defaultProfile }, undefined)), {
     code: 'route-unknown',
-    message: /of profile "default"/,
+    message: /of profile "default"; it is a route of profile "work"/,
   });
   const many = readDesk({ home: homeOfTwo(t), env: {} });
   t.match(await refusalOf(() => showRoute(many, { name: 'x' }, undefined)), {
