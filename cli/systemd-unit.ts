@@ -29,6 +29,11 @@ export function systemdUnit(input: UnitInput): string {
 /** The home of a system unit: systemd creates the folder, private, for the unit's user. */
 export const systemHome = `/var/lib/${name}`;
 
+/** The first path that a system unit cannot read: `ProtectHome` hides these folders. */
+export function hiddenFromUnit(paths: readonly string[]): string | undefined {
+  return paths.find((path) => /^\/(?:home|root|run\/user)\//.test(path));
+}
+
 function comments({ scope, home }: UnitInput): readonly string[] {
   if (scope === 'user') {
     return [

@@ -6,7 +6,8 @@ import { homePaths } from '../../machines/config/profile.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { launchdPlist } from '../launchd-plist.ts';
-import { systemdUnit, systemHome } from '../systemd-unit.ts';
+import { hiddenFromUnit, systemdUnit, systemHome } from '../systemd-unit.ts';
+import { oneLine } from '../terminal.ts';
 
 const usualDrainSeconds = 30;
 
@@ -31,6 +32,12 @@ export async function printService(context: CommandContext): Promise<ExitCode> {
     const log = `${paths.logs}/gateway.log`;
     context.out.print(launchdPlist({ ...common, log }));
     return 0;
+  }
+  const hidden = scope === 'system' ? hiddenFromUnit([common.node, common.program]) : undefined;
+  if (hidden !== undefined) {
+    context.out.complain(
+      `agent: ${oneLine(hidden)} is in a home folder, which this unit hides (ProtectHome=yes), so it would not start; install Node.js and the package outside of it, such as in /usr/local\n`,
+    );
   }
   context.out.print(systemdUnit({ ...common, scope, socketInHome: paths.socket.startsWith(`${home}/`) }));
   return 0;

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import t from 'tap';
-import { systemdUnit, type UnitInput } from '../../cli/systemd-unit.ts';
+import { hiddenFromUnit, systemdUnit, type UnitInput } from '../../cli/systemd-unit.ts';
 import { runCli } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 
@@ -42,6 +42,14 @@ t.test('CLI-2 · CON-2 · the unit drains on stop, reloads on HUP, and quotes wh
   );
   t.notMatch(systemdUnit({ ...input, path: '' }), 'PATH=');
   t.match(systemdUnit({ ...input, home: '/srv/agent' }), /\nReadWritePaths=\/srv\/agent\n/);
+  t.end();
+});
+
+t.test('CLI-2 · PKG-1 · a program in a home folder is found, since a system unit cannot start it', (t) => {
+  const installed = '/usr/local/lib/node_modules/agent-gateway/dist/cli/main.js';
+  t.equal(hiddenFromUnit(['/usr/bin/node', installed]), undefined);
+  for (const folder of ['/home/ada/.nvm', '/root', '/run/user/1000'])
+    t.equal(hiddenFromUnit([`${folder}/bin/node`, installed]), `${folder}/bin/node`);
   t.end();
 });
 
