@@ -79,6 +79,9 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
     }
   }
 
+  const named = env.AGENT_LOG_LEVEL ?? '';
+  if (named !== '' && !Object.hasOwn(ranks, named))
+    log('warn', `AGENT_LOG_LEVEL is "${named}"; write debug, info, warn or error. Until then it is info`);
   return {
     log,
     flush,
