@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { ensurePrivateFolder, updateFileLocked, writeFileAtomic } from '../../actors/files.ts';
+import { shellWord } from '../../machines/base/shell-word.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { exampleHomeFolder, mainFile } from './package-files.ts';
 
@@ -39,7 +40,7 @@ export async function makeExampleHome(env: Readonly<Record<string, string | unde
 /** The command that started this process, as it is typed. */
 function startedAs(): string {
   const program = process.argv[1] ?? mainFile;
-  return basename(program) === 'agent' ? 'agent' : `node ${relative('.', program)}`;
+  return basename(program) === 'agent' ? 'agent' : `node ${shellWord(relative('.', program))}`;
 }
 
 /** The secret itself is not printed: the command reads it from the file. */
@@ -47,14 +48,14 @@ function greetingOf(home: string): string {
   return `Home: ${home}
 Once it listens, post a signed event from another terminal:
 
-  SECRET=$(sed -n 's/^WEBHOOK_SECRET=//p' '${home}/.env')
+  SECRET=$(sed -n 's/^WEBHOOK_SECRET=//p' ${shellWord(`${home}/.env`)})
   BODY='{"action":"opened","number":1,"pull_request":{"title":"Fix the login page"},"repository":{"full_name":"acme/site"}}'
   curl -i http://127.0.0.1:8644/webhooks/github \\
     -H 'Content-Type: application/json' -H 'X-GitHub-Event: pull_request' \\
     -H "X-Hub-Signature-256: sha256=$(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" -r | cut -d' ' -f1)" \\
     -d "$BODY"
 
-Then look: AGENT_HOME='${home}' ${startedAs()} events
+Then look: AGENT_HOME=${shellWord(home)} ${startedAs()} events
 
 `;
 }

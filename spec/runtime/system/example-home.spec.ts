@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import t from 'tap';
 import { loadHome } from '../../../actors/config/load-config.ts';
 import { parseEnvFile } from '../../../machines/config/env-file.ts';
@@ -23,6 +23,19 @@ t.test('CON-1 · SUB-1 · the first start makes a home that works, with a secret
     t.equal(statSync(home).mode & 0o777, 0o700);
   }
   t.not(secretOf(homes[0] ?? ''), secretOf(homes[1] ?? ''));
+});
+
+t.test('CON-1 · the commands of the greeting can be pasted, whatever the folders are called', async (t) => {
+  const { argv } = process;
+  t.teardown(() => {
+    process.argv = argv;
+  });
+  process.argv = ['node', resolve("it's my clone/dist/cli/main.js")];
+  const home = join(makeHome(t).path, "Ada's home");
+  const { greeting } = await makeExampleHome({ AGENT_HOME: home });
+  const quoted = `'${home.replace("'", "'\\''")}'`;
+  t.ok(greeting.includes(`AGENT_HOME=${quoted} node 'it'\\''s my clone/dist/cli/main.js' events\n`), greeting);
+  t.ok(greeting.includes(` '${home.replace("'", "'\\''")}/.env')\n`), greeting);
 });
 
 t.test('HOME-3 · a home that is there is used as it is', async (t) => {
