@@ -28,8 +28,10 @@ export async function checkStore(examined: Examined, room = roomIn(examined.path
   const isNext = later.some((key) => /^gateway\.(?:journal|postgres)/.test(key));
   const journal = isNext ? undefined : home.main.settings.gateway.journal;
   if (journal === 'memory') return [good('store', 'the journal is kept in memory; it is gone at every stop')];
-  const findings: Finding[] =
-    journal === 'postgres' && !examined.offline ? [...(await checkDatabase(postgres?.url ?? ''))] : [];
+  const url = postgres?.url ?? '';
+  // The address may be in a variable that only the running gateway has; then the gateway alone knows its journal.
+  const isAsked = !examined.offline && (gateway === undefined || /^postgres/.test(url));
+  const findings: Finding[] = journal === 'postgres' && isAsked ? [...(await checkDatabase(url))] : [];
   const isKnown = findings.some(({ level }) => level === 'wrong') || (journal === 'postgres' && gateway === undefined);
   const fault = isKnown ? undefined : gateway === undefined ? await faultOnDisk(paths.state) : await faultTold(gateway);
   if (fault !== undefined) {
@@ -59,7 +61,7 @@ export async function checkStore(examined: Examined, room = roomIn(examined.path
   if (findings.length > 0) return findings;
   const left = room === undefined ? '' : `, ${Math.floor(room.bytes / mebibyte / 1_024)} GB left on its disk`;
   if (journal === 'postgres') {
-    const asked = examined.offline ? ', which was not asked' : ' and keeps what is acknowledged';
+    const asked = !isAsked ? ', which was not asked' : ' and keeps what is acknowledged';
     return [good('store', `the journal is in Postgres${asked}`)];
   }
   const whose = isNext ? 'the journal that the running gateway uses' : 'the journal';

@@ -12,6 +12,7 @@ interface Row {
   readonly level: string;
   readonly area: string;
   readonly code?: string;
+  readonly what: string;
   readonly fixed?: boolean;
 }
 
@@ -56,14 +57,20 @@ t.test('CLI-2 · LIF-1 · doctor looks for programs in the PATH of the gateway t
 
 t.test('CLI-2 · CFG-2 · what cannot be read is not reported as a fact', async (t) => {
   const home = makeHome(t, { 'config.yaml': config, '.env': env });
-  await startDaemon(t, home.path);
+  await startDaemon(t, home.path, { OURS: 'postgres://me@127.0.0.1:1/db' });
+  let whats: readonly string[] = [];
   const facts = async (text: string) => {
     home.write('config.yaml', text);
     const rows = JSON.parse((await askCli(['doctor', '--offline', '--json'], home.path)).stdout) as readonly Row[];
-    return rows.filter(({ code }) => code === 'not-checked').map(({ area }) => area);
+    const notes = rows.filter(({ code }) => code === 'not-checked');
+    whats = notes.map(({ what }) => what);
+    return notes.map(({ area }) => area);
   };
   const all = ['secrets', 'port', 'store', 'agent', 'servers', 'targets'];
   t.same(await facts('platforms: ['), all);
+  t.match(whats[0], /cannot be read/);
+  t.same(await facts(`${config}gateway: {postgres: {url: "\${OURS}"}}\n`), all);
+  t.match(whats[0], /refers to "OURS", which is not set/, 'here, but the gateway has it');
   t.same(await facts(`${config}agent: {runner: modle}\n`), all);
   t.same(await facts(`${config}log: {events: some}\n`), []);
 });

@@ -28,4 +28,7 @@ t.test('CLI-2 · a running gateway is asked for its journal', async (t) => {
   t.same(codes(await ask({})), ['wrong store-fault'], 'it cannot read');
   t.match(troubles(await ask({ status: { journal: 'full [journal-full]' } }))[0]?.what, /journal-full/);
   t.same(codes(await checkStore(examined(t, { 'config.yaml': 'gateway: {journal: memory}\n' }), plenty)), []);
+  const elsewhere = examined(t, { 'config.yaml': 'gateway: {journal: postgres, postgres: {url: "${OURS}"}}\n' });
+  const running = answering({ 'webhook.deliveries': [] });
+  t.same(codes(await checkStore({ ...elsewhere, gateway: running }, plenty)), [], 'its variable is set at the gateway');
 });
