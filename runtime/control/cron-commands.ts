@@ -92,7 +92,7 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<ChangedJob
     ...given,
     id: randomBytes(idBytes).toString('hex'),
     name: textOf(params, 'name'),
-    // Stored, so that every gateway and every later start uses the same times.
+    // Stored, so that every gateway and every later start uses the same times. A rule such as UTC+3 is refused as a zone.
     ...(scheduled && given.timezone === undefined ? { timezone: hostZone() ?? process.env.TZ ?? '' } : {}),
     // In whole seconds: intervals are counted from here.
     created_at: iso(Math.floor(Date.now() / 1_000) * 1_000),

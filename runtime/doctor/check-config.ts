@@ -4,16 +4,13 @@
  */
 
 import { findLooseEnds } from '../../actors/config/route-world.ts';
-import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { createSourceReader } from '../webhook/route-sources.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
 const listCure = '`agent webhook list` reads them';
 
-export async function checkConfig({ home, gateway }: Examined): Promise<readonly Finding[]> {
-  // The environment of a service has variables that this shell lacks.
-  const asked = (await gateway?.ask('config.check')) as readonly Diagnostic[] | undefined;
-  const findings: Finding[] = (asked ?? home.diagnostics).map((found) => ({
+export function checkConfig({ home, diagnostics, gateway }: Examined): readonly Finding[] {
+  const findings: Finding[] = diagnostics.map((found) => ({
     level: found.severity === 'error' ? 'wrong' : 'warning',
     area: 'config',
     code: 'config-finding',

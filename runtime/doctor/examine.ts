@@ -48,8 +48,10 @@ export async function examineHome(request: ExamRequest): Promise<readonly Report
   // Reading shared documents could write to the database, and an examination changes nothing.
   const documents = createDocumentsInForce({ home: request.home, log: { log: () => {}, warnOnce: () => {} } });
   const home = loadHome({ home: request.home, env, documents: documents.choose });
-  const told = (await gateway?.ask('config.check')) as readonly Diagnostic[] | undefined;
-  const examined: Examined = { home, paths, env, version, offline, gateway };
+  // The environment of a service has variables that this shell lacks.
+  const asked = (await gateway?.ask('config.check')) as readonly Diagnostic[] | undefined;
+  const diagnostics = asked ?? home.diagnostics;
+  const examined: Examined = { home, diagnostics, paths, env, version, offline, gateway };
   const found: readonly Finding[] = (
     await Promise.all([
       checkEngine(examined),
@@ -67,7 +69,7 @@ export async function examineHome(request: ExamRequest): Promise<readonly Report
     ])
   )
     .flat()
-    .map((finding) => (finding.level === 'good' ? readable(finding, home.diagnostics, told) : finding));
+    .map((finding) => (finding.level === 'good' ? readable(finding, examined) : finding));
   const reported: Reported[] = [];
   for (const finding of [...found].sort((one, other) => areas.indexOf(one.area) - areas.indexOf(other.area))) {
     reported.push(request.fix ? await fixed(finding) : finding);
@@ -79,20 +81,20 @@ export async function examineHome(request: ExamRequest): Promise<readonly Report
 const configured: ReadonlySet<Area> = new Set(['secrets', 'port', 'store', 'agent', 'servers', 'targets']);
 
 /** A fact of the configuration; a note instead if the part that decides it cannot be read, so that it would be a default. */
-function readable(fact: Finding, findings: readonly Diagnostic[], told = findings): Finding {
-  const hidden = findings.find(
+function readable(fact: Finding, { home, diagnostics }: Examined): Finding {
+  const hidden = home.diagnostics.find(
     ({ scope, severity }) =>
       severity === 'error' &&
       (scope.kind === 'home' || (scope.kind === 'section' && scope.section === 'inspector' && fact.area === 'port')),
   );
   if (!configured.has(fact.area) || hidden === undefined) return fact;
-  const isHere = told.some(
+  const isOfShell = !diagnostics.some(
     ({ code, file, line }) => code === hidden.code && file === hidden.file && line === hidden.line,
   );
-  const what = isHere ? `not checked: ${hidden.file} cannot be read` : `not checked: ${hidden.message}`;
-  const cure = isHere
-    ? '`agent config check` shows why; then look again'
-    : 'the running gateway has it; set it in .env, or here too, and look again';
+  const what = isOfShell ? `not checked: ${hidden.message}` : `not checked: ${hidden.file} cannot be read`;
+  const cure = isOfShell
+    ? 'the running gateway has it; set it in .env, or here too, and look again'
+    : '`agent config check` shows why; then look again';
   return { level: 'note', area: fact.area, code: 'not-checked', place: 'config', what, cure };
 }
 

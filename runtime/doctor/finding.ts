@@ -6,6 +6,7 @@
 
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 
 /** The checked areas, in the order of the report. */
@@ -83,7 +84,10 @@ export type Trouble = Exclude<Finding, { readonly level: 'good' }>;
 
 /** The input of the checks. */
 export interface Examined {
+  /** As this shell's environment has it. */
   readonly home: LoadedHome;
+  /** Findings of the configuration, as the environment of the running gateway has it, if one runs. */
+  readonly diagnostics: readonly Diagnostic[];
   readonly paths: HomePaths;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The version of this program. */

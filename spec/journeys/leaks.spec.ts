@@ -77,7 +77,7 @@ async function startCounted(t: Test, home: string): Promise<Counted> {
 }
 
 /** How often it is asked whether work has ended: what is left after it has leaked. */
-const patience = 900;
+const patience = 300;
 
 /** Asks again and again until the answer is as expected; the last one is compared. */
 async function comesTo<Value>(t: Test, ask: () => Promise<Value>, expected: Value, title: string): Promise<void> {

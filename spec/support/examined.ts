@@ -15,8 +15,10 @@ export function examined(
 ): Examined {
   const { path } = makeHome(t, files);
   const env = { PATH: process.env.PATH };
+  const home = loadHome({ home: path, env });
   return {
-    home: loadHome({ home: path, env }),
+    home,
+    diagnostics: home.diagnostics,
     paths: homePaths(path),
     env,
     version: '1.0.0',

@@ -8,37 +8,39 @@ const strong = 'k3Yq9-vT7mZ1pX4w';
 
 t.test(
   'CFG-2 · CFG-7 · INT-1 · CLI-2 · findings, broken subscriptions and unset variables are reported at their places',
-  async (t) => {
+  (t) => {
     const one = examined(t, {
       'config.yaml': `platforms: {webhook: {enabled: true, secret: ${strong}, routes: {r: {prompt: p, delivr: log}}}}\nmcp_servers:\n  s: {command: x, env: {A: "\${UNSET_A}", B: "\${SET_B}"}}\n  off: {command: x, enabled: false, env: {A: "\${UNSET_C}"}}\n`,
       '.env': 'SET_B=1\n',
       'webhook_subscriptions.json': '{"Bad Name": {"secret": "long-enough-secret"}}',
     });
-    const found = troubles(await checkConfig(one));
+    const found = troubles(checkConfig(one));
     t.same(codes(found), ['wrong config-finding', 'warning config-finding', 'warning subscription-finding']);
     t.match(found, [
       { place: /^config\.yaml:1:\d+$/, what: /delivr.*\[unknown-key\]/ },
       { place: /^config\.yaml:3:\d+$/, what: /refers to "UNSET_A" in env\.A, which is not set; set UNSET_A in \.env/ },
       { place: 'webhook_subscriptions.json: Bad Name' },
     ]);
-    t.same(codes(await checkConfig(examined(t))), []);
+    t.same(codes(checkConfig(examined(t))), []);
+    t.end();
   },
 );
 
-t.test('CFG-2 · CLI-2 · what a route or a subscription names and is not there is a warning', async (t) => {
+t.test('CFG-2 · CLI-2 · what a route or a subscription names and is not there is a warning', (t) => {
   const one = examined(t, {
     'config.yaml': `platforms: {webhook: {enabled: true, secret: ${strong}, routes: {r: {script: gone.sh}}}}\n`,
     'webhook_subscriptions.json': JSON.stringify({ hook: { secret: strong, cron_job: 'gone' } }),
   });
-  const found = troubles(await checkConfig(one));
+  const found = troubles(checkConfig(one));
   t.same(codes(found), ['warning config-finding', 'warning subscription-finding']);
   t.match(found, [
     { place: /^config\.yaml:1:\d+$/, what: /runs the script "gone\.sh".*\[script-missing\]/ },
     { place: 'webhook_subscriptions.json: hook', what: /fires the cron job "gone".*\[cron-job-missing\]/ },
   ]);
+  t.end();
 });
 
-t.test('SUB-2 · CLI-2 · subscriptions in a database are left unread, and that is no fault of the home', async (t) => {
+t.test('SUB-2 · CLI-2 · subscriptions in a database are left unread, and that is no fault of the home', (t) => {
   const one = examined(t, {
     'config.yaml': `gateway: {journal: postgres, postgres: {url: "\${DB}"}}\nplatforms: {webhook: {enabled: true, secret: ${strong}, routes: {r: {cron_job: shared}}}}\n`,
     '.env': 'DB=postgres://me@127.0.0.1:1/db\n',
@@ -46,25 +48,25 @@ t.test('SUB-2 · CLI-2 · subscriptions in a database are left unread, and that 
   });
   const { choose } = createDocumentsInForce({ home: one.paths.home, log: { log: () => {}, warnOnce: () => {} } });
   const home = loadHome({ home: one.paths.home, env: {}, documents: choose });
-  t.same(codes(await checkConfig({ ...one, home })), ['note not-asked']);
+  t.same(codes(checkConfig({ ...one, home })), ['note not-asked']);
+  t.end();
 });
 
-t.test('CFG-2 · CLI-2 · a gateway that has refused the configuration on disk is told with why', async (t) => {
+t.test('CFG-2 · CLI-2 · a gateway that has refused the configuration on disk is told with why', (t) => {
   const one = examined(t);
   const fault = 'config.yaml:1:1: not YAML [yaml-syntax]';
   const gateway = answering({ status: { config: { in_force: false, fault } } });
-  t.match(troubles(await checkConfig({ ...one, gateway })), [
+  t.match(troubles(checkConfig({ ...one, gateway })), [
     { level: 'wrong', code: 'config-refused', what: /last good one stays in force: config\.yaml:1:1/ },
   ]);
   const inForce = answering({ status: { config: { in_force: true } } });
-  t.same(codes(await checkConfig({ ...one, gateway: inForce })), []);
+  t.same(codes(checkConfig({ ...one, gateway: inForce })), []);
+  t.end();
 });
 
-t.test(
-  'CFG-2 · CLI-2 · a running gateway finds what it lacks itself: its environment may set what this shell does not',
-  async (t) => {
-    const one = examined(t, { 'config.yaml': 'platforms: {webhook: {enabled: true, routes: {r: {prompt: p}}}}\n' });
-    t.match(troubles(await checkConfig(one)), [{ what: /route-secret-missing/ }]);
-    t.same(codes(await checkConfig({ ...one, gateway: answering({ 'config.check': [] }) })), []);
-  },
-);
+t.test('CFG-2 · CLI-2 · the findings are those of the running gateway, whose environment may set more', (t) => {
+  const one = examined(t, { 'config.yaml': 'platforms: {webhook: {enabled: true, routes: {r: {prompt: p}}}}\n' });
+  t.match(troubles(checkConfig(one)), [{ what: /route-secret-missing/ }]);
+  t.same(codes(checkConfig({ ...one, diagnostics: [] })), []);
+  t.end();
+});
