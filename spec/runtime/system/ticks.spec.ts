@@ -34,6 +34,10 @@ t.test('CON-2 · all that looks again and again shares one timer, each at its ow
   end();
   time.pass(1_000);
   t.same(heard, ['again']);
+  every(() => heard.push('after'), 1_000);
+  time.pass(1_000);
+  t.same(heard, ['again', 'after'], 'what has ended is forgotten');
+  end();
   t.end();
 });
 
