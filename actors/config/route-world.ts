@@ -63,7 +63,7 @@ function worldOf(
     hasJob: (ref) => jobs.find(ref) !== undefined || jobs.problem() !== undefined,
     fullServersOf: (toolsets) => serversOf(toolsets, full),
     script: (name) => standingOf(paths.scripts, name),
-    hasSkill: (name) => standingOf(paths.skills, `${name}/SKILL.md`) === 'there',
+    hasSkill: hasSkillIn(paths.skills),
     // Resolved as at its start: from the profile's home.
     hasProgram: (command) => findCommand(command, searchPath, paths.home) !== undefined,
     list(name) {
@@ -76,6 +76,11 @@ function worldOf(
       return (compiled.ok ? compiled.value : compiled).lists;
     },
   };
+}
+
+/** Whether a skill of a name is in a folder of skills. */
+export function hasSkillIn(skills: string): (name: string) => boolean {
+  return (name) => standingOf(skills, `${name}/SKILL.md`) === 'there';
 }
 
 function standingOf(folder: string, name: string): FileStanding {

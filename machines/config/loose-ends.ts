@@ -151,11 +151,15 @@ function looseScript({ script }: Route, world: RouteWorld): EntryFinding[] {
   return [{ path: ['script'], message: `runs the script "${script}", ${why}`, code: 'script-missing' }];
 }
 
-/** Of several, the first that exists is loaded (DIS-6). */
 function looseSkills({ skills }: Route, { hasSkill }: RouteWorld): EntryFinding[] {
-  if (skills.length === 0 || skills.some(hasSkill)) return [];
-  const message = `names the ${skills.length === 1 ? 'skill' : 'skills'} ${skills.join(', ')}, of which none is there; put it into skills/<name>/SKILL.md of the profile's home`;
-  return [{ path: ['skills'], message, code: 'skill-missing' }];
+  const message = missingSkills(skills, hasSkill);
+  return message === undefined ? [] : [{ path: ['skills'], message, code: 'skill-missing' }];
+}
+
+/** Says that none of the skills exists, of which the first is loaded (DIS-6); undefined if one does, or none is named. */
+export function missingSkills(skills: readonly string[], hasSkill: (name: string) => boolean): string | undefined {
+  if (skills.length === 0 || skills.some(hasSkill)) return undefined;
+  return `names the ${skills.length === 1 ? 'skill' : 'skills'} ${skills.join(', ')}, of which none is there; put it into skills/<name>/SKILL.md of the profile's home`;
 }
 
 /** A field in the syntax of a template or of JSONPath is read as a name, which hardly any payload has. */

@@ -5,13 +5,13 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import type { LoadedHome } from '../../actors/config/load-config.ts';
+import type { LoadedHome, LoadedProfile } from '../../actors/config/load-config.ts';
+import { hasSkillIn } from '../../actors/config/route-world.ts';
 import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts';
 import { createNextDue, hostZone, knowsZone } from '../../actors/cron/next-due.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { disabledTarget } from '../../machines/config/loose-ends.ts';
-import type { Settings } from '../../machines/config/settings.ts';
+import { disabledTarget, missingSkills } from '../../machines/config/loose-ends.ts';
 import { changeJob, putJob, removeJob } from '../../machines/cron/edit-jobs.ts';
 import { type CronJob, checkNewJob, type JobRest, restOf, timingOf, usualGraceMs } from '../../machines/cron/job.ts';
 import { neverWord, nextTimes, noSchedule } from '../cron/plan.ts';
@@ -212,8 +212,7 @@ function rowOf(job: CronJob, profile: ProfileName, host: CommandHost): JobRow {
       : timing.kind === 'scheduled' && first === undefined
         ? neverWord
         : undefined;
-  const problem =
-    job.flaw ?? never ?? job.doubt ?? lostTarget(job, homeOf(host).profiles.get(profile)?.settings.platforms);
+  const problem = job.flaw ?? never ?? job.doubt ?? looseEnd(job, homeOf(host).profiles.get(profile));
   const state = rest ?? (never === undefined ? undefined : 'broken') ?? stateOf(standing, timing.kind);
   const due = rest === undefined ? (standing?.dueAtMs ?? first) : undefined;
   const why = standing?.why;
@@ -233,13 +232,16 @@ function rowOf(job: CronJob, profile: ProfileName, host: CommandHost): JobRow {
   };
 }
 
-/** Why a response or a notice of a failed run would not arrive. */
-function lostTarget({ deliver, onFailure }: CronJob, platforms: Settings['platforms'] = {}): string | undefined {
+/** Why a response or a notice of a failed run would not arrive, or the run have none of its skills. */
+function looseEnd({ deliver, onFailure, skills }: CronJob, profile: LoadedProfile | undefined): string | undefined {
+  if (profile === undefined) return undefined;
+  const { paths, settings } = profile;
   return (
-    disabledTarget(deliver, `delivers to "${deliver}"`, platforms) ??
+    disabledTarget(deliver, `delivers to "${deliver}"`, settings.platforms) ??
     (onFailure === undefined
       ? undefined
-      : disabledTarget(onFailure, `notifies "${onFailure}" of failed runs`, platforms))
+      : disabledTarget(onFailure, `notifies "${onFailure}" of failed runs`, settings.platforms)) ??
+    missingSkills(skills, hasSkillIn(paths.skills))
   );
 }
 

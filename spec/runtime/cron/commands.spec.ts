@@ -368,6 +368,10 @@ t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with
     t.ok(isJsonObject(value) || Array.isArray(value), args.join());
   }
   t.match((await run(cron.removeJob, ['hook'])).stdout, /^Removed hook/);
+  t.match(
+    (await run(cron.addJob, ['skilled', 'every 2h'], { skill: 'gone' })).stdout,
+    /^Added skilled\..* Note: names the skill gone, of which none is there; put it into/,
+  );
 });
 
 t.test('CRN-1 · the next times are told as the clocks of the job’s zone show them, with their offset', async (t) => {
