@@ -74,7 +74,10 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
   child.once('exit', end);
   closeSync(log);
   child.unref();
-  for (let waitedMs = 0; waitedMs < startTimeoutMs && !ended; waitedMs += pollMs) {
+  const ownLines = (): string => readFileSync(logPath).subarray(before).toString('utf8');
+  // Another start of this home may have been first; its gateway is waited for.
+  const isOvertaken = (): boolean => /\bgateway-(?:running|starting)\b/.test(ownLines());
+  for (let waitedMs = 0; waitedMs < startTimeoutMs && (!ended || isOvertaken()); waitedMs += pollMs) {
     const client = await connectControl(paths.socket);
     if (client !== undefined) {
       // A gateway that fails to listen may end before it answers.
@@ -111,8 +114,7 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
     }
     await wait(pollMs);
   }
-  const lines = readFileSync(logPath).subarray(before).toString('utf8');
-  const tail = lines.trimEnd().split('\n').slice(-keptLogLines).map(readableLine).join('\n');
+  const tail = ownLines().trimEnd().split('\n').slice(-keptLogLines).map(readableLine).join('\n');
   context.out.complain(
     `agent: ${ended ? 'the gateway did not start' : unanswered(child.pid)}; the end of ${logPath}:\n${tail}\nagent: \`agent doctor\` looks for the cause\n`,
   );

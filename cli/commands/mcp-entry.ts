@@ -68,10 +68,14 @@ export async function editServer(context: CommandContext): Promise<ExitCode> {
   const asked = { ...profileOf(context), server: name, changes };
   const changed = await context.ask('mcp.edit', asked);
   if (hasFlag(context, 'json')) {
-    printJson(context, { edited: name });
+    printJson(context, { edited: name, ...(changed.unchanged ? { unchanged: true } : {}) });
     return 0;
   }
-  context.out.print(`Changed ${oneLine(name)}. A running gateway connects it anew by itself.\n`);
+  context.out.print(
+    changed.unchanged
+      ? `Nothing changed: the entry of ${oneLine(name)} in config.yaml says so already.\n`
+      : `Changed ${oneLine(name)}. A running gateway connects it anew by itself.\n`,
+  );
   return printChange(context, changed);
 }
 

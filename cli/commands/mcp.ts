@@ -25,7 +25,7 @@ export async function listServers(context: CommandContext): Promise<ExitCode> {
   out.print(
     table(
       out,
-      ['SERVER', 'STATE', 'SINCE', 'VIA', 'ERA', 'TOOLS', ...(below ? [] : ['WHY'])],
+      ['SERVER', 'STATE', 'SINCE', 'VIA', 'PROTOCOL', 'TOOLS', ...(below ? [] : ['WHY'])],
       rows.map((row) => [
         shownName(row),
         stateWords(row.state),

@@ -40,7 +40,7 @@ export interface ModelAnswers {
   readonly key?: string;
 }
 
-export const runners = ['echo', 'command', 'model'] as const;
+const runners = ['echo', 'command', 'model'] as const;
 export type Runner = (typeof runners)[number];
 export const providers = ['anthropic', 'openai-compatible'] as const;
 

@@ -53,7 +53,7 @@ export interface EntryRefusal {
 }
 
 /** Shown instead of a secret. */
-export const secretMask = '***';
+const secretMask = '***';
 
 export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
   const { name, request, config, secrets } = start;
@@ -84,7 +84,7 @@ export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
     return refuse('server-name', serverNameRule, 'server');
   }
   if (request.kind === 'edit' && !exists) return unknown(name);
-  const given = request.kind === 'add' ? request.entry : request.changes;
+  const given = request.kind === 'add' ? request.entry : withoutVain(request.changes, standing);
   const masked = pathOfMask(given);
   if (masked !== undefined) {
     const cure = `${secretMask} is shown in place of a secret; type the value, or a reference such as \${NAME}`;
@@ -122,7 +122,7 @@ export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
   };
 }
 
-export const serverNameRule = 'the name of a server has 1 to 64 letters, digits, ".", "_" and "-", and not only dots';
+const serverNameRule = 'the name of a server has 1 to 64 letters, digits, ".", "_" and "-", and not only dots';
 
 /**
  * Returns the entry with the changes; null removes a key.
@@ -140,12 +140,25 @@ export function merged(standing: JsonObject, changes: JsonObject): JsonObject {
   return result;
 }
 
+/** Leaves out what takes out a key that is not there, so that no empty object is made for it. */
+function withoutVain(changes: JsonObject, standing: JsonObject): JsonObject {
+  const kept = Object.entries(changes).flatMap(([key, value]): readonly (readonly [string, Json])[] => {
+    const held = standing[key];
+    if (value === null) return held === undefined ? [] : [[key, value]];
+    if (!isJsonObject(value)) return [[key, value]];
+    const inner = withoutVain(value, isJsonObject(held) ? held : {});
+    const isVain = held === undefined && Object.keys(value).length > 0 && Object.keys(inner).length === 0;
+    return isVain ? [] : [[key, inner]];
+  });
+  return Object.fromEntries(kept);
+}
+
 /** As few keys as possible, so that what does not change keeps its comments and form. */
 function editsOf(path: ConfigPath, standing: JsonObject, changes: JsonObject): readonly ConfigEdit[] {
   return Object.entries(changes).flatMap(([key, value]): readonly ConfigEdit[] => {
     const at = [...path, key];
     const held = standing[key];
-    if (value === null) return held === undefined ? [] : [{ path: at, value: undefined }];
+    if (value === null) return [{ path: at, value: undefined }];
     if (JSON.stringify(held) === JSON.stringify(value)) return [];
     if (!isJsonObject(value)) return [{ path: at, value }];
     return isJsonObject(held) ? editsOf(at, held, value) : [{ path: at, value: merged({}, value) }];

@@ -9,7 +9,7 @@ import { stripTags } from './strip-tags.ts';
 import { toolPrefix } from './tool-name.ts';
 
 /** The most characters of one server's instructions. */
-export const maxServerInstructions = 4_000;
+const maxServerInstructions = 4_000;
 /** The most characters of all of them, including the lines that name the servers. */
 export const maxInstructions = 32_000;
 

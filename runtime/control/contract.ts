@@ -829,6 +829,8 @@ export interface ChangedServer {
   readonly variables: readonly string[];
   /** Variables of `.env` without a reference left. */
   readonly unused: readonly string[];
+  /** The file says so already. */
+  readonly unchanged?: true;
   /** Why the current file is not applied; absent if it is, or no daemon runs. */
   readonly not_in_force?: string;
 }

@@ -84,6 +84,7 @@ async function change(
     profile,
     variables: outcome.variables.map(({ variable }) => variable),
     unused: outcome.unused,
+    ...(outcome.edits.length + outcome.variables.length === 0 && params.dry !== true ? { unchanged: true } : {}),
     ...(params.dry === true ? {} : await applied({ source, ...(daemon === undefined ? {} : { daemon }) })),
   };
 }

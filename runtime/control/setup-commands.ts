@@ -29,7 +29,7 @@ export const setupCommands = {
 } satisfies Partial<Commands>;
 
 /** Platforms that need only a token and a channel. */
-export const simpleTargets = ['slack', 'telegram', 'discord'] as const;
+const simpleTargets = ['slack', 'telegram', 'discord'] as const;
 
 async function readSetup(host: CommandHost, params: JsonObject): Promise<Result<'setup.read'>> {
   const profile = profileOf(params.profile);

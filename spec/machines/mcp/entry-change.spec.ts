@@ -40,6 +40,8 @@ t.test('HOME-4 · an edit touches the keys that differ, and null takes one out',
     editConfig(text, planned.edits),
     'mcp_servers:\n  hub: # mine\n    url: https://hub.example/\n    headers:\n      X-Other: b\n    timeout: 60\n',
   );
+  for (const changes of [{ lazy: null }, { env: { A: null, B: { c: null } } }, { headers: { 'X-Team': 'a' } }])
+    t.match(plan('hub', { kind: 'edit', changes }), { kind: 'planned', edits: [] }, JSON.stringify(changes));
   t.end();
 });
 
