@@ -4,7 +4,7 @@ import { realpathSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 
 /** Whether a name leads out of a folder by its text alone; links are not resolved. */
-export function liesOutside(folder: string, name: string): boolean {
+function liesOutside(folder: string, name: string): boolean {
   const inside = relative(folder, resolve(folder, name));
   return inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
 }

@@ -126,7 +126,7 @@ export function unmarkWork(tables: Tables, collection: MarkedCollection, key: st
 }
 
 /** Marks the events of some work with their status after the work was written or removed. */
-export function markEventsOf(tables: Tables, work: string): void {
+function markEventsOf(tables: Tables, work: string): void {
   let look: { readonly shown: string | undefined } | undefined;
   for (const { key, event } of eventsOf(tables, work)) {
     look ??= { shown: shownNow(tables, work) };

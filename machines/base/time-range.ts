@@ -10,7 +10,7 @@ const dayMs = 24 * hourMs;
 
 export const rangeSpans = { '15m': 15 * minuteMs, '1h': hourMs, '24h': dayMs, '7d': 7 * dayMs } as const;
 export type NamedRange = keyof typeof rangeSpans;
-export const mostBuckets = 60;
+const mostBuckets = 60;
 /** Counts up to now are stored in cells of this length, so bucket widths of open ranges are multiples of it. */
 export const cellMs = 15 * secondMs;
 

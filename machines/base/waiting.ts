@@ -5,7 +5,7 @@
  */
 
 /** Shown instead of the state while a person must answer. */
-export const waitingForYou = 'waiting for you';
+const waitingForYou = 'waiting for you';
 
 /** The state to show: the given one, or `waiting for you` while there is a question. */
 export function shownState(state: string, question: string | undefined): string {

@@ -50,7 +50,7 @@ const condition = {
 } as const;
 
 /** The steps of a run that `on` can name (DLV-6). */
-export const followedSteps = ['accepted', 'approval', 'finished', 'failed'] as const;
+const followedSteps = ['accepted', 'approval', 'finished', 'failed'] as const;
 export type FollowedStep = (typeof followedSteps)[number];
 
 const on = { type: 'array', items: { enum: followedSteps }, minItems: 1 } as const;

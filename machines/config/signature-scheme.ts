@@ -4,7 +4,7 @@
  * @see SRC-2 in docs/specification.md
  */
 
-export const algorithms = ['hmac-sha256', 'hmac-sha1', 'hmac-sha512', 'ed25519', 'ecdsa-sha256', 'token'] as const;
+const algorithms = ['hmac-sha256', 'hmac-sha1', 'hmac-sha512', 'ed25519', 'ecdsa-sha256', 'token'] as const;
 /** `rsa`: with a certificate that the provider publishes; only for built-in sources. */
 export type Algorithm = (typeof algorithms)[number] | 'rsa';
 

@@ -99,15 +99,6 @@ function tooDeep(name: string): SubscriptionProblem {
   return { name, message: `it is nested more than ${deepestJson} deep; take levels out`, code: 'json-depth' };
 }
 
-/** Reads the complete file at once. */
-export function readSubscriptions(text: string, context: SubscriptionContext): SubscriptionsRead {
-  const reading = readingSubscriptions(text, context);
-  for (;;) {
-    const { done, value } = reading.next();
-    if (done === true) return value;
-  }
-}
-
 /** Reads one record, so that a new one is checked by the same rules before it is written. Returns all findings at once. */
 export function readSubscription(name: string, record: Json, context: SubscriptionContext): SubscriptionRead {
   const problems: SubscriptionProblem[] = [];

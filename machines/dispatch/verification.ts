@@ -64,6 +64,6 @@ export function readVerification(
 }
 
 /** The remedy for credentials that a platform refuses. */
-export function cure(name: string): string {
+function cure(name: string): string {
   return `correct platforms.${name} (credentials best in .env) and reload with \`agent gateway reload\``;
 }

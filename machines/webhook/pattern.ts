@@ -30,7 +30,7 @@ export const stepBudget = 4_000_000;
 export const shortestUsefulText = 1_000;
 
 /** UTF-16 units of a pattern: the engine takes time for their square to compile them. */
-export const longestPattern = 16_000;
+const longestPattern = 16_000;
 
 export function compilePattern(pattern: string): CompiledPattern {
   if (pattern.length > longestPattern) {

@@ -9,6 +9,7 @@
  */
 
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import type { JournalReader, StoredRecord, Write } from '../../actors/store/journal.ts';
 import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import type { TimeRange } from '../../machines/base/time-range.ts';
@@ -77,7 +78,9 @@ interface Cell {
 export function createTally(ports: TallyPorts): Tally {
   const { cellMs, nowMs } = ports;
   const cells = new Map<number, Cell>();
-  const united = new Map<string, { readonly fromMs: number; readonly toMs: number; readonly sums: Sums }>();
+  const united = new LRUCache<string, { readonly fromMs: number; readonly toMs: number; readonly sums: Sums }>({
+    max: mostUnited,
+  });
   /** The unfinished events of each run or delivery. */
   const open = new Map<string, Set<string>>();
   const changedEvents = new Set<string>();
@@ -110,7 +113,7 @@ export function createTally(ports: TallyPorts): Tally {
   }
 
   function changed(at: number): void {
-    for (const [name, { fromMs, toMs }] of united) {
+    for (const [name, { fromMs, toMs }] of [...united]) {
       if (fromMs < (at + 1) * cellMs && at * cellMs < toMs) united.delete(name);
     }
   }
@@ -293,8 +296,6 @@ export function createTally(ports: TallyPorts): Tally {
       }
       const sums = unite(parts);
       united.set(name, { fromMs, toMs, sums });
-      const [oldest = name] = united.keys();
-      if (united.size > mostUnited) united.delete(oldest);
       return sums;
     },
 

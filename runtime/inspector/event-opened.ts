@@ -25,7 +25,7 @@ export interface OpenedSources extends StorySources {
 }
 
 /** Characters of a payload that are sent at first. */
-export const firstPayload = 65_536;
+const firstPayload = 65_536;
 
 const cancellable: ReadonlySet<string> = new Set(['queued', 'running']);
 

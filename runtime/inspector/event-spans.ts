@@ -25,7 +25,7 @@ export function spansOf(sources: StorySources, joined: readonly number[]): reado
 }
 
 /** Returns when the run got its response or failed; undefined while it is running. */
-export function runEnd({ run, delivery, others = [] }: StorySources): number | undefined {
+function runEnd({ run, delivery, others = [] }: StorySources): number | undefined {
   if (run === undefined) return undefined;
   const { response, endedAtMs } = run.record;
   const handedOver = [delivery, ...others].flatMap((one) => (one === undefined ? [] : [one.record.queuedAtMs]));

@@ -84,7 +84,7 @@ export interface SessionKeep {
 }
 
 /** The guest of a link that was made without a name. */
-export const owner: PageGuest = { who: 'owner' };
+const owner: PageGuest = { who: 'owner' };
 
 /** A person opens the link immediately; over ssh it is copied by hand. */
 export const inviteLifeMs = 300_000;

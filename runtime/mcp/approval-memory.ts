@@ -25,7 +25,7 @@ export interface ApprovalMemory {
   answered(): readonly AnsweredRow[];
 }
 
-export const mostAnswered = 100;
+const mostAnswered = 100;
 
 export function createApprovalMemory(): ApprovalMemory {
   const allowed = new Map<string, Map<string, string>>();

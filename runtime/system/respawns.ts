@@ -28,7 +28,7 @@ export interface Respawns {
 }
 
 /** More crashes per minute have a cause that a restart does not fix. */
-export const chartRestarts = { intensity: 5, periodMs: 60_000, baseDelayMs: 200, longestDelayMs: 5_000 } as const;
+const chartRestarts = { intensity: 5, periodMs: 60_000, baseDelayMs: 200, longestDelayMs: 5_000 } as const;
 
 interface Standing {
   budget: RestartBudget;

@@ -119,11 +119,14 @@ async function play(t: Test, journal: Journal, steps: readonly Step[]): Promise<
           });
         break;
       }
-      case 'removed':
-        await journal.prune({ keepAfterKey: timeKey(nowMs - 20 * minuteMs), maxBytes: 1e12 });
+      case 'removed': {
+        // No batch gathers for longer than the history lasts.
+        const keepAfterKey = [timeKey(nowMs - 20 * minuteMs), ...(batch === undefined ? [] : [batch])].sort()[0] ?? '';
+        await journal.prune({ keepAfterKey, maxBytes: 1e12 });
         // The counts are looked through for what was removed once a minute.
         nowMs += minuteMs;
         break;
+      }
       case 'waits':
         nowMs += 40 * minuteMs;
         break;

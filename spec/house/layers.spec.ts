@@ -193,6 +193,26 @@ t.test('there is no cycle, imports of types counted, no barrel and no default ex
   t.end();
 });
 
+t.test('an exported value is used by another file', (t) => {
+  const users = new Map<string, string[]>();
+  for (const { imports, code } of [...files, ...sourceFiles(['spec'])]) {
+    for (const path of imports) users.set(path, [...(users.get(path) ?? []), code]);
+  }
+  let found = 0;
+  for (const { path, code } of files) {
+    for (const [, name] of code.matchAll(/^export (?:async )?(?:function\*?|const|class) (\w+)/gm)) {
+      found += 1;
+      const word = new RegExp(`\\b${name}\\b`);
+      t.ok(
+        users.get(path)?.some((text) => word.test(text)),
+        `${path}: nothing imports ${name}`,
+      );
+    }
+  }
+  t.ok(found > 1_000, 'the exports are found');
+  t.end();
+});
+
 t.test('a value is cast past the compiler in few places, each with its reason above it', (t) => {
   const casts = files.flatMap(({ path, text }) => {
     const lines = text.split('\n');

@@ -18,7 +18,7 @@ import { parseJsonc } from '../../machines/config/jsonc.ts';
 import { readConfig } from '../../machines/config/read-config.ts';
 import { routeSchema } from '../../machines/config/route.ts';
 import { serverEntrySchema } from '../../machines/config/server-entry.ts';
-import { editSubscriptions, readSubscriptions } from '../../machines/config/subscription.ts';
+import { editSubscriptions } from '../../machines/config/subscription.ts';
 import { parseToml } from '../../machines/config/toml.ts';
 import { putJob, readJobs } from '../../machines/cron/edit-jobs.ts';
 import { readSchedule } from '../../machines/cron/expression.ts';
@@ -50,6 +50,7 @@ import { compileExtra, compileTemplate } from '../../machines/webhook/template.t
 import { readMessage } from '../../runtime/control/protocol.ts';
 import { readHash } from '../../runtime/inspector/page/data/hash.ts';
 import { checkParser, type HostileParser } from '../support/hostile.ts';
+import { readSubscriptions } from '../support/read-config.ts';
 
 const nowMs = 1_700_000_000_000;
 const checkFilters = filterChecker('/home/of/nobody');

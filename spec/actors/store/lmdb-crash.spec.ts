@@ -40,7 +40,7 @@ t.test('DUR-1 · keeps every acknowledged commit whole when it is killed at any 
     events.filter((key) => journal.local?.claimed(key) === undefined),
     [],
   );
-  const session = await journal.openSession('me', 1000);
+  const session = await journal.openSession('me', 86_400_000);
   if (!session.ok) throw new Error(session.fault.message);
   const query = { session: session.value, dueBeforeMs: 1e9, nowMs: 0, limit: 1_000_000 };
   const taken = await journal.take('runs', query);

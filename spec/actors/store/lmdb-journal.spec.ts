@@ -28,7 +28,7 @@ t.test('DUR-1 · answers reads while it is being mended, and heals many askers a
 t.test('DUR-1 · finds everything again after it was closed', async (t) => {
   const directory = `${home}/again`;
   const journal = await openJournal(directory);
-  const session = await journal.openSession('me', 1000);
+  const session = await journal.openSession('me', 86_400_000);
   const heldBy = session.ok ? session.value : '';
   await journal.commit([
     { kind: 'claim', name: 'a', value: { by: 'a' }, forMs: 3_600_000 },
@@ -45,7 +45,7 @@ t.test('DUR-1 · finds everything again after it was closed', async (t) => {
   t.same(await again.get('runs', 'r1'), before);
   t.same(await again.claimed('a'), { by: 'a' });
   t.same(await again.take('runs', { session: heldBy, dueBeforeMs: 5, limit: 9 }), { ok: true, value: [] });
-  const next = await again.openSession('me', 1000);
+  const next = await again.openSession('me', 86_400_000);
   if (!next.ok) throw new Error(next.fault.message);
   t.not(next.value, heldBy);
   const taken = await again.take('runs', { session: next.value, dueBeforeMs: 5, limit: 9 });

@@ -2,7 +2,8 @@ import t from 'tap';
 import { filterChecker } from '../../../actors/config/load-config.ts';
 import type { Json } from '../../../machines/base/json.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
-import { readSubscription, readSubscriptions } from '../../../machines/config/subscription.ts';
+import { readSubscription } from '../../../machines/config/subscription.ts';
+import { readSubscriptions } from '../../support/read-config.ts';
 
 const checkFilters = filterChecker('/home/of/nobody');
 

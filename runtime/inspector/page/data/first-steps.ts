@@ -39,7 +39,7 @@ export const choices = createCell<Choices>(readChoices(localStorage.getItem(plac
 choices.onChange(() => localStorage.setItem(place, JSON.stringify(choices.get())));
 
 /** Parses what an earlier visit stored; anything unreadable counts as nothing. */
-export function readChoices(kept: string | null): Choices {
+function readChoices(kept: string | null): Choices {
   try {
     const { skipped, hidden } = JSON.parse(kept ?? '{}') as { readonly skipped?: unknown; readonly hidden?: unknown };
     const known = Array.isArray(skipped) ? stepNames.filter((name) => skipped.includes(name)) : [];

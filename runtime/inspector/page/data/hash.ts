@@ -3,7 +3,7 @@
  * @see INS-2 in docs/specification.md
  */
 
-export const views = [
+const views = [
   'overview',
   'events',
   'failures',

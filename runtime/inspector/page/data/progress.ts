@@ -35,7 +35,7 @@ async function poll(ids: readonly string[], skipped: number, left: number): Prom
 const show = { label: 'Show', run: (): void => go('failures') };
 
 /** "4 delivered, 2 failed". */
-export function progressWords({ delivered, failed, retrying, waiting }: BulkProgress): string {
+function progressWords({ delivered, failed, retrying, waiting }: BulkProgress): string {
   const parts = [
     [delivered, 'delivered'],
     [failed, 'failed'],
@@ -46,6 +46,6 @@ export function progressWords({ delivered, failed, retrying, waiting }: BulkProg
   return words.join(', ');
 }
 
-export function skippedWords(skipped: number): string {
+function skippedWords(skipped: number): string {
   return skipped === 0 ? '' : ` ${skipped.toLocaleString('en')} could not be retried.`;
 }

@@ -10,7 +10,7 @@ import { link } from './live.ts';
 import { fetchProven } from './session.ts';
 
 /** The daemon's reason for a refusal. */
-export class RpcRefusal extends Error {
+class RpcRefusal extends Error {
   readonly code: string;
   /** The parameter at fault. */
   readonly field: string | undefined;

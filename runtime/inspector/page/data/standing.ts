@@ -58,17 +58,6 @@ export function standingOfStatus(status: string): Standing {
   return statusStandings[status] ?? 'ended';
 }
 
-/** Returns the status and the text of a row of the history. */
-export function wordsOfRow({ status, question }: { readonly status: string; readonly question?: string }): {
-  readonly standing: Standing;
-  readonly text: string;
-} {
-  return {
-    standing: question === undefined ? standingOfStatus(status) : 'needsUser',
-    text: shownState(status, question),
-  };
-}
-
 /** Returns the status and the text of a running actor. */
 export function wordsOfActor(one: Stander): { readonly standing: Standing; readonly text: string } {
   return { standing: standingOf(one), text: shownState(one.state, one.question) };

@@ -173,7 +173,7 @@ function CopyButton({ label, text }: { readonly label: string; readonly text: st
   );
 }
 
-export function bytesWords(bytes: number): string {
+function bytesWords(bytes: number): string {
   if (bytes < 1_024) return `${bytes} bytes`;
   const kilobytes = bytes / 1_024;
   return kilobytes < 1_024 ? `${kilobytes.toFixed(1)} KB` : `${(kilobytes / 1_024).toFixed(1)} MB`;

@@ -158,7 +158,7 @@ export interface Completion {
 }
 
 /** Returns the possible completions at the caret: names of filters, or values of the filter that it is in. */
-export function completionsOf(
+function completionsOf(
   text: string,
   caret: number,
   values: Readonly<Record<string, readonly string[]>>,
