@@ -152,11 +152,13 @@ function fromCodex(value: JsonObject, wanted: WantedVariable[], notes: string[])
         ? { Authorization: `Bearer ${bearer_token}` }
         : {};
   const seconds = startup_timeout_sec ?? (typeof startup_timeout_ms === 'number' ? startup_timeout_ms / 1_000 : 0);
-  const tools = present({
-    // An empty list allows nothing, in both programs.
-    include: Array.isArray(enabled_tools) ? texts(enabled_tools) : undefined,
-    exclude: texts(disabled_tools).length > 0 ? texts(disabled_tools) : undefined,
-  });
+  const denied = texts(disabled_tools);
+  // Codex applies its denials to its allowlist; here an allowlist wins. An empty list allows nothing, in both programs.
+  const tools: JsonObject = Array.isArray(enabled_tools)
+    ? { include: texts(enabled_tools).filter((tool) => !denied.includes(tool)) }
+    : denied.length > 0
+      ? { exclude: denied }
+      : {};
   // A token replaces the login, in both programs.
   const hasLogin = !isStdio && Object.keys(bearer).length === 0 && (isJsonObject(oauth) || texts(scopes).length > 0);
   return present({

@@ -82,7 +82,7 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
         cwd: '/y',
         connect_timeout: 20,
         timeout: 45,
-        tools: { include: ['a'], exclude: ['b'] },
+        tools: { include: ['a'] },
       },
       wanted: [{ variable: 'C' }],
       notes: [],
@@ -190,6 +190,12 @@ t.test('CLI-5 · what is silent in a file stays silent: no key is written that n
     ['cursor', { url: 'https://x/assess' }, { url: 'https://x/assess' }],
     ['vscode', { command: 'x', env: { N: null } }, { command: 'x' }],
     ['codex', { command: 'x', enabled: true, disabled_tools: [], required: false }, { command: 'x' }],
+    [
+      'codex',
+      { command: 'x', enabled_tools: ['read', 'drop'], disabled_tools: ['drop'] },
+      { command: 'x', tools: { include: ['read'] } },
+    ],
+    ['codex', { command: 'x', disabled_tools: ['drop'] }, { command: 'x', tools: { exclude: ['drop'] } }],
   ];
   for (const [program, value, entry] of exact) t.same((imported(program, value) as { entry: object }).entry, entry);
   t.end();
