@@ -59,9 +59,18 @@ function readOutput(text: string, payload: JsonObject): ScriptVerdict {
   if (text === '[SILENT]') return { kind: 'ignored', why: 'printed [SILENT]' };
   const replaced = asObject(text);
   if (replaced === undefined) return { kind: 'annotated', payload: { ...payload, script_output: text } };
-  // Only `__agent_ignore__: true` alone means ignore; an object with other keys is a payload.
-  const asksToIgnore = replaced.__agent_ignore__ === true && Object.keys(replaced).length === 1;
-  return asksToIgnore ? { kind: 'ignored', why: 'asked to be ignored' } : { kind: 'replaced', payload: replaced };
+  return asksToIgnore(replaced)
+    ? { kind: 'ignored', why: 'asked to be ignored' }
+    : { kind: 'replaced', payload: replaced };
+}
+
+/** The second is what scripts that were written for Hermes Agent print. */
+const ignoreKeys: readonly string[] = ['__agent_ignore__', '__hermes_ignore__'];
+
+/** Only the key alone means ignore; an object with other keys is a payload. */
+function asksToIgnore(replaced: JsonObject): boolean {
+  const [key = '', ...others] = Object.keys(replaced);
+  return others.length === 0 && ignoreKeys.includes(key) && replaced[key] === true;
 }
 
 function asObject(text: string): JsonObject | undefined {

@@ -15,6 +15,7 @@ t.test('SCR-2 · every row of the outcome table', (t) => {
     [exited('[SILENT]\n'), 'ignored'],
     [exited('[SILENT] not'), 'annotated', { a: 1, script_output: '[SILENT] not' }],
     [exited('{"__agent_ignore__": true}'), 'ignored'],
+    [exited('{"__hermes_ignore__": true}'), 'ignored'],
     [exited('{"__agent_ignore__": false}'), 'replaced', { __agent_ignore__: false }],
     [exited('{"b":2}', 1), 'failed'],
     [{ kind: 'timedOut', afterMs: 30_000 }, 'failed'],
