@@ -139,8 +139,9 @@ function readNames({ schemes, timed = '', title }: Source): typeof readScheme {
     }
     const read = declared(signatureSchema, given);
     const [scheme] = schemes;
-    if (read === undefined || scheme === undefined) return undefined;
-    const named = { ...scheme, at: { header: read.header } };
+    const at = placeOfSignature(given, refuse);
+    if (at === undefined || scheme === undefined) return undefined;
+    const named = { ...scheme, at };
     if (read.timestamp?.header === undefined) return named;
     const { header, tolerance_seconds: toleranceSeconds } = read.timestamp;
     return { ...named, signed: timed, timestamp: { at: { header }, unit: 's', toleranceSeconds } };
@@ -151,8 +152,11 @@ function readScheme(given: JsonObject, refuse: Refuse): SignatureScheme | undefi
   const say = (key: string, message: string): void =>
     refuse(['signature', key], `has a signature scheme that cannot be used: ${message}`, 'signature-scheme');
   const read = declared(signatureSchema, given);
-  if (read === undefined) return undefined;
+  const at = placeOfSignature(given, refuse);
+  if (at === undefined) return undefined;
   const { algorithm, signed } = read;
+  if ('query' in at && algorithm !== 'token')
+    say('query', 'an address can hold a token only; set algorithm: token, or name the header of the signature');
   const timestamp = read.timestamp && readTimestamp(read.timestamp, say);
   const id = isJsonObject(given.id) ? readPlace(given.id, ['signature', 'id'], refuse) : undefined;
   if (signed.split('{body}').length > 2) say('signed', 'it names {body} twice');
@@ -168,7 +172,7 @@ function readScheme(given: JsonObject, refuse: Refuse): SignatureScheme | undefi
   if (timestamp !== undefined && !isInBody && !signed.includes('{timestamp}'))
     say('timestamp', 'a time that is not signed protects from nothing; name {timestamp} in signed, or drop it');
   return defined({
-    at: { header: read.header },
+    at,
     algorithm,
     encoding: read.encoding,
     signed,
@@ -179,6 +183,15 @@ function readScheme(given: JsonObject, refuse: Refuse): SignatureScheme | undefi
     id,
     timestamp,
   });
+}
+
+function placeOfSignature({ header, query }: JsonObject, refuse: Refuse): Place | undefined {
+  if (typeof header === 'string' && query === undefined) return { header };
+  if (typeof query === 'string' && header === undefined) return { query };
+  const message =
+    'names no single place of its signature; write signature.header, or signature.query for a token in the address';
+  refuse(['signature'], message, 'place-malformed');
+  return undefined;
 }
 
 type WrittenTimestamp = NonNullable<Declared<typeof signatureSchema>['timestamp']>;

@@ -76,14 +76,14 @@ export const placeSchema = {
 export const signatureSchema = {
   type: 'object',
   additionalProperties: false,
-  required: ['header'],
   description: 'How the sender signs, where no source says so; beside source: grafana, the names of its headers.',
   properties: {
     header: { ...text, description: 'The header that holds the signature or the token.' },
+    query: { ...text, description: 'Instead of header: the query parameter of the address that holds the token.' },
     algorithm: {
       enum: algorithms,
       default: 'hmac-sha256',
-      description: '`token`: the header holds the secret itself.',
+      description: '`token`: the header or the query parameter holds the secret itself.',
     },
     encoding: { enum: ['hex', 'base64'], default: 'hex', description: 'How the signature is written.' },
     prefix: { ...text, description: 'Text before the signature, such as sha256=.' },

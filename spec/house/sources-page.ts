@@ -123,8 +123,9 @@ routes:
 
 | key of \`signature\` | default | meaning |
 | --- | --- | --- |
-| \`header\` | | the header that holds the signature |
-| \`algorithm\` | hmac-sha256 | \`hmac-sha1\`, \`hmac-sha512\`, \`ed25519\` or \`ecdsa-sha256\` (the secret is the public key: 64 hexadecimal digits or \`whpk_…\`, or base64), \`token\` (the header holds the secret itself) |
+| \`header\` | | the header that holds the signature or the token |
+| \`query\` | | instead of \`header\`, with \`algorithm: token\`: the query parameter that holds the token |
+| \`algorithm\` | hmac-sha256 | \`hmac-sha1\`, \`hmac-sha512\`, \`ed25519\` or \`ecdsa-sha256\` (the secret is the public key: 64 hexadecimal digits or \`whpk_…\`, or base64), \`token\` (the header, or the query parameter, holds the secret itself) |
 | \`encoding\` | hex | or \`base64\` |
 | \`prefix\` | | text before the signature, such as \`sha256=\` |
 | \`part\`, \`list\` | commas | the label of the signature in a list: \`v1=…,v1=…\`, or with \`list: spaces\` \`v1,… v1,…\`; one signature that fits is enough |
@@ -132,6 +133,25 @@ routes:
 | \`key\` | text | how the secret is written: \`text\`, \`base64\` (also after \`whsec_\`) or \`hex\` |
 | \`id\` | | where \`{id}\` is: \`header\` or \`field\`; the delivery id too, unless \`delivery_id\` names another |
 | \`timestamp\` | | where the time is, \`header\`, \`field\` or \`part\`; its \`unit\` (\`s\`, \`ms\`) and \`tolerance_seconds\` (300) |
+
+Some senders can do no more than repeat a fixed token, in a header or in the address that they are given:
+
+\`\`\`yaml
+routes:
+  bearer:
+    secret: \${BEARER_TOKEN}
+    signature: { header: Authorization, algorithm: token, prefix: 'Bearer ' }
+  linked:                               # https://…/webhooks/linked?token=…
+    secret: \${LINK_TOKEN}
+    signature: { query: token, algorithm: token }
+\`\`\`
+
+A token proves nothing about the body, and proxies log addresses: prefer a signature, then a header, and serve such a route by
+HTTPS only. The gateway stores and shows no query.
+
+The event type is \`event_type\` or \`type\` of the body, or that of [GitHub's or GitLab's header](webhook-lifecycle.md). Where a sender
+has it elsewhere, leave \`events\` out and filter: \`{ field: headers.X-Acme-Event, equals: paid }\`. A sender that signs the body
+alone may send [one body twice](webhook-lifecycle.md).
 
 ## Several events in one request
 

@@ -286,6 +286,7 @@ t.test(
         prompt: '{Message.AlarmName} {Timestamp}',
       },
       acme: { signature: { header: 'X-Acme', algorithm: 'ed25519' }, secret: discord.toString('hex'), prompt: '{n}' },
+      linked: { signature: { query: 'token', algorithm: 'token' }, secret: 'a token of the address', prompt: '{n}' },
     };
     configure(home, { rate_limit: 1, routes });
     const daemon = await startDaemon(t, home.path);
@@ -320,6 +321,12 @@ t.test(
     }
     t.match(await test('acme', '--payload', '{"n":1}'), /^0 HTTP 202\n.*\nOnly the sender can sign this event/);
     t.equal((await fetch(`${daemon.url}/webhooks/bot`, { method: 'POST', body: '{"id":"9"}' })).status, 401);
+    const linked = async (query: string) =>
+      (await fetch(`${daemon.url}/webhooks/linked${query}`, { method: 'POST', body: '{"n":2}' })).status;
+    t.same(
+      [await linked(''), await linked('?token=b'), await linked('?a&token=a+token+of%20the%20address')],
+      [401, 401, 202],
+    );
 
     const seen = await rows();
     const words = 'handed in without its signature by the command line';

@@ -142,6 +142,22 @@ t.test('SRC-1 · SRC-2 · signature stands beside a source only to name the head
   t.end();
 });
 
+t.test('SRC-2 · a signature is in one place: a header, or for a token the address', (t) => {
+  const at = (signature: JsonObject) => {
+    const found = read({ secret, signature });
+    return found.ok ? found.value.route.signature?.at : codes(found);
+  };
+  t.same(at({ header: 'X-Token', algorithm: 'token' }), { header: 'X-Token' });
+  t.same(at({ query: 'token', algorithm: 'token' }), { query: 'token' });
+  t.same(at({ query: 'token' }), ['signature-scheme'], 'no signature is in an address');
+  t.same(at({ query: 'token', header: 'X-Token', algorithm: 'token' }), ['place-malformed']);
+  t.same(at({ algorithm: 'token' }), ['place-malformed']);
+  t.same(codes(read({ source: 'grafana', secret, signature: { timestamp: { header: 'X-Time' } } })), [
+    'place-malformed',
+  ]);
+  t.end();
+});
+
 t.test('DLV-6 · on says which steps of a run are reported to http; without it both ends are', (t) => {
   const http = { secret, deliver: 'http', deliver_extra: { note: 'x' } };
   const rows: readonly (readonly [JsonObject, object])[] = [
