@@ -227,9 +227,13 @@ function shownJson(value: Json | undefined): string {
   return cut(JSON.stringify(value) ?? '', longestShown);
 }
 
-/** A number or object is not a schedule; the finding shows it as JSON. */
+/** Also reads the objects of Hermes Agent's jobs. The finding about any other value shows it as JSON. */
 function formatSchedule(schedule: Json): string {
-  return typeof schedule === 'string' ? schedule : JSON.stringify(schedule);
+  if (typeof schedule === 'string') return schedule;
+  const { kind, expr, minutes } = isJsonObject(schedule) ? schedule : {};
+  if (kind === 'cron' && typeof expr === 'string') return expr;
+  if (kind === 'interval' && typeof minutes === 'number') return `every ${minutes}m`;
+  return JSON.stringify(schedule);
 }
 
 function timeOf<Key extends string>(key: Key, written: Json | undefined): { readonly [K in Key]?: number } {

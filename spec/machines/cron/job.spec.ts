@@ -71,6 +71,10 @@ t.test('CRN-1 · a job is due by its schedule, by none, or never because its sch
   t.match(timing({ schedule: '0 0 30 2 *' }), { kind: 'unfit', problem: /never falls/ });
   t.match(timing({ schedule: 5 }), { kind: 'unfit', problem: /"5" has 1 fields/ });
   t.match(timing({ schedule: { kind: 'cron' } }), { kind: 'unfit', problem: /fields/ });
+  const ofHermes = { kind: 'cron', expr: '0 9 * * *', display: '0 9 * * *' };
+  t.match(timing({ schedule: ofHermes }), { kind: 'scheduled', print: '0 9 * * *|UTC' });
+  t.match(timing({ schedule: { kind: 'interval', minutes: 30 } }), { schedule: { everyMs: 1_800_000 } });
+  t.match(timing({ schedule: { kind: 'once', run_at: '2027-01-01T09:00:00+01:00' } }), { kind: 'unfit' });
   t.match(timing({ timezone: 'Mars/Olympus' }), { kind: 'unfit', problem: /"Mars\/Olympus" is no time zone/ });
   t.end();
 });
