@@ -13,7 +13,8 @@ import type { RouteWithSecret } from '../../machines/config/route.ts';
 import type { EntryFinding } from '../../machines/config/server-entry.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import { compileFilters } from '../../machines/webhook/filter.ts';
-import { confined, leadsOut } from '../confine.ts';
+import { skillFile } from '../agent/skills.store.ts';
+import { confined, leadsOut, placedIn } from '../confine.ts';
 import { createJobsStore } from '../cron/jobs.store.ts';
 import type { Documents } from '../documents.ts';
 import { findCommand } from '../process-group.ts';
@@ -80,7 +81,7 @@ function worldOf(
 
 /** Whether a skill of a name is in a folder of skills. */
 export function hasSkillIn(skills: string): (name: string) => boolean {
-  return (name) => standingOf(skills, `${name}/SKILL.md`) === 'there';
+  return (name) => skillFile(skills, name) !== undefined;
 }
 
 function standingOf(folder: string, name: string): FileStanding {

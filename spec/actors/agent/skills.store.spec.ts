@@ -16,6 +16,25 @@ t.test('DIS-6 · a skill is the text of its SKILL.md, as it stands now', (t) => 
   t.end();
 });
 
+t.test('DIS-6 · a skill may be in the folder of a category, as those of Hermes Agent are', (t) => {
+  const home = makeHome(t, {
+    'skills/own/SKILL.md': 'Own.',
+    'skills/b/own/SKILL.md': 'Of a category.',
+    'skills/b/review/SKILL.md': 'Second.',
+    'skills/a/review/SKILL.md': 'First.',
+    'skills/a/deeper/still/SKILL.md': 'Too deep.',
+  });
+  const skills = createSkillsStore({ folder: `${home.path}/skills` });
+  t.same(['own', 'review', 'b/review', 'still', '../skills/a/review'].map(skills.text), [
+    'Own.',
+    'First.',
+    'Second.',
+    undefined,
+    'First.',
+  ]);
+  t.end();
+});
+
 t.test('DIS-6 · what lies outside the folder, or is no file, is no skill', (t) => {
   const home = makeHome(t, { 'SKILL.md': 'secret', 'other/SKILL.md': 'secret', 'skills/x': '' });
   mkdirSync(`${home.path}/skills/folder/SKILL.md`, { recursive: true });
