@@ -2,10 +2,16 @@
 
 import { realpathSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { userHomeFolder } from './user-home.ts';
+
+/** A name that begins with `~/` is in the user's home, from where it may lead back into the folder. */
+export function placedIn(folder: string, name: string): string {
+  return name.startsWith('~/') ? resolve(userHomeFolder(), name.slice(2)) : resolve(folder, name);
+}
 
 /** Whether a name leads out of a folder by its text alone; links are not resolved. */
 function liesOutside(folder: string, name: string): boolean {
-  const inside = relative(folder, resolve(folder, name));
+  const inside = relative(folder, placedIn(folder, name));
   return inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
 }
 
@@ -28,7 +34,7 @@ export function confined(folder: string, name: string): string | undefined {
   if (name.includes('\0')) return undefined;
   try {
     const root = realpathSync.native(folder);
-    const file = realpathSync.native(resolve(root, name));
+    const file = realpathSync.native(placedIn(root, name));
     return file === root || liesOutside(root, file) ? undefined : file;
   } catch {
     return undefined;

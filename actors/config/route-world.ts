@@ -4,7 +4,6 @@
  */
 
 import { statSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { serversOf, toolsetNames, unknownToolsets } from '../../machines/agent/toolset.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { type FileStanding, looseEnds, type RouteWorld } from '../../machines/config/loose-ends.ts';
@@ -69,7 +68,7 @@ function worldOf(
     hasProgram: (command) => findCommand(command, searchPath, paths.home) !== undefined,
     list(name) {
       const standing = standingOf(paths.home, name);
-      return standing === 'there' && isBrokenList(resolve(paths.home, name)) ? 'broken' : standing;
+      return standing === 'there' && isBrokenList(placedIn(paths.home, name)) ? 'broken' : standing;
     },
     listsOf(filters) {
       // A list outside the home is an error of the route.
@@ -89,7 +88,7 @@ function standingOf(folder: string, name: string): FileStanding {
   if (file !== undefined) return statSync(file, { throwIfNoEntry: false })?.isFile() === true ? 'there' : 'missing';
   if (leadsOut(folder, name)) return 'outside';
   // An existing file that is not confined is behind a link that leads outside.
-  return name.includes('\0') || statSync(resolve(folder, name), { throwIfNoEntry: false }) === undefined
+  return name.includes('\0') || statSync(placedIn(folder, name), { throwIfNoEntry: false }) === undefined
     ? 'missing'
     : 'outside';
 }

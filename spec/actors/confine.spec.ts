@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
+import { homedir } from 'node:os';
 import t from 'tap';
-import { confined, leadsOut } from '../../actors/confine.ts';
+import { confined, leadsOut, placedIn } from '../../actors/confine.ts';
 import { makeHome } from '../support/home.ts';
 import { fc, runs } from '../support/property.ts';
 
@@ -41,6 +42,14 @@ t.test('SCR-1 · FIL-3 · no path, however it is spelled and linked, leads out o
   const outside = ['leaves', 'up/out', '../in-between', '/etc/passwd', 'gone', '', '.', 'up', 'up/in', 'a\0', '~/a'];
   for (const name of outside) t.equal(confined(folder, name), undefined, JSON.stringify(name));
   t.equal(confined(`${home.path}/none`, 'a'), undefined);
+  t.end();
+});
+
+t.test('FIL-3 · a name that begins with ~/ is in the home of the user', (t) => {
+  t.equal(placedIn('/h', '~/a/../b'), `${homedir()}/b`);
+  for (const name of ['~a', 'a/~/b']) t.equal(placedIn('/h', name), `/h/${name}`);
+  t.notOk(leadsOut(homedir(), '~/a'));
+  t.ok(leadsOut(`${homedir()}/a`, '~/b'));
   t.end();
 });
 
