@@ -98,11 +98,19 @@ function looseBraces({ prompt = '', deliverExtra, deliverTo, onFailureExtra = {}
   ];
 }
 
+/** A token of other template languages. */
+const doubleToken = /\{\{\s*[A-Za-z0-9_.]+\s*\}\}/;
+
 function openIn(held: Json, path: ConfigPath): EntryFinding[] {
   if (typeof held === 'object' && held !== null) {
     return Object.entries(held).flatMap(([key, one]) => openIn(one as Json, [...path, key]));
   }
   if (typeof held !== 'string') return [];
+  const [double] = doubleToken.exec(held) ?? [];
+  if (double !== undefined) {
+    const message = `has ${path.join('.')} with "${double}", whose braces are doubled; write "{${double.replace(/[{}\s]/g, '')}}"`;
+    return [{ path, message, code: 'template-double' }];
+  }
   const [open] = openToken.exec(held) ?? [];
   if (open !== undefined) {
     const message = `has ${path.join('.')} with "${open}", which no brace closes; write "${open}}"`;
