@@ -296,7 +296,7 @@ export function checkServerEntry(entry: JsonObject): readonly EntryFinding[] {
 /** Warnings about an interpolated entry: unset variables, unknown words for `trust`, rules that match nothing, unused settings of a login. */
 export function doubtsOf(entry: JsonObject): readonly EntryFinding[] {
   const { trust } = entry;
-  const doubts = unsetIn(entry, []);
+  const doubts = unsetIn(entry, [], isJsonObject(entry.env) ? entry.env : {});
   if (typeof trust === 'string' && !(trustWords as readonly string[]).includes(trust)) {
     const message = `has trust "${trust}", which counts as untrusted; write full or untrusted`;
     doubts.push({ path: ['trust'], message, code: 'trust-unknown' });
@@ -336,13 +336,14 @@ function hasGlob(listed: Json | undefined): boolean {
   return [listed].flat().some((one) => /[*?[\\]/.test(scalarText(one)));
 }
 
-/** The references that are left after interpolation. */
-function unsetIn(value: Json | undefined, path: ConfigPath): EntryFinding[] {
+/** The references that are left after interpolation, except to `own`: variables that a command gets and may replace itself. */
+function unsetIn(value: Json | undefined, path: ConfigPath, own: JsonObject): EntryFinding[] {
   if (typeof value === 'object' && value !== null) {
-    return Object.entries(value).flatMap(([key, held]) => unsetIn(held, [...path, key]));
+    return Object.entries(value).flatMap(([key, held]) => unsetIn(held, [...path, key], own));
   }
   const variable = typeof value === 'string' ? unresolvedReference(value) : undefined;
   if (variable === undefined || !variableName.test(variable)) return [];
+  if (path[0] === 'args' && Object.hasOwn(own, variable)) return [];
   const message = `refers to "${variable}" in ${path.join('.')}, which is not set; set ${variable} in .env or in the environment`;
   return [{ path, message, code: 'variable-unset' }];
 }

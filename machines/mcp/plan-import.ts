@@ -91,7 +91,7 @@ export function planImport({ found, config, secrets, env, userHome }: ImportStar
       entry,
       variables: unique(moved).filter(({ variable, value }) => secrets.get(variable) !== value),
       uses: variableUses(read.entry),
-      missing: read.wanted.filter(({ variable }) => !isSet(variable)),
+      missing: unique(read.wanted).filter(({ variable }) => !isSet(variable)),
       notes: read.notes,
       standing,
     };
@@ -120,7 +120,7 @@ function freeName(wish: string, taken: ReadonlyMap<string, string>): string {
   }
 }
 
-function unique(variables: readonly TakenSecret[]): readonly TakenSecret[] {
+function unique<One extends { readonly variable: string }>(variables: readonly One[]): readonly One[] {
   return [...new Map(variables.map((one) => [one.variable, one])).values()];
 }
 

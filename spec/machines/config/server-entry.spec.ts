@@ -285,3 +285,11 @@ t.test('OAU-6 · a redirect goes to this computer or by https', (t) => {
     t.same(codes(withOauth({ redirect_uri: address })), ['redirect-uri'], address);
   t.end();
 });
+
+t.test('INT-1 · CFG-7 · an argument may leave a variable of the own env to its program', (t) => {
+  const entry = (env: JsonObject, arg: string): JsonObject => ({ command: 'npx', args: ['mcp-remote', arg], env });
+  t.same(doubtsOf(entry({ AUTH: 'Bearer x' }, 'Authorization:${AUTH}')), []);
+  t.match(doubtsOf(entry({ OTHER: 'x' }, 'Authorization:${AUTH}')), [{ path: ['args', '1'], code: 'variable-unset' }]);
+  t.match(doubtsOf(entry({ AUTH: '${AUTH}' }, 'x')), [{ path: ['env', 'AUTH'], code: 'variable-unset' }]);
+  t.end();
+});

@@ -68,9 +68,9 @@ t.test('CLI-5 · a variable that holds something else is left alone, and one tha
 });
 
 t.test('CLI-5 · what must be set by a person is named, and a default takes the place of what is not set', (t) => {
-  const value = { command: '${BIN:-node}', args: ['${GIVEN}', '${WANTED}', '${HELD:-x}'] };
+  const value = { command: '${BIN:-node}', args: ['${GIVEN}', '${WANTED}', '${HELD:-x}', '${WANTED}'] };
   const [item] = plan([['claude-code', 'a', value]], { env: { GIVEN: '1' }, secrets: new Map([['HELD', 'y']]) });
-  t.same(item?.entry, { command: 'node', args: ['${GIVEN}', '${WANTED}', '${HELD}'] });
+  t.same(item?.entry, { command: 'node', args: ['${GIVEN}', '${WANTED}', '${HELD}', '${WANTED}'] });
   t.same(item?.variables, []);
   t.same(
     item?.missing.map(({ variable }) => variable),
