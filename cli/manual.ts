@@ -35,7 +35,7 @@ export const variables = {
   AGENT_HOME: 'The home, unless --home names one or AGENT_SOCKET is set; ~/.agent unless set.',
   AGENT_SOCKET:
     'The socket of a run, which the gateway sets for its program; counts before AGENT_HOME, and --home before both.',
-  NO_COLOR: 'Set to anything, it switches colours off.',
+  NO_COLOR: 'Set to anything, it switches colours off; so does TERM=dumb.',
   WEBHOOK_ENABLED: 'Enables webhooks where config.yaml does not say.',
   WEBHOOK_PORT: 'The listen port where config.yaml does not say.',
   WEBHOOK_SECRET: 'The global secret where config.yaml does not say.',

@@ -14,7 +14,7 @@ export function standardOutput(env: Readonly<Record<string, string | undefined>>
   const columns = (): number => process.stdout.columns || process.stderr.columns || 80;
   return {
     isTerminal,
-    coloured: isTerminal && (env.NO_COLOR ?? '') === '',
+    coloured: isTerminal && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb',
     // A getter, because the terminal may be resized meanwhile.
     get columns() {
       return columns();

@@ -26,7 +26,8 @@ export async function inspect(context: CommandContext): Promise<ExitCode> {
   }
   if (hasFlag(context, 'end-sessions')) return endSessions(context);
   const isLocal = context.gateway.node === undefined;
-  const live = isLocal && context.out.isTerminal && process.stdin.isTTY === true && !hasFlag(context, 'json');
+  const canRedraw = context.out.isTerminal && process.stdin.isTTY === true && context.env.TERM !== 'dumb';
+  const live = isLocal && canRedraw && !hasFlag(context, 'json');
   return live ? watchTree(context) : showTree(context);
 }
 

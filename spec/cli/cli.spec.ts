@@ -7,6 +7,7 @@ import { homePaths } from '../../machines/config/profile.ts';
 import { askCli, runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
+import { hasTerminal } from '../support/terminal.ts';
 
 const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
@@ -298,4 +299,17 @@ t.test('CLI-3 · the socket is private, answers rubbish with an error, and survi
     error: { code: -32_602, data: { code: 'params-missing' } },
   });
   t.match(await ask('{"jsonrpc":"2.0","id":2,"method":"gateway.status"}\n'), { id: 2, result: { servers: {} } });
+});
+
+t.test('CLI-2 · a terminal that cannot show colours gets none', { skip: !hasTerminal }, (t) => {
+  const shown = (env: Readonly<Record<string, string>>): string =>
+    spawnSync('script', ['-qec', `'${process.execPath}' '${main}' help events`, '/dev/null'], {
+      env: { ...process.env, NO_COLOR: '', ...env },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }).stdout;
+  t.match(shown({ TERM: 'xterm' }), '\u001b[');
+  t.notMatch(shown({ TERM: 'dumb' }), '\u001b[');
+  t.notMatch(shown({ TERM: 'xterm', NO_COLOR: '1' }), '\u001b[');
+  t.end();
 });
