@@ -1,6 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import t from 'tap';
+import { parseDocument } from 'yaml';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { homeSchema } from '../../machines/config/schema.ts';
+import { validate } from '../../machines/config/validate.ts';
 import { pagesOf } from './pages.ts';
 
 /** Files by their name without a folder, as prose sometimes names them. */
@@ -52,6 +56,27 @@ t.test('no journey leads through more files than it did', (t) => {
     const files = new Set([...rows.join().matchAll(fullPath)].map(([path]) => path));
     t.equal(files.size, most, `${title}: ${[...files].join(', ')}`);
   }
+  t.end();
+});
+
+t.test('CFG-4 · every example in YAML can be read, and a configuration fits the schema', (t) => {
+  let found = 0;
+  const sections = Object.keys(homeSchema.properties);
+  for (const { path, text } of pagesOf()) {
+    for (const [, indent = '', example = ''] of text.matchAll(/^( *)```yaml\n([\s\S]*?)^ *```/gm)) {
+      const read = parseDocument(example.replace(new RegExp(`^${indent}`, 'gm'), ''));
+      t.same(
+        read.errors.map(({ message }) => message),
+        [],
+        `${path}: ${example.slice(0, 60)}`,
+      );
+      const value = read.toJS() as JsonObject;
+      if (!Object.keys(value).every((key) => sections.includes(key))) continue;
+      found += 1;
+      t.same(validate(homeSchema, value), [], `${path}: ${example.slice(0, 60)}`);
+    }
+  }
+  t.ok(found > 10, 'the configurations are found');
   t.end();
 });
 
