@@ -38,7 +38,7 @@ export const deliveryCommands = {
   }),
 
   'deliveries.confirm': ofDaemon(async ({ sendings, failures }, params) =>
-    sendings.confirmEach((await chosenIds(failures, params)) ?? [textOf(params, 'id')], reasonOf(params)),
+    sendings.confirmEach((await chosenIds(failures, params)) ?? idsOf(params.ids), reasonOf(params)),
   ),
   'deliveries.progress': ofDaemon(({ failures }, params) => failures.progress(idsOf(params.ids))),
   'failures.groups': ofDaemon(({ failures }, params) => failures.groups(failureChoiceOf(params), groupingOf(params))),
