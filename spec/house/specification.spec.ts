@@ -81,6 +81,18 @@ t.test('every fault is in docs/errors.md, every fault there exists, and every co
   t.end();
 });
 
+t.test('every code of a finding is in docs/errors.md', (t) => {
+  const page = readFileSync('docs/errors.md', 'utf8');
+  const files = sourceFiles().filter(({ path }) => /^machines\/(?:config\/|webhook\/filter|cron\/job)/.test(path));
+  const written = /code: '([a-z]+(?:-[a-z]+)+)'|,\s*'([a-z]+(?:-[a-z]+)+)',?\s*\)/g;
+  const codes = new Set(
+    files.flatMap(({ text }) => [...text.matchAll(written)].map(([, one, other]) => one ?? other ?? '')),
+  );
+  t.ok(codes.size > 80, 'the codes are found');
+  for (const code of codes) t.ok(page.includes(`| \`${code}\` |`), code);
+  t.end();
+});
+
 t.test('every code of a call is in docs/errors.md, and every one there exists', (t) => {
   const [, union = ''] =
     /interface CallFault \{([\s\S]*?);/.exec(readFileSync('machines/mcp/call-faults.ts', 'utf8')) ?? [];
