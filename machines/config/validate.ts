@@ -9,13 +9,35 @@ import { unresolvedReference } from './interpolate.ts';
 import { meantOr, nearest } from './nearest.ts';
 import type { EntryFinding } from './server-entry.ts';
 
-/** Hints for keys that people expect here but that are configured elsewhere. */
+/** Hints for keys that people expect here but that are configured elsewhere, or that other programs have. */
 const elsewhere: Readonly<Record<string, string>> = {
   cron: 'cron jobs are made by `agent cron add`',
   cron_jobs: 'cron jobs are made by `agent cron add`',
   'routes.max_body_bytes': 'one bound is for all routes: platforms.webhook.extra.max_body_bytes',
   'routes.rate_limit': 'one bound is for every route: platforms.webhook.extra.rate_limit',
+  model: 'write agent.model',
+  'mcp_servers.type': 'drop it; transport: sse selects the older transport of a url',
+  'mcp_servers.disabled': 'write enabled: false, or drop it',
+  'mcp_servers.serverUrl': 'write url',
+  'mcp_servers.httpUrl': 'write url',
+  'mcp_servers.cmd': 'write command',
+  'mcp_servers.environment': 'write env',
+  'mcp_servers.envFile': 'put its variables into .env, and name them in env',
+  'mcp_servers.http_headers': 'write headers',
+  'mcp_servers.env_http_headers': 'write headers, with ${NAME} as values',
+  'mcp_servers.bearer_token_env_var': "write headers: { Authorization: 'Bearer ${NAME}' }",
+  'mcp_servers.startup_timeout_sec': 'write connect_timeout',
+  'mcp_servers.tool_timeout_sec': 'write timeout',
+  'mcp_servers.enabled_tools': 'write tools.include',
+  'mcp_servers.includeTools': 'write tools.include',
+  'mcp_servers.disabled_tools': 'write tools.exclude',
+  'mcp_servers.disabledTools': 'write tools.exclude',
+  'mcp_servers.excludeTools': 'write tools.exclude',
+  'mcp_servers.alwaysAllow': 'drop it; approvals has the calls of an untrusted server that run without a question',
+  'mcp_servers.autoApprove': 'drop it; approvals has the calls of an untrusted server that run without a question',
 };
+/** The mappings whose keys are names. */
+const named: ReadonlySet<unknown> = new Set(['routes', 'mcp_servers']);
 
 export function validate(schema: object, value: Json): readonly EntryFinding[] {
   return violationsOf(schema as Schema, value)
@@ -40,7 +62,8 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
       const known = Object.entries(schema.properties ?? {}).flatMap(([key, { deprecated }]) =>
         deprecated ? [] : [key],
       );
-      const place = path.at(-2) === 'routes' ? `routes.${property}` : [...path, property].join('.');
+      const holder = path.at(-2);
+      const place = named.has(holder) ? `${holder}.${property}` : [...path, property].join('.');
       const cure =
         (Object.hasOwn(elsewhere, place) ? elsewhere[place] : undefined) ??
         meantOr(property, known, `known are ${known.join(', ')}`);

@@ -42,6 +42,19 @@ t.test('CFG-1 · CFG-2 · every difference is a sentence with the name, what is 
   t.end();
 });
 
+t.test('CFG-1 · a key that another program has is reported with ours', (t) => {
+  const entry = { type: 'object', additionalProperties: false, properties: { url: {}, cwd: {} } };
+  const schema = { properties: { mcp_servers: { type: 'object', additionalProperties: entry } } };
+  const messages = (held: object) =>
+    validate(schema, { mcp_servers: { a: held } } as Json).map(({ message }) => message);
+  t.same(messages({ cmd: 'x', disabled: true, ulr: 'y' }), [
+    'unknown key "cmd"; write command',
+    'unknown key "disabled"; write enabled: false, or drop it',
+    'unknown key "ulr"; did you mean "url"?',
+  ]);
+  t.end();
+});
+
 t.test('CFG-1 · an unknown key is reported with the nearest known one, else with all of them', (t) => {
   const schema = { type: 'object', properties: { timeout: {}, enabled: {} }, additionalProperties: false };
   t.same(validate(schema, { timout: 1, zzzzzz: 2 }), [
