@@ -251,8 +251,13 @@ const httpOnly = [
   'auth',
   'oauth',
 ] as const;
-/** Excludes references to the workspace, which have their own finding. */
-const variableName = /^(?!workspaceFolder(?:Basename)?$)[A-Za-z_]\w*$/;
+/** References to the workspace have their own finding. */
+const workspaceName = /^workspaceFolder(?:Basename)?$/;
+const variableName = /^[A-Za-z_]\w*$/;
+/** References of other programs, such as `input:key` and `NAME:-default`. */
+const foreignName = /^\w+:/;
+/** In an argument, others may be those of a shell. */
+const editorName = /^(?:input|config|command|file):/;
 /** More frequent pings are noise (LIF-4). */
 const shortestKeepaliveSeconds = 5;
 const httpKeepaliveSeconds = 180;
@@ -342,8 +347,16 @@ function unsetIn(value: Json | undefined, path: ConfigPath, own: JsonObject): En
     return Object.entries(value).flatMap(([key, held]) => unsetIn(held, [...path, key], own));
   }
   const variable = typeof value === 'string' ? unresolvedReference(value) : undefined;
-  if (variable === undefined || !variableName.test(variable)) return [];
-  if (path[0] === 'args' && Object.hasOwn(own, variable)) return [];
+  if (variable === undefined || workspaceName.test(variable)) return [];
+  const isArgument = path[0] === 'args';
+  if (isArgument && Object.hasOwn(own, variable)) return [];
+  if (!variableName.test(variable)) {
+    const [kind] = (isArgument ? editorName : foreignName).exec(variable) ?? [];
+    if (kind === undefined) return [];
+    // What follows may be a default value, and a secret.
+    const message = `refers to "\${${kind}…}" in ${path.join('.')}, which is not resolved here; put its value into .env, and refer to it as \${NAME}`;
+    return [{ path, message, code: 'variable-unset' }];
+  }
   const message = `refers to "${variable}" in ${path.join('.')}, which is not set; set ${variable} in .env or in the environment`;
   return [{ path, message, code: 'variable-unset' }];
 }

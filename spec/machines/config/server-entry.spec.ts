@@ -293,3 +293,19 @@ t.test('INT-1 · CFG-7 · an argument may leave a variable of the own env to its
   t.match(doubtsOf(entry({ AUTH: '${AUTH}' }, 'x')), [{ path: ['env', 'AUTH'], code: 'variable-unset' }]);
   t.end();
 });
+
+t.test('INT-2 · CFG-7 · a reference that only another program resolves is reported', (t) => {
+  const found = (entry: JsonObject) => doubtsOf(entry).map(({ path, code }) => `${path.join('.')} ${code}`);
+  const url = 'https://x.example/mcp';
+  t.same(found({ url, headers: { A: 'Bearer ${input:key}' } }), ['headers.A variable-unset']);
+  t.same(found({ url: '${API:-https://x.example}/mcp' }), ['url variable-unset']);
+  t.same(found({ url, headers: { A: 'no ${reference at all}' } }), []);
+  t.notMatch(JSON.stringify(doubtsOf({ url, headers: { A: '${A:-hunter2}' } })), 'hunter2');
+  t.same(found({ command: 'x', args: ['${config:a.b}', '${file:/a}'] }), [
+    'args.0 variable-unset',
+    'args.1 variable-unset',
+  ]);
+  t.same(found({ command: 'sh', args: ['-c', 'exec server ${A:-b} ${1} ${x%.*}'] }), [], 'a shell resolves it');
+  t.same(found({ command: 'x', args: ['${workspaceFolder}'] }), [], 'it has a finding of its own');
+  t.end();
+});
