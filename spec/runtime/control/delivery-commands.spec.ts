@@ -30,3 +30,14 @@ t.test(
     }
   },
 );
+
+t.test('CLI-3 · deliveries that are confirmed are named by ids or by a group', async (t) => {
+  const host = { daemon: { sendings: {}, failures: {} } } as unknown as CommandHost;
+  const confirm = deliveryCommands['deliveries.confirm'] as Command;
+  for (const params of [{}, { id: 'k1' }]) {
+    await t.rejects(Promise.resolve(confirm.run(params, host, {} as CommandPeer)), {
+      code: 'params-missing',
+      message: /"ids"/,
+    });
+  }
+});
