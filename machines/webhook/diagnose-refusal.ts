@@ -219,7 +219,7 @@ function cureOfMissing([scheme]: readonly SignatureScheme[], source: Source | un
       source === undefined || source.secret.typed ? `${sender} sends it where the webhook there has a secret` : always;
     return `${when}; a proxy may have dropped it.`;
   }
-  if ('query' in scheme.at) return `It belongs to the address that ${sender} was given.`;
+  if ('query' in scheme.at) return `It belongs to the address that ${source?.title ?? 'the sender'} was given.`;
   if (source?.secret.typed) return `${sender} sends it where it was given one.`;
   return `${always}: another sender made this one, or the body was changed on its way.`;
 }
