@@ -29,7 +29,7 @@ export type ImportVerdict =
 
 export function importServer(server: ForeignServer, place: ImportPlace): ImportVerdict {
   const { value } = server;
-  const remote = typeof value.url === 'string' ? value.url : value.serverUrl;
+  const remote = addressOf(value);
   if (typeof value.command !== 'string' && typeof remote !== 'string') {
     return { kind: 'unusable', why: 'it has neither a command nor a url' };
   }
@@ -83,8 +83,9 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     args,
     env,
     cwd,
-    url,
-    serverUrl,
+    url: _url,
+    serverUrl: _serverUrl,
+    httpUrl: _httpUrl,
     headers,
     type,
     transport,
@@ -93,9 +94,12 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     timeout,
     oauth,
     auth,
+    includeTools,
+    excludeTools,
+    disabledTools,
     ...rest
   } = value;
-  const remote = typeof url === 'string' ? url : serverUrl;
+  const remote = addressOf(value);
   const isStdio = typeof command === 'string';
   const login = isJsonObject(oauth) ? oauth : isJsonObject(auth) ? auth : auth === 'oauth' ? {} : undefined;
   // The others use milliseconds; a value below a thousand was meant as seconds by mistake, and is left out.
@@ -111,6 +115,7 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     headers: isStdio ? undefined : filled(headers),
     enabled: disabled === true || enabled === false ? false : undefined,
     timeout: isTimed ? timeout / 1_000 : undefined,
+    tools: toolsOf(includeTools, [...texts(excludeTools), ...texts(disabledTools)]),
     ...(isStdio || login === undefined ? {} : loginOf(login, notes)),
   });
 }
@@ -152,13 +157,6 @@ function fromCodex(value: JsonObject, wanted: WantedVariable[], notes: string[])
         ? { Authorization: `Bearer ${bearer_token}` }
         : {};
   const seconds = startup_timeout_sec ?? (typeof startup_timeout_ms === 'number' ? startup_timeout_ms / 1_000 : 0);
-  const denied = texts(disabled_tools);
-  // Codex applies its denials to its allowlist; here an allowlist wins. An empty list allows nothing, in both programs.
-  const tools: JsonObject = Array.isArray(enabled_tools)
-    ? { include: texts(enabled_tools).filter((tool) => !denied.includes(tool)) }
-    : denied.length > 0
-      ? { exclude: denied }
-      : {};
   // A token replaces the login, in both programs.
   const hasLogin = !isStdio && Object.keys(bearer).length === 0 && (isJsonObject(oauth) || texts(scopes).length > 0);
   return present({
@@ -174,8 +172,19 @@ function fromCodex(value: JsonObject, wanted: WantedVariable[], notes: string[])
     timeout: typeof tool_timeout_sec === 'number' && tool_timeout_sec > 0 ? tool_timeout_sec : undefined,
     supports_parallel_tool_calls: supports_parallel_tool_calls === true ? true : undefined,
     trust: asks ? 'untrusted' : undefined,
-    tools: Object.keys(tools).length > 0 ? tools : undefined,
+    tools: toolsOf(enabled_tools, texts(disabled_tools)),
   });
+}
+
+/** Some programs copy the files of others, so each key is read wherever it appears. */
+function addressOf({ url, serverUrl, httpUrl }: JsonObject): Json | undefined {
+  return [url, serverUrl, httpUrl].find((one) => typeof one === 'string');
+}
+
+/** The others apply their denials to their allowlist; here an allowlist wins. An empty one allows nothing, in all programs. */
+function toolsOf(allowed: Json | undefined, denied: readonly string[]): JsonObject | undefined {
+  if (Array.isArray(allowed)) return { include: texts(allowed).filter((tool) => !denied.includes(tool)) };
+  return denied.length > 0 ? { exclude: denied } : undefined;
 }
 
 /** Names of variables, some of them with Codex's source. */

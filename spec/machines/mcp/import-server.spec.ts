@@ -163,6 +163,16 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
   ],
   ['claude-code', { type: 'http', url: '${API_BASE:-https://x}/mcp' }, { entry: { url: 'https://x/mcp' } }],
   ['cursor', { url: 'https://x/', auth: 'oauth' }, { entry: { auth: 'oauth' }, notes: [] }],
+  [
+    'claude-code',
+    { httpUrl: 'https://g/', includeTools: ['a', 'b'], excludeTools: ['b'] },
+    { entry: { url: 'https://g/', tools: { include: ['a'] } }, notes: [/auth: oauth/] },
+  ],
+  [
+    'cursor',
+    { serverUrl: 'https://w/', headers: { A: 'b' }, disabledTools: ['drop'] },
+    { entry: { url: 'https://w/', headers: { A: 'b' }, tools: { exclude: ['drop'] } }, notes: [] },
+  ],
   ['claude-code', { command: 'x', disabled: true }, { entry: { enabled: false }, notes: [/switched off there/] }],
 ];
 
