@@ -75,14 +75,13 @@ export function readMessage(line: string): RpcMessage {
   if (Array.isArray(value)) {
     return malformed(null, rpcCodes.request, 'batches are not served; send each message on a line of its own');
   }
+  const given = isJsonObject(value) ? (value.id ?? null) : null;
+  const isId = given === null || typeof given === 'string' || typeof given === 'number';
+  const id = isId ? given : null;
   if (!isJsonObject(value) || value.jsonrpc !== '2.0') {
-    return malformed(null, rpcCodes.request, 'the message is no JSON-RPC 2.0 object');
+    return malformed(id, rpcCodes.request, 'the message is no JSON-RPC 2.0 object');
   }
-  const given = value.id ?? null;
-  if (given !== null && typeof given !== 'string' && typeof given !== 'number') {
-    return malformed(null, rpcCodes.request, 'the id must be a text or a number');
-  }
-  const id = given;
+  if (!isId) return malformed(null, rpcCodes.request, 'the id must be a text or a number');
   if (typeof value.method === 'string') {
     const params = value.params ?? {};
     if (!isJsonObject(params)) return malformed(id, rpcCodes.params, 'params must be an object');

@@ -8,7 +8,7 @@ t.test('CLI-3 · whatever a line holds, it is a message, and an error keeps the 
     ['[]', { kind: 'malformed', id: null, error: { code: -32_600, message: /batches/ } }],
     [`[${request({ id: 1, method: 'a' })}]`, { kind: 'malformed', id: null, error: { code: -32_600 } }],
     ['5', { kind: 'malformed', id: null, error: { code: -32_600 } }],
-    ['{"id":1,"method":"a"}', { kind: 'malformed', id: null, error: { code: -32_600 } }],
+    ['{"id":1,"method":"a"}', { kind: 'malformed', id: 1, error: { code: -32_600 } }],
     [request({ id: 7, method: 'a', params: [1] }), { kind: 'malformed', id: 7, error: { code: -32_602 } }],
     [request({ id: 'x', method: 'a', params: 'x' }), { kind: 'malformed', id: 'x', error: { code: -32_602 } }],
     [request({ id: {}, method: 'a' }), { kind: 'malformed', id: null, error: { code: -32_600 } }],
