@@ -215,7 +215,8 @@ function rowOf(job: CronJob, profile: ProfileName, host: CommandHost): JobRow {
   const problem = job.flaw ?? never ?? job.doubt ?? looseEnd(job, homeOf(host).profiles.get(profile));
   const state = rest ?? (never === undefined ? undefined : 'broken') ?? stateOf(standing, timing.kind);
   const due = rest === undefined ? (standing?.dueAtMs ?? first) : undefined;
-  const why = standing?.why;
+  // While it is planned anew, the reason is the earlier one.
+  const why = standing?.state === 'planning' ? undefined : standing?.why;
   return {
     id: job.id,
     name: job.name,

@@ -186,7 +186,7 @@ t.test('CRN-1 · a daemon says how jobs stand, hears of changes, and fires', asy
   let looks = 0;
   let verdict: HandVerdict = { kind: 'granted', run: 'r1', opened: { kind: 'nothing' } };
   const asked: unknown[] = [];
-  const standing: JobStanding = { state: 'running', sinceMs: 0, run: 'r0' };
+  let standing: JobStanding = { state: 'running', sinceMs: 0, run: 'r0' };
   const view: CronView = {
     standing: () => standing,
     history: async (_profile, _job, limit) => [
@@ -206,8 +206,11 @@ t.test('CRN-1 · a daemon says how jobs stand, hears of changes, and fires', asy
   t.match(await call('cron.add', digest), { state: 'running', run: 'r0', since: '1970-01-01T00:00:00.000Z' });
   t.match(await call('cron.show', { job: 'digest', limit: 3 }), { history: [{ cause: 'schedule', delivery_id: '3' }] });
   await call('cron.pause', { job: 'digest' });
+  standing = { state: 'planning', sinceMs: 0, why: 'paused' };
+  const resumed = (await call('cron.resume', { job: 'digest' })) as JsonObject;
+  t.same([resumed.state, resumed.why], ['scheduled', undefined]);
   await call('cron.remove', { job: 'digest' });
-  t.equal(looks, 3);
+  t.equal(looks, 4);
   t.same(await call('cron.run', { job: 'digest', context: 'c' }), { run: 'r1', profile: 'default' });
   t.same(asked, [['default', 'digest', { context: 'c', force: false }]]);
   const rows: readonly (readonly [HandVerdict, string, RegExp])[] = [
