@@ -134,7 +134,8 @@ routes:
 | \`id\` | | where \`{id}\` is: \`header\` or \`field\`; the delivery id too, unless \`delivery_id\` names another |
 | \`timestamp\` | | where the time is, \`header\`, \`field\` or \`part\`; its \`unit\` (\`s\`, \`ms\`) and \`tolerance_seconds\` (300) |
 
-Some senders can do no more than repeat a fixed token, in a header or in the address that they are given:
+Some senders can do no more than repeat a fixed token, in a header or in the address that they are given, such as a webhook of Jira
+without a secret:
 
 \`\`\`yaml
 routes:
